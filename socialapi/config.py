@@ -1,0 +1,164 @@
+"""Where the service is and how to treat it: hosts, waits, limits. One immutable value, from code, environment or file."""
+
+import ipaddress
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import attrs
+
+from socialapi.errors import ConfigurationError
+
+HOSTS: Final = ("base_url", "ads_url", "ads_sandbox_url")
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _check_host(instance: object, attribute: "attrs.Attribute[str]", value: str) -> None:
+    if not value:
+        return
+    parts = urlsplit(value)
+    if parts.scheme not in ("https", "http") or not parts.hostname or parts.query or parts.fragment:
+        raise ConfigurationError(f"{attribute.name} is not a URL of the form https://host[/path]")
+    if parts.username or parts.password:
+        raise ConfigurationError(f"{attribute.name} holds a user name or password; pass credentials=[…] instead")
+    if parts.scheme == "http" and not _is_loopback(parts.hostname):
+        raise ConfigurationError(f"{attribute.name} must be https: credentials are never sent in the clear")
+
+
+def _positive(instance: object, attribute: "attrs.Attribute[Any]", value: float | None) -> None:
+    if value is not None and not value > 0:
+        raise ConfigurationError(f"{attribute.name} must be greater than zero, not {value!r}")
+
+
+def _not_negative(instance: object, attribute: "attrs.Attribute[Any]", value: float) -> None:
+    if value < 0:
+        raise ConfigurationError(f"{attribute.name} must not be negative, got {value!r}")
+
+
+def _without_slash(value: str) -> str:
+    return value.strip().rstrip("/")
+
+
+@attrs.frozen(kw_only=True)
+class Config:
+    """The settings of a `Client`. Every one can be left out; a host is asked for when a call needs it.
+
+    Raises ConfigurationError for a host that is not https (loopback excepted) and for limits that make no sense.
+    """
+
+    base_url: str = attrs.field(default="", converter=_without_slash, validator=_check_host)
+    """Host of the core platform API."""
+    ads_url: str = attrs.field(default="", converter=_without_slash, validator=_check_host)
+    """Host of the advertising API, without the version segment."""
+    ads_sandbox_url: str = attrs.field(default="", converter=_without_slash, validator=_check_host)
+    """Host of the advertising sandbox, without the version segment."""
+    problem_base_url: str = attrs.field(default="", converter=_without_slash)
+    """What problem types start with; problems are recognised by their last segment whatever this is."""
+
+    timeout_seconds: float = attrs.field(default=60.0, validator=_positive)
+    """Ceiling of one attempt, from connecting to the last byte of the answer."""
+    connect_timeout_seconds: float = attrs.field(default=10.0, validator=_positive)
+    """Ceiling of finding a free connection or opening one."""
+    max_wait_seconds: float = attrs.field(default=120.0, validator=_not_negative)
+    """Longest single wait of an interactive call, for a rate limit or between attempts."""
+    retries: int = attrs.field(default=4, validator=_not_negative)
+    """How often an interactive call is repeated after its first attempt, where repeating is safe."""
+
+    max_elapsed_seconds: float = attrs.field(default=90.0, validator=_positive)
+    """How long a bulk job keeps sending one batch that fails (and never fewer than 12 attempts)."""
+    bulk_max_wait_seconds: float = attrs.field(default=960.0, validator=_not_negative)
+    """Longest single wait of a bulk job for a rate limit: a quarter of an hour and a minute."""
+    max_concurrency: int = attrs.field(default=32, validator=_positive)
+    """Most requests a bulk job has on their way at once when it chooses by itself."""
+    max_bytes_in_flight: int = attrs.field(default=32_000_000, validator=_positive)
+    """Most request bytes a bulk job has on their way at once."""
+
+    max_connections: int = attrs.field(default=100, validator=_positive)
+    """Size of the connection pool."""
+    max_response_bytes: int = attrs.field(default=64_000_000, validator=_positive)
+    """Largest answer that is read; a larger one is an error."""
+    retry_budget: int = attrs.field(default=100, validator=_positive)
+    """Repeats that a host may be asked for beyond one for each success, before calls stop repeating."""
+    interactive_reserve: float = attrs.field(default=0.02, validator=_not_negative)
+    """Share of every rate-limit window (at least one request) that bulk jobs leave to interactive calls."""
+    rate_limit_header_prefixes: tuple[str, ...] = ("x-account-rate-limit-", "x-rate-limit-")
+    """Prefixes of the `limit`, `remaining` and `reset` headers, the preferred one first."""
+    rate_limits: Mapping[str, tuple[int, float]] = attrs.field(factory=dict)
+    """Limits that differ from the documented ones: name of the limit to (requests, window in seconds)."""
+    max_operations: int | None = attrs.field(default=None, validator=_positive)
+    """Operations in one upload request, if the service takes another number than documented."""
+    max_batch_bytes: int | None = attrs.field(default=None, validator=_positive)
+    """Bytes in one upload request, if the service takes another number than documented."""
+    paths: Mapping[str, str] = attrs.field(factory=dict)
+    """Paths that differ from the documented ones: documented path, with its {parameters}, to the one to use."""
+
+    def host(self, name: str) -> str:
+        """The address of one of `HOSTS`; raises ConfigurationError when it is not set."""
+        address: str = getattr(self, name)
+        if not address:
+            raise ConfigurationError(
+                f"no {name} is configured: pass Config({name}=…) or set SOCIALAPI_{name.upper()} "
+                "(`socialapi emulator` prints the addresses of a local one)"
+            )
+        return address
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str] | None = None) -> "Config":
+        """Settings from `SOCIALAPI_<NAME>` variables, over those of the file that `SOCIALAPI_CONFIG_FILE` names."""
+        env = os.environ if environ is None else environ
+        path = env.get("SOCIALAPI_CONFIG_FILE")
+        settings = _read_file(Path(path)) if path else {}
+        for name, read in _SCALARS.items():
+            text = env.get(f"SOCIALAPI_{name.upper()}", "").strip()
+            if text:
+                settings[name] = _number(f"SOCIALAPI_{name.upper()}", text, read)
+        return cls(**settings)
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> "Config":
+        """Settings from a TOML file whose keys are the names above; unknown keys are an error."""
+        return cls(**_read_file(Path(path)))
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    try:
+        settings = tomllib.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as problem:
+        raise ConfigurationError(f"cannot read the configuration file {path}: {problem}") from None
+    unknown = sorted(settings.keys() - {field.name for field in attrs.fields(Config)})
+    if unknown:
+        raise ConfigurationError(f"{path}: unknown settings {', '.join(unknown)}")
+    for name in ("rate_limits",):
+        if name in settings:
+            settings[name] = {key: tuple(value) for key, value in settings[name].items()}
+    return settings
+
+
+def _number(variable: str, text: str, read: type) -> Any:
+    try:
+        return read(text)
+    except ValueError:
+        raise ConfigurationError(f"{variable} is not a number: {text!r}") from None
+
+
+def _scalar_type(annotation: object) -> type | None:
+    for kind in (str, int, float):
+        if annotation in (kind, kind | None):
+            return kind
+    return None
+
+
+_SCALARS: Final[Mapping[str, type]] = {
+    field.name: kind for field in attrs.fields(Config) if (kind := _scalar_type(field.type)) is not None
+}

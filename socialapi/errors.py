@@ -1,0 +1,201 @@
+"""The errors of this package, grouped by what the caller does about them.
+
+    SocialApiError
+     ├── ConfigurationError      set something up: a host, a credential, an option
+     ├── InvalidInput            correct the call; `broken_rules` lists everything that is wrong with it
+     ├── RateLimitTooLong        come back at `resets_at`: the wait is longer than the call allows
+     ├── TransportError          try again: the service did not execute the request
+     │    └── OutcomeUnknown     look first: the request may have been executed
+     ├── ApiError                the service refused; `status`, `codes`, `problems` say why
+     │    ├── Unauthorized  401      Forbidden   403      NotFound     404
+     │    └── Conflict      409      RateLimited 429      ServerError  5xx
+     ├── DecodeError             report it: the service answered something this version cannot read; `path` says where
+     └── BulkError               a job stopped; `report` says what was done, `__cause__` why
+
+Each of them can be pickled, and none holds a secret, a response body or a personal value.
+"""
+
+import datetime
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from socialapi.problems import BrokenRule, OperationError, Problem, ServiceError
+from socialapi.reports import UploadReport
+
+
+class SocialApiError(Exception):
+    """The base of every error that this package raises on purpose."""
+
+
+class ConfigurationError(SocialApiError):
+    """Something the call needs is not set up; the message says what to set."""
+
+
+class InvalidInput(SocialApiError, ValueError):
+    """The input breaks documented rules; nothing was sent. `broken_rules` has all of them."""
+
+    def __init__(self, message: str, broken_rules: Sequence[BrokenRule] = ()) -> None:
+        super().__init__(message, tuple(broken_rules))
+        self.message = message
+        self.broken_rules = tuple(broken_rules)
+
+    def __str__(self) -> str:
+        shown = [f"\n  - {rule}" for rule in self.broken_rules[:20]]
+        hidden = len(self.broken_rules) - len(shown)
+        return self.message + "".join(shown) + (f"\n  … and {hidden} more" if hidden else "")
+
+
+class RateLimitTooLong(SocialApiError):
+    """The limit frees up later than the call may wait. Nothing was sent. `resets_at` is an aware UTC time."""
+
+    def __init__(self, limit_key: str, wait_seconds: float, resets_at: datetime.datetime) -> None:
+        super().__init__(limit_key, wait_seconds, resets_at)
+        self.limit_key = limit_key
+        self.wait_seconds = wait_seconds
+        self.resets_at = resets_at
+
+    def __str__(self) -> str:
+        return (
+            f"the rate limit of {self.limit_key} frees up in {self.wait_seconds:.0f} s (at {self.resets_at:%H:%M:%S} "
+            "UTC), longer than this call may wait; allow it with max_wait_seconds or come back then"
+        )
+
+
+class TransportError(SocialApiError):
+    """The service could not be reached; the request was not executed and may be sent again."""
+
+    def __init__(self, reason: str, host: str = "", attempts: int = 1) -> None:
+        super().__init__(reason, host, attempts)
+        self.reason = reason
+        self.host = host
+        self.attempts = attempts
+
+    def __str__(self) -> str:
+        tries = f" (after {self.attempts} attempts)" if self.attempts > 1 else ""
+        return f"{self.host or 'the service'}: {self.reason}{tries}"
+
+
+class OutcomeUnknown(TransportError):
+    """The connection was lost after the request went out: the service may have executed it, or not."""
+
+
+class ApiError(SocialApiError):
+    """The service answered, and refused.
+
+    `status` is the HTTP status, `headers` the response headers with lower-case names, `request_id` what the service
+    calls the request (None if it does not say), `errors` its coded errors, `problems` its typed problems,
+    `operation_errors` the operations of a batch that it names, `attempts` how often the request was sent.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        *,
+        headers: Mapping[str, str] | None = None,
+        errors: Sequence[ServiceError] = (),
+        problems: Sequence[Problem] = (),
+        operation_errors: Sequence[OperationError] = (),
+        request_id: str | None = None,
+        summary: str = "",
+        attempts: int = 1,
+    ) -> None:
+        super().__init__(status)
+        self.status = status
+        self.headers = dict(headers or {})
+        self.errors = tuple(errors)
+        self.problems = tuple(problems)
+        self.operation_errors = tuple(operation_errors)
+        self.request_id = request_id
+        self.summary = summary
+        self.attempts = attempts
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.args, self.__dict__)
+
+    @property
+    def codes(self) -> tuple[int | str, ...]:
+        """The codes of `errors` and `operation_errors`, in their order."""
+        return tuple(e.code for e in (*self.errors, *self.operation_errors) if e.code is not None)
+
+    def __str__(self) -> str:
+        said = [f"{e.code}: {e.message}" if e.code is not None else str(e.message) for e in self.errors]
+        said += [p.detail or p.title or p.type for p in self.problems]
+        said += [f"operation {e.index}: {e.code}: {e.message}" for e in self.operation_errors[:3]]
+        more = len(self.operation_errors) - 3
+        if more > 0:
+            said.append(f"and {more} more operations")
+        tries = f" (after {self.attempts} attempts)" if self.attempts > 1 else ""
+        return f"HTTP {self.status}: {'; '.join(said) or self.summary or 'no reason given'}{tries}"
+
+
+def _rebuild(cls: type[ApiError], args: tuple[Any, ...], state: dict[str, Any]) -> ApiError:
+    error = cls.__new__(cls, *args)
+    error.args = args
+    error.__dict__.update(state)
+    return error
+
+
+class Unauthorized(ApiError):
+    """HTTP 401: the credentials are missing, wrong or no longer valid (code 89)."""
+
+
+class Forbidden(ApiError):
+    """HTTP 403: the credentials are understood and do not suffice, or a token was asked for too often (code 99)."""
+
+
+class NotFound(ApiError):
+    """HTTP 404: there is no such thing, or it is deleted."""
+
+
+class Conflict(ApiError):
+    """HTTP 409: the request collides with the present state."""
+
+
+class RateLimited(ApiError):
+    """HTTP 429, after every wait the call allows."""
+
+
+class ServerError(ApiError):
+    """HTTP 5xx: the service failed; for a request that may not be repeated its outcome is unknown."""
+
+
+STATUS_ERRORS: Mapping[int, type[ApiError]] = {
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    429: RateLimited,
+}
+
+
+def error_class(status: int) -> type[ApiError]:
+    """The class for an HTTP status."""
+    return ServerError if status >= 500 else STATUS_ERRORS.get(status, ApiError)
+
+
+class DecodeError(SocialApiError):
+    """The answer does not have the documented shape. `path` names the field, `reason` what is wrong; no value."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(path, reason)
+        self.path = path
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"cannot read the answer at {self.path or 'its top'}: {self.reason}"
+
+
+class BulkError(SocialApiError):
+    """A job stopped before its end. `report` has the counts so far; rows not settled are its `pending`."""
+
+    def __init__(self, message: str, report: UploadReport) -> None:
+        super().__init__(message, report)
+        self.message = message
+        self.report = report
+
+    def __str__(self) -> str:
+        r = self.report
+        return (
+            f"{self.message} (of {r.read:,} rows read: {r.accepted:,} accepted, {r.rejected:,} rejected, "
+            f"{r.duplicate:,} duplicate, {r.pending:,} pending)"
+        )

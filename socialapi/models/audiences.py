@@ -1,0 +1,192 @@
+"""Custom audience and do-not-reach uploads (advertising documentation, sections 4.9 and 4.10).
+
+An *operation* adds (`Update`) or removes (`Delete`) users; a *user* carries any number of identifiers of several
+kinds. Every identifier but `partner_user_id` travels as the SHA-256 of its normalised form.
+"""
+
+import datetime
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Any, Final, Literal
+
+import attrs
+from annotated_types import MaxLen
+
+from socialapi.models.rules import Pattern, parse_timestamp
+from socialapi.problems import BrokenRule
+from socialapi.unset import UNSET, Unset
+
+OperationType = Literal["Update", "Delete"]
+IdentifierKind = Literal["email", "device_id", "handle", "service_id", "phone_number", "partner_user_id"]
+
+IDENTIFIER_KINDS: Final[tuple[IdentifierKind, ...]] = (
+    "email",
+    "device_id",
+    "handle",
+    "service_id",
+    "phone_number",
+    "partner_user_id",
+)
+DO_NOT_REACH_KINDS: Final[tuple[IdentifierKind, ...]] = ("email", "phone_number")
+
+MAX_OPERATIONS: Final = 2_500
+MAX_BATCH_BYTES: Final = 5_000_000
+DEFAULT_EXPIRY_MONTHS: Final = 13
+
+Sha256 = Annotated[str, Pattern("[0-9a-f]{64}", "must be a SHA-256 digest: 64 lower-case hexadecimal digits")]
+
+
+def _texts(value: str | Iterable[str]) -> tuple[str, ...]:
+    """A single text is one identifier, not as many as it has letters."""
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _identifiers() -> tuple[str, ...]:
+    field: tuple[str, ...] = attrs.field(default=(), converter=_texts)
+    return field
+
+
+@attrs.define(repr=False)
+class AudienceUser:
+    """One person, by any number of identifiers of six kinds.
+
+    Give each identifier as a text or several texts, raw or already hashed: what is not hashed is normalised and
+    hashed before it leaves the process. The repr shows how many there are, never what they are.
+    """
+
+    email: tuple[Sha256, ...] = _identifiers()
+    device_id: tuple[Sha256, ...] = _identifiers()
+    handle: tuple[Sha256, ...] = _identifiers()
+    service_id: tuple[Sha256, ...] = _identifiers()
+    phone_number: tuple[Sha256, ...] = _identifiers()
+    partner_user_id: tuple[str, ...] = _identifiers()
+
+    def __repr__(self) -> str:
+        counts = {kind: len(getattr(self, kind)) for kind in IDENTIFIER_KINDS}
+        return f"AudienceUser({', '.join(f'{kind}=<{count}>' for kind, count in counts.items() if count)})"
+
+
+@attrs.define(kw_only=True)
+class OperationParams:
+    """The users of an operation and when it holds: from `effective_at` (now) until `expires_at` (in 13 months)."""
+
+    users: tuple[AudienceUser, ...] = attrs.field(converter=tuple)
+    effective_at: datetime.datetime | Unset = UNSET
+    expires_at: datetime.datetime | Unset = UNSET
+
+    @staticmethod
+    def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+        """The expiry comes after the time of effect, which is now unless given."""
+        expires_at = parse_timestamp(data.get("expires_at", ""))
+        if expires_at is None:
+            return
+        effective_at = parse_timestamp(data.get("effective_at", "")) or now
+        if expires_at <= effective_at:
+            yield BrokenRule(path="expires_at", reason="must be later than effective_at, which is now unless given")
+
+
+@attrs.define
+class Operation:
+    """What to do with some users: one element of an upload request, and for `upload` one row."""
+
+    operation_type: OperationType
+    params: OperationParams
+
+    @classmethod
+    def update(
+        cls,
+        users: Iterable[AudienceUser],
+        *,
+        effective_at: datetime.datetime | Unset = UNSET,
+        expires_at: datetime.datetime | Unset = UNSET,
+    ) -> "Operation":
+        """An operation that adds the users."""
+        return cls("Update", OperationParams(users=users, effective_at=effective_at, expires_at=expires_at))
+
+    @classmethod
+    def delete(
+        cls,
+        users: Iterable[AudienceUser],
+        *,
+        effective_at: datetime.datetime | Unset = UNSET,
+        expires_at: datetime.datetime | Unset = UNSET,
+    ) -> "Operation":
+        """An operation that removes the users."""
+        return cls("Delete", OperationParams(users=users, effective_at=effective_at, expires_at=expires_at))
+
+
+Operations = Annotated[tuple[Operation, ...], MaxLen(MAX_OPERATIONS)]
+"""The body of a custom audience upload."""
+
+
+@attrs.define(repr=False)
+class DoNotReachUser:
+    """One person on a do-not-reach list, which knows people by e-mail address and phone number only."""
+
+    email: tuple[Sha256, ...] = _identifiers()
+    phone_number: tuple[Sha256, ...] = _identifiers()
+
+    def __repr__(self) -> str:
+        return f"DoNotReachUser(email=<{len(self.email)}>, phone_number=<{len(self.phone_number)}>)"
+
+
+@attrs.define(kw_only=True)
+class DoNotReachParams:
+    """The users of a do-not-reach operation and when it ends; it takes effect at once."""
+
+    users: tuple[DoNotReachUser, ...] = attrs.field(converter=tuple)
+    expires_at: datetime.datetime | Unset = UNSET
+
+    @staticmethod
+    def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+        """The expiry lies in the future."""
+        expires_at = parse_timestamp(data.get("expires_at", ""))
+        if expires_at is not None and expires_at <= now:
+            yield BrokenRule(path="expires_at", reason="must be later than now")
+
+
+@attrs.define
+class DoNotReachOperation:
+    """One element of a do-not-reach upload request."""
+
+    operation_type: OperationType
+    params: DoNotReachParams
+
+
+DoNotReachOperations = Annotated[tuple[DoNotReachOperation, ...], MaxLen(MAX_OPERATIONS)]
+"""The body of a do-not-reach upload."""
+
+
+@attrs.define(kw_only=True)
+class UploadCounts:
+    """What an upload request did: both counts equal the number of user objects sent, or it is to be sent again."""
+
+    success_count: int
+    total_count: int
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.define(kw_only=True)
+class DoNotReachList:
+    """A list of people whom no campaign of the account reaches (section 2)."""
+
+    id: str
+    name: str | None = None
+    description: str | None = None
+    targetable: bool | None = None
+    reasons_not_targetable: tuple[Literal["PROCESSING", "TOO_SMALL"] | str, ...] = ()
+    list_size: int | None = None
+    created_at: datetime.datetime | None = None
+    updated_at: datetime.datetime | None = None
+    deleted: bool | None = None
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+def months_later(start: datetime.datetime, months: int) -> datetime.datetime:
+    """The same day and time some months on; a day that the month does not have becomes its last one."""
+    year, month0 = divmod(start.year * 12 + start.month - 1 + months, 12)
+    for day in range(start.day, start.day - 4, -1):
+        try:
+            return start.replace(year=year, month=month0 + 1, day=day)
+        except ValueError:
+            continue
+    raise AssertionError("every month has a day among four successive ones")

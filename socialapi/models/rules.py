@@ -1,0 +1,217 @@
+"""Reading the rules that stand beside the fields, and listing every one that a request breaks.
+
+A rule is `Annotated` metadata on the field it is about: `Ge`, `Gt`, `Le`, `Lt`, `MinLen` and `MaxLen` of
+annotated-types, and `Pattern` from here; the type says the rest (a `Literal` is an enumeration, a field without a
+default is required). What spans several fields is a static method `conditions(data, now)` of the class, which yields
+broken rules. The data judged are JSON-shaped (`dict`, `list`, `str`, …), so the same declarations serve what is about
+to be sent and what has arrived.
+"""
+
+import datetime
+import functools
+import re
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+import annotated_types
+import attrs
+
+from socialapi.problems import BrokenRule
+from socialapi.unset import Unset
+
+Report = list[BrokenRule]
+Check = Callable[[Any, str, Report, datetime.datetime], None]
+
+
+@attrs.frozen
+class Pattern:
+    """The whole text must match the expression; `says` describes it for people, for example `must be 64 hex digits`."""
+
+    expression: str
+    says: str
+
+
+def broken_rules(declared: Any, data: Any, *, now: datetime.datetime, path: str = "") -> Report:
+    """Every rule of `declared` (an attrs class, or any annotated type) that `data` breaks, in the order of the data.
+
+    `now` is what rules about the future compare with. No value is quoted in what comes back.
+    """
+    report: Report = []
+    checker(declared)(data, path, report, now)
+    return report
+
+
+@functools.lru_cache(maxsize=1024)
+def parse_timestamp(text: str) -> datetime.datetime | None:
+    """The aware time of an ISO 8601 UTC string, or None if it is not one. Cached: batches repeat a few values."""
+    try:
+        value = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if "T" not in text or value.utcoffset() != datetime.timedelta(0):
+        return None
+    return value
+
+
+@functools.cache
+def checker(declared: Any) -> Check:
+    """The compiled check of a type. Compiled once, because a batch has thousands of values of the same type."""
+    if typing.get_origin(declared) is typing.Annotated:
+        base, *metadata = typing.get_args(declared)
+        return _all_of(checker(base), *(_constraint(item) for item in metadata))
+    if attrs.has(typing.get_origin(declared) or declared):
+        return _object(declared)
+    origin, arguments = typing.get_origin(declared), typing.get_args(declared)
+    if origin is typing.Literal:
+        return _enumeration(arguments)
+    if origin in (typing.Union, types.UnionType):
+        return _union(tuple(a for a in arguments if a is not Unset))
+    if origin in (tuple, list):
+        return _array(checker(arguments[0]))
+    if origin in (dict, Mapping) or declared is Any:
+        return _anything
+    return _SCALARS[declared]
+
+
+def _all_of(first: Check, *rest: Check) -> Check:
+    """The type first: the constraints make sense only of a value that has it."""
+
+    def check(value: Any, path: str, report: Report, now: datetime.datetime) -> None:
+        before = len(report)
+        first(value, path, report, now)
+        if len(report) == before:
+            for constraint in rest:
+                constraint(value, path, report, now)
+
+    return check
+
+
+def _anything(value: Any, path: str, report: Report, now: datetime.datetime) -> None:
+    return
+
+
+def _scalar(says: str, accepts: Callable[[Any], bool]) -> Check:
+    def check(value: Any, path: str, report: Report, now: datetime.datetime) -> None:
+        if not accepts(value):
+            report.append(BrokenRule(path=path, reason=says))
+
+    return check
+
+
+_SCALARS: Final[Mapping[Any, Check]] = {
+    str: _scalar("must be a string", lambda v: isinstance(v, str)),
+    bool: _scalar("must be true or false", lambda v: isinstance(v, bool)),
+    int: _scalar("must be a whole number", lambda v: isinstance(v, int) and not isinstance(v, bool)),
+    float: _scalar("must be a number", lambda v: isinstance(v, int | float) and not isinstance(v, bool)),
+    type(None): _scalar("must be null", lambda v: v is None),
+    datetime.datetime: _scalar(
+        "must be an ISO 8601 time in UTC, for example 2026-01-31T09:00:00Z",
+        lambda v: isinstance(v, str) and parse_timestamp(v) is not None,
+    ),
+}
+
+
+def _enumeration(allowed: tuple[Any, ...]) -> Check:
+    values = frozenset(allowed)
+    says = f"must be {'one of ' if len(allowed) > 1 else ''}{', '.join(map(str, allowed))}"
+
+    def check(value: Any, path: str, report: Report, now: datetime.datetime) -> None:
+        if not isinstance(value, str) or value not in values:
+            report.append(BrokenRule(path=path, reason=says))
+
+    return check
+
+
+def _union(members: tuple[Any, ...]) -> Check:
+    """A value is fine when one member takes it; otherwise what the first member says is what is reported."""
+    checks = tuple(checker(member) for member in members)
+
+    def check(value: Any, path: str, report: Report, now: datetime.datetime) -> None:
+        first: Report | None = None
+        for each in checks:
+            found: Report = []
+            each(value, path, found, now)
+            if not found:
+                return
+            first = found if first is None else first
+        report.extend(first or ())
+
+    return check if len(checks) > 1 else checks[0]
+
+
+def _array(item: Check) -> Check:
+    def check(value: Any, path: str, report: Report, now: datetime.datetime) -> None:
+        if not isinstance(value, list | tuple):
+            report.append(BrokenRule(path=path, reason="must be an array"))
+            return
+        for index, each in enumerate(value):
+            item(each, f"{path}[{index}]", report, now)
+
+    return check
+
+
+def _constraint(rule: Any) -> Check:
+    for kind, build in _CONSTRAINTS.items():
+        if isinstance(rule, kind):
+            return build(rule)
+    raise TypeError(f"no check is known for the rule {rule!r}")
+
+
+def _pattern(rule: Pattern) -> Check:
+    matches = re.compile(rule.expression).fullmatch
+    return _scalar(rule.says, lambda v: matches(v) is not None)
+
+
+_CONSTRAINTS: Final[Mapping[type, Callable[[Any], Check]]] = {
+    Pattern: _pattern,
+    annotated_types.Ge: lambda r: _scalar(f"must be at least {r.ge}", lambda v: v >= r.ge),
+    annotated_types.Gt: lambda r: _scalar(f"must be greater than {r.gt}", lambda v: v > r.gt),
+    annotated_types.Le: lambda r: _scalar(f"must be at most {r.le}", lambda v: v <= r.le),
+    annotated_types.Lt: lambda r: _scalar(f"must be less than {r.lt}", lambda v: v < r.lt),
+    annotated_types.MinLen: lambda r: _scalar(
+        f"must have at least {r.min_length:,} items or characters", lambda v: len(v) >= r.min_length
+    ),
+    annotated_types.MaxLen: lambda r: _scalar(
+        f"must have at most {r.max_length:,} items or characters", lambda v: len(v) <= r.max_length
+    ),
+}
+
+
+def _object(declared: Any) -> Check:
+    cls = typing.get_origin(declared) or declared
+    attrs.resolve_types(cls, include_extras=True)
+    fields = attrs.fields(cls)
+    is_open = any(field.name == "extra" for field in fields)
+    checks = {wire_name(field): checker(field.type) for field in fields if field.name != "extra"}
+    required = tuple(wire_name(field) for field in fields if field.default is attrs.NOTHING)
+    conditions: Callable[[Any, datetime.datetime], Iterable[BrokenRule]] | None = getattr(cls, "conditions", None)
+
+    def check(value: Any, path: str, report: Report, now: datetime.datetime) -> None:
+        if not isinstance(value, Mapping):
+            report.append(BrokenRule(path=path, reason="must be an object"))
+            return
+        before = len(report)
+        for name in required:
+            if name not in value:
+                report.append(BrokenRule(path=_join(path, name), reason="is required", code="MISSING_PARAMETER"))
+        for name, each in value.items():
+            if (field_check := checks.get(name)) is not None:
+                field_check(each, _join(path, name), report, now)
+            elif not is_open:
+                report.append(BrokenRule(path=_join(path, str(name)), reason="is not a field of this object"))
+        if conditions is not None and len(report) == before:
+            report.extend(attrs.evolve(rule, path=_join(path, rule.path)) for rule in conditions(value, now))
+
+    return check
+
+
+def wire_name(field: "attrs.Attribute[Any]") -> str:
+    """What the service calls a field: its name here, unless its metadata says otherwise."""
+    name: str = field.metadata.get("name", field.name)
+    return name
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name

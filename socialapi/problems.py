@@ -1,0 +1,232 @@
+"""What a service says is wrong, as plain data that errors carry (platform documentation, section 7.1).
+
+A problem is an RFC 7807 object whose `type` selects the subtype. The last path segment of `type` (the *slug*) is what
+is compared, so a service that publishes its problem documents under another base address is still understood.
+Every field but `type` and `title` is `None` when the service left it out; fields this version does not know are kept
+in `extra`.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+import attrs
+
+
+@attrs.frozen(kw_only=True)
+class BrokenRule:
+    """One rule that a request breaks: where (`path`, for example `[3].params.users[0].email[1]`) and what.
+
+    `reason` never quotes the offending value, which may be personal.
+    """
+
+    path: str
+    reason: str
+    code: Literal["INVALID_PARAMETER", "MISSING_PARAMETER", "EXCLUSIVE_PARAMETERS"] = "INVALID_PARAMETER"
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}" if self.path else self.reason
+
+
+@attrs.frozen(kw_only=True)
+class ServiceError:
+    """A coded error: `{code, message}` of the platform API, `{code, message, parameter}` of the advertising API."""
+
+    code: int | str | None = None
+    message: str | None = None
+    parameter: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class OperationError:
+    """Why one operation of a batch was refused; `index` is its position in the request (section 4.9)."""
+
+    index: int
+    code: int | str | None = None
+    message: str | None = None
+    parameter: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Problem:
+    """A problem of a type this version has no class for (`about:blank` among them)."""
+
+    type: str = "about:blank"
+    title: str | None = None
+    detail: str | None = None
+    status: int | None = None
+    extra: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
+
+    @property
+    def slug(self) -> str:
+        """The last segment of `type`, for example `rule-cap`."""
+        return self.type.rstrip("/").rpartition("/")[2]
+
+
+@attrs.frozen(kw_only=True)
+class ClientDisconnected(Problem):
+    """The client closed a stream."""
+
+
+@attrs.frozen(kw_only=True)
+class ClientForbidden(Problem):
+    """The app may not use this endpoint."""
+
+    reason: Literal["official-client-forbidden", "client-not-enrolled"] | str | None = None
+    registration_url: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class ConflictProblem(Problem):
+    """A job is already in progress."""
+
+
+@attrs.frozen(kw_only=True)
+class DisallowedResource(Problem):
+    """The resource breaks a policy and may not be read."""
+
+    resource_id: str | None = None
+    resource_type: str | None = None
+    section: Literal["data", "includes"] | str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class DuplicateRules(Problem):
+    """A rule with this value exists."""
+
+    id: str | None = None
+    value: str | None = attrs.field(default=None, repr=False)
+
+
+@attrs.frozen(kw_only=True)
+class InvalidParameters:
+    """One item of an invalid request: a message and the values given for each parameter at fault."""
+
+    message: str | None = None
+    parameters: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.frozen(kw_only=True)
+class InvalidRequest(Problem):
+    """The request is malformed."""
+
+    errors: tuple[InvalidParameters, ...] = ()
+
+
+@attrs.frozen(kw_only=True)
+class InvalidRules(Problem):
+    """A rule does not parse."""
+
+
+@attrs.frozen(kw_only=True)
+class NoncompliantRules(Problem):
+    """A rule breaks a policy."""
+
+
+@attrs.frozen(kw_only=True)
+class RuleCap(Problem):
+    """The project has as many rules as it may."""
+
+
+@attrs.frozen(kw_only=True)
+class UnsupportedAuthentication(Problem):
+    """The endpoint does not take this kind of credential."""
+
+
+@attrs.frozen(kw_only=True)
+class NotAuthorizedForField(Problem):
+    """The caller may read the object but not this field of it."""
+
+    field: str | None = None
+    resource_type: str | None = None
+    section: Literal["data", "includes"] | str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class NotAuthorizedForResource(Problem):
+    """The caller may not read this object."""
+
+    value: str | None = attrs.field(default=None, repr=False)
+    resource_id: str | None = None
+    resource_type: str | None = None
+    section: Literal["data", "includes"] | str | None = None
+    parameter: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class OperationalDisconnect(Problem):
+    """The service closed a stream."""
+
+    disconnect_type: (
+        Literal[
+            "OperationalDisconnect",
+            "UpstreamOperationalDisconnect",
+            "ForceDisconnect",
+            "UpstreamUncleanDisconnect",
+            "SlowReader",
+            "InternalError",
+            "ClientApplicationStateDegraded",
+            "InvalidRules",
+        ]
+        | str
+        | None
+    ) = None
+
+
+@attrs.frozen(kw_only=True)
+class ResourceNotFound(Problem):
+    """No object with this id."""
+
+    parameter: str | None = None
+    value: str | None = attrs.field(default=None, repr=False)
+    resource_id: str | None = None
+    resource_type: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class ResourceUnavailable(Problem):
+    """The object exists and cannot be read now."""
+
+    parameter: str | None = None
+    resource_id: str | None = None
+    resource_type: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class StreamingConnection(Problem):
+    """A stream could not be opened."""
+
+    connection_issue: (
+        Literal["TooManyConnections", "ProvisioningSubscription", "RuleConfigurationIssue", "RulesInvalidIssue"]
+        | str
+        | None
+    ) = None
+
+
+@attrs.frozen(kw_only=True)
+class UsageCapped(Problem):
+    """A usage cap is reached."""
+
+    period: Literal["Daily", "Monthly"] | str | None = None
+    scope: Literal["Account", "Product"] | str | None = None
+
+
+PROBLEM_TYPES: Final[Mapping[str, type[Problem]]] = {
+    "client-disconnected": ClientDisconnected,
+    "client-forbidden": ClientForbidden,
+    "conflict": ConflictProblem,
+    "disallowed-resource": DisallowedResource,
+    "duplicate-rules": DuplicateRules,
+    "invalid-request": InvalidRequest,
+    "invalid-rules": InvalidRules,
+    "noncompliant-rules": NoncompliantRules,
+    "rule-cap": RuleCap,
+    "unsupported-authentication": UnsupportedAuthentication,
+    "not-authorized-for-field": NotAuthorizedForField,
+    "not-authorized-for-resource": NotAuthorizedForResource,
+    "operational-disconnect": OperationalDisconnect,
+    "resource-not-found": ResourceNotFound,
+    "resource-unavailable": ResourceUnavailable,
+    "streaming-connection": StreamingConnection,
+    "usage-capped": UsageCapped,
+}
+"""The documented subtypes by the slug of their `type`."""

@@ -1,0 +1,102 @@
+"""A route is a row that carries every fact about an endpoint; a family carries what its endpoints share."""
+
+from collections.abc import Mapping
+from typing import Any, Final, Generic, Literal, TypeVar
+from urllib.parse import quote
+
+import attrs
+
+R = TypeVar("R")
+
+Method = Literal["GET", "POST", "PUT", "DELETE"]
+CredentialKind = Literal["AppOnly", "Bearer", "OAuth1", "OAuth2User"]
+BodyPlace = Literal["query", "json", "form"]
+
+
+@attrs.frozen
+class Family:
+    """An API of the platform: the `Config` field of its host, the credentials it takes (the preferred first), paging.
+
+    `envelope` says whether results are wrapped in `{"data": …}`.
+    """
+
+    name: str
+    host: Literal["base_url", "ads_url", "ads_sandbox_url"]
+    credentials: tuple[CredentialKind, ...]
+    page_token_parameter: str
+    envelope: bool = True
+
+
+PLATFORM: Final = Family("platform", "base_url", ("AppOnly", "Bearer", "OAuth2User", "OAuth1"), "pagination_token")
+# Basic authentication with an app's key is not in the list: the token endpoints alone take it.
+OAUTH: Final = Family("oauth", "base_url", (), "pagination_token", envelope=False)
+ADS: Final = Family("ads", "ads_url", ("OAuth1", "OAuth2User", "Bearer", "AppOnly"), "cursor")
+ADS_SANDBOX: Final = Family("ads_sandbox", "ads_sandbox_url", ("OAuth1", "OAuth2User", "Bearer", "AppOnly"), "cursor")
+
+FAMILIES: Final[Mapping[str, Family]] = {f.name: f for f in (PLATFORM, OAUTH, ADS, ADS_SANDBOX)}
+
+
+@attrs.frozen
+class RateLimit:
+    """A documented limit: so many requests in a window, for each value of the path parameters in `per`."""
+
+    name: str
+    requests: int
+    window_seconds: float
+    per: tuple[str, ...] = ()
+
+
+@attrs.frozen(eq=False)
+class Route(Generic[R]):
+    """One endpoint.
+
+    `path` is the documented path with its version; `result` what comes back; `body` the declared type of what goes
+    out and `body_in` where it goes. `repeatable` says whether an attempt whose outcome is unknown may be repeated.
+    `max_body_bytes` bounds the request body. `section` is where the service documents it.
+    """
+
+    method: Method
+    family: Family
+    path: str
+    result: type[R]
+    body: Any = None
+    body_in: BodyPlace = "query"
+    repeatable: bool = False
+    rate_limit: RateLimit | None = None
+    max_body_bytes: int | None = None
+    section: str = ""
+
+    def at(self, **path_parameters: str) -> "Target[R]":
+        """The route with its path filled in. Values are percent-encoded, so none can leave its segment."""
+        return Target(self, path_parameters)
+
+
+@attrs.frozen(eq=False)
+class Target(Generic[R]):
+    """A route together with the values of its path parameters."""
+
+    route: Route[R]
+    path_parameters: Mapping[str, str]
+
+    def path(self, overrides: Mapping[str, str]) -> str:
+        """The encoded path, of the documented template or the one that replaces it in `overrides`."""
+        template = overrides.get(self.route.path, self.route.path)
+        return template.format_map({name: encode_segment(value) for name, value in self.path_parameters.items()})
+
+    @property
+    def limit_key(self) -> str:
+        """What requests that share a rate limit have in common.
+
+        Limits that are documented say what they are counted by; others are assumed to be counted by endpoint and
+        account, which the headers of the first answer then fill with numbers.
+        """
+        known = self.route.rate_limit
+        name = known.name if known else f"{self.route.method} {self.route.path}"
+        per = known.per if known else tuple(p for p in ("account_id",) if p in self.path_parameters)
+        return "/".join((name, *(self.path_parameters[p] for p in per)))
+
+
+def encode_segment(value: str) -> str:
+    """A path segment, percent-encoded; `.` and `..`, which clients and proxies resolve, are encoded as well."""
+    text = str(value)
+    return text.replace(".", "%2E") if text in (".", "..") else quote(text, safe="")

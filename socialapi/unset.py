@@ -1,0 +1,23 @@
+"""The value of a parameter that is not sent.
+
+`None` is a value of its own: it clears a field (JSON `null`, an empty value in a query or form). `UNSET` leaves the
+parameter out of the request.
+"""
+
+import enum
+from typing import Final, Literal
+
+
+class Unset(enum.Enum):
+    """The type of `UNSET`; an enumeration with one member, so that type checkers can narrow it away."""
+
+    UNSET = enum.auto()
+
+    def __bool__(self) -> Literal[False]:
+        return False
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET: Final = Unset.UNSET

@@ -1,0 +1,1 @@
+"""An async-first SDK for a social platform's core, advertising and catalog APIs."""

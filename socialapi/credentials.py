@@ -12,7 +12,7 @@ from socialapi.errors import ConfigurationError
 
 
 def _filled(instance: object, attribute: "attrs.Attribute[str]", value: str) -> None:
-    if not isinstance(value, str) or not value.strip():
+    if not value.strip():
         raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} is empty")
 
 

@@ -64,6 +64,8 @@ class RateLimitTooLong(SocialApiError):
 class TransportError(SocialApiError):
     """The service could not be reached; the request was not executed and may be sent again."""
 
+    may_be_executed = False
+
     def __init__(self, reason: str, host: str = "", attempts: int = 1) -> None:
         super().__init__(reason, host, attempts)
         self.reason = reason
@@ -77,6 +79,8 @@ class TransportError(SocialApiError):
 
 class OutcomeUnknown(TransportError):
     """The connection was lost after the request went out: the service may have executed it, or not."""
+
+    may_be_executed = True
 
 
 class ApiError(SocialApiError):
@@ -115,7 +119,8 @@ class ApiError(SocialApiError):
     @property
     def codes(self) -> tuple[int | str, ...]:
         """The codes of `errors` and `operation_errors`, in their order."""
-        return tuple(e.code for e in (*self.errors, *self.operation_errors) if e.code is not None)
+        codes = [e.code for e in self.errors] + [e.code for e in self.operation_errors]
+        return tuple(code for code in codes if code is not None)
 
     def __str__(self) -> str:
         said = [f"{e.code}: {e.message}" if e.code is not None else str(e.message) for e in self.errors]

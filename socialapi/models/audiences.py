@@ -65,11 +65,15 @@ class AudienceUser:
         return f"AudienceUser({', '.join(f'{kind}=<{count}>' for kind, count in counts.items() if count)})"
 
 
+def _users(value: "Iterable[AudienceUser]") -> "tuple[AudienceUser, ...]":
+    return tuple(value)
+
+
 @attrs.define(kw_only=True)
 class OperationParams:
     """The users of an operation and when it holds: from `effective_at` (now) until `expires_at` (in 13 months)."""
 
-    users: tuple[AudienceUser, ...] = attrs.field(converter=tuple)
+    users: tuple[AudienceUser, ...] = attrs.field(converter=_users)
     effective_at: datetime.datetime | Unset = UNSET
     expires_at: datetime.datetime | Unset = UNSET
 
@@ -100,7 +104,7 @@ class Operation:
         expires_at: datetime.datetime | Unset = UNSET,
     ) -> "Operation":
         """An operation that adds the users."""
-        return cls("Update", OperationParams(users=users, effective_at=effective_at, expires_at=expires_at))
+        return cls("Update", OperationParams(users=tuple(users), effective_at=effective_at, expires_at=expires_at))
 
     @classmethod
     def delete(
@@ -111,7 +115,7 @@ class Operation:
         expires_at: datetime.datetime | Unset = UNSET,
     ) -> "Operation":
         """An operation that removes the users."""
-        return cls("Delete", OperationParams(users=users, effective_at=effective_at, expires_at=expires_at))
+        return cls("Delete", OperationParams(users=tuple(users), effective_at=effective_at, expires_at=expires_at))
 
 
 Operations = Annotated[tuple[Operation, ...], MaxLen(MAX_OPERATIONS)]
@@ -133,7 +137,7 @@ class DoNotReachUser:
 class DoNotReachParams:
     """The users of a do-not-reach operation and when it ends; it takes effect at once."""
 
-    users: tuple[DoNotReachUser, ...] = attrs.field(converter=tuple)
+    users: tuple[DoNotReachUser, ...]
     expires_at: datetime.datetime | Unset = UNSET
 
     @staticmethod

@@ -1,0 +1,206 @@
+"""From decoded JSON to models: one generated function per class, registered with cattrs.
+
+Reading is tolerant where the documentation leaves room: unknown fields go to `extra`, a missing or null optional
+field gets its default, an enumeration takes values it does not know. It is strict about shapes: a number where a text
+is documented is a `DecodeError` that names the field. Stock cattrs costs twice as much an object, and coerces.
+"""
+
+import datetime
+import types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal
+
+import attrs
+from cattrs.preconf.orjson import OrjsonConverter, make_converter
+
+from socialapi.errors import DecodeError
+from socialapi.models.audiences import UploadCounts
+from socialapi.models.rules import wire_name
+
+Structure = Callable[[Any, Any], Any]
+
+
+def structure(data: Any, cls: Any) -> Any:
+    """`data` as an instance of `cls`. Raises DecodeError with the path of the first field that cannot be read."""
+    return CONVERTER.structure(data, cls)
+
+
+def _is_plain(kind: Any) -> bool:
+    return kind in _PLAIN
+
+
+_PLAIN: Final[Mapping[Any, str]] = {
+    str: "{v}.__class__ is not str",
+    bool: "{v}.__class__ is not bool",
+    int: "{v}.__class__ is not int",
+    float: "{v}.__class__ is not float and {v}.__class__ is not int",
+    Any: "False",
+}
+
+
+def _says(kind: Any) -> str:
+    names = {str: "a string", bool: "true or false", int: "a whole number", float: "a number"}
+    return f"expected {names[kind]}"
+
+
+def _without_none(annotation: Any) -> Any:
+    """The type that a value has when there is one: `Literal[…] | str | None` is a str, `int | None` an int."""
+    if typing.get_origin(annotation) is typing.Annotated:
+        return _without_none(typing.get_args(annotation)[0])
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        members = [a for a in typing.get_args(annotation) if a is not type(None)]
+        kinds = {str if typing.get_origin(m) is Literal else m for m in members}
+        if len(kinds) != 1:
+            raise TypeError(f"no way to tell the members of {annotation} apart")
+        return kinds.pop()
+    return str if typing.get_origin(annotation) is Literal else annotation
+
+
+def _structure_fn(cls: Any) -> Structure:
+    """Writes and compiles the function that reads `cls`; a failure is looked up field by field afterwards."""
+    attrs.resolve_types(cls)
+    fields = [f for f in attrs.fields(cls) if f.name != "extra"]
+    has_extra = len(fields) < len(attrs.fields(cls))
+    names: dict[str, Any] = {"cls": cls, "known": frozenset(map(wire_name, fields)), "explain": _explain}
+    lines = ["def read(data, _):", "    try:", "        get = data.get"]
+    arguments = []
+    for i, field in enumerate(fields):
+        v, kind, required = f"v{i}", _without_none(field.type), field.default is attrs.NOTHING
+        lines.append(f"        {v} = " + (f"data[{wire_name(field)!r}]" if required else f"get({wire_name(field)!r})"))
+        indent = " " * 8
+        if not required:
+            names[f"d{i}"] = _default(field)
+            lines += [f"        if {v} is None: {v} = d{i}", "        else:"]
+            indent += "    "
+        if _is_plain(kind):
+            lines.append(f"{indent}if {_PLAIN[kind].format(v=v)}: raise TypeError")
+        else:
+            names[f"h{i}"] = CONVERTER.get_structure_hook(kind)
+            names[f"t{i}"] = kind
+            lines.append(f"{indent}{v} = h{i}({v}, t{i})")
+        arguments.append(f"{field.alias}={v}")
+    if has_extra:
+        lines.append("        extra = {} if known.issuperset(data) else {k: data[k] for k in data if k not in known}")
+        arguments.append("extra=extra")
+    lines += [
+        f"        return cls({', '.join(arguments)})",
+        "    except (AttributeError, KeyError, TypeError, ValueError, DecodeError) as problem:",
+        "        raise explain(cls, data, problem) from None",
+    ]
+    names["DecodeError"] = DecodeError
+    exec("\n".join(lines), names)  # noqa: S102  # the text is made of field names and types of our own classes
+    read: Structure = names["read"]
+    return read
+
+
+def _default(field: "attrs.Attribute[Any]") -> Any:
+    default: Any = field.default
+    return default.factory() if hasattr(default, "factory") else default
+
+
+def _explain(cls: Any, data: Any, problem: Exception) -> DecodeError:
+    """Which field was at fault; slow, and only walked after a failure."""
+    if not isinstance(data, Mapping):
+        return DecodeError("", "expected an object")
+    for field in attrs.fields(cls):
+        name, kind = wire_name(field), _without_none(field.type)
+        if field.name == "extra":
+            continue
+        if name not in data:
+            if field.default is attrs.NOTHING:
+                return DecodeError(name, "is missing")
+        elif data[name] is not None or field.default is attrs.NOTHING:
+            try:
+                _read_value(kind, data[name])
+            except DecodeError as inner:
+                return DecodeError(_join(name, inner.path), inner.reason)
+    return DecodeError("", f"expected an object of type {cls.__name__} ({type(problem).__name__})")
+
+
+def _read_value(kind: Any, value: Any) -> Any:
+    if _is_plain(kind):
+        test = _PLAIN[kind].format(v="value")
+        if eval(test, {"value": value}):  # noqa: S307  # one of the five constants above
+            raise DecodeError("", _says(kind))
+        return value
+    return CONVERTER.get_structure_hook(kind)(value, kind)
+
+
+def _join(name: str, rest: str) -> str:
+    return name + rest if rest.startswith("[") else f"{name}.{rest}" if rest else name
+
+
+def _tuple_fn(declared: Any) -> Structure:
+    kind = _without_none(typing.get_args(declared)[0])
+    hook = None if _is_plain(kind) else CONVERTER.get_structure_hook(kind)
+
+    def read(data: Any, _: Any) -> tuple[Any, ...]:
+        if data.__class__ is not list:
+            raise DecodeError("", "expected an array")
+        items: list[Any] = []
+        try:
+            for value in data:
+                items.append(_read_value(kind, value) if hook is None else hook(value, kind))  # noqa: PERF401  # keeps the index for the path
+        except DecodeError as inner:
+            raise DecodeError(_join(f"[{len(items)}]", inner.path), inner.reason) from None
+        return tuple(items)
+
+    return read
+
+
+def _mapping_fn(declared: Any) -> Structure:
+    arguments = typing.get_args(declared)
+    kind = _without_none(arguments[1]) if arguments else Any
+
+    def read(data: Any, _: Any) -> dict[str, Any]:
+        if data.__class__ is not dict:
+            raise DecodeError("", "expected an object")
+        return {name: _read_value(kind, value) for name, value in data.items()}
+
+    return read
+
+
+def _read_datetime(data: Any, _: Any) -> datetime.datetime:
+    if isinstance(data, str):
+        try:
+            value = datetime.datetime.fromisoformat(data)
+        except ValueError:
+            raise DecodeError("", "expected an ISO 8601 time") from None
+        return value if value.tzinfo else value.replace(tzinfo=datetime.UTC)
+    raise DecodeError("", "expected an ISO 8601 time")
+
+
+def _is_tuple(declared: Any) -> bool:
+    return typing.get_origin(declared) is tuple
+
+
+def _is_mapping(declared: Any) -> bool:
+    return declared is dict or typing.get_origin(declared) in (dict, Mapping)
+
+
+def _make_converter() -> OrjsonConverter:
+    converter = make_converter()
+    converter.register_structure_hook_factory(attrs.has, _structure_fn)
+    converter.register_structure_hook_factory(_is_tuple, _tuple_fn)
+    converter.register_structure_hook_factory(_is_mapping, _mapping_fn)
+    converter.register_structure_hook(datetime.datetime, _read_datetime)
+    return converter
+
+
+CONVERTER: Final = _make_converter()
+
+
+def _upload_counts(data: Any, _: Any) -> UploadCounts:
+    """Audiences answer one pair of counts, do-not-reach lists one for each operation, which are added up."""
+    parts = data if isinstance(data, list) else [data]
+    counts: list[UploadCounts] = [_read_counts(part, UploadCounts) for part in parts]
+    if isinstance(data, dict):
+        return counts[0]
+    return UploadCounts(
+        success_count=sum(c.success_count for c in counts), total_count=sum(c.total_count for c in counts)
+    )
+
+
+_read_counts: Final = _structure_fn(UploadCounts)
+CONVERTER.register_structure_hook(UploadCounts, _upload_counts)

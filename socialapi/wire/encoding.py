@@ -1,0 +1,53 @@
+"""From values to what travels: JSON-shaped data, query strings, form bodies, path segments."""
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import attrs
+import orjson
+
+from socialapi.models.rules import format_timestamp, wire_name
+from socialapi.unset import UNSET
+
+
+def json_shape(value: Any) -> Any:
+    """The value as `dict`, `list` and scalars, named as the service names it; what is `UNSET` is left out."""
+    if attrs.has(type(value)):
+        fields = ((wire_name(f), getattr(value, f.name)) for f in attrs.fields(type(value)))
+        return {name: json_shape(each) for name, each in fields if each is not UNSET}
+    if isinstance(value, Mapping):
+        return {name: json_shape(each) for name, each in value.items() if each is not UNSET}
+    if isinstance(value, tuple | list):
+        return [json_shape(each) for each in value]
+    if isinstance(value, datetime.datetime):
+        return format_timestamp(value)
+    return value
+
+
+def json_bytes(shape: Any) -> bytes:
+    """JSON-shaped data as bytes."""
+    return orjson.dumps(shape)
+
+
+def parameters(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Query or form parameters: lists are joined with commas, booleans are `true` and `false`, None is empty."""
+    return [(name, _text(value)) for name, value in values.items() if value is not UNSET]
+
+
+def query_string(values: Mapping[str, Any]) -> str:
+    """The parameters percent-encoded as RFC 3986 has it, so that what is signed is byte for byte what is sent."""
+    return urlencode(parameters(values), quote_via=quote)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime.datetime):
+        return format_timestamp(value)
+    if isinstance(value, tuple | list | set | frozenset):
+        return ",".join(_text(each) for each in value)
+    return str(value)

@@ -1,0 +1,87 @@
+"""What the response headers say about limits and waits, in seconds from now. No clock: the time comes in."""
+
+import email.utils
+import math
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import attrs
+
+_MILLISECONDS_FROM: Final = 1e11
+_EPOCH_FROM: Final = 1e8
+
+
+@attrs.frozen
+class LimitReading:
+    """A limit as the service counts it: requests per window, how many remain, and when the window starts anew."""
+
+    limit: int | None
+    remaining: int | None
+    resets_in_seconds: float | None
+
+
+def read_limit(headers: Mapping[str, str], prefixes: Iterable[str], now: float) -> LimitReading | None:
+    """The first family of `<prefix>limit`, `-remaining` and `-reset` headers that is present, or None.
+
+    `headers` have lower-case names; `now` is the wall time in epoch seconds, corrected here by the `Date` header.
+    """
+    for prefix in prefixes:
+        reading = LimitReading(
+            _whole(headers.get(f"{prefix}limit")),
+            _whole(headers.get(f"{prefix}remaining")),
+            _seconds_until(headers.get(f"{prefix}reset"), service_time(headers, now)),
+        )
+        if reading.limit is not None or reading.remaining is not None:
+            return reading
+    return None
+
+
+def told_wait_seconds(headers: Mapping[str, str], prefixes: Iterable[str], now: float) -> float | None:
+    """How long the service asks to wait: `Retry-After` in any form, or else the reset of the limit; None if silent.
+
+    A moment in the past counts as silence, so that a wrong header never makes a client repeat at once.
+    """
+    service_now = service_time(headers, now)
+    told = _seconds_until(headers.get("retry-after"), service_now)
+    if told is None:
+        resets = (_seconds_until(headers.get(f"{prefix}reset"), service_now) for prefix in prefixes)
+        told = next((each for each in resets if each is not None), None)
+    return told or None
+
+
+def service_time(headers: Mapping[str, str], now: float) -> float:
+    """The service's wall time: its `Date` header, or ours when there is none, so that skew does not matter."""
+    moment = _http_date(headers.get("date"))
+    return now if moment is None else moment
+
+
+def _seconds_until(text: str | None, now: float) -> float | None:
+    """A wait given as seconds, as epoch seconds or milliseconds, or as an HTTP date; never negative."""
+    if text is None:
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        moment = _http_date(text)
+        return None if moment is None else max(0.0, moment - now)
+    if not math.isfinite(number) or number < 0:
+        return None
+    if number >= _MILLISECONDS_FROM:
+        number /= 1000
+    return max(0.0, number - now) if number >= _EPOCH_FROM else number
+
+
+def _http_date(text: str | None) -> float | None:
+    if not text:
+        return None
+    try:
+        return email.utils.parsedate_to_datetime(text).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _whole(text: str | None) -> int | None:
+    try:
+        return None if text is None else max(0, int(text))
+    except ValueError:
+        return None

@@ -1,0 +1,94 @@
+"""Whether a failed attempt is repeated, and after how long: a pure decision."""
+
+from typing import Final, Literal
+
+import attrs
+
+Executed = Literal["no", "unknown", "yes"]
+
+BACKOFF_SECONDS: Final = 0.25
+BACKOFF_CEILING_SECONDS: Final = 10.0
+RATE_LIMIT_BACKOFF_SECONDS: Final = 1.0
+RATE_LIMIT_BACKOFF_CEILING_SECONDS: Final = 60.0
+JITTER_SECONDS: Final = 1.0
+"""Spread of a wait that the service told: clients that were refused together do not come back together."""
+
+NOT_EXECUTED: Final = frozenset({429, 503})
+OUTCOME_UNKNOWN: Final = frozenset({500, 502, 504})
+
+
+@attrs.frozen
+class Failure:
+    """A failed attempt: whether the service executed it, what it answered, and the wait it asked for in seconds."""
+
+    executed: Executed
+    summary: str
+    status: int | None = None
+    told_wait_seconds: float | None = None
+
+
+@attrs.frozen(kw_only=True)
+class RetryPolicy:
+    """How long to go on: after `max_attempts` attempts no more, whatever the time; or, when `max_elapsed_seconds` is
+    given, once that much time has passed and at least `max_attempts` attempts were made.
+
+    `max_wait_seconds` is the longest single wait.
+    """
+
+    max_attempts: int
+    max_wait_seconds: float
+    max_elapsed_seconds: float | None = None
+
+
+@attrs.frozen
+class Wait:
+    """Repeat after so many seconds."""
+
+    seconds: float
+
+
+@attrs.frozen
+class GiveUp:
+    """Do not repeat, for this reason."""
+
+    reason: Literal["not repeatable", "attempts", "wait too long", "final"]
+
+
+def failure_of_status(status: int, told_wait_seconds: float | None) -> Failure:
+    """What an answer that is no success means for a repeat."""
+    executed: Executed = "yes"
+    if status in NOT_EXECUTED:
+        executed = "no"
+    elif status in OUTCOME_UNKNOWN:
+        executed = "unknown"
+    return Failure(executed, f"HTTP {status}", status, told_wait_seconds)
+
+
+def decide(
+    policy: RetryPolicy, *, repeatable: bool, attempt: int, failure: Failure, elapsed_seconds: float, jitter: float
+) -> Wait | GiveUp:
+    """What to do after attempt number `attempt` (from 1) failed; `jitter` is a random number from 0 to 1."""
+    if failure.executed == "yes":
+        return GiveUp("final")
+    if failure.executed == "unknown" and not repeatable:
+        return GiveUp("not repeatable")
+    if attempt >= policy.max_attempts and (
+        policy.max_elapsed_seconds is None or elapsed_seconds >= policy.max_elapsed_seconds
+    ):
+        return GiveUp("attempts")
+    seconds = _wait_seconds(attempt, failure, jitter)
+    if seconds > policy.max_wait_seconds and failure.told_wait_seconds is not None:
+        return GiveUp("wait too long")
+    return Wait(min(seconds, policy.max_wait_seconds))
+
+
+def _wait_seconds(attempt: int, failure: Failure, jitter: float) -> float:
+    if failure.told_wait_seconds is not None:
+        return failure.told_wait_seconds + jitter * JITTER_SECONDS
+    start, ceiling = BACKOFF_SECONDS, BACKOFF_CEILING_SECONDS
+    if failure.status == 429:
+        start, ceiling = RATE_LIMIT_BACKOFF_SECONDS, RATE_LIMIT_BACKOFF_CEILING_SECONDS
+        # Full jitter would let a refused client come back at once, where the limit is surely still exhausted.
+        jitter = 0.5 + jitter / 2
+    doublings = min(attempt - 1, 32)
+    return jitter * min(ceiling, start * 2.0**doublings)

@@ -1,0 +1,166 @@
+"""The front door: a `Client` opens the session and hands out the resources."""
+
+import random
+import ssl as ssl_module
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import aiohttp
+import attrs
+
+from socialapi.config import Config
+from socialapi.credentials import Credentials, credentials_from_env
+from socialapi.errors import InvalidInput
+from socialapi.routes.route import FAMILIES, Method, Route
+from socialapi.session.clock import Clock, SystemClock
+from socialapi.session.pacer import Pacer, SlidingWindowPacer
+from socialapi.session.session import CallOptions, Session
+from socialapi.session.token_cache import MemoryTokenCache, TokenCache
+from socialapi.session.transport import Transport
+from socialapi.session.windows import LimitStatus
+from socialapi.wire.response import Reply
+
+if TYPE_CHECKING:
+    from socialapi.resources.ads.ads import Ads
+    from socialapi.resources.platform.oauth import OAuth
+
+__version__: Final = metadata.version("aiosocialapi")
+
+
+class Client:
+    """The service, as an async context manager. One client serves a whole application and all of its tasks.
+
+        async with Client(Config(ads_url="https://…"), credentials=[OAuth1(…)]) as client:
+            report = await client.ads.account("18ce5").custom_audience("4f2a").upload("crm.csv")
+
+    `credentials` are tried in the order that each API prefers. `token_cache`, `pacer` and `clock` replace the
+    defaults (memory, sliding windows, the machine's clock). `session` is an aiohttp session of yours, which stays
+    open; `connector`, `trace_configs`, `proxy` and `ssl` go to the one that is made otherwise.
+    """
+
+    def __init__(
+        self,
+        config: Config | None = None,
+        credentials: Sequence[Credentials] = (),
+        *,
+        token_cache: TokenCache | None = None,
+        pacer: Pacer | None = None,
+        clock: Clock | None = None,
+        rng: random.Random | None = None,
+        session: aiohttp.ClientSession | None = None,
+        connector: aiohttp.BaseConnector | None = None,
+        trace_configs: Sequence[aiohttp.TraceConfig] = (),
+        proxy: str | None = None,
+        ssl: ssl_module.SSLContext | bool = True,
+    ) -> None:
+        self.config = config or Config()
+        clock = clock or SystemClock()
+        transport = Transport(
+            self.config,
+            user_agent=f"aiosocialapi/{__version__}",
+            session=session,
+            connector=connector,
+            trace_configs=trace_configs,
+            proxy=proxy,
+            ssl=ssl,
+        )
+        self._session = Session(
+            self.config,
+            credentials=tuple(credentials),
+            transport=transport,
+            token_cache=token_cache or MemoryTokenCache(),
+            pacer=pacer or SlidingWindowPacer(self.config, clock),
+            clock=clock,
+            rng=rng or random.Random(),  # noqa: S311  # jitter is no secret
+        )
+        self._options = CallOptions.interactive(self.config)
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str] | None = None) -> Self:
+        """A client whose hosts and credentials come from `SOCIALAPI_*` variables.
+
+        Raises ConfigurationError when they contradict each other; what is missing is said when a call needs it.
+        """
+        return cls(Config.from_env(environ), credentials_from_env(environ))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Closes every connection. Idempotent; calls made afterwards raise RuntimeError."""
+        await self._session.aclose()
+
+    def with_options(
+        self,
+        *,
+        timeout_seconds: float | None = None,
+        max_wait_seconds: float | None = None,
+        retries: int | None = None,
+    ) -> Self:
+        """A view of this client with other limits for its calls, sharing session, tokens and pacer.
+
+        `timeout_seconds` bounds one attempt, `max_wait_seconds` one wait (for a limit or between attempts), and
+        `retries` says how often a failed attempt is repeated where that is safe.
+        """
+        policy = self._options.policy
+        view = object.__new__(type(self))
+        view.__dict__.update(self.__dict__)
+        view._options = attrs.evolve(
+            self._options,
+            timeout_seconds=self._options.timeout_seconds if timeout_seconds is None else timeout_seconds,
+            policy=attrs.evolve(
+                policy,
+                max_wait_seconds=policy.max_wait_seconds if max_wait_seconds is None else max_wait_seconds,
+                max_attempts=policy.max_attempts if retries is None else retries + 1,
+            ),
+        )
+        return view
+
+    @property
+    def limits(self) -> Mapping[str, LimitStatus]:
+        """What is known of each rate-limit window now, by limit and account."""
+        return self._session.pacer.limits()
+
+    @property
+    def ads(self) -> "Ads":
+        """The advertising API."""
+        from socialapi.resources.ads.ads import Ads
+
+        return Ads(self._session, self._options)
+
+    @property
+    def oauth(self) -> "OAuth":
+        """Tokens."""
+        from socialapi.resources.platform.oauth import OAuth
+
+        return OAuth(self._session, self._options)
+
+    async def request(
+        self,
+        method: Method,
+        path: str,
+        *,
+        params: Mapping[str, Any] | None = None,
+        json: Any = None,
+        family: str = "platform",
+    ) -> Reply:
+        """Any endpoint, also one this version does not know: `status`, `headers` and decoded `body` of the answer.
+
+        `path` begins with the version (`/2/…`, `/12/…`); `family` (platform, ads, ads_sandbox) chooses host and
+        credentials. Authentication, retries and limits are those of every other call; only GET and PUT are repeated
+        after an unknown outcome. Raises ApiError for an answer that is no success.
+        """
+        if family not in FAMILIES:
+            raise InvalidInput(f"family must be one of {', '.join(FAMILIES)}")
+        if not path.startswith("/"):
+            raise InvalidInput("path must begin with a slash, for example /2/tweets")
+        literal = path.replace("{", "{{").replace("}", "}}")
+        route = Route(method, FAMILIES[family], literal, object, None, "json", repeatable=method in ("GET", "PUT"))
+        return await self._session.request(route.at(), options=self._options, query=params, body=json)

@@ -1,0 +1,217 @@
+"""Who signs a request, anew for every attempt, and who gets a new token when one is refused."""
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, Protocol
+
+import attrs
+
+from socialapi.config import Config
+from socialapi.credentials import AppOnly, Bearer, Credentials, OAuth1, OAuth2User
+from socialapi.errors import ConfigurationError, Forbidden
+from socialapi.routes.route import Family
+from socialapi.session.clock import Clock
+from socialapi.session.token_cache import TokenCache, cache_key
+from socialapi.wire.request import Request
+from socialapi.wire.signing import basic_header, bearer_header, oauth1_header
+
+DEAD_TOKEN: Final = 89
+ASKED_TOO_OFTEN: Final = 99
+ASKED_TOO_OFTEN_PAUSE_SECONDS: Final = 60.0
+"""How long no token is asked for after code 99; no number is documented."""
+
+
+@attrs.frozen
+class Authorization:
+    """A header for one attempt, and the token in it, if one can be renewed."""
+
+    header: str = attrs.field(repr=False)
+    token: str | None = attrs.field(default=None, repr=False)
+
+
+class Authenticator(Protocol):
+    """Makes the `Authorization` header of each attempt."""
+
+    async def authorize(self, request: Request[Any]) -> Authorization:
+        """The header for this attempt."""
+
+    async def renew(self, dead: Authorization) -> bool:
+        """Called after a 401 with code 89; whether another attempt will carry something new."""
+
+
+class StaticAuthenticator:
+    """A header that never changes: a ready bearer token, or an app's key and secret."""
+
+    def __init__(self, header: str) -> None:
+        self._authorization = Authorization(header)
+
+    async def authorize(self, request: Request[Any]) -> Authorization:
+        """The header."""
+        return self._authorization
+
+    async def renew(self, dead: Authorization) -> bool:
+        """Nothing new can be had."""
+        return False
+
+
+class OAuth1Authenticator:
+    """Signs with a user's token: nonce and timestamp are fresh for every attempt, so none is taken for a replay."""
+
+    def __init__(self, credential: OAuth1, clock: Clock) -> None:
+        self._credential = credential
+        self._clock = clock
+
+    async def authorize(self, request: Request[Any]) -> Authorization:
+        """The signature of this very request."""
+        header = oauth1_header(
+            self._credential,
+            request.method,
+            request.url,
+            form=request.form,
+            nonce=secrets.token_hex(16),
+            timestamp=int(self._clock.time()),
+        )
+        return Authorization(header)
+
+    async def renew(self, dead: Authorization) -> bool:
+        """A user's token can only be granted anew by the user."""
+        return False
+
+
+class AppOnlyAuthenticator:
+    """One token per app, fetched once however many tasks and processes ask, renewed when the service refuses it."""
+
+    def __init__(
+        self,
+        credential: AppOnly,
+        cache: TokenCache,
+        clock: Clock,
+        fetch: Callable[[AppOnly], Awaitable[str]],
+        host: str,
+    ) -> None:
+        self.credential = credential
+        self._cache = cache
+        self._clock = clock
+        self._fetch = fetch
+        self._key = cache_key(host, credential.api_key)
+        self._turn = asyncio.Lock()
+        self._token: str | None = None
+        self._refusal: Forbidden | None = None
+        self._refused_until = 0.0
+
+    async def authorize(self, request: Request[Any]) -> Authorization:
+        """The app's token. Raises what the token endpoint raised."""
+        token = self._token or await self.token()
+        return Authorization(bearer_header(token), token)
+
+    async def token(self) -> str:
+        """The token from memory, the cache, or the service, in this order."""
+        async with self._turn:
+            if self._token is None:
+                self._token = await self._cache.load(self._key) or await self._fetch_once()
+            return self._token
+
+    async def _fetch_once(self) -> str:
+        if self._refusal is not None and self._clock.monotonic() < self._refused_until:
+            raise Forbidden(
+                self._refusal.status,
+                headers=self._refusal.headers,
+                errors=self._refusal.errors,
+                request_id=self._refusal.request_id,
+            )
+        async with self._cache.lock(self._key):
+            # Another process may have fetched one while this one waited.
+            token = await self._cache.load(self._key)
+            if token is None:
+                token = await self._ask()
+                await self._cache.store(self._key, token)
+        return token
+
+    async def _ask(self) -> str:
+        try:
+            return await self._fetch(self.credential)
+        except Forbidden as refusal:
+            if ASKED_TOO_OFTEN in refusal.codes:
+                self._refusal = refusal
+                self._refused_until = self._clock.monotonic() + ASKED_TOO_OFTEN_PAUSE_SECONDS
+            raise
+
+    async def renew(self, dead: Authorization) -> bool:
+        """Drops the token that was refused, unless another task has replaced it already."""
+        if dead.token is None:
+            return False
+        await self.forget(dead.token)
+        return True
+
+    async def forget(self, token: str) -> None:
+        """Drops exactly this token, here and in the cache."""
+        async with self._turn:
+            if self._token == token:
+                self._token = None
+            await self._cache.discard(self._key, token)
+
+
+class Authenticators:
+    """Chooses the credential for a request: the first kind that the API family takes and the user gave."""
+
+    def __init__(
+        self,
+        credentials: Sequence[Credentials],
+        config: Config,
+        cache: TokenCache,
+        clock: Clock,
+        fetch: Callable[[AppOnly], Awaitable[str]],
+    ) -> None:
+        self._by_kind: dict[str, Authenticator] = {}
+        self._config = config
+        self._apps: dict[AppOnly, AppOnlyAuthenticator] = {}
+        for credential in credentials:
+            kind = type(credential).__name__
+            if kind not in self._by_kind:
+                self._by_kind[kind] = self._make(credential, cache, clock, fetch)
+
+    def _make(
+        self,
+        credential: Credentials,
+        cache: TokenCache,
+        clock: Clock,
+        fetch: Callable[[AppOnly], Awaitable[str]],
+    ) -> Authenticator:
+        if isinstance(credential, AppOnly):
+            app = AppOnlyAuthenticator(credential, cache, clock, fetch, self._config.base_url)
+            self._apps[credential] = app
+            return app
+        if isinstance(credential, OAuth1):
+            return OAuth1Authenticator(credential, clock)
+        if isinstance(credential, Bearer):
+            return StaticAuthenticator(bearer_header(credential.token))
+        if isinstance(credential, OAuth2User):
+            return StaticAuthenticator(bearer_header(credential.access_token))
+        raise ConfigurationError(f"{type(credential).__name__} is not a credential of this package")
+
+    def choose(self, family: Family) -> Authenticator:
+        """The authenticator for the family. Raises ConfigurationError when no credential given is one it takes."""
+        for kind in family.credentials:
+            if kind in self._by_kind:
+                return self._by_kind[kind]
+        given = ", ".join(self._by_kind) or "none"
+        wanted = " or ".join(family.credentials) or "an app's key and secret (AppOnly)"
+        raise ConfigurationError(
+            f"the {family.name} API takes {wanted}, and the credentials given are: {given}. Pass credentials=[…] or set "
+            "SOCIALAPI_API_KEY, _API_KEY_SECRET, _ACCESS_TOKEN and _ACCESS_TOKEN_SECRET"
+        )
+
+    def app(self) -> AppOnlyAuthenticator:
+        """The app's own authenticator. Raises ConfigurationError when no AppOnly credential was given."""
+        for app in self._apps.values():
+            return app
+        raise ConfigurationError(
+            "app-only tokens need the app's key and secret: pass credentials=[AppOnly(…)] or set SOCIALAPI_API_KEY "
+            "and SOCIALAPI_API_KEY_SECRET"
+        )
+
+
+def basic(credential: AppOnly) -> StaticAuthenticator:
+    """The app's key and secret as HTTP Basic authentication, for the token endpoints (section 5.2)."""
+    return StaticAuthenticator(basic_header(credential.api_key, credential.api_key_secret))

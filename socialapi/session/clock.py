@@ -1,0 +1,46 @@
+"""Time as a parameter, so that no test sleeps."""
+
+import asyncio
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """What tells the time and waits. Socket timeouts alone use real time."""
+
+    def time(self) -> float:
+        """Wall time in epoch seconds."""
+
+    def monotonic(self) -> float:
+        """Seconds from some fixed moment; never goes back."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Waits."""
+
+
+class SystemClock:
+    """The clock of the machine."""
+
+    def time(self) -> float:
+        """Wall time in epoch seconds."""
+        return time.time()
+
+    def monotonic(self) -> float:
+        """Seconds from some fixed moment; never goes back."""
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """Waits."""
+        await asyncio.sleep(seconds)
+
+
+async def wait_for_event(clock: Clock, event: asyncio.Event, seconds: float) -> bool:
+    """Waits for the event, at most so long by the clock; whether it was set. Leaves no task behind."""
+    waiters = {asyncio.ensure_future(event.wait()), asyncio.ensure_future(clock.sleep(seconds))}
+    try:
+        await asyncio.wait(waiters, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for waiter in waiters:
+            waiter.cancel()
+        await asyncio.gather(*waiters, return_exceptions=True)
+    return event.is_set()

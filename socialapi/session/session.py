@@ -1,0 +1,276 @@
+"""The one loop that every call goes through: pace, sign, send, read, and decide about a failure."""
+
+import datetime
+import logging
+import random
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NoReturn, TypeVar
+from urllib.parse import urlsplit
+
+import attrs
+
+from socialapi.config import Config
+from socialapi.credentials import AppOnly, Credentials
+from socialapi.errors import ApiError, TransportError
+from socialapi.models.oauth import AppOnlyTokenRequest
+from socialapi.routes import oauth as routes
+from socialapi.routes.route import Target
+from socialapi.session.authenticators import DEAD_TOKEN, Authenticator, Authenticators, Authorization, basic
+from socialapi.session.budget import RetryBudget
+from socialapi.session.clock import Clock
+from socialapi.session.pacer import Pacer, Slot
+from socialapi.session.token_cache import TokenCache
+from socialapi.session.transport import Transport
+from socialapi.wire.limits import read_limit, told_wait_seconds
+from socialapi.wire.request import Request, build_request
+from socialapi.wire.response import Reply, read_error, read_result
+from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, Failure, GiveUp, RetryPolicy, decide, failure_of_status
+
+R = TypeVar("R")
+
+logger: Final = logging.getLogger("socialapi")
+
+UNTOLD_REFUSAL_SECONDS: Final = 1.0
+"""How long a limit counts as exhausted after a 429 that names no wait."""
+
+
+@attrs.frozen(kw_only=True)
+class CallOptions:
+    """How long a call may take and how often it is repeated; `bulk` calls leave the reserve of each limit alone."""
+
+    timeout_seconds: float
+    policy: RetryPolicy
+    bulk: bool = False
+
+    @classmethod
+    def interactive(cls, config: Config) -> "CallOptions":
+        """The options of a single call."""
+        return cls(
+            timeout_seconds=config.timeout_seconds,
+            policy=RetryPolicy(max_attempts=config.retries + 1, max_wait_seconds=config.max_wait_seconds),
+        )
+
+
+@attrs.frozen
+class Attempt:
+    """What became of one attempt, for those who count: the job's report and its choice of concurrency."""
+
+    seconds: float
+    body_bytes: int
+    failure: Failure | None
+
+
+Observer = Callable[[Attempt], None]
+
+
+@attrs.define(eq=False)
+class _Call:
+    """The state of one call across its attempts."""
+
+    request: Request[Any]
+    options: CallOptions
+    authenticator: Authenticator
+    observer: Observer | None
+    started: float
+    attempt: int = 0
+    authorization: Authorization | None = None
+    renewed: bool = False
+
+
+class Session:
+    """What the resources call: it owns the transport, the credentials, the pacer and the budget."""
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        credentials: tuple[Credentials, ...],
+        transport: Transport,
+        token_cache: TokenCache,
+        pacer: Pacer,
+        clock: Clock,
+        rng: random.Random,
+    ) -> None:
+        self.config = config
+        self.pacer = pacer
+        self.clock = clock
+        self.rng = rng
+        self.authenticators = Authenticators(credentials, config, token_cache, clock, self._fetch_token)
+        self._transport = transport
+        self._budgets: dict[str, RetryBudget] = {}
+
+    def now(self) -> datetime.datetime:
+        """The wall time, aware."""
+        return datetime.datetime.fromtimestamp(self.clock.time(), datetime.UTC)
+
+    async def call(
+        self,
+        target: Target[R],
+        *,
+        options: CallOptions,
+        query: Mapping[str, Any] | None = None,
+        body: Any = None,
+        authenticator: Authenticator | None = None,
+    ) -> R:
+        """The result of a route. Raises what the error tree says: nothing else comes out of here."""
+        reply = await self.request(target, options=options, query=query, body=body, authenticator=authenticator)
+        return read_result(target.route, reply)
+
+    async def request(
+        self,
+        target: Target[Any],
+        *,
+        options: CallOptions,
+        query: Mapping[str, Any] | None = None,
+        body: Any = None,
+        authenticator: Authenticator | None = None,
+    ) -> Reply:
+        """As `call`, with the reply as it came."""
+        request = build_request(target, self.config, now=self.now(), query=query, body=body)
+        return await self.send(request, options=options, authenticator=authenticator)
+
+    async def send(
+        self,
+        request: Request[Any],
+        *,
+        options: CallOptions,
+        authenticator: Authenticator | None = None,
+        observer: Observer | None = None,
+    ) -> Reply:
+        """The successful reply to a request, after as many attempts as the options and the route allow.
+
+        Raises ApiError, TransportError or OutcomeUnknown of the last attempt, RateLimitTooLong before waiting.
+        """
+        authenticator = authenticator or self.authenticators.choose(request.target.route.family)
+        call = _Call(request, options, authenticator, observer, self.clock.monotonic())
+        while True:
+            call.attempt += 1
+            outcome = await self._attempt(call)
+            if isinstance(outcome, Reply) and outcome.ok:
+                self._budget(request).earn()
+                return outcome
+            if await self._renewed(call, outcome):
+                continue
+            await self._wait_or_raise(call, outcome)
+
+    async def _attempt(self, call: _Call) -> Reply | TransportError:
+        """One attempt: the reply, or the transport's error as a value, since both are judged alike."""
+        request, options = call.request, call.options
+        slot = await self.pacer.acquire(
+            request.target.limit_key,
+            request.target.route.rate_limit,
+            bulk=options.bulk,
+            max_wait_seconds=options.policy.max_wait_seconds,
+        )
+        outcome: Reply | TransportError | None = None
+        started: float | None = None
+        try:
+            call.authorization = await call.authenticator.authorize(request)
+            started = self.clock.monotonic()
+            outcome = await self._transport.send(
+                request, {"Authorization": call.authorization.header}, timeout_seconds=options.timeout_seconds
+            )
+        except TransportError as problem:
+            if started is None:
+                raise  # the token could not be had, after repeats of its own
+            outcome = problem
+        finally:
+            # Also when cancelled, or without a token: the place in the window must not leak.
+            self._settle(slot, outcome, sent=started is not None)
+        self._observe(call, outcome, self.clock.monotonic() - started)
+        return outcome
+
+    def _settle(self, slot: Slot, outcome: Reply | TransportError | None, *, sent: bool) -> None:
+        """Tells the pacer what the attempt cost; one that was cut short on its way may have been counted."""
+        if isinstance(outcome, Reply):
+            now, prefixes = self.clock.time(), self.config.rate_limit_header_prefixes
+            refused: float | None = None
+            if outcome.status == 429:
+                refused = told_wait_seconds(outcome.headers, prefixes, now) or UNTOLD_REFUSAL_SECONDS
+            slot.replied(read_limit(outcome.headers, prefixes, now), refused_for_seconds=refused)
+        elif sent and (outcome is None or outcome.may_be_executed):
+            slot.replied(None)
+        else:
+            slot.unsent()
+
+    def _observe(self, call: _Call, outcome: Reply | TransportError, seconds: float) -> None:
+        failure = self._failure(outcome)
+        logger.debug(
+            "%s %s: %s in %.0f ms (attempt %d)",
+            call.request.method,
+            call.request.target.route.path,
+            failure.summary if failure else "done",
+            seconds * 1000,
+            call.attempt,
+        )
+        if call.observer is not None:
+            call.observer(Attempt(seconds, call.request.body_bytes, failure))
+
+    def _failure(self, outcome: Reply | TransportError) -> Failure | None:
+        if isinstance(outcome, TransportError):
+            return Failure("unknown" if outcome.may_be_executed else "no", outcome.reason)
+        if outcome.ok:
+            return None
+        told = told_wait_seconds(outcome.headers, self.config.rate_limit_header_prefixes, self.clock.time())
+        return failure_of_status(outcome.status, told)
+
+    async def _renewed(self, call: _Call, outcome: Reply | TransportError) -> bool:
+        """Whether a dead token was replaced, which is done once per call; a 401 was surely not executed."""
+        if call.renewed or call.authorization is None or isinstance(outcome, TransportError) or outcome.status != 401:
+            return False
+        if DEAD_TOKEN not in read_error(outcome).codes:
+            return False
+        call.renewed = True
+        return await call.authenticator.renew(call.authorization)
+
+    async def _wait_or_raise(self, call: _Call, outcome: Reply | TransportError) -> None:
+        failure = self._failure(outcome)
+        assert failure is not None
+        decision = decide(
+            call.options.policy,
+            repeatable=call.request.target.route.repeatable,
+            attempt=call.attempt,
+            failure=failure,
+            elapsed_seconds=self.clock.monotonic() - call.started,
+            jitter=self.rng.random(),
+        )
+        if isinstance(decision, GiveUp):
+            self._raise(call, outcome)
+        seconds = decision.seconds
+        if not self._budget(call.request).spend():
+            if call.options.policy.max_elapsed_seconds is None:
+                self._raise(call, outcome)
+            # A job does not give up before its time, but no longer asks a dead service at the usual pace.
+            seconds = max(seconds, min(BACKOFF_CEILING_SECONDS, call.options.policy.max_wait_seconds))
+        logger.info(
+            "%s %s: %s, repeating in %.1f s",
+            call.request.method,
+            call.request.target.route.path,
+            failure.summary,
+            seconds,
+        )
+        await self.clock.sleep(seconds)
+
+    def _raise(self, call: _Call, outcome: Reply | TransportError) -> NoReturn:
+        error: ApiError | TransportError = outcome if isinstance(outcome, TransportError) else read_error(outcome)
+        error.attempts = call.attempt
+        raise error
+
+    def _budget(self, request: Request[Any]) -> RetryBudget:
+        host = urlsplit(request.url).netloc
+        if host not in self._budgets:
+            self._budgets[host] = RetryBudget(self.config.retry_budget)
+        return self._budgets[host]
+
+    async def _fetch_token(self, credential: AppOnly) -> str:
+        token = await self.call(
+            routes.APP_ONLY_TOKEN.at(),
+            options=CallOptions.interactive(self.config),
+            body=AppOnlyTokenRequest(),
+            authenticator=basic(credential),
+        )
+        return token.access_token
+
+    async def aclose(self) -> None:
+        """Closes the transport."""
+        await self._transport.aclose()

@@ -1,0 +1,149 @@
+"""Where tokens are kept between calls, and between processes."""
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Final, Protocol
+
+import platformdirs
+from filelock import AsyncFileLock, Timeout
+
+from socialapi.errors import ConfigurationError
+
+LOCK_TIMEOUT_SECONDS: Final = 60.0
+
+
+class TokenCache(Protocol):
+    """Keeps one token per key. A key names an app without revealing its secrets."""
+
+    async def load(self, key: str) -> str | None:
+        """The token, or None."""
+
+    async def store(self, key: str, token: str) -> None:
+        """Keeps the token in place of any other."""
+
+    async def discard(self, key: str, token: str) -> None:
+        """Forgets the token if it is still this one; a newer one stays."""
+
+    def lock(self, key: str) -> contextlib.AbstractAsyncContextManager[None]:
+        """Held by the one caller that fetches a token for the key."""
+
+
+def cache_key(*parts: str) -> str:
+    """A name for what the parts identify, from which they cannot be read back."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+class MemoryTokenCache:
+    """Tokens of this process, gone with it."""
+
+    def __init__(self) -> None:
+        self._tokens: dict[str, str] = {}
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def load(self, key: str) -> str | None:
+        """The token, or None."""
+        return self._tokens.get(key)
+
+    async def store(self, key: str, token: str) -> None:
+        """Keeps the token in place of any other."""
+        self._tokens[key] = token
+
+    async def discard(self, key: str, token: str) -> None:
+        """Forgets the token if it is still this one."""
+        if self._tokens.get(key) == token:
+            del self._tokens[key]
+
+    @contextlib.asynccontextmanager
+    async def lock(self, key: str) -> AsyncIterator[None]:
+        """One holder at a time in this process."""
+        async with self._locks[key]:
+            yield
+
+    def __repr__(self) -> str:
+        return f"MemoryTokenCache(<{len(self._tokens)} tokens>)"
+
+
+class FileTokenCache:
+    """Tokens in one JSON file (mode 0600) that processes share: locked without blocking, replaced atomically."""
+
+    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+        self.path = Path(path) if path is not None else platformdirs.user_cache_path("socialapi") / "tokens.json"
+
+    async def load(self, key: str) -> str | None:
+        """The token, or None. Raises ConfigurationError when the file cannot be read."""
+        return (await asyncio.to_thread(self._read)).get(key)
+
+    async def store(self, key: str, token: str) -> None:
+        """Keeps the token in place of any other."""
+        async with self._locked("write"):
+            await asyncio.to_thread(self._replace, key, None, token)
+
+    async def discard(self, key: str, token: str) -> None:
+        """Forgets the token if it is still this one."""
+        async with self._locked("write"):
+            await asyncio.to_thread(self._replace, key, token, None)
+
+    def lock(self, key: str) -> contextlib.AbstractAsyncContextManager[None]:
+        """One holder at a time in all processes that use the file."""
+        return self._locked(key)
+
+    @contextlib.asynccontextmanager
+    async def _locked(self, purpose: str) -> AsyncIterator[None]:
+        await asyncio.to_thread(self._make_folder)
+        lock = AsyncFileLock(f"{self.path}.{purpose}.lock", timeout=LOCK_TIMEOUT_SECONDS, mode=0o600)
+        try:
+            await lock.acquire()
+        except Timeout:
+            raise ConfigurationError(
+                f"the token cache {self.path} stays locked by another process; remove {lock.lock_file} if there is none"
+            ) from None
+        try:
+            yield
+        finally:
+            await lock.release()
+
+    def _make_folder(self) -> None:
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as problem:
+            raise ConfigurationError(f"the token cache cannot be kept at {self.path}: {problem.strerror}") from None
+
+    def _read(self) -> dict[str, str]:
+        try:
+            tokens = json.loads(self.path.read_text("utf-8"))
+        except FileNotFoundError:
+            return {}
+        except OSError as problem:
+            raise ConfigurationError(f"the token cache {self.path} cannot be read: {problem.strerror}") from None
+        except ValueError:
+            # Atomic replacement rules out a half-written file, so this is not ours to trust; tokens can be had again.
+            return {}
+        return {k: v for k, v in tokens.items() if isinstance(v, str)} if isinstance(tokens, dict) else {}
+
+    def _replace(self, key: str, expected: str | None, token: str | None) -> None:
+        tokens = self._read()
+        if expected is not None and tokens.get(key) != expected:
+            return
+        tokens.pop(key, None)
+        if token is not None:
+            tokens[key] = token
+        try:
+            # mkstemp makes the file with mode 0600, before anything is in it.
+            handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(tokens, file)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).replace(self.path)
+        except OSError as problem:
+            raise ConfigurationError(f"the token cache {self.path} cannot be written: {problem.strerror}") from None
+
+    def __repr__(self) -> str:
+        return f"FileTokenCache({str(self.path)!r})"

@@ -1,0 +1,133 @@
+"""One rate-limit window as pure arithmetic: what may be sent now, and if nothing, when. The time comes in."""
+
+import collections
+import math
+from typing import Final
+
+import attrs
+
+from socialapi.routes.route import RateLimit
+from socialapi.wire.limits import LimitReading
+
+UNKNOWN: Final = math.inf
+"""A wait whose end no clock knows: it depends on an answer that is still out."""
+
+
+@attrs.frozen
+class LimitStatus:
+    """What is known of a limit now: `limit` and `remaining` are None while the service has not said."""
+
+    limit: int | None
+    remaining: int | None
+    in_flight: int
+    resets_in_seconds: float | None
+
+
+class SlidingWindow:
+    """Counts requests by the moment of their *reply*, so that jitter on the way never makes two windows overlap.
+
+    Two bounds hold together: our own count over the last window, where its length is documented, and the `remaining`
+    that the service reported, which other processes use up as well. While nothing is known of a limit, one request
+    at a time goes out until an answer tells.
+    """
+
+    def __init__(self, documented: RateLimit | None, *, reserve_share: float) -> None:
+        self.limit = documented.requests if documented else None
+        self.window_seconds = documented.window_seconds if documented else None
+        self.in_flight = 0
+        self._reserve_share = reserve_share
+        self._replies: collections.deque[float] = collections.deque()
+        self._answered = documented is not None
+        self._reported_remaining: int | None = None
+        self._reported_reset = -math.inf
+        self._blocked_until = -math.inf
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is on its way."""
+        return self.in_flight == 0
+
+    def take(self, now: float) -> None:
+        """A request goes out."""
+        self.in_flight += 1
+        if self._reported_remaining is not None and now < self._reported_reset:
+            self._reported_remaining -= 1
+
+    def unsent(self, now: float) -> None:
+        """A request did not reach the service: its place is free at once."""
+        self.in_flight -= 1
+        if self._reported_remaining is not None and now < self._reported_reset:
+            self._reported_remaining += 1
+
+    def replied(self, now: float, reading: LimitReading | None, *, refused_for_seconds: float | None = None) -> None:
+        """An answer came, or the outcome is unknown. `refused_for_seconds` is given after a 429."""
+        self.in_flight -= 1
+        self._answered = True
+        if self.window_seconds is not None:
+            self._replies.append(now)
+        if reading is not None:
+            self._learn(now, reading)
+        if refused_for_seconds is not None:
+            self._blocked_until = max(self._blocked_until, now + refused_for_seconds)
+
+    def _learn(self, now: float, reading: LimitReading) -> None:
+        if reading.limit is not None:
+            self.limit = reading.limit
+        if reading.remaining is None or reading.resets_in_seconds is None:
+            return
+        # The service may or may not have counted what is still on its way; assuming that it has not avoids a 429.
+        self._reported_remaining = reading.remaining - self.in_flight
+        self._reported_reset = now + reading.resets_in_seconds
+
+    def wait_seconds(self, now: float, *, bulk: bool, ahead: int = 0) -> float:
+        """How long until a request may go out when `ahead` others go first: 0 is now, `UNKNOWN` after a reply."""
+        reserve = self._reserve() if bulk else 0
+        return max(
+            0.0,
+            self._blocked_until - now,
+            self._by_our_count(now, reserve, ahead),
+            self._by_report(now, reserve, ahead),
+            UNKNOWN if not self._answered and self.in_flight + ahead else 0.0,
+        )
+
+    def _reserve(self) -> int:
+        if self.limit is None or self.limit < 2:
+            return 0
+        return max(1, math.ceil(self.limit * self._reserve_share)) if self._reserve_share else 0
+
+    def _by_our_count(self, now: float, reserve: int, ahead: int) -> float:
+        if self.limit is None or self.window_seconds is None:
+            return 0.0
+        while self._replies and self._replies[0] + self.window_seconds <= now:
+            self._replies.popleft()
+        missing = ahead + 1 - (self.limit - reserve - self.in_flight - len(self._replies))
+        if missing <= 0:
+            return 0.0
+        if missing > len(self._replies):
+            return UNKNOWN
+        return self._replies[missing - 1] + self.window_seconds - now
+
+    def _by_report(self, now: float, reserve: int, ahead: int) -> float:
+        if self._reported_remaining is None:
+            return 0.0
+        if now >= self._reported_reset:
+            # A new window of the service, of which nothing is known but its size.
+            full = self.limit
+            return UNKNOWN if full is not None and self.in_flight + ahead >= max(1, full - reserve) else 0.0
+        return 0.0 if self._reported_remaining - reserve > ahead else self._reported_reset - now
+
+    def status(self, now: float) -> LimitStatus:
+        """What is known now."""
+        candidates: list[int] = []
+        if self.limit is not None and self.window_seconds is not None:
+            recent = sum(1 for reply in self._replies if reply + self.window_seconds > now)
+            candidates.append(self.limit - self.in_flight - recent)
+        reported = self._reported_remaining is not None and now < self._reported_reset
+        if reported and self._reported_remaining is not None:
+            candidates.append(self._reported_remaining)
+        if self._blocked_until > now:
+            candidates.append(0)
+        resets = [t - now for t in (self._blocked_until, self._reported_reset) if t > now]
+        return LimitStatus(
+            self.limit, max(0, min(candidates)) if candidates else None, self.in_flight, max(resets, default=None)
+        )

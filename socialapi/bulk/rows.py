@@ -17,7 +17,8 @@ class RawRow:
 
     `number` counts data rows from 1. `identifiers` are (field, kind, raw text) triples: `field` is what the input
     calls it (a column header), for messages. The three overrides are None when the row does not have them. `problem`
-    is a (field, reason) pair when the row could not even be read.
+    is a (field, reason) pair when the row could not even be read; `unusable` are such pairs for values that are no text,
+    beside identifiers that are.
     """
 
     number: int
@@ -26,6 +27,7 @@ class RawRow:
     effective_at: str | datetime.datetime | None = None
     expires_at: str | datetime.datetime | None = None
     problem: tuple[str, str] | None = None
+    unusable: tuple[tuple[str, str], ...] = ()
 
 
 @attrs.frozen

@@ -1,7 +1,7 @@
 """Building requests: a route, its arguments and the configuration make the bytes that are sent."""
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 import attrs
@@ -9,6 +9,7 @@ import attrs
 from socialapi.config import Config
 from socialapi.errors import InvalidInput
 from socialapi.models.rules import broken_rules
+from socialapi.problems import BrokenRule
 from socialapi.routes.route import Target
 from socialapi.wire.encoding import json_bytes, json_shape, query_string
 
@@ -97,7 +98,11 @@ def assemble(
 
 def check(declared: Any, shape: Any, *, now: datetime.datetime) -> None:
     """Raises InvalidInput with every rule of the declaration that the JSON-shaped data break."""
-    broken = broken_rules(declared, shape, now=now)
+    refuse(broken_rules(declared, shape, now=now))
+
+
+def refuse(broken: Sequence[BrokenRule]) -> None:
+    """Raises InvalidInput with the broken rules, if there are any."""
     if broken:
         rules = "1 rule" if len(broken) == 1 else f"{len(broken)} rules"
         raise InvalidInput(f"the request breaks {rules} of the service; nothing was sent", broken)

@@ -1,0 +1,278 @@
+"""The upload job: rows are read, prepared and packed, and one task per batch sees it through.
+
+reader ──chunk──▶ preparer ──rows──▶ order and packing ──batch──▶ task: send, isolate, settle
+   │                  └─ rejects, warnings        └─ duplicates         └─ accepted, rejected
+   └─ read, pending                                           ▲
+                         at most `limit()` tasks live ────────┘
+"""
+
+import asyncio
+import datetime
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Literal
+
+import attrs
+
+from socialapi.bulk.batches import PACKINGS, Batch, Packer, Packing
+from socialapi.bulk.concurrency import Concurrency
+from socialapi.bulk.dispatcher import Dispatcher
+from socialapi.bulk.ordering import RecentIdentifiers, Verdict
+from socialapi.bulk.preparing import Preparer
+from socialapi.bulk.readers import Records, open_records
+from socialapi.bulk.rejects import RejectsFile
+from socialapi.bulk.rows import RawRow, Row
+from socialapi.bulk.settling import BatchSender
+from socialapi.bulk.tally import Tally
+from socialapi.errors import BulkError, InvalidInput, SocialApiError
+from socialapi.models.audiences import MAX_OPERATIONS, IdentifierKind, OperationType, UploadCounts, months_later
+from socialapi.models.rules import format_timestamp
+from socialapi.reports import Progress, RowIssue, UploadReport
+from socialapi.routes.route import RateLimit, Target
+from socialapi.session.session import Attempt, CallOptions, Session
+from socialapi.wire.retry import RetryPolicy
+
+OnProgress = Callable[[Progress], None]
+
+MIN_ATTEMPTS: Final = 12
+MAX_FOLLOWERS: Final = 25_000
+"""Rows that may repeat rows of one batch before the reading waits for it, so that memory stays flat."""
+
+
+@attrs.frozen(kw_only=True)
+class Destination:
+    """Where the users go, and what the service takes there."""
+
+    target: Target[UploadCounts]
+    kinds: tuple[IdentifierKind, ...]
+    takes_effective_at: bool
+    default_expiry_months: int | None = None
+    """Months from the start of the job that are sent as expiry when nothing else is said; None leaves it out."""
+
+
+@attrs.frozen(kw_only=True)
+class UploadOptions:
+    """What the caller of `upload` asked for; checked before the job opens anything."""
+
+    operation: OperationType = "Update"
+    packing: Packing = "single"
+    columns: Mapping[str, str | Sequence[str]] | None = None
+    default_region: str | None = None
+    effective_at: datetime.datetime | str | None = None
+    expires_at: datetime.datetime | str | None = None
+    concurrency: int | Literal["auto"] = "auto"
+    rejects: str | os.PathLike[str] | None = None
+    dry_run: bool = False
+    on_progress: OnProgress | None = None
+
+    def check(self) -> None:
+        """Raises InvalidInput for an option that makes no sense."""
+        if self.packing not in PACKINGS:
+            raise InvalidInput(f"packing must be one of {', '.join(PACKINGS)}")
+        number = isinstance(self.concurrency, int) and not isinstance(self.concurrency, bool)
+        if self.concurrency != "auto" and not (number and int(self.concurrency) >= 1):
+            raise InvalidInput('concurrency must be "auto" or a number of at least 1')
+
+
+class UploadJob:
+    """One upload, run once."""
+
+    def __init__(
+        self, session: Session, destination: Destination, records: Records, options: UploadOptions, call: CallOptions
+    ) -> None:
+        options.check()
+        config, route = session.config, destination.target.route
+        self._session = session
+        self._options = options
+        self._source = records
+        self._target = destination.target
+        self._started = session.clock.monotonic()
+        self._preparer = _preparer(destination, options, session.now())
+        self._reader = open_records(records, columns=options.columns, kinds=destination.kinds)
+        self._tally = Tally(_rate(destination, config.rate_limits))
+        self._packer = Packer(
+            options.packing,
+            max_operations=config.max_operations or MAX_OPERATIONS,
+            max_bytes=config.max_batch_bytes or route.max_body_bytes or config.max_bytes_in_flight,
+        )
+        fixed = None if options.concurrency == "auto" else options.concurrency
+        self._concurrency = Concurrency(fixed, most=config.max_concurrency)
+        self._sender = BatchSender(
+            session, self._target, _bulk_options(session, call), self._packer, self._tally, self._observe
+        )
+        self._dispatcher = Dispatcher(
+            self._settle, self._limit, max_bytes=config.max_bytes_in_flight, on_settled=self._show
+        )
+        self._recent = RecentIdentifiers()
+        self._open = self._packer.new_batch()
+        self._broken_input: Exception | None = None
+        self._note: str | None = None
+
+    async def run(self) -> UploadReport:
+        """The report of the finished job.
+
+        Raises InvalidInput when nothing of the input could be read, BulkError when the job stopped on the way.
+        """
+        if self._options.rejects is not None:
+            self._tally.rejects_file = RejectsFile(self._options.rejects, source=self._source)
+        try:
+            async with self._reader:
+                await self._read()
+            await self._dispatch()
+            await self._dispatcher.drain()
+        finally:
+            # After an error of ours, or cancelled: what is on its way is ended, and its rows stay pending.
+            await self._dispatcher.cancel()
+            if self._tally.rejects_file is not None:
+                self._tally.rejects_file.close()
+            self._show()
+        return self._report_or_raise()
+
+    async def _read(self) -> None:
+        chunks = aiter(self._reader)
+        while self._dispatcher.failure is None:
+            try:
+                chunk = await anext(chunks, None)
+            except Exception as problem:  # noqa: BLE001  # whatever a user's iterable raises ends the reading
+                self._broken_input = problem
+                return
+            if chunk is None:
+                return
+            await self._take_in(chunk)
+
+    async def _take_in(self, chunk: list[RawRow]) -> None:
+        prepared = self._preparer.prepare_chunk(chunk)
+        self._tally.take_in(len(chunk))
+        self._tally.reject(prepared.rejects)
+        self._tally.warn(prepared.warnings)
+        for row in prepared.rows:
+            if self._dispatcher.failure is not None:
+                return
+            await self._place(row)
+        self._show()
+        await asyncio.sleep(0)
+
+    async def _place(self, row: Row) -> None:
+        verdict = self._recent.judge(row)
+        if verdict.duplicate:
+            await self._follow(row, verdict)
+            return
+        if self._open in verdict.conflicts:
+            await self._dispatch()
+        if not self._packer.add(self._open, row):
+            if not self._packer.alone_fits(row):
+                self._tally.reject([RowIssue(row.number, "", "is larger than a request may be")])
+                return
+            await self._dispatch()
+            self._packer.add(self._open, row)
+        self._open.after.update(batch for batch in verdict.conflicts if not batch.settled.is_set())
+        self._recent.place(row, self._open)
+
+    async def _follow(self, row: Row, verdict: Verdict) -> None:
+        """A duplicate is one at once when the row it repeats was accepted, else as soon as it is."""
+        leader = verdict.repeats
+        if leader is None:
+            self._tally.repeat(1)
+            return
+        leader.followers.append(row)
+        leader.followed_too |= verdict.repeats_too
+        if len(leader.followers) >= MAX_FOLLOWERS:
+            if leader is self._open:
+                await self._dispatch()
+            await leader.settled.wait()
+
+    async def _dispatch(self) -> None:
+        batch = self._open
+        self._open = self._packer.new_batch()
+        if not batch.rows:
+            return
+        if self._options.dry_run:
+            self._tally.planned(batch.size_bytes)
+            self._tally.repeat(len(batch.followers))
+            batch.release()
+            batch.settled.set()
+            return
+        await self._dispatcher.submit(batch)
+
+    async def _settle(self, batch: Batch) -> None:
+        await self._sender.settle(batch, self._recent)
+
+    def _limit(self) -> int:
+        route = self._target.route
+        return self._concurrency.limit(
+            self._session.pacer.requests_per_second(self._target.limit_key, route.rate_limit)
+        )
+
+    def _observe(self, attempt: Attempt) -> None:
+        self._tally.attempted(attempt)
+        self._note = None
+        if attempt.failure is None:
+            self._concurrency.succeeded(attempt.seconds)
+        elif attempt.failure.executed != "yes":
+            self._concurrency.failed(self._session.clock.monotonic())
+            self._note = f"repeating after: {attempt.failure.summary}"
+            self._show()
+
+    def _report(self) -> UploadReport:
+        return self._tally.report(self._session.clock.monotonic() - self._started, dry_run=self._options.dry_run)
+
+    def _show(self) -> None:
+        if self._options.on_progress is not None:
+            self._options.on_progress(
+                Progress(
+                    report=self._report(),
+                    fraction_read=self._reader.fraction_read,
+                    in_flight=self._dispatcher.in_flight,
+                    note=self._note,
+                )
+            )
+
+    def _report_or_raise(self) -> UploadReport:
+        report = self._report()
+        problem = self._dispatcher.failure or self._broken_input
+        if not report.adds_up or (problem is None and report.pending and not self._options.dry_run):
+            raise RuntimeError(f"the rows of the job do not add up, which is a bug of this package: {report}")
+        if problem is None:
+            return report
+        if isinstance(problem, InvalidInput) and not report.read:
+            raise problem
+        if problem is self._dispatcher.failure and not isinstance(problem, SocialApiError):
+            raise problem
+        what = "the input broke off" if problem is self._broken_input else "the upload stopped"
+        says = str(problem) if isinstance(problem, SocialApiError) else type(problem).__name__
+        raise BulkError(f"{what}: {says}", report) from problem
+
+
+def _preparer(destination: Destination, options: UploadOptions, now: datetime.datetime) -> Preparer:
+    expiry: str | None = None
+    if destination.default_expiry_months is not None:
+        expiry = format_timestamp(months_later(now, destination.default_expiry_months).replace(microsecond=0))
+    return Preparer(
+        operation=options.operation,
+        effective_at=options.effective_at,
+        expires_at=options.expires_at,
+        default_region=options.default_region,
+        kinds=destination.kinds,
+        expires_default=expiry,
+        allow_effective=destination.takes_effective_at,
+        now=now,
+    )
+
+
+def _rate(destination: Destination, overrides: Mapping[str, tuple[int, float]]) -> RateLimit | None:
+    rate = destination.target.route.rate_limit
+    if rate is None or rate.name not in overrides:
+        return rate
+    requests, window_seconds = overrides[rate.name]
+    return attrs.evolve(rate, requests=requests, window_seconds=window_seconds)
+
+
+def _bulk_options(session: Session, call: CallOptions) -> CallOptions:
+    """A job waits and repeats by its own rules; of the call's options only the timeout of an attempt holds for it."""
+    config = session.config
+    policy = RetryPolicy(
+        max_attempts=MIN_ATTEMPTS,
+        max_wait_seconds=config.bulk_max_wait_seconds,
+        max_elapsed_seconds=config.max_elapsed_seconds,
+    )
+    return CallOptions(timeout_seconds=call.timeout_seconds, policy=policy, bulk=True)

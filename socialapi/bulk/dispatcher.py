@@ -1,0 +1,88 @@
+"""One task per batch, as many as there is room for; the rest waits with the reader."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from socialapi.bulk.batches import Batch
+
+
+class Dispatcher:
+    """Starts the task of each batch while fewer than `limit()` are live and their bytes stay within bounds.
+
+    There is no queue: who hands in a batch waits until there is room for it, which slows down the reading. After the
+    first failure nothing new starts, and what is on its way finishes.
+    """
+
+    def __init__(
+        self,
+        settle: Callable[[Batch], Awaitable[None]],
+        limit: Callable[[], int],
+        *,
+        max_bytes: int,
+        on_settled: Callable[[], None],
+    ) -> None:
+        self._settle = settle
+        self._limit = limit
+        self._max_bytes = max_bytes
+        self._on_settled = on_settled
+        self._live: set[asyncio.Task[None]] = set()
+        self._bytes_live = 0
+        self._freed = asyncio.Event()
+        self.failure: Exception | None = None
+
+    @property
+    def in_flight(self) -> int:
+        """Batches on their way."""
+        return len(self._live)
+
+    async def submit(self, batch: Batch) -> None:
+        """Starts the batch once there is room; after a failure it is left as it is."""
+        while self.failure is None and self._full(batch):
+            self._freed.clear()
+            await self._freed.wait()
+        if self.failure is not None:
+            self._close(batch, failed=True)
+            return
+        self._bytes_live += batch.size_bytes
+        task = asyncio.create_task(self._run(batch), name=f"socialapi batch {batch.number}")
+        self._live.add(task)
+        task.add_done_callback(self._live.discard)
+
+    def _full(self, batch: Batch) -> bool:
+        # A batch larger than the bound still goes out, alone.
+        return bool(self._live) and (
+            len(self._live) >= self._limit() or self._bytes_live + batch.size_bytes > self._max_bytes
+        )
+
+    async def _run(self, batch: Batch) -> None:
+        failed = True
+        try:
+            for earlier in list(batch.after):
+                await earlier.settled.wait()
+            if self.failure is None:
+                await self._settle(batch)
+                failed = False
+        except Exception as problem:  # noqa: BLE001  # a task has nobody to raise to: the job does it at its end
+            self.failure = self.failure or problem
+        finally:
+            self._bytes_live -= batch.size_bytes
+            self._close(batch, failed=failed)
+            self._on_settled()
+
+    def _close(self, batch: Batch, *, failed: bool) -> None:
+        batch.failed = failed
+        batch.release()
+        batch.settled.set()
+        self._freed.set()
+
+    async def drain(self) -> None:
+        """Waits for everything that is on its way."""
+        while self._live:
+            await asyncio.wait(self._live)
+
+    async def cancel(self) -> None:
+        """Ends everything that is on its way; its rows stay without an outcome."""
+        tasks = list(self._live)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

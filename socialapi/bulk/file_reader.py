@@ -1,0 +1,149 @@
+"""Reading a file in a thread, one chunk at a time, after a look at what it is."""
+
+import asyncio
+import codecs
+import os
+import threading
+from collections.abc import Callable, Generator, Iterator, Mapping
+from io import BufferedReader
+from pathlib import Path
+from typing import Final, cast
+
+from socialapi.bulk.columns import Wanted, looks_personal
+from socialapi.bulk.csv_reader import read_csv
+from socialapi.bulk.json_lines_reader import read_json_lines
+from socialapi.bulk.reader_base import Reader
+from socialapi.bulk.rows import RawRow
+from socialapi.errors import InvalidInput
+
+Format = Callable[[BufferedReader, Wanted], Iterator[list[RawRow]]]
+
+FORMATS: Final[Mapping[str, Format]] = {
+    ".csv": read_csv,
+    ".tsv": read_csv,
+    ".txt": read_csv,
+    ".jsonl": read_json_lines,
+    ".ndjson": read_json_lines,
+    ".json": read_json_lines,
+}
+"""How a file is read, by its extension; without one of these, a file that starts with `{` is JSON Lines."""
+
+HEAD_BYTES: Final = 65_536
+_BUFFER_BYTES: Final = 131_072
+
+_BINARY: Final = (
+    (codecs.BOM_UTF16_LE, "or UTF-16 text: save it as UTF-8"),
+    (codecs.BOM_UTF16_BE, "or UTF-16 text: save it as UTF-8"),
+    (b"PK\x03\x04", "an Excel workbook or a zip archive: export the sheet as CSV, or unpack the archive"),
+    (b"\xd0\xcf\x11\xe0", "an Excel workbook: export the sheet as CSV"),
+    (b"\x1f\x8b", "a gzip archive: unpack it first"),
+    (b"BZh91AY&SY", "a bzip2 archive: unpack it first"),
+    (b"\xfd7zXZ\x00", "an xz archive: unpack it first"),
+    (b"7z\xbc\xaf", "a 7-Zip archive: unpack it first"),
+    (b"\x28\xb5\x2f\xfd", "a Zstandard archive: unpack it first"),
+    (b"PAR1", "Parquet, which is not supported: export the table as CSV"),
+    (b"%PDF", "a PDF: export the data as CSV"),
+    (b"SQLite format 3\x00", "an SQLite database: export the table as CSV"),
+)
+
+
+class FileReader(Reader):
+    """Reads a file: opening, reading and parsing happen in a thread, for one chunk at a time."""
+
+    def __init__(self, path: str | os.PathLike[str], wanted: Wanted) -> None:
+        self._path = os.fsdecode(path)
+        self._wanted = wanted
+        self._chunks = self._read()
+        # A step that is cancelled leaves its thread at work for some milliseconds; closing waits for that.
+        self._at_work = threading.Lock()
+        self._size = 0
+        self._bytes_read = 0
+        self._finished = False
+
+    @property
+    def fraction_read(self) -> float | None:
+        """The share of the bytes that is read; None when the size is not known, as of a pipe."""
+        if self._finished:
+            return 1.0
+        return min(1.0, self._bytes_read / self._size) if self._size else None
+
+    async def read_chunk(self) -> list[RawRow]:
+        """The next rows of the file."""
+        return await asyncio.to_thread(self._next_chunk)
+
+    async def aclose(self) -> None:
+        """Closes the file."""
+        await asyncio.to_thread(self._close)
+
+    def _next_chunk(self) -> list[RawRow]:
+        with self._at_work:
+            chunk = next(self._chunks, None)
+            self._finished = self._finished or chunk is None
+            return chunk or []
+
+    def _close(self) -> None:
+        with self._at_work:
+            self._chunks.close()
+
+    def _read(self) -> Generator[list[RawRow], None, None]:
+        name = _shown(self._path)
+        try:
+            # The cast: with a buffer size of one's own, type checkers know no more than that it is a binary file.
+            file = cast("BufferedReader", Path(self._path).open("rb", buffering=_BUFFER_BYTES))  # noqa: SIM115 - see `with`
+        except (OSError, ValueError) as error:
+            raise InvalidInput(f"{name}: {_why(error)}") from None
+        try:
+            with file:
+                self._size = os.fstat(file.fileno()).st_size
+                read = _format(Path(self._path).suffix.lower(), file, self._size)
+                for chunk in read(file, self._wanted):
+                    self._bytes_read = file.raw.tell() if self._size else 0
+                    yield chunk
+        except InvalidInput as error:
+            raise InvalidInput(f"{name}: {error.message}") from None
+        except OSError as error:
+            raise InvalidInput(f"{name}: {_why(error)}") from None
+
+
+def _shown(path: str) -> str:
+    """The path for a message; a text that may be data rather than a path is not shown."""
+    name = Path(path).name
+    plausible = Path(name).suffix.lower() in FORMATS or not looks_personal(name)
+    return path if plausible and path.isprintable() else "the path (not shown, for it looks like data)"
+
+
+def _why(error: OSError | ValueError) -> str:
+    """Why a file cannot be read, as a sentence."""
+    match error:
+        case FileNotFoundError():
+            return "there is no such file"
+        case IsADirectoryError():
+            return "this is a directory, not a file"
+        case PermissionError():
+            return "reading this file is not permitted"
+        case OSError():
+            return f"the file cannot be read ({error.strerror or type(error).__name__})"
+        case _:
+            return "this is not a path"
+
+
+def _format(extension: str, file: BufferedReader, size: int) -> Format:
+    """How the file is to be read, which is left at its first character, after a byte order mark.
+
+    Raises InvalidInput when there is nothing in it, or nothing of text.
+    """
+    head = file.peek(HEAD_BYTES)[:HEAD_BYTES]
+    for magic, says in _BINARY:
+        if head.startswith(magic):
+            raise InvalidInput(f"this looks like a binary file, {says}")
+    if b"\x00" in head:
+        raise InvalidInput("this looks like a binary file: give CSV or JSON Lines in UTF-8")
+    text = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    if not text and len(head) >= size:
+        raise InvalidInput("the file is empty")
+    if head.startswith(codecs.BOM_UTF8):
+        file.read(len(codecs.BOM_UTF8))
+    read = FORMATS.get(extension) or (read_json_lines if text[:1] in (b"{", b"[") else read_csv)
+    if read is read_json_lines and text.startswith(b"["):
+        raise InvalidInput("this is a JSON array: JSON Lines has one object on each line, without brackets around them")
+    return read

@@ -1,0 +1,182 @@
+"""Phone numbers as E.164 texts: a plus sign, the country calling code, the national number, nothing else.
+
+What counts as a possible number, and what a number in national notation means in a region, is what libphonenumber
+says. Most numbers are decided here from its metadata in a microsecond or two; whatever is not plain digits (letters,
+extensions, international prefixes, carrier codes) is left to the library itself, which takes about ten times as long.
+"""
+
+import functools
+import re
+from collections.abc import Callable
+from typing import Final
+
+import attrs
+
+from socialapi.errors import InvalidInput
+
+NO_REGION: Final = "has no country code: write it as +<country code>…, or give a default region"
+NOT_POSSIBLE: Final = "is not a possible phone number"
+SPREADSHEET: Final = "ends in .0 as numbers from a spreadsheet do: export the column as text"
+
+_PUNCTUATION: Final = str.maketrans("", "", " -.()")
+_PLUS_SIGNS: Final = ("+", "\uff0b")
+# Shorter texts are judged by rules of their own, longer ones are no phone numbers: both are for the library.
+_SHORTEST_PLAIN: Final = 5
+_LONGEST_PLAIN: Final = 32
+_FLOAT: Final = re.compile(r"\+?[0-9]+\.0+").fullmatch
+
+
+def check_region(region: str | None) -> str | None:
+    """The region in upper case (None stays None).
+
+    Raises InvalidInput when it is not the ISO 3166 code of a region that has phone numbers.
+    """
+    if region is None:
+        return None
+    import phonenumbers
+
+    code = region.strip().upper()
+    if code not in phonenumbers.SUPPORTED_REGIONS:
+        raise InvalidInput(f"{region!r} is not a region: give two letters of ISO 3166 such as US, DE or GB")
+    return code
+
+
+@attrs.frozen(eq=False)
+class _Plan:
+    """What is needed of the numbering plan of one country calling code, as dialled from one of its regions."""
+
+    prefix: str
+    """The country calling code with its plus sign."""
+    possible: frozenset[int]
+    """Lengths of national numbers that are possible, those that are dialled only locally included."""
+    full: frozenset[int]
+    """Lengths that a number may have once its national prefix is stripped."""
+    is_national: Callable[[str], object]
+    strip_prefix: Callable[[str], re.Match[str] | None] | None
+    starts_abroad: Callable[[str], object] | None
+
+    def e164(self, digits: str) -> str | None:
+        """The number with these national digits; None when the library has to decide."""
+        match = self.strip_prefix(digits) if self.strip_prefix is not None else None
+        if match is None:
+            return self.prefix + digits if len(digits) in self.possible else None
+        if match.lastindex is not None:
+            return None  # a carrier code, or a prefix that is rewritten rather than stripped
+        stripped = digits[match.end() :]
+        # The library keeps the prefix of a number that would not make sense without it, so only clear cases count.
+        if len(stripped) in self.full and len(stripped) in self.possible and self.is_national(stripped):
+            return self.prefix + stripped
+        return None
+
+
+@functools.cache
+def _plan(region: str, calling_code: int) -> _Plan:
+    from phonenumbers import PhoneMetadata, region_code_for_country_code
+
+    dialled = PhoneMetadata.metadata_for_region_or_calling_code(calling_code, region)
+    # What is possible is judged by the main region of the calling code, as `is_possible_number` does.
+    main = PhoneMetadata.metadata_for_region_or_calling_code(calling_code, region_code_for_country_code(calling_code))
+    assert dialled is not None
+    assert main is not None
+    lengths, judged = dialled.general_desc, main.general_desc
+    assert lengths is not None
+    assert judged is not None
+    strip, abroad = dialled.national_prefix_for_parsing, dialled.international_prefix
+    return _Plan(
+        prefix=f"+{calling_code}",
+        possible=frozenset(judged.possible_length + judged.possible_length_local_only),
+        full=frozenset(lengths.possible_length),
+        is_national=re.compile(lengths.national_number_pattern or "(?!)").fullmatch,
+        strip_prefix=re.compile(strip).match if strip else None,
+        starts_abroad=re.compile(abroad).match if abroad else None,
+    )
+
+
+class _Plans(dict[str, _Plan | None]):
+    """The plan for the first three digits after a plus sign; found on first use, at most a thousand."""
+
+    def __missing__(self, start: str) -> _Plan | None:
+        if len(start) != 3 or not (start.isascii() and start.isdigit()):
+            return None
+        from phonenumbers import COUNTRY_CODE_TO_REGION_CODE, region_code_for_country_code
+
+        codes = (int(start[:length]) for length in (1, 2, 3))
+        known = (code for code in codes if code in COUNTRY_CODE_TO_REGION_CODE and start[0] != "0")
+        found = next((_plan(region_code_for_country_code(code), code) for code in known), None)
+        self[start] = found
+        return found
+
+
+_PLANS: Final = _Plans()
+
+
+def e164(text: str, region: str | None) -> str | None:
+    """The number in E.164, or None when it is not a possible one (`why_not` says why).
+
+    `text` is trimmed and not empty; `region` is what `check_region` returns. An extension is left out, because E.164
+    has none.
+    """
+    plan = _PLANS[text[1:4]] if text[0] == "+" else None
+    if plan is not None:
+        digits = text[len(plan.prefix) :]
+        if digits.isascii() and digits.isdigit() and (number := plan.e164(digits)) is not None:
+            return number
+    return _without_punctuation(text, region) or _as_parsed(text, region)
+
+
+def _without_punctuation(text: str, region: str | None) -> str | None:
+    if not text.isascii() or _FLOAT(text):
+        return None
+    plain = text.translate(_PUNCTUATION)
+    if len(plain) < _SHORTEST_PLAIN or len(text) > _LONGEST_PLAIN:
+        return None
+    if plain[:1] == "+":
+        plan = _PLANS[plain[1:4]]
+        digits = plain[len(plan.prefix) :] if plan is not None else ""
+        return plan.e164(digits) if plan is not None and digits.isdigit() else None
+    return _from_home(plain, region) if region is not None and plain.isdigit() else None
+
+
+def _from_home(digits: str, region: str) -> str | None:
+    """What the digits mean when they are dialled in the region; None when the library has to decide."""
+    home = _home_plan(region)
+    if home.starts_abroad is not None and home.starts_abroad(digits):
+        return None
+    code = home.prefix[1:]
+    if not digits.startswith(code):
+        return home.e164(digits)
+    rest, main = digits[len(code) :], _PLANS[f"{code}00"[:3]]
+    # A number too long for the region that starts with the country's own code has it written without the plus sign.
+    if main is None or len(digits) <= max(home.full) or (home.strip_prefix is not None and home.strip_prefix(rest)):
+        return None
+    return main.e164(rest)
+
+
+@functools.cache
+def _home_plan(region: str) -> _Plan:
+    import phonenumbers
+
+    return _plan(region, phonenumbers.country_code_for_region(region))
+
+
+def _as_parsed(text: str, region: str | None) -> str | None:
+    if _FLOAT(text):
+        return None
+    import phonenumbers
+
+    try:
+        number = phonenumbers.parse(text, region)
+    except phonenumbers.NumberParseException:
+        return None
+    if not phonenumbers.is_possible_number(number):
+        return None
+    return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
+
+
+def why_not(text: str, region: str | None) -> str:
+    """Why `e164` found no number, as a short sentence without the value."""
+    if _FLOAT(text):
+        return SPREADSHEET
+    if region is None and not any(sign in text for sign in _PLUS_SIGNS) and sum(map(str.isdigit, text)) >= 4:
+        return NO_REGION
+    return NOT_POSSIBLE

@@ -1,0 +1,67 @@
+"""What every reader of a bulk input is: an asynchronous iterator of chunks of rows."""
+
+import abc
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from types import TracebackType
+from typing import Self, TypeVar
+
+from socialapi.bulk.rows import ROWS_PER_CHUNK, RawRow
+
+T = TypeVar("T")
+
+
+class Reader(abc.ABC):
+    """The rows of an input in chunks of at most `ROWS_PER_CHUNK`, each read when it is asked for.
+
+    When the input breaks, the rows before the fault are handed out first; the next step raises the error.
+    """
+
+    @property
+    @abc.abstractmethod
+    def fraction_read(self) -> float | None:
+        """How much of the input is read, from 0 to 1; None when its size is not known."""
+
+    @abc.abstractmethod
+    async def read_chunk(self) -> list[RawRow]:
+        """The next rows; none at the end.
+
+        Raises InvalidInput when the input cannot be used, and what an iterable itself raises.
+        """
+
+    @abc.abstractmethod
+    async def aclose(self) -> None:
+        """Lets go of the input. May be called at any time and more than once."""
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> list[RawRow]:
+        if chunk := await self.read_chunk():
+            return chunk
+        raise StopAsyncIteration
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+def in_chunks(items: Iterable[T]) -> Iterator[list[T]]:
+    """The items in lists of at most `ROWS_PER_CHUNK`; when they break, those before the fault come before its error."""
+    iterator = iter(items)
+    error: Exception | None = None
+    while error is None:
+        chunk: list[T] = []
+        try:
+            chunk.extend(islice(iterator, ROWS_PER_CHUNK))
+        except Exception as fault:  # noqa: BLE001 - raised again below
+            error = fault
+        if not chunk and error is None:
+            return
+        if chunk:
+            yield chunk
+    raise error

@@ -1,0 +1,119 @@
+"""One batch until each of its rows has an outcome: sending, isolating refused rows, sending the others again."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+import attrs
+
+from socialapi.bulk.batches import BRACKETS, Batch, Packer
+from socialapi.bulk.ordering import RecentIdentifiers
+from socialapi.bulk.rows import Row
+from socialapi.bulk.tally import Tally
+from socialapi.bulk.uploading import send_until_counted
+from socialapi.errors import ApiError
+from socialapi.models.audiences import UploadCounts
+from socialapi.problems import OperationError
+from socialapi.reports import RowIssue
+from socialapi.routes.route import Target
+from socialapi.session.session import CallOptions, Observer, Session
+from socialapi.wire.request import Request, assemble
+
+NO_REASON: Final = "refused by the service without a reason"
+
+
+@attrs.frozen(eq=False)
+class BatchSender:
+    """What a batch needs to be sent: where to, how, and who counts."""
+
+    session: Session
+    target: Target[UploadCounts]
+    options: CallOptions
+    packer: Packer
+    tally: Tally
+    observe: Observer
+
+    async def settle(self, batch: Batch, recent: RecentIdentifiers) -> None:
+        """Gives every row of the batch, and every row that repeats one of them, its outcome.
+
+        Raises what stops the job; the rows without an outcome are then still pending.
+        """
+        refused = await self._send_all(batch, batch.rows)
+        # Rows that repeat refused ones may come in while others are sent, until the batch counts as settled.
+        while batch.followers or batch.followed_too:
+            for earlier in list(batch.followed_too):
+                await earlier.settled.wait()
+                batch.refused_keys |= earlier.refused_keys
+                batch.followed_too.discard(earlier)
+                if earlier.failed:
+                    return  # the job stops, and these rows stay pending
+            followers, batch.followers = batch.followers, []
+            needed = [row for row in followers if not batch.refused_keys.isdisjoint(row.keys)]
+            self.tally.repeat(len(followers) - len(needed))
+            if needed:
+                refused += await self._send_all(batch, needed)
+        for row in refused:
+            recent.forget(row, batch)
+
+    async def _send_all(self, batch: Batch, rows: Sequence[Row]) -> list[Row]:
+        """Sends the rows, in several requests if some are refused; returns the refused ones."""
+        refused: list[Row] = []
+        waiting = [list(rows)]
+        while waiting:
+            part = waiting.pop()
+            operations = self.packer.operations(part)
+            try:
+                await self._send(operations, users=len(part))
+            except ApiError as error:
+                if not error.operation_errors:
+                    raise
+                again, rejected = _isolate(operations, error)
+                waiting += again
+                refused += [row for row, _ in rejected]
+                batch.refused_keys.update(key for row, _ in rejected for key in row.keys)
+                self.tally.reject([_issue(row, why) for row, why in rejected])
+            else:
+                self.tally.accept(len(part))
+        return refused
+
+    async def _send(self, operations: list[list[Row]], users: int) -> None:
+        request = await self._request(operations)
+        self.tally.sent_first += 1
+        await send_until_counted(self.session, request, users, options=self.options, observer=self.observe)
+
+    async def _request(self, operations: list[list[Row]]) -> Request[UploadCounts]:
+        parts: list[bytes] = []
+        for part in self.packer.encode(operations):
+            parts.append(part)
+            if len(part) > BRACKETS:
+                await asyncio.sleep(0)  # a large body is encoded in slices, and others get their turn between them
+        return assemble(self.target, self.session.config, {}, tuple(parts))
+
+
+def _isolate(operations: list[list[Row]], error: ApiError) -> tuple[list[list[Row]], list[tuple[Row, OperationError]]]:
+    """What to send again, and which rows are refused: an operation of many rows is halved until one is left.
+
+    Raises the error when it names no operation that was sent, so that nothing is repeated forever.
+    """
+    named = {each.index: each for each in error.operation_errors if 0 <= each.index < len(operations)}
+    if not named:
+        raise error
+    rejected: list[tuple[Row, OperationError]] = []
+    again: list[list[Row]] = []
+    untouched: list[Row] = []
+    for index, rows in enumerate(operations):
+        if index not in named:
+            untouched += rows
+        elif len(rows) == 1:
+            rejected.append((rows[0], named[index]))
+        else:
+            middle = len(rows) // 2
+            again += [rows[middle:], rows[:middle]]
+    if untouched:
+        again.append(untouched)
+    return again, rejected
+
+
+def _issue(row: Row, why: OperationError) -> RowIssue:
+    reason = f"{why.code}: {why.message}" if why.code is not None and why.message else why.message or NO_REASON
+    return RowIssue(row.number, why.parameter or "", reason)

@@ -1,0 +1,100 @@
+"""The counts of a job while it runs."""
+
+from collections.abc import Sequence
+
+import attrs
+
+from socialapi.bulk.rejects import RejectsFile
+from socialapi.reports import MAX_ISSUES_KEPT, Forecast, RowIssue, UploadReport
+from socialapi.routes.route import RateLimit
+from socialapi.session.session import Attempt
+
+
+@attrs.define(eq=False)
+class Tally:
+    """Every row that is read is pending until exactly one of `accept`, `reject` and `repeat` takes it over."""
+
+    rate: RateLimit | None
+    rejects_file: RejectsFile | None = None
+    read: int = 0
+    accepted: int = 0
+    rejected: int = 0
+    duplicate: int = 0
+    pending: int = 0
+    warnings: int = 0
+    attempts: int = 0
+    sent_first: int = 0
+    bytes_sent: int = 0
+    forecast_requests: int = 0
+    forecast_bytes: int = 0
+    rejects: list[RowIssue] = attrs.field(factory=list)
+    warning_details: list[RowIssue] = attrs.field(factory=list)
+
+    def take_in(self, rows: int) -> None:
+        """Rows were read."""
+        self.read += rows
+        self.pending += rows
+
+    def accept(self, rows: int) -> None:
+        """The service took pending rows."""
+        self.pending -= rows
+        self.accepted += rows
+
+    def repeat(self, rows: int) -> None:
+        """Pending rows repeat others."""
+        self.pending -= rows
+        self.duplicate += rows
+
+    def reject(self, issues: Sequence[RowIssue]) -> None:
+        """Pending rows cannot be used, one issue each."""
+        self.pending -= len(issues)
+        self.rejected += len(issues)
+        self.rejects.extend(issues[: MAX_ISSUES_KEPT - len(self.rejects)])
+        if self.rejects_file is not None:
+            self.rejects_file.write(issues)
+
+    def warn(self, issues: Sequence[RowIssue]) -> None:
+        """Fields were left out of rows that are sent."""
+        self.warnings += len(issues)
+        self.warning_details.extend(issues[: MAX_ISSUES_KEPT - len(self.warning_details)])
+
+    def attempted(self, attempt: Attempt) -> None:
+        """A request was sent."""
+        self.attempts += 1
+        self.bytes_sent += attempt.body_bytes
+
+    def planned(self, size_bytes: int) -> None:
+        """A dry run would have sent a request."""
+        self.forecast_requests += 1
+        self.forecast_bytes += size_bytes
+
+    def report(self, elapsed_seconds: float, *, dry_run: bool) -> UploadReport:
+        """The counts as they stand."""
+        return UploadReport(
+            read=self.read,
+            accepted=self.accepted,
+            rejected=self.rejected,
+            duplicate=self.duplicate,
+            pending=self.pending,
+            warnings=self.warnings,
+            requests=self.attempts,
+            retries=max(0, self.attempts - self.sent_first),
+            bytes_sent=self.bytes_sent,
+            elapsed_seconds=elapsed_seconds,
+            quota_used=self._quota_used(elapsed_seconds),
+            rejects=tuple(self.rejects),
+            warning_details=tuple(self.warning_details),
+            rejects_path=str(self.rejects_file.path) if self.rejects_file is not None else None,
+            forecast=self._forecast() if dry_run else None,
+        )
+
+    def _quota_used(self, elapsed_seconds: float) -> float:
+        if self.rate is None:
+            return 0.0
+        return self.attempts / (self.rate.requests * max(1.0, elapsed_seconds / self.rate.window_seconds))
+
+    def _forecast(self) -> Forecast:
+        minutes = 0.0
+        if self.rate is not None:
+            minutes = self.forecast_requests / self.rate.requests * self.rate.window_seconds / 60
+        return Forecast(requests=self.forecast_requests, bytes=self.forecast_bytes, quota_minutes=minutes)

@@ -1,0 +1,5 @@
+"""The command line: `socialapi`, also `python -m socialapi`."""
+
+from socialapi.cli.app import main
+
+__all__ = ["main"]

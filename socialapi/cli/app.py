@@ -1,0 +1,51 @@
+"""The commands, and what becomes of their errors: one sentence and a documented exit status, never a traceback."""
+
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from cyclopts import App, CycloptsError
+
+from socialapi.cli import exits
+
+app = App(
+    name="socialapi",
+    help="A social platform's APIs from the command line, with an emulator of the service to try them on.",
+    version="socialapi {version}",
+    help_epilogue="Hosts and credentials come from SOCIALAPI_* variables; `socialapi emulator` prints a set that works.",
+    suppress_keyboard_interrupt=False,
+    result_action="return_value",
+)
+audience = App(name="audience", help="Custom audiences.")
+do_not_reach = App(name="do-not-reach", help="Do-not-reach lists.")
+app.command(audience)
+app.command(do_not_reach)
+app.command("socialapi.cli.demo:demo", name="demo")
+app.command("socialapi.cli.emulator:emulator", name="emulator")
+audience.command("socialapi.cli.upload:upload_audience", name="upload")
+do_not_reach.command("socialapi.cli.upload:upload_do_not_reach", name="upload")
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command line and returns its exit status."""
+    try:
+        result = app(
+            list(sys.argv[1:] if arguments is None else arguments),
+            exit_on_error=False,
+            print_error=False,
+        )
+    except CycloptsError as problem:
+        exits.say(f"{problem} (see --help)")
+        return exits.USAGE
+    except KeyboardInterrupt:
+        exits.say("interrupted")
+        return exits.INTERRUPTED
+    except exits.EXPECTED as problem:
+        exits.say(str(problem))
+        return exits.status_of(problem)
+    return result if isinstance(result, int) else exits.DONE
+
+
+def main() -> NoReturn:
+    """The entry point of the `socialapi` command."""
+    sys.exit(run())

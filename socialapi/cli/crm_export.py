@@ -1,0 +1,405 @@
+"""A realistic dirty CRM export for the demo, together with what must become of it.
+
+Every person is made from clean values, which are then written as people and programs write them: in mixed case, with
+stray blanks, in half a dozen notations, some already hashed, some wrong. The truth is computed from the clean values
+on the way, with hashlib alone and nothing of the SDK, so that it can judge what the SDK made of the file.
+"""
+
+import csv
+import os
+import random
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, Literal, TypeVar
+
+import attrs
+
+T = TypeVar("T")
+
+COLUMNS: Final = (
+    "customer_id",
+    "first name",
+    "last name",
+    "E-Mail",
+    "Mobile phone",
+    "country",
+    "signup date",
+    "opt_in",
+    "notes",
+)
+DEFAULT_REGION: Final = "US"
+"""Where the phone numbers without a country code belong to."""
+
+Member = tuple[Literal["email", "phone_number"], str]
+"""The kind of an identifier and the SHA-256 of its normalised value."""
+
+
+@attrs.frozen(kw_only=True)
+class ExpectedOutcome:
+    """What uploading the file must do: the outcome of its rows, and exactly whom the audience holds afterwards.
+
+    A row with a usable identifier is accepted, each unusable one beside it is a warning; a row without one is
+    rejected; a row that repeats a person of the rows just above is a duplicate.
+    """
+
+    read: int
+    accepted: int
+    rejected: int
+    duplicate: int
+    warnings: int
+    members: frozenset[Member] = attrs.field(repr=False)
+
+
+def write_crm_export(path: str | os.PathLike[str], rows: int, *, seed: int = 2_500) -> ExpectedOutcome:
+    """Write an export of exactly `rows` data rows as UTF-8 with BOM and CRLF, and return its truth.
+
+    The same seed writes the same file. Rows go to disk as they are made.
+    """
+    export = _Export(seed)
+    with Path(path).open("w", encoding="utf-8-sig", newline="") as file:
+        writer = csv.writer(file, lineterminator="\r\n")
+        writer.writerow(COLUMNS)
+        writer.writerows(export.rows(rows))
+    return ExpectedOutcome(
+        read=rows,
+        accepted=export.accepted,
+        rejected=export.rejected,
+        duplicate=export.duplicate,
+        warnings=export.warnings,
+        members=frozenset(export.members),
+    )
+
+
+# The people ------------------------------------------------------------------------------------------------------
+
+Names = Sequence[tuple[str, str]]
+"""Names as they are written, and as they stand in an e-mail address."""
+
+
+@attrs.frozen
+class _Country:
+    """Where a person is from. `prefixes` and `digits` more make up the mobile numbers in use, without `code`."""
+
+    name: str
+    code: str
+    prefixes: tuple[str, ...]
+    digits: int
+    first_names: Names
+    last_names: Names
+    national_notations: tuple[Callable[[str], str], ...] = ()
+
+    def national_number(self, index: int) -> str:
+        """The index-th number: scattered over the whole range, never the same for two indices within it."""
+        size = 10**self.digits
+        prefix, subscriber = divmod(index * _SCATTER % (len(self.prefixes) * size), size)
+        return f"{self.prefixes[prefix]}{subscriber:0{self.digits}d}"
+
+
+_SCATTER: Final = 15_485_863  # a prime, so that it has no factor in common with the size of any range of numbers
+
+_COUNTRIES: Final = (
+    _Country(
+        "US",
+        "1",
+        tuple(
+            f"{area}{exchange}"
+            for area in ("212", "415", "312", "206", "303", "512", "617", "702", "305", "404", "503", "602")
+            for exchange in range(200, 1000)
+            if exchange % 100 != 11 and exchange != 555
+        ),
+        4,
+        (("James", "james"), ("María José", "maria.jose"), ("Renée", "renee"), ("Zoë", "zoe"), ("Linda", "linda")),
+        (("Smith", "smith"), ("O’Brien", "obrien"), ("Núñez", "nunez"), ("Johnson", "johnson"), ("Lee", "lee")),
+        (
+            lambda n: f"({n[:3]}) {n[3:6]}-{n[6:]}",
+            lambda n: f"{n[:3]}-{n[3:6]}-{n[6:]}",
+            lambda n: f"{n[:3]}.{n[3:6]}.{n[6:]}",
+            lambda n: f"1 {n[:3]} {n[3:6]} {n[6:]}",
+            lambda n: n,
+        ),
+    ),
+    _Country(
+        "DE",
+        "49",
+        ("160", "162", "163", "170", "171", "172", "173", "174", "175", "176", "177", "178", "179"),
+        7,
+        (("Jürgen", "juergen"), ("Bärbel", "baerbel"), ("Söhnke", "soehnke"), ("Anna", "anna"), ("Uwe", "uwe")),
+        (("Müller", "mueller"), ("Groß", "gross"), ("Schäfer", "schaefer"), ("Köhler", "koehler"), ("Vogt", "vogt")),
+    ),
+    _Country(
+        "FR",
+        "33",
+        ("60", "61", "62", "66", "67", "68", "76", "77", "78"),
+        7,
+        (("François", "francois"), ("Hélène", "helene"), ("Zoé", "zoe"), ("Jérôme", "jerome"), ("Luc", "luc")),
+        (("Lefèvre", "lefevre"), ("Garçon", "garcon"), ("Noël", "noel"), ("Benoît", "benoit"), ("Petit", "petit")),
+    ),
+    _Country(
+        "GB",
+        "44",
+        ("740", "742", "745", "747", "753", "757", "771", "772", "773", "774", "775", "777", "778", "780", "785"),
+        7,
+        (("Siân", "sian"), ("Chloë", "chloe"), ("Oliver", "oliver"), ("Amelia", "amelia"), ("Harry", "harry")),
+        (("Brontë", "bronte"), ("Taylor", "taylor"), ("Evans", "evans"), ("Wright", "wright"), ("Hughes", "hughes")),
+        (lambda n: f"+44 (0){n[:4]} {n[4:]}",),
+    ),
+    _Country(
+        "PL",
+        "48",
+        ("501", "502", "503", "504", "505", "600", "601", "602", "603", "604", "605", "606", "660", "661", "662"),
+        6,
+        (("Łukasz", "lukasz"), ("Małgorzata", "malgorzata"), ("Żaneta", "zaneta"), ("Paweł", "pawel"), ("Ewa", "ewa")),
+        (("Wójcik", "wojcik"), ("Woźniak", "wozniak"), ("Kowalczyk", "kowalczyk"), ("Dąbrowska", "dabrowska")),
+    ),
+    _Country(
+        "TR",
+        "90",
+        ("530", "531", "532", "533", "534", "535", "536", "537", "538", "539", "541", "542", "543", "544"),
+        7,
+        (("İbrahim", "ibrahim"), ("Gülşen", "gulsen"), ("Ayşe", "ayse"), ("Oğuz", "oguz"), ("Can", "can")),
+        (("Yılmaz", "yilmaz"), ("Öztürk", "ozturk"), ("Çelik", "celik"), ("Şahin", "sahin"), ("Demir", "demir")),
+    ),
+    _Country(
+        "JP",
+        "81",
+        ("901", "902", "903", "904", "905", "906", "907", "908", "909"),
+        7,
+        (("葵", "aoi"), ("陽菜", "hina"), ("蓮", "ren"), ("大翔", "hiroto"), ("さくら", "sakura")),
+        (("佐藤", "sato"), ("鈴木", "suzuki"), ("高橋", "takahashi"), ("田中", "tanaka"), ("伊藤", "ito")),
+    ),
+)
+_DOMAINS: Final = ("example.com", "example.org", "example.net", "mail.example.com", "kunden.example.org")
+
+
+@attrs.define
+class _Person:
+    """Somebody, clean."""
+
+    index: int
+    country: _Country
+    first_name: str
+    last_name: str
+    email: str
+    national_number: str
+
+    @property
+    def phone_number(self) -> str:
+        return f"+{self.country.code}{self.national_number}"
+
+
+# The dirt --------------------------------------------------------------------------------------------------------
+
+_NBSP: Final = "\N{NO-BREAK SPACE}"
+
+_EMAIL_NOTATIONS: Final[tuple[Callable[[str], str], ...]] = (
+    *(4 * (str,)),
+    str.title,
+    str.upper,
+    lambda e: e.capitalize(),
+    lambda e: f"  {e}",
+    lambda e: f"{e} ",
+    lambda e: f"{_NBSP}{e}{_NBSP}",
+    lambda e: f"\t{e.title()} ",
+)
+
+_PHONE_NOTATIONS: Final[tuple[Callable[[str, str], str], ...]] = (
+    *(3 * (lambda code, n: f"+{code}{n}",)),
+    lambda code, n: f"+{code} {n[:3]} {n[3:6]} {n[6:]}",
+    lambda code, n: f"+{code}-{n[:3]}-{n[3:6]}-{n[6:]}",
+    lambda code, n: f"+{code} ({n[:3]}) {n[3:6]}-{n[6:]}",
+    lambda code, n: f"+{code}{_NBSP}{n[:3]}{_NBSP}{n[3:]}",
+    lambda code, n: f" +{code}{n}  ",
+)
+_NATIONAL_SHARE: Final = 0.5
+"""How often a number is written in a notation of its country, where there is one."""
+
+_BAD_EMAILS: Final = ("{name}.example.com", "{name}@", "@example.com", "{name}@@example.com", "a {name}@example.com")
+_BAD_PHONES: Final = ("12345", "+1 415", "unlisted", "call after 6 pm", "123456789012345678901")
+
+_NOTES: Final = (
+    *(40 * ("",)),
+    "prefers mail, not phone",
+    'calls herself "Bibi"',
+    "moved in 2024,\r\nnew address pending",
+    'said: "call back",\nthen hung up',
+    "Größe M; first order – ✓",
+)
+_OPT_IN: Final = ("yes", "yes", "yes", "no", "TRUE", "1", "")
+
+_RECENT: Final = 500
+"""A repeated row repeats one of so many good rows before it."""
+
+
+class _Export:
+    """The rows and, beside them, their truth."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)  # noqa: S311  # to be reproducible; nothing here is secret
+        self._draw = self._random.random
+        self._people = 0
+        self._recent: deque[tuple[_Person, list[str]]] = deque(maxlen=_RECENT)
+        self.accepted = self.rejected = self.duplicate = self.warnings = 0
+        self.members: set[Member] = set()
+
+    def rows(self, count: int) -> Iterator[list[str]]:
+        """So many rows. Every 200 in a row have the same share of each kind, in another order."""
+        shares: dict[Callable[[], list[str]], int] = {
+            self._email_and_phone: 141,
+            self._email_alone: 20,
+            self._phone_alone: 10,
+            self._hashed_email: 8,
+            self._bad_email_good_phone: 3,
+            self._good_email_bad_phone: 3,
+            self._repeated: 4,
+            self._written_again: 4,
+            self._both_bad: 2,
+            self._one_bad: 1,
+            self._no_contact: 1,
+            self._empty_line: 1,
+            self._empty_cells: 1,
+            self._blank_cells: 1,
+        }
+        kinds = [kind for kind, share in shares.items() for _ in range(share)]
+        for number in range(count):
+            position = number % len(kinds)
+            if position == 0:
+                self._random.shuffle(kinds)
+            yield kinds[position]()
+
+    # rows that are accepted
+
+    def _email_and_phone(self) -> list[str]:
+        person = self._person()
+        row = self._accept(person, self._dirty_email(person), self._dirty_phone(person))
+        self._recent.append((person, row))
+        return row
+
+    def _email_alone(self) -> list[str]:
+        person = self._person()
+        return self._accept(person, self._dirty_email(person), "")
+
+    def _phone_alone(self) -> list[str]:
+        person = self._person()
+        return self._accept(person, "", self._dirty_phone(person))
+
+    def _hashed_email(self) -> list[str]:
+        """Another tool has hashed the address already; half of them write upper-case digits."""
+        person = self._person()
+        digest = _sha256(person.email)
+        phone = self._dirty_phone(person) if self._draw() < 0.5 else ""
+        return self._accept(person, digest if self._draw() < 0.5 else digest.upper(), phone)
+
+    def _bad_email_good_phone(self) -> list[str]:
+        person = self._person()
+        self.warnings += 1
+        row = self._accept(person, "", self._dirty_phone(person))
+        row[3] = self._bad_email(person)
+        return row
+
+    def _good_email_bad_phone(self) -> list[str]:
+        person = self._person()
+        self.warnings += 1
+        row = self._accept(person, self._dirty_email(person), "")
+        row[4] = self._choose(_BAD_PHONES)
+        return row
+
+    def _accept(self, person: _Person, email: str, phone: str) -> list[str]:
+        self.accepted += 1
+        if email:
+            self.members.add(("email", _sha256(person.email)))
+        if phone:
+            self.members.add(("phone_number", _sha256(person.phone_number)))
+        return self._row(person, email, phone)
+
+    # rows that are duplicates
+
+    def _repeated(self) -> list[str]:
+        """The whole row once more, cell by cell."""
+        if not self._recent:
+            return self._email_and_phone()
+        self.duplicate += 1
+        _, row = self._choose(self._recent)
+        return row
+
+    def _written_again(self) -> list[str]:
+        """The same person once more, in another spelling."""
+        if not self._recent:
+            return self._email_and_phone()
+        self.duplicate += 1
+        person, _ = self._choose(self._recent)
+        return self._row(person, self._dirty_email(person), self._dirty_phone(person))
+
+    # rows that are rejected
+
+    def _both_bad(self) -> list[str]:
+        person = self._person()
+        return self._reject(self._row(person, self._bad_email(person), self._choose(_BAD_PHONES)))
+
+    def _one_bad(self) -> list[str]:
+        person = self._person()
+        if self._draw() < 0.5:
+            return self._reject(self._row(person, self._bad_email(person), ""))
+        return self._reject(self._row(person, "", self._choose(_BAD_PHONES)))
+
+    def _no_contact(self) -> list[str]:
+        return self._reject(self._row(self._person(), "", ""))
+
+    def _empty_line(self) -> list[str]:
+        return self._reject([])
+
+    def _empty_cells(self) -> list[str]:
+        return self._reject([""] * len(COLUMNS))
+
+    def _blank_cells(self) -> list[str]:
+        return self._reject([" ", "", "", f" {_NBSP}", "\t", "", "", "", "  "])
+
+    def _reject(self, row: list[str]) -> list[str]:
+        self.rejected += 1
+        return row
+
+    # what rows are made of
+
+    def _choose(self, options: Sequence[T]) -> T:
+        return options[int(self._draw() * len(options))]
+
+    def _person(self) -> _Person:
+        self._people += 1
+        index = self._people
+        country = self._choose(_COUNTRIES)
+        first_name, first = self._choose(country.first_names)
+        last_name, last = self._choose(country.last_names)
+        tag = "+news" if index % 50 == 0 else ""
+        email = f"{first}.{last}{index}{tag}@{_DOMAINS[index % len(_DOMAINS)]}"
+        return _Person(index, country, first_name, last_name, email, country.national_number(index))
+
+    def _dirty_email(self, person: _Person) -> str:
+        return self._choose(_EMAIL_NOTATIONS)(person.email)
+
+    def _dirty_phone(self, person: _Person) -> str:
+        national = person.country.national_notations
+        if national and self._draw() < _NATIONAL_SHARE:
+            return self._choose(national)(person.national_number)
+        return self._choose(_PHONE_NOTATIONS)(person.country.code, person.national_number)
+
+    def _bad_email(self, person: _Person) -> str:
+        return self._choose(_BAD_EMAILS).format(name=person.email.partition("@")[0])
+
+    def _row(self, person: _Person, email: str, phone: str) -> list[str]:
+        index = person.index
+        return [
+            f"C-{index:08d}",
+            person.first_name,
+            person.last_name,
+            email,
+            phone,
+            person.country.name,
+            f"20{15 + index % 11}-{1 + index % 12:02d}-{1 + index % 28:02d}",
+            _OPT_IN[index % len(_OPT_IN)],
+            self._choose(_NOTES),
+        ]
+
+
+def _sha256(value: str) -> str:
+    return sha256(value.encode()).hexdigest()

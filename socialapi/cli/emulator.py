@@ -1,0 +1,27 @@
+"""`socialapi emulator`."""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from socialapi.cli import exits
+
+
+async def emulator(
+    *,
+    host: Annotated[str, Parameter(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, Parameter(help="Port to listen on; 0 takes a free one.")] = 8080,
+    empty: Annotated[bool, Parameter(help="Start without the seed data.", negative=())] = False,
+    until_stdin_closes: Annotated[
+        bool, Parameter(help="Also end when standard input does, so that it never outlives its parent.", negative=())
+    ] = False,
+) -> int:
+    """Run the service on this machine until interrupted.
+
+    The first line of output is a JSON object with the addresses and with credentials that work. The control plane
+    under /_emulator shows what the service holds, scripts faults and moves its clock.
+    """
+    from socialapi.emulator.serve import serve
+
+    await serve(host, port, empty=empty, until_stdin_closes=until_stdin_closes)
+    return exits.DONE

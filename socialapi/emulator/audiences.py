@@ -1,0 +1,167 @@
+"""Uploads to custom audiences and do-not-reach lists (advertising sections 4.9 and 4.10)."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from socialapi.emulator.authentication import account_user
+from socialapi.emulator.call import Call, handles
+from socialapi.emulator.clock import timestamp
+from socialapi.emulator.envelopes import Answer, Refusal, ads_data
+from socialapi.emulator.members import Members, Times
+from socialapi.emulator.received import Received
+from socialapi.emulator.state import DoNotReach
+from socialapi.models.audiences import DEFAULT_EXPIRY_MONTHS, MAX_OPERATIONS, months_later
+from socialapi.models.rules import broken_rules, parse_timestamp
+from socialapi.problems import BrokenRule
+from socialapi.routes import ads as routes
+
+ERRORS_PER_OPERATION: Final = 10
+"""An operation with more broken rules has the first ones listed: it may hold tens of thousands of users."""
+
+SMALLEST_TARGETABLE_LIST: Final = 100
+"""Below so many members a do-not-reach list is TOO_SMALL; the documented reason has no documented number."""
+
+Counts = dict[str, int]
+
+
+def count_operations(received: Received) -> tuple[int | None, int | None]:
+    """How many operations and users a body has, or None where it cannot be told."""
+    try:
+        operations = received.json()
+        return len(operations), sum(len(operation["params"]["users"]) for operation in operations)
+    except (ValueError, TypeError, KeyError):
+        return None, None
+
+
+@handles(routes.CUSTOM_AUDIENCE_USERS, caller=account_user, measure=count_operations)
+async def upload_to_audience(call: Call) -> Answer:
+    """Adds and removes identifiers; the counts are of user objects, over the whole batch."""
+    audience = call.state.audiences.get(
+        (call.path_parameters["account_id"], call.path_parameters["custom_audience_id"])
+    )
+    if audience is None:
+        raise _not_found("custom_audience_id")
+    counts = _upload(call, audience.members)
+    total = _short_by_one([_counts(sum(counts))]) if call.fault else [_counts(sum(counts))]
+    return ads_data(total[0], call.path_parameters)
+
+
+@handles(routes.DO_NOT_REACH_USERS, caller=account_user, measure=count_operations)
+async def upload_to_do_not_reach_list(call: Call) -> Answer:
+    """Adds and removes identifiers; the counts are of user objects, one pair for each operation."""
+    found = _list(call)
+    counts = [_counts(count) for count in _upload(call, found.members)]
+    return ads_data(_short_by_one(counts) if call.fault else counts, call.path_parameters)
+
+
+@handles(routes.DO_NOT_REACH_LIST_DELETE, caller=account_user)
+async def delete_do_not_reach_list(call: Call) -> Answer:
+    """The list, deleted. It is found no more, neither to delete it again nor to upload to it."""
+    found = _list(call)
+    found.deleted = True
+    found.updated_at = call.state.clock.now()
+    return ads_data(_list_record(found, found.updated_at), call.path_parameters)
+
+
+def _list(call: Call) -> DoNotReach:
+    key = (call.path_parameters["account_id"], call.path_parameters["do_not_reach_list_id"])
+    found = call.state.do_not_reach_lists.get(key)
+    if found is None or found.deleted:
+        raise _not_found("do_not_reach_list_id")
+    return found
+
+
+def _not_found(parameter: str) -> Refusal:
+    return Refusal(404, "NOT_FOUND", f"the account has no such {parameter.removesuffix('_id')}", parameter=parameter)
+
+
+def _list_record(found: DoNotReach, now: float) -> dict[str, Any]:
+    size = found.members.count(now)
+    too_small = size < SMALLEST_TARGETABLE_LIST
+    return {
+        "id": found.id,
+        "name": found.name,
+        "description": found.description,
+        "targetable": not (too_small or found.deleted),
+        "reasons_not_targetable": ["TOO_SMALL"] if too_small else [],
+        "list_size": size,
+        "created_at": timestamp(found.created_at),
+        "updated_at": timestamp(found.updated_at),
+        "deleted": found.deleted,
+    }
+
+
+def _upload(call: Call, members: Members) -> list[int]:
+    """Checks the whole batch, then applies the whole batch; the number of users of each operation."""
+    operations = call.json()
+    _check(call, operations)
+    # A scripted count mismatch takes the batch and loses it.
+    if call.fault is None:
+        _apply(call, operations, members)
+    return [len(operation["params"]["users"]) for operation in operations]
+
+
+def _check(call: Call, operations: Any) -> None:
+    # The number first: what is beyond it is not even looked at.
+    if isinstance(operations, list) and len(operations) > MAX_OPERATIONS:
+        raise Refusal(400, "INVALID_PARAMETER", f"a batch has at most {MAX_OPERATIONS:,} operations")
+    broken = broken_rules(call.route.body, operations, now=call.state.clock.datetime())
+    if not broken:
+        return
+    raise Refusal(
+        400, "INVALID_PARAMETER", f"the body {broken[0].reason}", operation_errors=list(_operation_errors(broken))
+    )
+
+
+_IN_OPERATION: Final = re.compile(r"\[(\d+)\]\.?(.*)", re.DOTALL)
+
+
+def _operation_errors(broken: Iterable[BrokenRule]) -> Iterable[dict[str, Any]]:
+    """The broken rules by the operation they are in; one about the body as a whole is in none."""
+    listed: dict[int, int] = {}
+    for rule in broken:
+        if (place := _IN_OPERATION.fullmatch(rule.path)) is None:
+            continue
+        index = int(place[1])
+        listed[index] = listed.get(index, 0) + 1
+        if listed[index] > ERRORS_PER_OPERATION:
+            continue
+        yield {"index": index, "code": rule.code, "message": rule.reason} | (
+            {"parameter": place[2]} if place[2] else {}
+        )
+
+
+def _apply(call: Call, operations: list[Mapping[str, Any]], members: Members) -> None:
+    now = call.state.clock.datetime()
+    default = (now.timestamp(), months_later(now, DEFAULT_EXPIRY_MONTHS).timestamp())
+    known: dict[tuple[str | None, str | None], Times] = {(None, None): default}
+    for operation in operations:
+        params = operation["params"]
+        if operation["operation_type"] == "Delete":
+            members.delete(params["users"])
+            continue
+        given = (params.get("effective_at"), params.get("expires_at"))
+        times = known.get(given)
+        if times is None:
+            times = known[given] = (_seconds(given[0], default[0]), _seconds(given[1], default[1]))
+        members.update(params["users"], times)
+
+
+def _seconds(text: str | None, default: float) -> float:
+    """A time that the rules have checked."""
+    parsed = None if text is None else parse_timestamp(text)
+    return default if parsed is None else parsed.timestamp()
+
+
+def _counts(users: int) -> Counts:
+    return {"success_count": users, "total_count": users}
+
+
+def _short_by_one(counts: list[Counts]) -> list[Counts]:
+    """The same counts with one success missing; for a batch without users, with a record that was never sent."""
+    for each in counts:
+        if each["success_count"]:
+            each["success_count"] -= 1
+            return counts
+    return [{"success_count": 0, "total_count": 1}, *counts[1:]]

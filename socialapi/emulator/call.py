@@ -1,0 +1,88 @@
+"""A request as a handler sees it, and the registration of handlers for route rows."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+import attrs
+
+from socialapi.emulator.envelopes import Answer, Refusal, Shape
+from socialapi.emulator.faults import Fault
+from socialapi.emulator.received import Received
+from socialapi.emulator.routing import mounted_path
+from socialapi.emulator.state import Caller, State
+from socialapi.routes.route import Route
+
+
+@attrs.define(eq=False)
+class Call:
+    """One authenticated request to an endpoint. `fault` is what the handler itself has to play, if anything."""
+
+    state: State
+    route: Route[Any]
+    path_parameters: Mapping[str, str]
+    received: Received
+    caller: Caller
+    fault: Fault | None = None
+
+    def json(self) -> Any:
+        """The JSON body; refuses another content type, a body beyond the route's limit, and what is not JSON."""
+        if self.received.content_type != "application/json":
+            raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", "the body must be sent as application/json")
+        if not self.received.complete:
+            raise Refusal(400, "INVALID_PARAMETER", f"the body has more than {body_limit(self.route):,} bytes")
+        try:
+            return self.received.json()
+        except ValueError:
+            raise Refusal(400, "INVALID_PARAMETER", "the body is not valid JSON") from None
+
+
+DEFAULT_BODY_LIMIT: Final = 1_048_576
+
+
+def body_limit(route: Route[Any] | None) -> int:
+    """How many bytes of a body are read."""
+    return DEFAULT_BODY_LIMIT if route is None or route.max_body_bytes is None else route.max_body_bytes
+
+
+def shape_of(path: str) -> Shape:
+    """How refusals of requests to a path are worded, even if nothing is there."""
+    return "ads" if path.startswith(("/ads/", "/ads-sandbox/")) else "platform"
+
+
+Handler = Callable[[Call], Awaitable[Answer]]
+Authenticate = Callable[[State, Received, Mapping[str, str]], Caller]
+Measure = Callable[[Received], tuple[int | None, int | None]]
+
+
+@attrs.frozen
+class Endpoint:
+    """A route row with what serves it."""
+
+    route: Route[Any]
+    handler: Handler
+    authenticate: Authenticate
+    measure: Measure | None = None
+
+    @property
+    def shape(self) -> Shape:
+        """How refusals are worded."""
+        name = self.route.family.name
+        return "oauth" if name == "oauth" else shape_of(mounted_path(self.route))
+
+
+ENDPOINTS: Final[list[Endpoint]] = []
+"""Everything registered by `handles`."""
+
+
+def handles(route: Route[Any], *, caller: Authenticate, measure: Measure | None = None) -> Callable[[Handler], Handler]:
+    """Registers the function below as what serves the route.
+
+    `caller` finds out who is asking, before anything else is looked at. `measure` counts the operations and users
+    of an upload, for the log; it also marks the route as one that upload faults apply to.
+    """
+
+    def register(handler: Handler) -> Handler:
+        ENDPOINTS.append(Endpoint(route, handler, caller, measure))
+        return handler
+
+    return register

@@ -1,0 +1,33 @@
+"""The emulator's time: that of the wall, moved forward on request."""
+
+import datetime
+import time
+from collections.abc import Callable
+
+import attrs
+
+
+@attrs.define
+class EmulatorClock:
+    """Wall time plus what it was advanced by, in epoch seconds. Windows, expiries and timestamps follow it."""
+
+    wall: Callable[[], float] = time.time
+    """The untouched time, which OAuth timestamps are compared with: a signer does not know about the advance."""
+    advanced: float = 0.0
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        return self.wall() + self.advanced
+
+    def datetime(self) -> datetime.datetime:
+        """The aware UTC time."""
+        return datetime.datetime.fromtimestamp(self.now(), datetime.UTC)
+
+    def advance(self, seconds: float) -> None:
+        """Move time forward."""
+        self.advanced += seconds
+
+
+def timestamp(at: float) -> str:
+    """ISO 8601 UTC with seconds, as the advertising API writes it."""
+    return datetime.datetime.fromtimestamp(at, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

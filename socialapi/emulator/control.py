@@ -1,0 +1,209 @@
+"""The control plane under `/_emulator`: JSON over HTTP, for tests and tools in any language. Nothing guards it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from typing import Annotated, Any, Final
+
+import attrs
+import orjson
+from aiohttp import web
+from annotated_types import Ge, Le
+
+from socialapi.emulator.call import DEFAULT_BODY_LIMIT
+from socialapi.emulator.envelopes import NDJSON, Answer, Refusal, answer, refused
+from socialapi.emulator.exchange import base_headers, read_body
+from socialapi.emulator.ledger import Ledger
+from socialapi.emulator.members import Members
+from socialapi.emulator.routing import Match, PathTable
+from socialapi.emulator.service import Service
+from socialapi.errors import InvalidInput
+from socialapi.models.rules import broken_rules
+
+PREFIX: Final = "/_emulator/"
+
+_LINES_AT_ONCE: Final = 1_000
+
+
+@attrs.frozen
+class Lines:
+    """An answer of one JSON document a line, made and sent in slices so that others are served in between."""
+
+    slices: Iterable[bytes]
+
+
+@attrs.frozen
+class Ask:
+    """A control request: the path parameters and the decoded body, None if there was none."""
+
+    service: Service
+    parameters: dict[str, str]
+    body: Any
+
+
+Control = Callable[[Ask], Awaitable[Answer | Lines]]
+_ROWS: Final[list[tuple[str, str, Control]]] = []
+
+
+def control(method: str, path: str) -> Callable[[Control], Control]:
+    """Registers the function below for a path under `/_emulator/`."""
+
+    def register(function: Control) -> Control:
+        _ROWS.append((method, PREFIX + path, function))
+        return function
+
+    return register
+
+
+@control("GET", "ledger")
+async def ledger(ask: Ask) -> Answer:
+    """What the service holds and what it was asked."""
+    made = Ledger(ask.service.state, ask.service.log)
+    for _ in made.steps():
+        await asyncio.sleep(0)
+    return answer(made.result)
+
+
+@control("GET", "audiences/{account_id}/{audience_id}/members")
+async def audience_members(ask: Ask) -> Lines:
+    """The identifiers of a custom audience that are in force."""
+    return _members(ask, ask.service.state.audiences.get((ask.parameters["account_id"], ask.parameters["audience_id"])))
+
+
+@control("GET", "do-not-reach/{account_id}/{list_id}/members")
+async def do_not_reach_members(ask: Ask) -> Lines:
+    """The identifiers of a do-not-reach list that are in force."""
+    key = (ask.parameters["account_id"], ask.parameters["list_id"])
+    return _members(ask, ask.service.state.do_not_reach_lists.get(key))
+
+
+@control("GET", "seed")
+async def seed(ask: Ask) -> Answer:
+    """The ids of the seed data, by kind."""
+    return answer(ask.service.seed)
+
+
+@control("GET", "requests")
+async def requests(ask: Ask) -> Lines:
+    """The requests received, the oldest first."""
+    records = list(ask.service.log.records)
+    return Lines(
+        b"".join(orjson.dumps(record.to_dict()) + b"\n" for record in records[start : start + _LINES_AT_ONCE])
+        for start in range(0, len(records), _LINES_AT_ONCE)
+    )
+
+
+@control("POST", "faults")
+async def add_fault(ask: Ask) -> Answer:
+    """Scripts a fault; the answer is the fault as understood."""
+    return answer(attrs.asdict(ask.service.faults.script(_object(ask.body))), 201)
+
+
+@control("DELETE", "faults")
+async def clear_faults(ask: Ask) -> Answer:
+    """Forgets all faults."""
+    ask.service.faults.clear()
+    return answer({})
+
+
+@attrs.define
+class Advance:
+    """How far the clock is to be moved; time does not run backwards."""
+
+    advance: Annotated[float, Ge(0.0), Le(1e9)]
+
+
+@control("POST", "clock")
+async def advance_clock(ask: Ask) -> Answer:
+    """Moves the emulator's clock forward."""
+    body = _checked(Advance, ask)
+    ask.service.clock.advance(body["advance"])
+    return answer({"now": ask.service.clock.now(), "advanced": ask.service.clock.advanced})
+
+
+@attrs.define
+class NewApp:
+    """Whom the access token of the new app is for: the first user unless given."""
+
+    user_id: str | None = None
+
+
+@control("POST", "apps")
+async def new_app(ask: Ask) -> Answer:
+    """Another app, with credentials of its own."""
+    body = _checked(NewApp, ask)
+    users = ask.service.state.users
+    user = users.get(body.get("user_id") or ask.service.seed["user_ids"][0])
+    if user is None:
+        raise Refusal(404, "NOT_FOUND", "there is no such user", parameter="user_id")
+    return answer(ask.service.credentials(ask.service.state.new_app(user)), 201)
+
+
+@control("POST", "reset")
+async def reset(ask: Ask) -> Answer:
+    """Back to the seed data; also forgets faults, log and advance of the clock."""
+    ask.service.reset()
+    return answer({})
+
+
+CONTROLS: Final = PathTable(_ROWS)
+
+
+async def serve_control(service: Service, request: web.BaseRequest, path: str) -> web.StreamResponse:
+    """Answers a control request. Errors look like those of the advertising API."""
+    match = CONTROLS.find(request.method, path)
+    try:
+        said = await _ask(service, request, match)
+    except Refusal as refusal:
+        said = refused(refusal, "oauth", {}, "")
+    headers = base_headers(service)
+    if isinstance(said, Answer):
+        headers |= {"Content-Type": said.content_type} | dict(said.headers)
+        return web.Response(status=said.status, body=said.body, headers=headers)
+    response = web.StreamResponse(headers=headers | {"Content-Type": NDJSON})
+    await response.prepare(request)
+    for each in said.slices:
+        await response.write(each)
+        await asyncio.sleep(0)
+    return response
+
+
+async def _ask(service: Service, request: web.BaseRequest, match: Match[Control]) -> Answer | Lines:
+    if match.entry is None:
+        if match.allowed:
+            methods = ", ".join(match.allowed)
+            raise Refusal(405, "METHOD_NOT_ALLOWED", f"this path takes {methods}", headers={"Allow": methods})
+        raise Refusal(404, "NOT_FOUND", "the control plane has nothing at this path")
+    raw = await read_body(request, DEFAULT_BODY_LIMIT)
+    if raw is None:
+        raise Refusal(400, "INVALID_PARAMETER", f"the body has more than {DEFAULT_BODY_LIMIT:,} bytes")
+    try:
+        body = orjson.loads(raw or b"null")
+        return await match.entry(Ask(service, dict(match.parameters), body))
+    except InvalidInput as problem:
+        raise Refusal(400, "INVALID_PARAMETER", str(problem)) from None
+    except orjson.JSONDecodeError:
+        raise Refusal(400, "INVALID_PARAMETER", "the body is not valid JSON") from None
+
+
+def _object(body: Any) -> dict[str, Any]:
+    if not isinstance(body, dict):
+        raise InvalidInput("the body must be a JSON object")
+    return body
+
+
+def _checked(declared: Any, ask: Ask) -> dict[str, Any]:
+    body = _object({} if ask.body is None else ask.body)
+    if broken := broken_rules(declared, body, now=ask.service.clock.datetime()):
+        raise InvalidInput("the body breaks rules", broken)
+    return body
+
+
+def _members(ask: Ask, found: Any) -> Lines:
+    if found is None:
+        raise Refusal(404, "NOT_FOUND", "there is no such audience or list in this account")
+    return Lines(_member_lines(found.members, ask.service.clock.now()))
+
+
+def _member_lines(members: Members, now: float) -> Iterator[bytes]:
+    for pairs in members.slices(now):
+        yield b"".join(orjson.dumps({"kind": kind, "value": value}) + b"\n" for kind, value in pairs)

@@ -1,0 +1,14 @@
+"""All endpoints of the service. Importing a module of handlers registers them; the table is built once."""
+
+from typing import Final
+
+from socialapi.emulator import audiences, tokens
+from socialapi.emulator.call import ENDPOINTS, Endpoint
+from socialapi.emulator.routing import PathTable, mounted_path
+
+AREAS: Final = (audiences, tokens)
+"""The modules whose handlers are served."""
+
+ENDPOINT_TABLE: Final[PathTable[Endpoint]] = PathTable(
+    (endpoint.route.method, mounted_path(endpoint.route), endpoint) for endpoint in ENDPOINTS
+)

@@ -1,0 +1,116 @@
+"""The shapes of answers: data and errors of the advertising API, token errors, problems.
+
+Advertising errors are `{"errors": [{code, message, parameter?}], "request": {…}}`, errors of single operations
+`{"operation_errors": [{index, code, message, parameter?}], …}` (sections 1 and 7 there); token errors are
+`{"errors": [{code, message}]}` with a number for a code, and everything else of the platform answers problems
+(sections 7.1 and 7.3 there).
+"""
+
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, Final, Literal
+
+import attrs
+import orjson
+
+Shape = Literal["ads", "oauth", "platform"]
+
+JSON: Final = "application/json; charset=utf-8"
+NDJSON: Final = "application/x-ndjson; charset=utf-8"
+
+
+@attrs.frozen
+class Answer:
+    """A whole response, before it is sent."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str] = attrs.field(factory=dict)
+    content_type: str = JSON
+
+
+class Refusal(Exception):
+    """Raised by whatever decides that a request is not carried out; `refused` gives it the API's shape.
+
+    A `code` that is a number is a token error and looks the same in every API. `problem` is the slug of the problem
+    type (`about:blank` if empty) and `extra` its further fields, for the platform.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        code: str | int,
+        message: str,
+        *,
+        parameter: str | None = None,
+        operation_errors: Sequence[Mapping[str, Any]] = (),
+        headers: Mapping[str, str] | None = None,
+        problem: str = "",
+        **extra: Any,
+    ) -> None:
+        super().__init__(status, code, message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.parameter = parameter
+        self.operation_errors = operation_errors
+        self.headers = headers or {}
+        self.problem = problem
+        self.extra = extra
+
+
+def answer(data: Any, status: int = 200) -> Answer:
+    """The bare JSON value."""
+    return Answer(status, orjson.dumps(data))
+
+
+def ads_data(data: Any, parameters: Mapping[str, str]) -> Answer:
+    """A result of the advertising API with the echo of what was asked (section 1)."""
+    return answer({"data": data, "request": {"params": dict(parameters)}})
+
+
+def refused(refusal: Refusal, shape: Shape, parameters: Mapping[str, str], problem_base_url: str) -> Answer:
+    """The refusal as the API it belongs to words it."""
+    if shape == "platform" and isinstance(refusal.code, str):
+        body = _problem(refusal, problem_base_url)
+    elif refusal.operation_errors:
+        body = {"operation_errors": list(refusal.operation_errors), "request": {"params": dict(parameters)}}
+    else:
+        error = {"code": refusal.code, "message": refusal.message}
+        if refusal.parameter:
+            error["parameter"] = refusal.parameter
+        body = {"errors": [error]}
+        if shape == "ads":
+            body["request"] = {"params": dict(parameters)}
+    return Answer(refusal.status, orjson.dumps(body), refusal.headers)
+
+
+def _problem(refusal: Refusal, problem_base_url: str) -> dict[str, Any]:
+    return {
+        "type": f"{problem_base_url}/{refusal.problem}" if refusal.problem else "about:blank",
+        "title": phrase(refusal.status),
+        "detail": refusal.message,
+        "status": refusal.status,
+        **refusal.extra,
+    }
+
+
+_CODES: Final[Mapping[int, str]] = {
+    400: "INVALID_PARAMETER",
+    401: "UNAUTHORIZED_ACCESS",
+    429: "TOO_MANY_REQUESTS",
+    500: "INTERNAL_ERROR",
+}
+
+
+def code_of(status: int) -> str:
+    """The advertising API's code for a status that nothing more is known about."""
+    return _CODES.get(status) or phrase(status).upper().replace(" ", "_").replace("-", "_")
+
+
+def phrase(status: int) -> str:
+    """What HTTP calls the status."""
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return f"Status {status}"

@@ -1,0 +1,161 @@
+"""One request and its answer, from the first byte to the last: receive, fault, authenticate, limit, handle, deliver."""
+
+import hashlib
+import os
+from collections.abc import Mapping
+from email.utils import formatdate
+from typing import Final
+
+from aiohttp import web
+
+from socialapi.emulator.call import Call, Endpoint, body_limit, shape_of
+from socialapi.emulator.envelopes import Answer, Refusal, refused
+from socialapi.emulator.fault_effects import DELIVERY, INSTEAD, SILENCE, pause
+from socialapi.emulator.faults import BATCH_FAULTS, Picked
+from socialapi.emulator.rate_limits import too_many_requests
+from socialapi.emulator.received import Received
+from socialapi.emulator.request_log import RequestRecord
+from socialapi.emulator.routing import Match
+from socialapi.emulator.service import Service
+
+CLIENT_LEFT: Final = (ConnectionError, web.RequestPayloadError)
+"""What reading from or writing to a client that has gone raises."""
+
+
+class Exchange:
+    """Serves one request. The steps of `run` are in the order in which the service takes them."""
+
+    def __init__(self, service: Service, request: web.BaseRequest, match: Match[Endpoint]) -> None:
+        self._service = service
+        self._request = request
+        self._match = match
+        self._state = service.state
+        path, _, query = request.raw_path.partition("?")
+        self._received = Received(request.method, path, query, request.headers)
+        self._headers = base_headers(service)
+        self._record = service.log.open(
+            RequestRecord(
+                time=service.clock.now(),
+                method=request.method,
+                path=path,
+                route=match.template,
+                transaction_id=self._headers["x-transaction-id"],
+            )
+        )
+
+    async def run(self) -> web.StreamResponse:
+        """The response; one that cannot be sent any more where the connection was cut."""
+        if not await self._receive():
+            return self._unanswered()
+        picked = self._pick_fault()
+        if picked.delay_seconds:
+            await pause(picked.delay_seconds, self._service.closing)
+        fault = picked.fault
+        if fault is not None and fault.fault in SILENCE:
+            await SILENCE[fault.fault](self._request, fault, self._service.closing)
+            return self._unanswered()
+        if fault is not None and fault.fault in INSTEAD:
+            shape = self._match.entry.shape if self._match.entry else shape_of(self._received.path)
+            answer = INSTEAD[fault.fault](fault, shape, self._match.parameters, self._service.problem_base_url)
+        else:
+            answer = await self._process(picked)
+        return await self._deliver(answer, picked)
+
+    async def _receive(self) -> bool:
+        """Reads the body, of one beyond the limit nothing more than shows that it is. False if the client left."""
+        limit = body_limit(self._match.entry.route if self._match.entry else None)
+        try:
+            body = await read_body(self._request, limit)
+        except CLIENT_LEFT:
+            return False
+        if body is None:
+            self._received.complete = False
+        elif body:
+            self._received.body = body
+            self._record.body_sha256 = hashlib.sha256(body).hexdigest()
+        if self._match.entry is not None and self._match.entry.measure is not None:
+            self._record.operations, self._record.users = self._match.entry.measure(self._received)
+        return True
+
+    def _pick_fault(self) -> Picked:
+        is_batch = self._match.entry is not None and self._match.entry.measure is not None
+        picked = self._service.faults.pick(self._received.method, self._received.path, is_batch=is_batch)
+        self._record.fault = picked.name
+        return picked
+
+    async def _process(self, picked: Picked) -> Answer:
+        endpoint = self._match.entry
+        try:
+            if endpoint is None:
+                raise self._not_found()
+            return await self._handle(endpoint, picked)
+        except Refusal as refusal:
+            shape = endpoint.shape if endpoint else shape_of(self._received.path)
+            return refused(refusal, shape, self._match.parameters, self._service.problem_base_url)
+
+    async def _handle(self, endpoint: Endpoint, picked: Picked) -> Answer:
+        parameters = self._match.parameters
+        caller = endpoint.authenticate(self._state, self._received, parameters)
+        self._take_slot(endpoint, parameters)
+        fault = picked.fault if picked.fault and picked.fault.fault in BATCH_FAULTS else None
+        return await endpoint.handler(Call(self._state, endpoint.route, parameters, self._received, caller, fault))
+
+    def _take_slot(self, endpoint: Endpoint, parameters: Mapping[str, str]) -> None:
+        """Counts the request against the limit of its route, and says so in the headers of whatever is answered."""
+        limit = endpoint.route.rate_limit
+        if limit is None:
+            return
+        usage = self._state.limits.take(limit, tuple(parameters[name] for name in limit.per))
+        self._headers |= usage.headers(of_account="account_id" in limit.per)
+        if not usage.granted:
+            raise too_many_requests(usage)
+
+    def _not_found(self) -> Refusal:
+        if allowed := self._match.allowed:
+            methods = ", ".join(allowed)
+            message = f"this path takes {methods}"
+            return Refusal(405, "METHOD_NOT_ALLOWED", message, headers={"Allow": methods})
+        return Refusal(404, "ROUTE_NOT_FOUND", "there is nothing at this path")
+
+    async def _deliver(self, answer: Answer, picked: Picked) -> web.StreamResponse:
+        headers = self._headers | {"Content-Type": answer.content_type} | dict(answer.headers)
+        fault = picked.fault
+        if fault is None or fault.fault not in DELIVERY:
+            self._close_record(answer.status)
+            return web.Response(status=answer.status, body=answer.body, headers=headers)
+        self._close_record(None if fault.fault == "reset_after" else answer.status)
+        response = web.StreamResponse(status=answer.status, headers=headers)
+        response.content_length = len(answer.body)
+        await DELIVERY[fault.fault](self._request, response, answer.body, fault, self._service.closing)
+        return response
+
+    def _unanswered(self) -> web.StreamResponse:
+        self._close_record(None)
+        return web.Response(status=503)
+
+    def _close_record(self, status: int | None) -> None:
+        # A reset in between has begun another log.
+        if self._state is self._service.state:
+            self._service.log.close(self._record, status)
+
+
+def base_headers(service: Service) -> dict[str, str]:
+    """What every response carries. `Date` is by the emulator's clock, as the reset times of limits are."""
+    return {"x-transaction-id": os.urandom(8).hex(), "Date": formatdate(service.clock.now(), usegmt=True)}
+
+
+async def read_body(request: web.BaseRequest, limit: int) -> bytes | None:
+    """The whole body, or None if it is longer than the limit; then the rest is not kept, whoever reads it."""
+    if (request.content_length or 0) > limit:
+        return None
+    if request.headers.get("Expect", "").lower() == "100-continue":
+        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        request.writer.output_size = 0
+    chunks: list[bytes] = []
+    size = 0
+    async for chunk in request.content.iter_any():
+        size += len(chunk)
+        if size > limit:
+            return None
+        chunks.append(chunk)
+    return b"".join(chunks)

@@ -1,0 +1,152 @@
+"""Scripted misfortune: which requests go wrong, how, and how often. What then happens is in `fault_effects`."""
+
+import datetime
+import random
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal
+
+import attrs
+from annotated_types import Ge, Gt, Le
+
+from socialapi.errors import InvalidInput
+from socialapi.models.rules import Pattern, broken_rules
+
+FaultKind = Literal[
+    "status",
+    "reset_before",
+    "reset_after",
+    "stall",
+    "truncate",
+    "slow",
+    "html",
+    "count_mismatch",
+    "operation_error",
+    "latency",
+]
+
+BATCH_FAULTS: Final = ("count_mismatch", "operation_error")
+"""Faults that make sense of uploads only; other requests pass them by."""
+
+_DAY: Final = 86_400.0
+_Seconds = Annotated[float, Ge(0.0), Le(_DAY)]
+
+
+@attrs.frozen(kw_only=True)
+class Fault:
+    """One scripted fault. What a kind has no use for is ignored.
+
+    - `status`: answer `status` (503) at once, with `Retry-After` if `retry_after_seconds` is given.
+    - `html`: the same with an HTML page for a body.
+    - `reset_before`, `reset_after`: reset the connection before or after processing.
+    - `stall`: silence for `delay_seconds` or until the client leaves, then a reset; nothing is processed.
+    - `truncate`: process, then cut the answer after `after_bytes` of its body (default: in the middle).
+    - `slow`: process, then drip the answer over `delay_seconds` (1).
+    - `count_mismatch`: take an upload, apply nothing, and answer a `success_count` one too low.
+    - `operation_error`: refuse an upload for its operation `index` (0); nothing is processed.
+    - `latency`: wait `delay_seconds` (1) before whatever else happens; adds to other faults, uses none of them up.
+    """
+
+    fault: FaultKind
+    method: Annotated[str, Pattern("[A-Za-z]+", "must be an HTTP method")] | None = None
+    """Only requests with this method; None for any."""
+    path: Annotated[str, Pattern("/.*", "must be a path as on the wire, starting with /")] | None = None
+    """Only requests with this path, in which `*` stands for any one segment; None for any."""
+    times: Annotated[int, Ge(1)] | None = None
+    """How many requests at most. Default: one; without end if there is a probability, and for `latency`."""
+    probability: Annotated[float, Gt(0.0), Le(1.0)] | None = None
+    """How likely each matching request is hit."""
+    seed: int | None = None
+    """Makes the draws repeatable; default: the number of faults added before."""
+    status: Annotated[int, Ge(200), Le(599)] | None = None
+    retry_after_seconds: _Seconds | None = None
+    delay_seconds: _Seconds | None = None
+    after_bytes: Annotated[int, Ge(0)] | None = None
+    index: Annotated[int, Ge(0)] | None = None
+
+
+class _Armed:
+    """A fault with what is left of it."""
+
+    def __init__(self, fault: Fault, ordinal: int) -> None:
+        self.fault = fault
+        endless = fault.probability is not None or fault.fault == "latency"
+        self.left = fault.times if fault.times is not None or endless else 1
+        self._segments = None if fault.path is None else fault.path.split("/")
+        self._random = random.Random(ordinal if fault.seed is None else fault.seed)  # noqa: S311 - a script, no secret
+
+    def hits(self, method: str, segments: list[str]) -> bool:
+        """Whether the request is hit; draws, and counts."""
+        if self.left == 0 or not self._matches(method, segments):
+            return False
+        if self.fault.probability is not None and self._random.random() >= self.fault.probability:
+            return False
+        if self.left is not None:
+            self.left -= 1
+        return True
+
+    def _matches(self, method: str, segments: list[str]) -> bool:
+        wanted = self.fault.method
+        if wanted is not None and wanted.upper() != method:
+            return False
+        if self._segments is None:
+            return True
+        return len(segments) == len(self._segments) and all(
+            ours in ("*", theirs) for ours, theirs in zip(self._segments, segments, strict=True)
+        )
+
+
+@attrs.frozen
+class Picked:
+    """What a request meets: a delay, and at most one fault beside it."""
+
+    delay_seconds: float = 0.0
+    fault: Fault | None = None
+    name: str | None = None
+    """For the log: the fault, or else `latency`."""
+
+
+class Faults:
+    """The scripted faults, in the order they were added; the first that hits a request is the one it gets."""
+
+    def __init__(self) -> None:
+        self._armed: list[_Armed] = []
+        self._added = 0
+
+    def add(self, fault: FaultKind | str, **options: Any) -> Fault:
+        """Script a fault; the options are the fields of `Fault`. Raises InvalidInput when they make no sense."""
+        return self.script({"fault": fault, **options})
+
+    def script(self, declared: Mapping[str, Any]) -> Fault:
+        """Script a fault that is given as its fields; None stands for a field that is not given."""
+        given = {name: value for name, value in declared.items() if value is not None}
+        if broken := broken_rules(Fault, given, now=datetime.datetime.now(datetime.UTC)):
+            raise InvalidInput("this fault makes no sense", broken)
+        fault = Fault(**given)
+        self._armed.append(_Armed(fault, self._added))
+        self._added += 1
+        return fault
+
+    def clear(self) -> None:
+        """Forget all faults; those that requests are going through now run their course."""
+        self._armed.clear()
+        self._added = 0
+
+    def pick(self, method: str, path: str, *, is_batch: bool) -> Picked:
+        """What the request meets."""
+        if not self._armed:
+            return _NOTHING
+        segments = path.split("/")
+        delay, hit, name = 0.0, None, None
+        for armed in self._armed:
+            kind = armed.fault.fault
+            if kind == "latency":
+                if armed.hits(method, segments):
+                    delay += 1.0 if armed.fault.delay_seconds is None else armed.fault.delay_seconds
+                    name = name or "latency"
+            elif hit is None and (is_batch or kind not in BATCH_FAULTS) and armed.hits(method, segments):
+                hit, name = armed.fault, kind
+        self._armed = [armed for armed in self._armed if armed.left != 0]
+        return Picked(delay, hit, name)
+
+
+_NOTHING: Final = Picked()

@@ -1,0 +1,43 @@
+"""The truth about what the service holds and what it was asked, to be compared with what a client believes."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from socialapi.emulator.members import Checksum, Members
+from socialapi.emulator.request_log import RequestLog
+from socialapi.emulator.state import Audience, DoNotReach, OwnedId, State
+
+Entry = dict[str, Any]
+
+
+class Ledger:
+    """Members in force of each audience and list, as count and `Checksum`, and the answers per route and status.
+
+    Filled step by step, since millions of members take seconds: run through `steps`, then `result` is complete.
+    """
+
+    def __init__(self, state: State, log: RequestLog) -> None:
+        self._now = state.clock.now()
+        self._to_do: list[tuple[Entry, Members]] = []
+        self.result: dict[str, Any] = {
+            "audiences": self._by_account(state.audiences),
+            "do_not_reach_lists": self._by_account(state.do_not_reach_lists),
+            "requests": log.summary(),
+        }
+
+    def steps(self) -> Iterator[None]:
+        """Does the work, a slice of members at each step."""
+        for entry, members in self._to_do:
+            total = Checksum()
+            for pairs in members.slices(self._now):
+                total.add(pairs)
+                yield
+            entry |= {"members": total.count, "checksum": str(total)}
+
+    def _by_account(self, held: Mapping[OwnedId, Audience] | Mapping[OwnedId, DoNotReach]) -> dict[str, Entry]:
+        nested: dict[str, Entry] = {}
+        for (account_id, own_id), record in held.items():
+            entry: Entry = {"deleted": record.deleted} if isinstance(record, DoNotReach) else {}
+            nested.setdefault(account_id, {})[own_id] = entry
+            self._to_do.append((entry, record.members))
+        return nested

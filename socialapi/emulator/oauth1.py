@@ -1,0 +1,140 @@
+"""Verifying OAuth 1.0a signatures (RFC 5849; platform section 5.3), independently of how the SDK makes them.
+
+The base string is built from the request line and the `Host` header as they arrived, so a client that signs another
+address than it asks is refused, as the service would refuse it.
+"""
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Iterable, Mapping
+from typing import Final
+from urllib.parse import parse_qsl, quote, unquote
+
+import attrs
+
+from socialapi.emulator.envelopes import Refusal
+
+ALLOWED_SKEW_SECONDS: Final = 300
+NONCES_REMEMBERED: Final = 1_000_000
+
+_REQUIRED: Final = ("oauth_consumer_key", "oauth_signature_method", "oauth_timestamp", "oauth_nonce", "oauth_signature")
+
+
+def unauthorized(message: str) -> Refusal:
+    """The refusal of a request that does not prove who it comes from."""
+    return Refusal(401, "UNAUTHORIZED_ACCESS", message)
+
+
+@attrs.frozen
+class Signed:
+    """What a signature covers, beside the parameters of the `Authorization` header, and the body for its hash."""
+
+    method: str
+    host: str
+    path: str
+    query: str
+    body: bytes | None
+    """None if it is beyond what is read, and then refused for that."""
+    is_form: bool
+
+
+class NonceMemory:
+    """The nonces seen of late, by timestamp: with the timestamp they came with too old, they are of no use."""
+
+    def __init__(self, capacity: int = NONCES_REMEMBERED) -> None:
+        self._capacity = capacity
+        self._count = 0
+        self._by_timestamp: dict[int, set[tuple[str, str, str]]] = {}
+
+    def __len__(self) -> int:
+        return self._count
+
+    def is_new(self, timestamp: int, nonce: tuple[str, str, str], now: float) -> bool:
+        """Whether the (key, token, nonce) was not seen with this timestamp; remembers it."""
+        if timestamp not in self._by_timestamp or self._count >= self._capacity:
+            self._forget(now)
+        seen = self._by_timestamp.setdefault(timestamp, set())
+        if nonce in seen:
+            return False
+        seen.add(nonce)
+        self._count += 1
+        return True
+
+    def _forget(self, now: float) -> None:
+        for timestamp in sorted(self._by_timestamp):
+            if timestamp >= now - ALLOWED_SKEW_SECONDS and self._count < self._capacity:
+                return
+            self._count -= len(self._by_timestamp.pop(timestamp))
+
+
+def header_parameters(header: str) -> dict[str, str]:
+    """The protocol parameters of `Authorization: OAuth …`, decoded, without the realm; refuses a malformed header."""
+    found: dict[str, str] = {}
+    for item in header[len("OAuth ") :].split(","):
+        name, equals, value = item.strip().partition("=")
+        if not equals or len(value) < 2 or not (value[0] == value[-1] == '"'):
+            raise unauthorized("the Authorization header is malformed")
+        if name.lower() == "realm":
+            continue
+        if (key := unquote(name)) in found:
+            raise unauthorized(f"{key} is given twice")
+        found[key] = unquote(value[1:-1])
+    return found
+
+
+def check_parameters(protocol: Mapping[str, str], wall: float) -> None:
+    """Refuses what no secret is needed to refuse: missing parameters, another method or version, an old timestamp."""
+    if missing := [name for name in _REQUIRED if not protocol.get(name)]:
+        raise unauthorized(f"the Authorization header lacks {', '.join(missing)}")
+    if protocol["oauth_signature_method"] != "HMAC-SHA1":
+        raise unauthorized("oauth_signature_method must be HMAC-SHA1")
+    if protocol.get("oauth_version", "1.0") != "1.0":
+        raise unauthorized("oauth_version must be 1.0")
+    if not protocol["oauth_nonce"].isascii():
+        raise unauthorized("oauth_nonce must be ASCII")
+    timestamp = protocol["oauth_timestamp"]
+    if not (timestamp.isascii() and timestamp.isdigit()) or len(timestamp) > 15:
+        raise unauthorized("oauth_timestamp must be a whole number of seconds")
+    if abs(int(timestamp) - wall) > ALLOWED_SKEW_SECONDS:
+        raise unauthorized(f"oauth_timestamp is more than {ALLOWED_SKEW_SECONDS} s away from the time here")
+
+
+def check_signature(signed: Signed, protocol: Mapping[str, str], secrets: tuple[str, str]) -> None:
+    """Refuses a signature that the secrets (of the app and of the token) do not make, and a wrong body hash."""
+    body_hash = protocol.get("oauth_body_hash")
+    if body_hash is not None and signed.body is not None:
+        actual = base64.b64encode(hashlib.sha1(signed.body, usedforsecurity=False).digest())
+        if not _same(body_hash.encode(), actual):
+            raise unauthorized("oauth_body_hash is not that of the body")
+    key = "&".join(_encoded(secret) for secret in secrets)
+    digest = hmac.digest(key.encode(), base_string(signed, protocol).encode(), "sha1")
+    if not _same(protocol["oauth_signature"].encode(), base64.b64encode(digest)):
+        raise unauthorized("the signature does not match the request")
+
+
+def base_string(signed: Signed, protocol: Mapping[str, str]) -> str:
+    """What is signed (RFC 5849, section 3.4.1)."""
+    parameters = [(name, value) for name, value in protocol.items() if name != "oauth_signature"]
+    parameters += parse_qsl(signed.query, keep_blank_values=True)
+    if signed.is_form and signed.body is not None:
+        parameters += parse_qsl(signed.body.decode("utf-8", "replace"), keep_blank_values=True)
+    host = signed.host.lower().removesuffix(":80")
+    return "&".join(
+        (_encoded(signed.method.upper()), _encoded(f"http://{host}{signed.path}"), _encoded(_normalised(parameters)))
+    )
+
+
+def _normalised(parameters: Iterable[tuple[str, str]]) -> str:
+    return "&".join(
+        f"{name}={value}" for name, value in sorted((_encoded(name), _encoded(value)) for name, value in parameters)
+    )
+
+
+def _encoded(text: str) -> str:
+    return quote(text, safe="-._~")
+
+
+def _same(given: bytes, expected: bytes) -> bool:
+    """In constant time, so that answers do not tell how much of a guess was right."""
+    return hmac.compare_digest(given, expected)

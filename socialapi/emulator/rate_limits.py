@@ -1,0 +1,65 @@
+"""Rate-limit windows: a window starts at its first request and lasts as long as documented, on the emulator's clock."""
+
+import math
+from collections.abc import Mapping
+from typing import Final
+
+import attrs
+
+from socialapi.emulator.clock import EmulatorClock
+from socialapi.emulator.envelopes import Refusal
+from socialapi.routes.route import RateLimit
+
+
+@attrs.define
+class _Window:
+    ends_at: float
+    used: int = 0
+
+
+@attrs.frozen
+class Usage:
+    """A window after a request asked for a slot in it."""
+
+    granted: bool
+    requests: int
+    remaining: int
+    ends_at: float
+
+    def headers(self, *, of_account: bool) -> dict[str, str]:
+        """The usual three headers, and their account-wide forms where the limit is counted by account."""
+        values = {
+            "limit": str(self.requests),
+            "remaining": str(self.remaining),
+            "reset": str(math.ceil(self.ends_at)),
+        }
+        prefixes = ("x-rate-limit-", "x-account-rate-limit-") if of_account else ("x-rate-limit-",)
+        return {prefix + name: value for prefix in prefixes for name, value in values.items()}
+
+
+class RateLimits:
+    """The windows in use. `overrides` gives a limit, by its name, another (requests, seconds)."""
+
+    def __init__(self, clock: EmulatorClock, overrides: Mapping[str, tuple[int, float]]) -> None:
+        self._clock = clock
+        self._overrides = overrides
+        self._windows: dict[tuple[str, ...], _Window] = {}
+
+    def take(self, limit: RateLimit, key: tuple[str, ...]) -> Usage:
+        """Use a slot of the window of `key`; a request that finds none is not counted."""
+        requests, seconds = self._overrides.get(limit.name, (limit.requests, limit.window_seconds))
+        now = self._clock.now()
+        window = self._windows.get((limit.name, *key))
+        if window is None or now >= window.ends_at:
+            window = self._windows[limit.name, *key] = _Window(now + seconds)
+        granted = window.used < requests
+        window.used += granted
+        return Usage(granted, requests, requests - window.used, window.ends_at)
+
+
+TOO_MANY_REQUESTS: Final = "TOO_MANY_REQUESTS"
+
+
+def too_many_requests(usage: Usage) -> Refusal:
+    """The refusal of a request beyond the limit."""
+    return Refusal(429, TOO_MANY_REQUESTS, f"the limit of {usage.requests:,} requests in this window is used up")

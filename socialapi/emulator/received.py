@@ -1,0 +1,50 @@
+"""A request as it arrived, before anything of it is judged."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+import attrs
+import orjson
+
+from socialapi.emulator.oauth1 import Signed
+
+FORM: Final = "application/x-www-form-urlencoded"
+_UNREAD: Final = object()
+
+
+@attrs.define(eq=False)
+class Received:
+    """One request. `complete` is False for a body beyond the limit, of which nothing is kept."""
+
+    method: str
+    path: str
+    query: str
+    headers: Mapping[str, str]
+    body: bytes = attrs.field(default=b"", repr=False)
+    complete: bool = True
+    _json: Any = attrs.field(default=_UNREAD, init=False, repr=False)
+
+    @property
+    def content_type(self) -> str:
+        """The media type, without parameters."""
+        return self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+
+    def parameters(self) -> dict[str, str]:
+        """Query and form parameters; of one that is repeated the last."""
+        found = dict(parse_qsl(self.query, keep_blank_values=True))
+        if self.content_type == FORM:
+            found.update(parse_qsl(self.body.decode("utf-8", "replace"), keep_blank_values=True))
+        return found
+
+    def json(self) -> Any:
+        """The decoded body; raises ValueError. Decoded once, however often it is asked for."""
+        if self._json is _UNREAD:
+            self._json = orjson.loads(self.body)
+        return self._json
+
+    def signed(self) -> Signed:
+        """What an OAuth 1.0a signature covers."""
+        is_form = self.content_type == FORM
+        body = self.body if self.complete else None
+        return Signed(self.method, self.headers.get("Host", ""), self.path, self.query, body, is_form)

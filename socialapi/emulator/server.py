@@ -1,0 +1,178 @@
+"""`Emulator`: the service in this process, on a port of its own."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Final, Self
+
+from aiohttp import web
+
+from socialapi.config import Config
+from socialapi.credentials import AppOnly, Credentials, OAuth1
+from socialapi.emulator.clock import EmulatorClock
+from socialapi.emulator.control import PREFIX, serve_control
+from socialapi.emulator.endpoints import ENDPOINT_TABLE
+from socialapi.emulator.exchange import CLIENT_LEFT, Exchange
+from socialapi.emulator.faults import Faults
+from socialapi.emulator.ledger import Ledger
+from socialapi.emulator.request_log import RequestRecord
+from socialapi.emulator.service import Service
+from socialapi.emulator.state import OwnedId, State
+from socialapi.emulator.tokens import APP_ONLY_TOKENS
+from socialapi.errors import ConfigurationError
+
+_SHUTDOWN_SECONDS: Final = 0.5
+_ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - recognised, not bound to by default
+
+
+class Emulator:
+    """The service in a small form, on localhost, for as long as the `async with` block lasts.
+
+        async with Emulator() as emulator:
+            async with Client(emulator.config, credentials=emulator.credentials) as client: ...
+
+    It starts with two ad accounts and their audiences, whose ids are in `seed`; with `empty=True` with one account
+    and nothing in it, so that every audience and list is unknown. `port=0` takes a free one. `clock` replaces the
+    wall clock (a function that returns epoch seconds); `rate_limits` gives limits, by name, other values: (requests,
+    window in seconds). Everything that can be asked here can be asked over HTTP under `/_emulator/` as well.
+    """
+
+    def __init__(
+        self,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        empty: bool = False,
+        clock: Callable[[], float] | None = None,
+        rate_limits: Mapping[str, tuple[int, float]] | None = None,
+    ) -> None:
+        limits = dict(rate_limits or {})
+        if unknown := sorted(limits.keys() - limit_names()):
+            raise ConfigurationError(f"there is no rate limit named {', '.join(unknown)}")
+        self._host = host
+        self._port = port
+        self._service = Service(empty=empty, clock=EmulatorClock(clock or time.time), rate_limits=limits)
+        self._runner: web.ServerRunner | None = None
+
+    async def __aenter__(self) -> Self:
+        # Bodies arrive as they are: the service takes no compressed ones.
+        server = web.Server(self._serve, access_log=None, auto_decompress=False)
+        runner = web.ServerRunner(server, shutdown_timeout=_SHUTDOWN_SECONDS)
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, self._host, self._port).start()
+        except OSError as problem:
+            await runner.cleanup()
+            reason = problem.strerror or problem
+            raise ConfigurationError(f"cannot listen on {self._host} port {self._port}: {reason}") from None
+        self._runner = runner
+        port = runner.addresses[0][1]
+        host = _ANY_ADDRESS.get(self._host, self._host)
+        self._service.base_url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        assert self._runner is not None
+        self._service.closing.set()
+        await self._runner.cleanup()
+
+    async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
+        path = request.raw_path.partition("?")[0]
+        try:
+            if path.startswith(PREFIX):
+                return await serve_control(self._service, request, path)
+            return await Exchange(self._service, request, ENDPOINT_TABLE.find(request.method, path)).run()
+        except CLIENT_LEFT:
+            # Nobody is there to read this.
+            return web.Response(status=400)
+
+    @property
+    def ready(self) -> dict[str, str]:
+        """Addresses and credentials, all of them valid: the line that `socialapi emulator` prints."""
+        base_url = self._service.base_url
+        if not base_url:
+            raise ConfigurationError("the emulator has no address before it runs: use `async with Emulator() as …`")
+        return {
+            "event": "ready",
+            "base_url": base_url,
+            "ads_url": f"{base_url}/ads",
+            "ads_sandbox_url": f"{base_url}/ads-sandbox",
+            "problem_base_url": self._service.problem_base_url,
+            **self._service.credentials(self._service.access_token),
+        }
+
+    @property
+    def config(self) -> Config:
+        """The configuration of a client of this emulator."""
+        ready = self.ready
+        return Config(
+            base_url=ready["base_url"],
+            ads_url=ready["ads_url"],
+            ads_sandbox_url=ready["ads_sandbox_url"],
+            problem_base_url=ready["problem_base_url"],
+        )
+
+    @property
+    def credentials(self) -> Sequence[Credentials]:
+        """The first app, and the first user by it."""
+        given = self._service.credentials(self._service.access_token)
+        app = (given["api_key"], given["api_key_secret"])
+        return [AppOnly(*app), OAuth1(*app, given["access_token"], given["access_token_secret"])]
+
+    @property
+    def seed(self) -> Mapping[str, Sequence[str]]:
+        """The ids of the seed data by kind; account-scoped ones are those of the first account."""
+        return self._service.seed
+
+    @property
+    def faults(self) -> Faults:
+        """The scripted faults: `faults.add("status", status=503, times=2)`, `faults.clear()`."""
+        return self._service.faults
+
+    @property
+    def requests(self) -> Sequence[RequestRecord]:
+        """Every request to the service since the start or the last reset, the oldest first."""
+        return self._service.log.records
+
+    @property
+    def state(self) -> State:
+        """What the service holds, for tests that must change what no request can."""
+        return self._service.state
+
+    def ledger(self) -> dict[str, Any]:
+        """What the service holds and what it was asked, as `GET /_emulator/ledger` answers it."""
+        made = Ledger(self._service.state, self._service.log)
+        for _ in made.steps():
+            continue
+        return made.result
+
+    def members(self, account_id: str, audience_id: str) -> set[tuple[str, str]]:
+        """The (kind, value) identifiers of a custom audience in force; KeyError if there is no such audience."""
+        return self._in_force(self._service.state.audiences, (account_id, audience_id))
+
+    def do_not_reach_members(self, account_id: str, list_id: str) -> set[tuple[str, str]]:
+        """The (kind, value) identifiers of a do-not-reach list in force; KeyError if there is no such list."""
+        return self._in_force(self._service.state.do_not_reach_lists, (account_id, list_id))
+
+    def _in_force(self, held: Mapping[OwnedId, Any], key: OwnedId) -> set[tuple[str, str]]:
+        found: set[tuple[str, str]] = held[key].members.in_force(self._service.clock.now())
+        return found
+
+    def advance(self, seconds: float) -> None:
+        """Move the emulator's clock forward: windows and expiries follow, OAuth timestamps do not."""
+        self._service.clock.advance(seconds)
+
+    def reset(self) -> None:
+        """Back to the seed data; also forgets faults, log and advance of the clock."""
+        self._service.reset()
+
+
+def limit_names() -> frozenset[str]:
+    """The names of the rate limits that can be given other values."""
+    rows = (endpoint.route.rate_limit for endpoint in ENDPOINT_TABLE.entries())
+    return frozenset({limit.name for limit in rows if limit is not None} | {APP_ONLY_TOKENS.name})

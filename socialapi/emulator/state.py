@@ -1,0 +1,137 @@
+"""What the service knows: apps, users, tokens, accounts and what belongs to them. Plain records in dictionaries."""
+
+import hashlib
+
+import attrs
+
+from socialapi.emulator.clock import EmulatorClock
+from socialapi.emulator.members import Members
+from socialapi.emulator.oauth1 import NonceMemory
+from socialapi.emulator.rate_limits import RateLimits
+
+
+@attrs.define
+class App:
+    """A client app; `bearer_token` is its one outstanding app-only token (platform section 8)."""
+
+    api_key: str
+    api_key_secret: str = attrs.field(repr=False)
+    bearer_token: str | None = attrs.field(default=None, repr=False)
+    tokens_made: int = 0
+
+
+@attrs.define
+class User:
+    """A person; `account_ids` are the ad accounts associated with them."""
+
+    id: str
+    username: str
+    account_ids: set[str] = attrs.field(factory=set)
+
+
+@attrs.frozen
+class Caller:
+    """Who a request comes from. An app-only token has no user; a user's OAuth 2.0 token is a bearer that has one."""
+
+    app: App
+    user: User | None = None
+
+
+@attrs.frozen
+class AccessToken:
+    """A user's OAuth 1.0a access token."""
+
+    token: str = attrs.field(repr=False)
+    secret: str = attrs.field(repr=False)
+    caller: Caller
+
+
+@attrs.define
+class Account:
+    """An ad account."""
+
+    id: str
+    name: str
+    business_id: str
+    business_name: str
+
+
+@attrs.define
+class Audience:
+    """A custom audience."""
+
+    id: str
+    name: str
+    members: Members = attrs.field(factory=Members)
+
+
+@attrs.define
+class DoNotReach:
+    """A do-not-reach list (section 2)."""
+
+    id: str
+    name: str
+    description: str
+    created_at: float
+    updated_at: float
+    deleted: bool = False
+    members: Members = attrs.field(factory=Members)
+
+
+OwnedId = tuple[str, str]
+"""An account id and the id of something that belongs to the account."""
+
+
+@attrs.define
+class State:
+    """Everything that `reset` takes back to the seed data."""
+
+    clock: EmulatorClock
+    limits: RateLimits
+    nonces: NonceMemory = attrs.field(factory=NonceMemory)
+    apps: dict[str, App] = attrs.field(factory=dict)
+    users: dict[str, User] = attrs.field(factory=dict)
+    access_tokens: dict[str, AccessToken] = attrs.field(factory=dict)
+    bearers: dict[str, Caller] = attrs.field(factory=dict)
+    """Whom each live bearer token stands for."""
+    accounts: dict[str, Account] = attrs.field(factory=dict)
+    audiences: dict[OwnedId, Audience] = attrs.field(factory=dict)
+    do_not_reach_lists: dict[OwnedId, DoNotReach] = attrs.field(factory=dict)
+
+    def new_app(self, user: User) -> AccessToken:
+        """Another app, with an app-only token and the user's access token for it."""
+        number = len(self.apps) + 1
+        app = App(derived(f"api key {number}", 25), derived(f"api key secret {number}", 50))
+        self.apps[app.api_key] = app
+        self.app_only_token(app)
+        return self.new_access_token(app, user)
+
+    def new_access_token(self, app: App, user: User) -> AccessToken:
+        """An OAuth 1.0a access token by which the app acts for the user."""
+        label = f"{app.api_key} {user.id}"
+        made = AccessToken(
+            f"{user.id}-{derived(f'access token {label}', 40)}",
+            derived(f"access token secret {label}", 45),
+            Caller(app, user),
+        )
+        self.access_tokens[made.token] = made
+        return made
+
+    def app_only_token(self, app: App) -> str:
+        """The outstanding app-only token of the app, made if there is none (platform section 3.2)."""
+        if app.bearer_token is None:
+            app.tokens_made += 1
+            app.bearer_token = derived(f"bearer token {app.api_key} {app.tokens_made}", 104)
+            self.bearers[app.bearer_token] = Caller(app)
+        return app.bearer_token
+
+    def end_bearer(self, token: str) -> None:
+        """A live bearer token is of no use any more."""
+        caller = self.bearers.pop(token)
+        if caller.app.bearer_token == token:
+            caller.app.bearer_token = None
+
+
+def derived(label: str, length: int) -> str:
+    """A text of letters and digits that looks like a secret and is the same at every start."""
+    return hashlib.sha512(f"socialapi emulator {label}".encode()).hexdigest()[:length]

@@ -1,0 +1,47 @@
+"""Custom audiences (advertising documentation, section 4.9)."""
+
+from collections.abc import Iterable
+from typing import Unpack
+
+from socialapi.bulk.audience_job import Destination
+from socialapi.bulk.readers import Records
+from socialapi.models.audiences import IDENTIFIER_KINDS, Operation, UploadCounts
+from socialapi.reports import UploadReport
+from socialapi.resources.ads.uploads import AudienceUploadKeywords, run_upload, send_operations
+from socialapi.routes import ads as routes
+from socialapi.session.session import CallOptions, Session
+
+
+class CustomAudience:
+    """One custom audience, by id."""
+
+    def __init__(self, session: Session, options: CallOptions, account_id: str, custom_audience_id: str) -> None:
+        self._session = session
+        self._options = options
+        self._destination = Destination(
+            target=routes.CUSTOM_AUDIENCE_USERS.at(account_id=account_id, custom_audience_id=custom_audience_id),
+            kinds=IDENTIFIER_KINDS,
+            takes_effective_at=True,
+        )
+
+    async def send(self, operations: Iterable[Operation], *, default_region: str | None = None) -> UploadCounts:
+        """Sends up to 2,500 operations in one request, which succeeds or fails as a whole (section 4.9).
+
+        Identifiers may be raw or hashed: raw ones are normalised and hashed here. Returns the counts, both equal to
+        the number of users sent; other counts are retried. Raises InvalidInput, with every broken rule, before
+        anything is sent; ApiError with `operation_errors` when the service refuses single operations.
+        """
+        return await send_operations(self._session, self._options, self._destination, operations, default_region)
+
+    async def upload(self, records: Records, **options: Unpack[AudienceUploadKeywords]) -> UploadReport:
+        """Uploads any number of rows as a job, and reports what became of every one (section 4.9).
+
+        `records` is a path (CSV or JSON Lines), or an iterable or async iterable of `AudienceUser`, `Operation` or
+        mappings. Identifiers are normalised and hashed, packed into requests of at most 2,500 operations and
+        5,000,000 bytes, and sent as fast as the rate limit allows; failures are repeated, and rows that the service
+        refuses are isolated from the others of their batch.
+
+        Raises InvalidInput for options and input that cannot be used at all, BulkError with the report so far when
+        the service refuses the whole job, cannot be reached for `Config.max_elapsed_seconds`, or the input breaks.
+        """
+        return await run_upload(self._session, self._options, self._destination, records, options)

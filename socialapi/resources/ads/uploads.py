@@ -1,0 +1,96 @@
+"""What custom audiences and do-not-reach lists share: one request of operations, and the job."""
+
+import asyncio
+import datetime
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, Literal, TypedDict
+
+from socialapi.bulk.audience_job import Destination, OnProgress, UploadJob, UploadOptions
+from socialapi.bulk.batches import Packing
+from socialapi.bulk.preparing import prepare_user
+from socialapi.bulk.readers import Records
+from socialapi.bulk.uploading import send_until_counted
+from socialapi.errors import InvalidInput
+from socialapi.models.audiences import Operation, OperationType, UploadCounts
+from socialapi.problems import BrokenRule
+from socialapi.reports import UploadReport
+from socialapi.session.session import CallOptions, Session
+from socialapi.wire.encoding import json_bytes, json_shape
+from socialapi.wire.request import assemble, check, refuse
+
+OPERATIONS_PER_SLICE: Final = 250
+"""Operations prepared before other tasks get their turn."""
+
+
+class UploadKeywords(TypedDict, total=False):
+    """The options of an upload job; each can be left out."""
+
+    operation: OperationType
+    """`Update` (the default) adds the users, `Delete` removes them; a row can say otherwise."""
+    packing: Packing
+    """`single` (the default): an operation for each row, so that an error names the row. `packed`: many users in one
+    operation, which takes 12 to 25 times fewer requests."""
+    columns: Mapping[str, str | Sequence[str]] | None
+    """Identifier kind to the column or columns that hold it, where the names do not say it; an empty text switches
+    a kind off."""
+    default_region: str | None
+    """Two-letter country of phone numbers that have no country code, for example `US`."""
+    expires_at: datetime.datetime | str | None
+    """When the operation ends: an aware time or ISO 8601 text."""
+    concurrency: int | Literal["auto"]
+    """Requests on their way at once; `auto` (the default) is as many as fill the rate limit at the measured latency."""
+    rejects: str | os.PathLike[str] | None
+    """File for the rejected rows: row, field and reason."""
+    dry_run: bool
+    """Reads and checks everything, sends nothing, and forecasts requests, bytes and time in the report."""
+    on_progress: OnProgress | None
+    """Called with a `Progress` after every slice that was read and every request that was settled."""
+
+
+class AudienceUploadKeywords(UploadKeywords, total=False):
+    """The options of an audience upload; each can be left out."""
+
+    effective_at: datetime.datetime | str | None
+    """When the operation takes effect: an aware time or ISO 8601 text; now unless given."""
+
+
+async def run_upload(
+    session: Session, options: CallOptions, destination: Destination, records: Records, keywords: Mapping[str, Any]
+) -> UploadReport:
+    """The report of the job."""
+    return await UploadJob(session, destination, records, UploadOptions(**keywords), options).run()
+
+
+async def send_operations(
+    session: Session,
+    options: CallOptions,
+    destination: Destination,
+    operations: Iterable[Operation],
+    default_region: str | None,
+) -> UploadCounts:
+    """Sends operations as one request; identifiers are normalised and hashed first, and a bad one stops everything."""
+    route = destination.target.route
+    shapes: list[dict[str, Any]] = []
+    broken: list[BrokenRule] = []
+    users = 0
+    for index, operation in enumerate(operations):
+        shape = json_shape(operation)
+        prepared = []
+        for position, user in enumerate(operation.params.users):
+            identifiers, rules = prepare_user(user, destination.kinds, default_region)
+            prepared.append(identifiers)
+            broken += [
+                BrokenRule(path=f"[{index}].params.users[{position}].{rule.path}", reason=rule.reason) for rule in rules
+            ]
+        shape["params"]["users"] = prepared
+        shapes.append(shape)
+        users += len(prepared)
+        if index % OPERATIONS_PER_SLICE == OPERATIONS_PER_SLICE - 1:
+            await asyncio.sleep(0)
+    if not shapes:
+        raise InvalidInput("there are no operations to send")
+    refuse(broken)
+    check(route.body, shapes, now=session.now())
+    request = assemble(destination.target, session.config, {}, (json_bytes(shapes),))
+    return await send_until_counted(session, request, users, options=options)

@@ -1,0 +1,48 @@
+"""The pytest plugin: an emulator and a client of it for every test that asks for them.
+
+It comes with the package, so a test needs no more than the names of the fixtures:
+
+    async def test_upload(socialapi_client, socialapi_emulator):
+        account, audience = socialapi_emulator.seed["account_ids"][0], socialapi_emulator.seed["custom_audience_ids"][0]
+        await socialapi_client.ads.account(account).custom_audience(audience).upload(["…"])
+
+The fixtures are asynchronous and need pytest-asyncio.
+"""
+
+import importlib.util
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from socialapi.client import Client
+    from socialapi.emulator import Emulator
+
+
+def _asyncio_fixture() -> Any:
+    import pytest_asyncio
+
+    return pytest_asyncio.fixture
+
+
+# The plugin is loaded in every pytest of the environment, also where pytest-asyncio is not installed.
+fixture = pytest.fixture if importlib.util.find_spec("pytest_asyncio") is None else _asyncio_fixture()
+
+
+@fixture
+async def socialapi_emulator() -> "AsyncIterator[Emulator]":
+    """The service on a port of its own, with its seed data, for this test alone."""
+    from socialapi.emulator import Emulator
+
+    async with Emulator() as emulator:
+        yield emulator
+
+
+@fixture
+async def socialapi_client(socialapi_emulator: "Emulator") -> "AsyncIterator[Client]":
+    """A client of `socialapi_emulator`, with the credentials of an app and of a user."""
+    from socialapi.client import Client
+
+    async with Client(socialapi_emulator.config, socialapi_emulator.credentials) as client:
+        yield client

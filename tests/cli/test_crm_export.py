@@ -1,0 +1,150 @@
+"""The demo's export is as dirty as it says, and its truth is what an independent reading of the file finds."""
+
+import csv
+import hashlib
+from pathlib import Path
+
+import phonenumbers
+import pytest
+
+from socialapi.cli import crm_export
+from socialapi.cli.crm_export import COLUMNS, ExpectedOutcome, write_crm_export
+from tests.cli.crm_judge import judge
+
+ROWS = 4_000
+
+
+@pytest.fixture(scope="module")
+def export(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ExpectedOutcome]:
+    path = tmp_path_factory.mktemp("crm") / "crm.csv"
+    return path, write_crm_export(path, ROWS, seed=7)
+
+
+@pytest.fixture(scope="module")
+def table(export: tuple[Path, ExpectedOutcome]) -> list[list[str]]:
+    with export[0].open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.reader(file))[1:]
+
+
+@pytest.fixture(scope="module")
+def raw(export: tuple[Path, ExpectedOutcome]) -> bytes:
+    return export[0].read_bytes()
+
+
+def test_the_counts_add_up_to_the_rows(export: tuple[Path, ExpectedOutcome], table: list[list[str]]) -> None:
+    _, truth = export
+    assert truth.read == len(table) == ROWS
+    assert truth.accepted + truth.rejected + truth.duplicate == truth.read
+    assert min(truth.accepted, truth.rejected, truth.duplicate, truth.warnings) > 0
+
+
+def test_an_independent_reading_finds_the_same_truth(export: tuple[Path, ExpectedOutcome]) -> None:
+    path, truth = export
+    assert judge(path) == truth
+
+
+def test_the_same_seed_writes_the_same_file_and_another_seed_another(tmp_path: Path, raw: bytes) -> None:
+    truths = [write_crm_export(tmp_path / name, ROWS, seed=seed) for name, seed in (("a", 7), ("b", 7), ("c", 8))]
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes() == raw
+    assert truths[0] == truths[1]
+    assert (tmp_path / "c").read_bytes() != raw
+
+
+def test_there_are_exactly_as_many_rows_as_asked_for_whatever_the_number(tmp_path: Path) -> None:
+    for rows in (0, 1, 199, 201):
+        truth = write_crm_export(tmp_path / "crm.csv", rows)
+        assert judge(tmp_path / "crm.csv") == truth
+        assert truth.read == rows
+
+
+def test_a_repeat_with_nothing_to_repeat_is_a_new_person() -> None:
+    for kind in ("_repeated", "_written_again"):
+        fresh = crm_export._Export(seed=1)
+        assert getattr(fresh, kind)()[0] == "C-00000001"
+        assert (fresh.accepted, fresh.duplicate) == (1, 0)
+
+
+def test_the_file_has_a_mark_crlf_line_ends_and_line_breaks_within_cells(raw: bytes) -> None:
+    header = ",".join(COLUMNS)
+    assert raw.startswith(b"\xef\xbb\xbf" + header.encode() + b"\r\n")
+    assert raw.endswith(b"\r\n")
+    assert b'said: ""call back"",\nthen hung up"\r\n' in raw
+    assert b'"moved in 2024,\r\nnew address pending"\r\n' in raw
+
+
+def test_some_rows_are_empty_in_each_way(table: list[list[str]]) -> None:
+    assert [] in table
+    assert [""] * len(COLUMNS) in table
+    assert any(row and any(row) and not "".join(row).strip() for row in table)
+
+
+def test_names_are_written_in_their_languages(table: list[list[str]]) -> None:
+    names = {name for row in table if row for name in row[1:3]}
+    assert {"Jürgen", "François", "Łukasz", "İbrahim", "Öztürk", "佐藤"} <= names
+
+
+def test_email_addresses_come_in_every_spelling(table: list[list[str]]) -> None:
+    emails = [row[3] for row in table if row]
+    assert any(e and e == e.lower() == e.strip() for e in emails)
+    assert any("@" in e and e == e.upper() for e in emails)
+    assert any(e.strip() == e.strip().title() for e in emails if "@" in e)
+    assert any(e.startswith("  ") and "@" in e for e in emails)
+    assert any(e.startswith("\t") for e in emails)
+    assert any(e.startswith("\N{NO-BREAK SPACE}") and e.endswith("\N{NO-BREAK SPACE}") for e in emails)
+    assert any("+" in e for e in emails)
+    digests = [e for e in emails if len(e) == 64]
+    assert any(d == d.lower() for d in digests)
+    assert any(d == d.upper() for d in digests)
+    assert any(e and "@" not in e and len(e) != 64 for e in emails)
+    assert any(e.endswith("@") for e in emails)
+
+
+def test_phone_numbers_come_in_every_notation(table: list[list[str]]) -> None:
+    phones = [row[4] for row in table if row]
+    for sign in ("(", "-", ".", " ", "\N{NO-BREAK SPACE}", "(0)"):
+        assert any(sign in phone for phone in phones), sign
+    assert any(phone.startswith("+") and phone[1:].isdigit() for phone in phones)
+    assert any(phone.startswith("(") for phone in phones)
+    assert {"unlisted", "12345"} <= set(phones)
+
+
+def test_every_range_of_numbers_holds_valid_numbers_only() -> None:
+    for country in crm_export._COUNTRIES:
+        numbers = {country.national_number(index) for index in range(1, 3_001)}
+        assert len(numbers) == 3_000
+        for number in numbers:
+            parsed = phonenumbers.parse(f"+{country.code}{number}")
+            assert phonenumbers.is_valid_number(parsed), (country.name, number)
+            assert phonenumbers.region_code_for_number(parsed) in {country.name, "CA", "GG", "JE", "IM"}
+
+
+def test_no_bad_number_could_be_taken_for_a_number() -> None:
+    for text in crm_export._BAD_PHONES:
+        try:
+            parsed = phonenumbers.parse(text, crm_export.DEFAULT_REGION)
+        except phonenumbers.NumberParseException:
+            continue
+        assert not phonenumbers.is_possible_number(parsed), text
+
+
+def test_the_members_are_the_digests_of_the_clean_values(tmp_path: Path) -> None:
+    path = tmp_path / "crm.csv"
+    truth = write_crm_export(path, 40, seed=2_500)
+    text = path.read_text("utf-8-sig")
+    for written, kind, clean in (
+        ("Linda.Nunez1@Example.Org", "email", "linda.nunez1@example.org"),
+        (" +14159665863  ", "phone_number", "+14159665863"),
+        ("+33 (777) 429-315", "phone_number", "+33777429315"),
+        ("1 702 256 8986", "phone_number", "+17022568986"),
+        ("+44 (0)7455 203123", "phone_number", "+447455203123"),
+        ("ce298f5063fd736f1d3427e44a390bf32e1a2bb27049b8ff6797a41b142a031c", "email", "amelia.bronte11@example.org"),
+    ):
+        assert written in text
+        assert (kind, hashlib.sha256(clean.encode()).hexdigest()) in truth.members
+
+
+def test_the_truth_shows_counts_only() -> None:
+    truth = ExpectedOutcome(
+        read=1, accepted=1, rejected=0, duplicate=0, warnings=0, members=frozenset({("email", "planted")})
+    )
+    assert "planted" not in repr(truth)

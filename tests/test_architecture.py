@@ -1,0 +1,217 @@
+"""Imports only go down: CONTRIBUTING.md draws the house, this walks its imports and fails on any other arrow."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import attrs
+import pytest
+
+PACKAGE: Final = Path(__file__).parents[1] / "socialapi"
+
+# A unit is a module or package directly below `socialapi`; the package itself is "socialapi". A unit may import from
+# every floor below its own, and not from its neighbours on the same floor.
+FLOORS: Final[tuple[frozenset[str], ...]] = tuple(
+    frozenset(floor.split())
+    for floor in (
+        "unset",
+        "problems reports",
+        "errors",
+        "config credentials",
+        "models",
+        "routes",
+        "wire",
+        "session",
+        "bulk streams",
+        "resources",
+        "client",
+        "socialapi",
+        "cli testing",
+        "__main__",
+    )
+)
+BOTTOM: Final = frozenset().union(*FLOORS[:4])
+EVERYTHING_BELOW: Final = {
+    unit: frozenset().union(*FLOORS[:level]) for level, floor in enumerate(FLOORS) for unit in floor
+}
+# Those who stand aside say what they may import, and who may import them.
+ASIDE: Final = {
+    "emulator": BOTTOM - {"reports"} | {"models", "routes"},
+    "webhooks": BOTTOM | {"models"},
+    "types": BOTTOM | {"models"},
+}
+ALSO: Final = {
+    "cli": frozenset({"emulator", "webhooks"}),
+    "testing": frozenset({"emulator"}),
+    "__main__": frozenset(),
+}
+ALLOWED: Final = {unit: below | ALSO.get(unit, frozenset()) for unit, below in EVERYTHING_BELOW.items()} | ASIDE
+
+# Libraries that only some may use. A client takes a session, connector or trace of the user's: it names their types.
+MAY_USE_AIOHTTP: Final = frozenset({"session", "emulator"})
+MAY_NAME_TYPES_OF_AIOHTTP: Final = frozenset({"client"})
+MAY_USE_AIOHTTP_WEB: Final = MAY_USE_AIOHTTP | {"webhooks"}
+NOT_IN_WIRE: Final = frozenset({"aiohttp", "asyncio", "time", "random"})
+
+PUBLIC_PACKAGES: Final = frozenset({"socialapi", "socialapi.emulator", "socialapi.webhooks", "socialapi.cli"})
+
+
+@attrs.frozen
+class Import:
+    """One imported module, or name within one: `from a import b` is `a.b`, since `b` may be a module."""
+
+    line: int
+    name: str
+
+
+def imports(source: str, package: str) -> Iterator[Import]:
+    """Every import of a module that lives in `package`: at the top, in functions, for type checkers, by name."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (Import(node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parents = package.split(".")
+                base = ".".join([*parents[: len(parents) - node.level + 1], *([base] if base else [])])
+            yield from (Import(node.lineno, f"{base}.{alias.name}") for alias in node.names)
+        elif isinstance(node, ast.Call) and _called(node).endswith(("import_module", "__import__")):
+            yield from (
+                Import(node.lineno, argument.value)
+                for argument in node.args[:1]
+                if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+            )
+
+
+def _called(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def uses_outside_annotations(source: str, name: str) -> list[int]:
+    """The lines that use a name for more than to say what type something has."""
+    tree = ast.parse(source)
+    said: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        for annotation in (getattr(node, "annotation", None), getattr(node, "returns", None)):
+            if isinstance(annotation, ast.AST):
+                said.update(ast.walk(annotation))
+    used = (node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name)
+    return sorted(node.lineno for node in used if node not in said)
+
+
+def unit_of(module: str) -> str:
+    """The unit that a dotted name belongs to."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else parts[0]
+
+
+def target_unit(name: str) -> str:
+    """The unit that an imported name belongs to; a name of the package that is no unit is the package itself."""
+    unit = unit_of(name)
+    return unit if unit in ALLOWED else "socialapi"
+
+
+def forbidden(module: str, source: str, *, package: str | None = None) -> list[str]:
+    """What a module imports that it may not, as sentences."""
+    unit = unit_of(module)
+    if unit not in ALLOWED:
+        return [f"{module} is on no floor of the house: give {unit} its place in {Path(__file__).name}"]
+    found = imports(source, package or module.rpartition(".")[0] or module)
+    wrong = [f"{module}:{each.line} may not import {each.name}" for each in found if not _may(unit, each.name)]
+    if unit in MAY_NAME_TYPES_OF_AIOHTTP:
+        lines = uses_outside_annotations(source, "aiohttp")
+        wrong += [f"{module}:{line} may name aiohttp in annotations only" for line in lines]
+    return wrong
+
+
+def _may(unit: str, name: str) -> bool:
+    top = name.partition(".")[0]
+    if top == "socialapi":
+        target = target_unit(name)
+        return target == unit or target in ALLOWED[unit]
+    if unit == "wire" and top in NOT_IN_WIRE:
+        return False
+    if top == "aiohttp":
+        is_web = name.startswith("aiohttp.web.") or name == "aiohttp.web"
+        if unit in MAY_NAME_TYPES_OF_AIOHTTP and name == top:
+            return True
+        return unit in (MAY_USE_AIOHTTP_WEB if is_web else MAY_USE_AIOHTTP)
+    return True
+
+
+def modules() -> Iterator[tuple[str, str, str]]:
+    """Name, package and source of every module."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = ["socialapi", *path.relative_to(PACKAGE).with_suffix("").parts]
+        is_package = parts[-1] == "__init__"
+        module = ".".join(parts[:-1] if is_package else parts)
+        yield module, module if is_package else ".".join(parts[:-1]), path.read_text("utf-8")
+
+
+def test_imports_only_go_down() -> None:
+    wrong = [each for module, package, source in modules() for each in forbidden(module, source, package=package)]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_walk_reaches_every_floor_that_is_built() -> None:
+    walked = {unit_of(module) for module, _, _ in modules()}
+    assert {"errors", "models", "routes", "wire"} <= walked
+
+
+def test_package_files_are_empty_but_for_the_public_ones() -> None:
+    filled = {module for module, package, source in modules() if module == package and source.strip()}
+    assert filled <= PUBLIC_PACKAGES
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("socialapi.models.posts", "from socialapi.routes.route import Route"),
+        ("socialapi.models.posts", "from ..routes import route"),
+        ("socialapi.models.posts", "import socialapi.wire.signing as s"),
+        ("socialapi.routes.ads", "def f():\n    from socialapi.session import transport"),
+        ("socialapi.errors", "from socialapi import config"),
+        ("socialapi.config", "from socialapi.credentials import Bearer"),
+        ("socialapi.problems", "if TYPE_CHECKING:\n    from socialapi.reports import UploadReport"),
+        ("socialapi.session.pacer", "import importlib\nimportlib.import_module('socialapi.client')"),
+        ("socialapi.session.pacer", "from socialapi import __version__"),
+        ("socialapi.bulk.job", "from socialapi.streams.stream import Stream"),
+        ("socialapi.client", "from socialapi.emulator import Emulator"),
+        ("socialapi.emulator.app", "from socialapi.wire.converter import structure"),
+        ("socialapi.emulator.app", "from socialapi.reports import UploadReport"),
+        ("socialapi.webhooks.receiver", "from socialapi.routes.ads import CARDS"),
+        ("socialapi.webhooks.receiver", "import aiohttp"),
+        ("socialapi.webhooks.receiver", "from aiohttp import ClientSession"),
+        ("socialapi.types", "from socialapi.client import Client"),
+        ("socialapi.client", "import aiohttp\nsession = aiohttp.ClientSession()"),
+        ("socialapi.client", "import aiohttp\ndef f(s: aiohttp.ClientSession = aiohttp.ClientSession()): ..."),
+        ("socialapi.client", "from aiohttp import ClientSession"),
+        ("socialapi.resources.ads.cards", "from aiohttp.client import ClientSession"),
+        ("socialapi.wire.retry", "import time"),
+        ("socialapi.wire.retry", "from random import random"),
+        ("socialapi.wire.retry", "from asyncio import sleep"),
+        ("socialapi.testing", "from socialapi.cli import main"),
+        ("socialapi.helpers", "import os"),
+    ],
+)
+def test_a_planted_arrow_that_goes_up_is_seen(module: str, source: str) -> None:
+    assert forbidden(module, source)
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("socialapi.models.posts", "from socialapi.problems import Problem\nfrom socialapi import unset"),
+        ("socialapi.models.posts", "from .rules import Pattern"),
+        ("socialapi.session.transport", "import aiohttp, asyncio, time\nfrom socialapi.wire import retry"),
+        ("socialapi.webhooks.receiver", "from aiohttp import web\nfrom aiohttp.web import Request"),
+        ("socialapi.emulator.app", "from aiohttp import ClientSession, web\nfrom socialapi.routes import ads"),
+        ("socialapi.cli.demo", "from socialapi.emulator import Emulator\nfrom socialapi import Client"),
+        ("socialapi.client", "import aiohttp\ndef f(s: aiohttp.ClientSession | None = None) -> aiohttp.BasicAuth: ..."),
+        ("socialapi.testing", "from socialapi.emulator import Emulator\nfrom socialapi.client import Client"),
+        ("socialapi.wire.limits", "import datetime, email.utils\nfrom socialapi.routes.route import Route"),
+    ],
+)
+def test_an_arrow_that_goes_down_is_fine(module: str, source: str) -> None:
+    assert forbidden(module, source) == []

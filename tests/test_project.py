@@ -1,0 +1,66 @@
+"""The project's own files agree with each other."""
+
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+import pytest
+
+from socialapi.config import Config
+from socialapi.routes import ads
+
+ROOT: Final = Path(__file__).parents[1]
+TARGETS: Final = frozenset({"help", "demo", "test", "lint", "prove", "format", "clean"})
+
+
+@pytest.fixture
+def project() -> dict[str, Any]:
+    settings: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    return settings
+
+
+def pinned() -> dict[str, str]:
+    """The lines of constraints.txt by the name of their distribution."""
+    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    return {line.partition("==")[0]: line for line in lines}
+
+
+def test_the_constraints_are_names_and_versions_without_addresses() -> None:
+    for line in pinned().values():
+        assert re.fullmatch(r"[a-z0-9][a-z0-9.-]*==[0-9][0-9a-z.]*( ; .+)?", line), line
+
+
+def test_every_dependency_has_a_constraint(project: dict[str, Any]) -> None:
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    names = {re.split(r"[\[<>=~ ]", each)[0].lower() for each in wanted}
+    assert names <= pinned().keys()
+
+
+def test_make_lists_every_target_with_a_line_of_help() -> None:
+    make = shutil.which("make")
+    if make is None:
+        pytest.skip("make is not installed")
+    listed = subprocess.run([make, "--no-print-directory"], cwd=ROOT, capture_output=True, text=True, check=True)
+    found = dict(re.findall(r"^  make (\w+) +(\S.+)$", listed.stdout, re.MULTILINE))
+    assert found.keys() == TARGETS
+    declared = re.search(r"^\.PHONY: (.+)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    assert declared is not None
+    assert frozenset(declared[1].split()) == TARGETS
+
+
+def test_every_override_that_the_choices_name_exists() -> None:
+    text = (ROOT / "docs" / "choices.md").read_text("utf-8")
+    rows = [
+        line.strip("|").split("|") for line in text.splitlines() if line.startswith("| ") and "Question" not in line
+    ]
+    assert all(len(row) == 3 for row in rows)
+    fields = {field.name for field in attrs.fields(Config)}
+    # The arguments of a client or of an upload, and the name of a limit, which `rate_limits` takes for a key.
+    others = {"credentials", "expires_at", "effective_at", "default_region", ads.DO_NOT_REACH_UPLOADS.name}
+    named = {name for row in rows for name in re.findall(r"`(\w+)`", row[2])}
+    assert named
+    assert named <= fields | others

@@ -1,0 +1,425 @@
+"""The README is run: every snippet, in its order, in one folder, against an emulator of its own.
+
+    ```python     runs as a script; `await` is fine at its top level
+    ```console    a line `$ command` is typed into a shell (`> ` goes on with it), and what it prints is compared with
+                  the lines below it. A command that ends with another status than 0 is followed by `$ echo $?`.
+                  `…` stands for anything in its line, and for any number of lines when it stands alone.
+    ```sh         how to install or start something: not run, but what it names has to exist
+
+Numbers with a unit of time, rates, ports and temporary paths may differ, and so may the number of blanks and of signs
+in a rule, which follow from them.
+"""
+
+import ast
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+import attrs
+import pytest
+
+ROOT: Final = Path(__file__).parents[1]
+README: Final = ROOT / "README.md"
+
+Environment = Mapping[str, str]
+
+
+# Reading -----------------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Snippet:
+    """A fenced block; `line` is where its first line stands."""
+
+    language: str
+    line: int
+    text: str
+
+
+@attrs.frozen
+class Command:
+    """A command of a console block and what it is said to print."""
+
+    line: int
+    text: str
+    output: str
+
+
+def snippets(markdown: str) -> list[Snippet]:
+    """The fenced blocks that name a language."""
+    found: list[Snippet] = []
+    lines = iter(enumerate(markdown.splitlines(), start=1))
+    for number, line in lines:
+        opening = re.fullmatch(r"(\s*)(`{3,})(\w+).*", line)
+        if opening is None:
+            continue
+        indent, fence, language = opening.groups()
+        body: list[str] = []
+        for _, inner in lines:
+            if inner.strip() == fence:
+                break
+            body.append(inner.removeprefix(indent))
+        found.append(Snippet(language, number + 1, "\n".join(body) + "\n"))
+    return found
+
+
+def commands(snippet: Snippet) -> list[Command]:
+    """The commands of a console block."""
+    found: list[Command] = []
+    for number, line in enumerate(snippet.text.splitlines(), start=snippet.line):
+        if line.startswith("$ "):
+            found.append(Command(number, line[2:], ""))
+        elif not found:
+            raise AssertionError(f"README.md:{number}: a console block starts with `$ `")
+        elif line.startswith("> ") and not found[-1].output:
+            found[-1] = attrs.evolve(found[-1], text=f"{found[-1].text}\n{line[2:]}")
+        else:
+            found[-1] = attrs.evolve(found[-1], output=f"{found[-1].output}{line}\n")
+    return found
+
+
+# Comparing ---------------------------------------------------------------------------------------------------------
+
+_NUMBER: Final = r"\d[\d,]*(?:\.\d+)?"
+_RUN_DEPENDENT: Final = (
+    (r"\x1b\[[\d;?]*[A-Za-z]", ""),
+    (rf"\b{_NUMBER} ?(rows|requests|records|operations|B|kB|MB|GB|[kM]?)/(s|min)\b", r"# \1/\2"),
+    (rf"\b{_NUMBER} ?(µs|ms|s|min|h|seconds?|minutes?)\b", r"# \1"),
+    (r"\b\d+:\d\d(:\d\d)?\b", "#:##"),
+    (r"(127\.0\.0\.1|localhost|\[::1\]):\d+", r"\1:#"),
+    (rf"(?:{re.escape(os.environ.get('TMPDIR', '/tmp').rstrip('/'))}|/tmp|/var/folders)/[^\s'\"…]*", "<path>"),
+    (r"[ \t]+", " "),
+    (r"([─━═-])\1{2,}", r"\1\1\1"),
+)
+
+
+def settled(text: str) -> str:
+    """The text without what differs from run to run, and without blanks at the ends of its lines and its own."""
+    for pattern, replacement in _RUN_DEPENDENT:
+        text = re.sub(pattern, replacement, text)
+    return "\n".join(line.strip() for line in text.strip().splitlines())
+
+
+def matches(shown: str, printed: str) -> bool:
+    """Whether what is printed is what the README shows."""
+    pattern = ""
+    for line in settled(shown).splitlines():
+        if line == "…":
+            pattern += r"(?:[^\n]*\n)*?"
+        else:
+            pattern += r"[^\n]*".join(map(re.escape, line.split("…"))) + r"\n"
+    return re.fullmatch(pattern, settled(printed) + "\n" if settled(printed) else "") is not None
+
+
+# Running -----------------------------------------------------------------------------------------------------------
+
+_RUN_SCRIPT: Final = """
+import ast, asyncio, inspect, pathlib, sys
+path, line = sys.argv[1], int(sys.argv[2])
+source = "\\n" * (line - 1) + pathlib.Path(path).read_text("utf-8")
+code = compile(source, "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+result = eval(code, {"__name__": "__main__"})
+if inspect.iscoroutine(result):
+    asyncio.run(result)
+"""
+
+
+def run_python(snippet: Snippet, folder: Path, environment: Environment) -> str:
+    """Run a block as a script; its line numbers are those of the README. Returns what it printed."""
+    script = folder / ".snippet.py"
+    script.write_text(snippet.text, "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", _RUN_SCRIPT, script, str(snippet.line)],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    script.unlink()
+    assert done.returncode == 0, f"README.md:{snippet.line}: the snippet failed\n{done.stdout}"
+    return done.stdout
+
+
+class Shell:
+    """A shell that is typed into: folder, variables and files stay from one command to the next."""
+
+    def __init__(self, folder: Path, environment: Environment) -> None:
+        self._status = 0
+        self._process = subprocess.Popen(
+            ["/bin/sh"],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            encoding="utf-8",
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._process:
+            self._process.kill()
+
+    def run(self, command: str) -> tuple[int, str]:
+        """The status of a command and what it printed; `$?` is the status of the one before."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        mark = "-- end of the command, status"
+        self._process.stdin.write(
+            f"(exit {self._status})\n{{ {command}\n}} </dev/null\nprintf '\\n%s %s\\n' '{mark}' $?\n"
+        )
+        self._process.stdin.flush()
+        printed = ""
+        for line in self._process.stdout:
+            if line.startswith(mark):
+                self._status = int(line.removeprefix(mark))
+                return self._status, printed.removesuffix("\n")
+            printed += line
+        raise AssertionError(f"the shell ended at: {command}\n{printed}")
+
+
+def run_console(snippet: Snippet, shell: Shell) -> None:
+    """Type the commands of a block and compare what they print."""
+    typed = commands(snippet)
+    for command, following in zip(typed, [*typed[1:], None], strict=True):
+        status, printed = shell.run(command.text)
+        asked = following is not None and following.text == "echo $?"
+        where = f"README.md:{command.line}: $ {command.text}"
+        assert status == 0 or asked, f"{where}\nended with status {status}:\n{printed}"
+        assert matches(command.output, printed), f"{where}\nshows:\n{command.output}\nbut printed:\n{printed}"
+
+
+def check_installation(snippet: Snippet) -> list[str]:
+    """What a block of installation commands names that does not exist."""
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    targets = set(re.findall(r"^(\w+):", makefile, re.MULTILINE))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    return [
+        f"README.md:{number}: {line}"
+        for number, line in enumerate(snippet.text.splitlines(), start=snippet.line)
+        if not _exists(line.partition("#")[0].split(), targets, project["name"], set(project["scripts"]))
+    ]
+
+
+def _exists(words: Sequence[str], targets: set[str], distribution: str, scripts: set[str]) -> bool:
+    match words:
+        case []:
+            return True
+        case ["make", *named]:
+            return set(named) <= targets
+        case ["pip", "install", *what] | ["python", "-m", "pip", "install", *what]:
+            names = [re.split(r"[\[=<>~]", each.strip("'\""))[0] for each in what if not each.startswith("-")]
+            return all(name in (distribution, ".") for name in names)
+        case ["git", "clone", *_] | ["cd", _]:
+            return True
+        case [program, *arguments] if program in scripts:
+            named_commands = [word for word in arguments if re.fullmatch(r"[a-z-]+", word) and word[0] != "-"][:1]
+            command: list[str | Path] = [Path(sys.executable).with_name(program), *named_commands, "--help"]
+            return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0
+    return False
+
+
+@pytest.fixture
+def emulator_variables() -> Iterator[Environment]:
+    """The variables that point at a running `socialapi emulator`, made from its ready line."""
+    command = [sys.executable, "-m", "socialapi", "emulator", "--port", "0"]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            line = process.stdout.readline()
+            assert line, f"the emulator ended with status {process.wait()} before it was ready"
+            ready = json.loads(line)
+            assert ready.pop("event") == "ready"
+            yield {f"SOCIALAPI_{name.upper()}": value for name, value in ready.items()}
+        finally:
+            process.send_signal(signal.SIGINT)
+
+
+@pytest.fixture
+def bare_environment(tmp_path: Path) -> dict[str, str]:
+    """What a newcomer's terminal has, with the programs of this environment first."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("SOCIALAPI_")}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    home = tmp_path / "home"
+    home.mkdir()
+    return kept | {
+        "PATH": path,
+        "HOME": str(home),
+        "XDG_CACHE_HOME": str(home / "cache"),
+        "COLUMNS": "100",
+        "TERM": "dumb",
+        "NO_COLOR": "1",
+        "PYTHONUTF8": "1",
+    }
+
+
+@pytest.mark.timeout(600)
+def test_every_snippet_of_the_readme_does_what_it_shows(
+    tmp_path: Path, bare_environment: dict[str, str], emulator_variables: Environment
+) -> None:
+    found = snippets(README.read_text("utf-8"))
+    assert {"python", "console"} <= {snippet.language for snippet in found}
+    environment = {**bare_environment, **emulator_variables}
+    folder = tmp_path / "work"
+    folder.mkdir()
+    with Shell(folder, environment) as shell:
+        for snippet in found:
+            if snippet.language == "python":
+                run_python(snippet, folder, environment)
+            elif snippet.language == "console":
+                run_console(snippet, shell)
+
+
+def test_what_the_readme_says_about_installing_exists() -> None:
+    wrong = [each for s in snippets(README.read_text("utf-8")) if s.language == "sh" for each in check_installation(s)]
+    assert not wrong
+
+
+def test_the_python_of_the_readme_can_be_read() -> None:
+    for snippet in snippets(README.read_text("utf-8")):
+        if snippet.language == "python":
+            compile(snippet.text, f"README.md:{snippet.line}", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+
+
+# The tools above ---------------------------------------------------------------------------------------------------
+
+SAMPLE: Final = """\
+Some text with `code`.
+
+```python
+print(1)
+```
+
+1. In a list:
+   ```console
+   $ echo a; \\
+   > echo b
+   a
+   b
+   $ false
+   $ echo $?
+   1
+   ```
+
+```
+no language
+```
+"""
+
+
+def test_blocks_are_found_with_their_language_and_line() -> None:
+    python, console = snippets(SAMPLE)
+    assert (python.language, python.line, python.text) == ("python", 4, "print(1)\n")
+    assert (console.language, console.line) == ("console", 9)
+    assert commands(console) == [
+        Command(9, "echo a; \\\necho b", "a\nb\n"),
+        Command(13, "false", ""),
+        Command(14, "echo $?", "1\n"),
+    ]
+
+
+def test_a_console_block_has_to_start_with_a_command() -> None:
+    with pytest.raises(AssertionError, match=r"README.md:1: a console block starts"):
+        commands(Snippet("console", 1, "output\n"))
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed"),
+    [
+        ("", ""),
+        ("a\nb\n", "a\nb\n"),
+        ("a … c", "a b c"),
+        ("a\n…\nd", "a\nb\nc\nd\n"),
+        ("a\n…\nd", "a\nd\n"),
+        ("…\nd", "b\nc\nd"),
+        ("a\n…", "a\nb\nc"),
+        ("took 1.2 s", "took 14.25 s"),
+        ("took 900 ms at 12,345 rows/s", "took 1 ms at 9 rows/s"),
+        ("http://127.0.0.1:8080/ads", "http://127.0.0.1:51234/ads"),
+        ("wrote /tmp/abc/crm.csv", "wrote /tmp/x-1/y/crm.csv"),
+        ("rows   1  \n-----", "rows 1\n---------"),
+        ("│ rate │ 1 rows/s │", "│ rate │    10,000 rows/s │"),
+        ("0:01:05 left", "12:00 left"),
+        ("red", "\x1b[31mred\x1b[0m"),
+    ],
+)
+def test_what_depends_on_the_run_is_not_compared(shown: str, printed: str) -> None:
+    assert matches(shown, printed)
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed"),
+    [
+        ("", "a"),
+        ("a", ""),
+        ("a", "a\nb"),
+        ("a b c", "a b d"),
+        ("a … c", "a b\nc"),
+        ("read 100", "read 99"),
+        ("read 100,000 rows", "read 99,999 rows"),
+        ("yes", "no"),
+        ("a.c", "abc"),
+        ("a\n…\nd", "a\nb\nc\n"),
+    ],
+)
+def test_what_does_not_depend_on_the_run_has_to_be_the_same(shown: str, printed: str) -> None:
+    assert not matches(shown, printed)
+
+
+def test_a_script_may_await_and_its_failure_names_the_line(tmp_path: Path) -> None:
+    good = Snippet("python", 7, "import asyncio\nawait asyncio.sleep(0)\nprint(await asyncio.sleep(0, 'done'))\n")
+    assert run_python(good, tmp_path, os.environ) == "done\n"
+    assert run_python(Snippet("python", 1, "print(__name__)\n"), tmp_path, os.environ) == "__main__\n"
+    with pytest.raises(AssertionError, match=r"(?s)README.md:7.*line 8.*ZeroDivisionError"):
+        run_python(Snippet("python", 7, "x = 1\nx / 0\n"), tmp_path, os.environ)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_shell_keeps_its_state_and_tells_the_status_and_both_outputs(tmp_path: Path) -> None:
+    with Shell(tmp_path, os.environ) as shell:
+        assert shell.run("mkdir a && cd a && X=1") == (0, "")
+        assert shell.run('echo "$X" "$(basename "$PWD")"') == (0, "1 a\n")
+        assert shell.run("printf no-line-end; echo e >&2") == (0, "no-line-ende\n")
+        assert shell.run("(exit 3)") == (3, "")
+        assert shell.run("echo $?") == (0, "3\n")
+        assert shell.run("cat") == (0, "")
+        with pytest.raises(AssertionError, match="the shell ended at: exit 1"):
+            shell.run("exit 1")
+
+
+def test_a_console_block_is_compared_and_a_failure_has_to_be_shown(tmp_path: Path) -> None:
+    with Shell(tmp_path, os.environ) as shell:
+        run_console(snippets(SAMPLE)[1], shell)
+        with pytest.raises(AssertionError, match=r"README.md:1: \$ false\s+ended with status 1"):
+            run_console(Snippet("console", 1, "$ false\n"), shell)
+        with pytest.raises(AssertionError, match=r"(?s)README.md:1: \$ echo a\s+shows:\s+b\s+but printed:\s+a"):
+            run_console(Snippet("console", 1, "$ echo a\nb\n"), shell)
+
+
+def test_installation_commands_are_checked_against_the_project() -> None:
+    good = (
+        "make demo\nmake test  # the tests\n\npip install aiosocialapi\npip install -e '.[dev]'\ngit clone URL\ncd x\n"
+    )
+    assert check_installation(Snippet("sh", 1, good)) == []
+    bad = "make nothing\npip install socialapi\ncurl example.com\n"
+    assert check_installation(Snippet("sh", 5, bad)) == [
+        "README.md:5: make nothing",
+        "README.md:6: pip install socialapi",
+        "README.md:7: curl example.com",
+    ]

@@ -10,8 +10,8 @@ The fixtures are asynchronous and need pytest-asyncio.
 """
 
 import importlib.util
-from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pytest
 
@@ -20,17 +20,19 @@ if TYPE_CHECKING:
     from socialapi.emulator import Emulator
 
 
-def _asyncio_fixture() -> Any:
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _fixture(function: F) -> F:
+    """An asynchronous fixture. The plugin is loaded in every pytest, also where pytest-asyncio is not installed."""
+    if importlib.util.find_spec("pytest_asyncio") is None:
+        return cast("F", pytest.fixture(function))
     import pytest_asyncio
 
-    return pytest_asyncio.fixture
+    return cast("F", pytest_asyncio.fixture(function))
 
 
-# The plugin is loaded in every pytest of the environment, also where pytest-asyncio is not installed.
-fixture = pytest.fixture if importlib.util.find_spec("pytest_asyncio") is None else _asyncio_fixture()
-
-
-@fixture
+@_fixture
 async def socialapi_emulator() -> "AsyncIterator[Emulator]":
     """The service on a port of its own, with its seed data, for this test alone."""
     from socialapi.emulator import Emulator
@@ -39,7 +41,7 @@ async def socialapi_emulator() -> "AsyncIterator[Emulator]":
         yield emulator
 
 
-@fixture
+@_fixture
 async def socialapi_client(socialapi_emulator: "Emulator") -> "AsyncIterator[Client]":
     """A client of `socialapi_emulator`, with the credentials of an app and of a user."""
     from socialapi.client import Client

@@ -11,13 +11,13 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.table import Table
 
+from socialapi.bulk.audience_job import OnProgress
 from socialapi.cli import exits
 from socialapi.cli.progress import ProgressDisplay
 from socialapi.client import Client
 from socialapi.errors import BulkError, InvalidInput
 from socialapi.models.audiences import OperationType
 from socialapi.reports import UploadReport
-from socialapi.bulk.audience_job import OnProgress
 from socialapi.resources.ads.uploads import UploadKeywords
 
 REJECTS_SHOWN = 5

@@ -93,6 +93,7 @@ _RUN_DEPENDENT: Final = (
     (r"\x1b\[[\d;?]*[A-Za-z]", ""),
     (rf"\b{_NUMBER} ?(rows|requests|records|operations|B|kB|MB|GB|[kM]?)/(s|min)\b", r"# \1/\2"),
     (rf"\b{_NUMBER} ?(µs|ms|s|min|h|seconds?|minutes?)\b", r"# \1"),
+    (rf"\b(rows/s|seconds)[ \t]+{_NUMBER}", r"\1 #"),
     (r"\b\d+:\d\d(:\d\d)?\b", "#:##"),
     (r"(127\.0\.0\.1|localhost|\[::1\]):\d+", r"\1:#"),
     (rf"(?:{re.escape(os.environ.get('TMPDIR', '/tmp').rstrip('/'))}|/tmp|/var/folders)/[^\s'\"…]*", "<path>"),
@@ -133,11 +134,14 @@ if inspect.iscoroutine(result):
 
 
 def run_python(snippet: Snippet, folder: Path, environment: Environment) -> str:
-    """Run a block as a script; its line numbers are those of the README. Returns what it printed."""
+    """Run a block as a script, or as a test if it is one; its line numbers are those of the README. Returns what it printed."""
     script = folder / ".snippet.py"
     script.write_text(snippet.text, "utf-8")
+    how = ["-c", _RUN_SCRIPT, str(script), str(snippet.line)]
+    if "def test_" in snippet.text:
+        how = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "asyncio_mode=auto", str(script)]
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", _RUN_SCRIPT, script, str(snippet.line)],
+        [sys.executable, "-W", "error", *how],
         cwd=folder,
         env=environment,
         stdin=subprocess.DEVNULL,

@@ -7,6 +7,9 @@ from typing import NoReturn
 from cyclopts import App, CycloptsError
 
 from socialapi.cli import exits
+from socialapi.cli.demo import demo
+from socialapi.cli.emulator import emulator
+from socialapi.cli.upload import upload_audience, upload_do_not_reach
 
 app = App(
     name="socialapi",
@@ -20,10 +23,10 @@ audience = App(name="audience", help="Custom audiences.")
 do_not_reach = App(name="do-not-reach", help="Do-not-reach lists.")
 app.command(audience)
 app.command(do_not_reach)
-app.command("socialapi.cli.demo:demo", name="demo")
-app.command("socialapi.cli.emulator:emulator", name="emulator")
-audience.command("socialapi.cli.upload:upload_audience", name="upload")
-do_not_reach.command("socialapi.cli.upload:upload_do_not_reach", name="upload")
+app.command(demo)
+app.command(emulator)
+audience.command(upload_audience, name="upload")
+do_not_reach.command(upload_do_not_reach, name="upload")
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

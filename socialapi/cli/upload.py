@@ -37,12 +37,12 @@ class UploadFlags:
         Parameter(help="One user per operation, or many: 12 to 25 times fewer requests, slower to find a bad row."),
     ] = "single"
     column: Annotated[
-        tuple[str, ...],
+        list[str] | None,
         Parameter(
             help="Column that holds an identifier, as KIND=NAME (email=Contact); repeatable. KIND= ignores a kind.",
             negative=(),
         ),
-    ] = ()
+    ] = None
     default_region: Annotated[
         str | None, Parameter(help="Country of phone numbers without a country code, as two letters (US).")
     ] = None
@@ -142,7 +142,7 @@ def show(report: UploadReport, *, as_json: bool) -> None:
     console = Console()
     console.print(_table(report))
     for issue in report.rejects[:REJECTS_SHOWN]:
-        console.print(f"row {issue.row}: {issue.field + ' ' if issue.field else ''}{issue.reason}", markup=False)
+        console.print(f"row {issue.row}: {issue.field + ': ' if issue.field else ''}{issue.reason}", markup=False)
     if report.rejected > REJECTS_SHOWN:
         where = f"all of them in {report.rejects_path}" if report.rejects_path else "list all with --rejects FILE"
         console.print(f"… {report.rejected - REJECTS_SHOWN:,} more rejected rows; {where}", markup=False)
@@ -159,15 +159,15 @@ def _table(report: UploadReport) -> Table:
         table.add_row("bytes needed", f"{report.forecast.bytes:,}")
         table.add_row("minutes of quota", f"{report.forecast.quota_minutes:,.2f}")
     else:
-        table.add_row("rows a second", f"{report.rows_per_second:,.0f}")
+        table.add_row("rows/s", f"{report.rows_per_second:,.0f}")
         table.add_row("seconds", f"{report.elapsed_seconds:,.1f}")
         table.add_row("quota used", f"{report.quota_used:.1%}")
     return table
 
 
-def _mapping(columns: tuple[str, ...]) -> dict[str, list[str]] | None:
+def _mapping(columns: list[str] | None) -> dict[str, list[str]] | None:
     mapping: dict[str, list[str]] = {}
-    for text in columns:
+    for text in columns or ():
         kind, equals, name = text.partition("=")
         if not equals or not kind:
             raise InvalidInput(f"--column takes KIND=NAME, for example --column email=Contact, not {text!r}")

@@ -139,7 +139,8 @@ def run_python(snippet: Snippet, folder: Path, environment: Environment) -> str:
     script.write_text(snippet.text, "utf-8")
     how = ["-c", _RUN_SCRIPT, str(script), str(snippet.line)]
     if "def test_" in snippet.text:
-        how = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "asyncio_mode=auto", str(script)]
+        settings = ("asyncio_mode=auto", "asyncio_default_fixture_loop_scope=function")
+        how = ["-m", "pytest", "-p", "no:cacheprovider", *(f"--override-ini={each}" for each in settings), str(script)]
     done = subprocess.run(
         [sys.executable, "-W", "error", *how],
         cwd=folder,

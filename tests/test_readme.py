@@ -135,7 +135,7 @@ if inspect.iscoroutine(result):
 
 def run_python(snippet: Snippet, folder: Path, environment: Environment) -> str:
     """Run a block as a script, or as a test if it is one; its line numbers are those of the README. Returns what it printed."""
-    script = folder / ".snippet.py"
+    script = folder / "test_snippet.py"
     script.write_text(snippet.text, "utf-8")
     how = ["-c", _RUN_SCRIPT, str(script), str(snippet.line)]
     if "def test_" in snippet.text:

@@ -25,9 +25,11 @@ class Call:
     fault: Fault | None = None
 
     def json(self) -> Any:
-        """The JSON body; refuses another content type, a body beyond the route's limit, and what is not JSON."""
+        """The JSON body; refuses another media type or encoding, a body beyond the route's limit, and what is not JSON."""
         if self.received.content_type != "application/json":
             raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", "the body must be sent as application/json")
+        if self.received.headers.get("Content-Encoding", "identity").lower() != "identity":
+            raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", "the body must be sent as it is, without a content encoding")
         if not self.received.complete:
             raise Refusal(400, "INVALID_PARAMETER", f"the body has more than {body_limit(self.route):,} bytes")
         try:

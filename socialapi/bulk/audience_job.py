@@ -36,7 +36,7 @@ OnProgress = Callable[[Progress], None]
 
 MIN_ATTEMPTS: Final = 12
 MAX_FOLLOWERS: Final = 25_000
-"""Rows that may repeat rows of one batch before the reading waits for it, so that memory stays flat."""
+"""Rows that may repeat unsettled ones before the reading waits, so that memory stays flat."""
 
 
 @attrs.frozen(kw_only=True)
@@ -82,6 +82,10 @@ class UploadJob:
     ) -> None:
         options.check()
         config, route = session.config, destination.target.route
+        if not options.dry_run:
+            # What is missing is better said now than after a batch was read.
+            config.host(route.family.host)
+            session.authenticators.choose(route.family)
         self._session = session
         self._options = options
         self._source = records
@@ -104,7 +108,9 @@ class UploadJob:
             self._settle, self._limit, max_bytes=config.max_bytes_in_flight, on_settled=self._show
         )
         self._recent = RecentIdentifiers()
+        self._leaders: set[Batch] = set()
         self._open = self._packer.new_batch()
+        self._on_progress = options.on_progress
         self._broken_input: Exception | None = None
         self._note: str | None = None
 
@@ -123,8 +129,7 @@ class UploadJob:
         finally:
             # After an error of ours, or cancelled: what is on its way is ended, and its rows stay pending.
             await self._dispatcher.cancel()
-            if self._tally.rejects_file is not None:
-                self._tally.rejects_file.close()
+            self._close_rejects()
             self._show()
         return self._report_or_raise()
 
@@ -138,7 +143,10 @@ class UploadJob:
                 return
             if chunk is None:
                 return
-            await self._take_in(chunk)
+            try:
+                await self._take_in(chunk)
+            except InvalidInput as problem:  # the rejects file cannot be written any more
+                self._dispatcher.stop(problem)
 
     async def _take_in(self, chunk: list[RawRow]) -> None:
         prepared = self._preparer.prepare_chunk(chunk)
@@ -176,7 +184,10 @@ class UploadJob:
             return
         leader.followers.append(row)
         leader.followed_too |= verdict.repeats_too
-        if len(leader.followers) >= MAX_FOLLOWERS:
+        # It may still be sent, with the leader: until then nobody does something else to its identifiers.
+        self._recent.place(row, leader)
+        self._leaders = {batch for batch in (*self._leaders, leader) if not batch.settled.is_set()}
+        if sum(len(batch.followers) for batch in self._leaders) >= MAX_FOLLOWERS:
             if leader is self._open:
                 await self._dispatch()
             await leader.settled.wait()
@@ -217,15 +228,27 @@ class UploadJob:
         return self._tally.report(self._session.clock.monotonic() - self._started, dry_run=self._options.dry_run)
 
     def _show(self) -> None:
-        if self._options.on_progress is not None:
-            self._options.on_progress(
-                Progress(
-                    report=self._report(),
-                    fraction_read=self._reader.fraction_read,
-                    in_flight=self._dispatcher.in_flight,
-                    note=self._note,
-                )
-            )
+        if self._on_progress is None:
+            return
+        progress = Progress(
+            report=self._report(),
+            fraction_read=self._reader.fraction_read,
+            in_flight=self._dispatcher.in_flight,
+            note=self._note,
+        )
+        try:
+            self._on_progress(progress)
+        except Exception as problem:  # noqa: BLE001  # raised at the end of the job, wherever it came up
+            self._on_progress = None
+            self._dispatcher.stop(problem)
+
+    def _close_rejects(self) -> None:
+        if self._tally.rejects_file is None:
+            return
+        try:
+            self._tally.rejects_file.close()
+        except InvalidInput as problem:
+            self._dispatcher.stop(problem)
 
     def _report_or_raise(self) -> UploadReport:
         report = self._report()
@@ -243,17 +266,21 @@ class UploadJob:
         raise BulkError(f"{what}: {says}", report) from problem
 
 
+def default_expiry(destination: Destination, now: datetime.datetime) -> str | None:
+    """The expiry, as it is sent, of what starts now and says none itself; None where the service's default holds."""
+    if destination.default_expiry_months is None:
+        return None
+    return format_timestamp(months_later(now, destination.default_expiry_months).replace(microsecond=0))
+
+
 def _preparer(destination: Destination, options: UploadOptions, now: datetime.datetime) -> Preparer:
-    expiry: str | None = None
-    if destination.default_expiry_months is not None:
-        expiry = format_timestamp(months_later(now, destination.default_expiry_months).replace(microsecond=0))
     return Preparer(
         operation=options.operation,
         effective_at=options.effective_at,
         expires_at=options.expires_at,
         default_region=options.default_region,
         kinds=destination.kinds,
-        expires_default=expiry,
+        expires_default=default_expiry(destination, now),
         allow_effective=destination.takes_effective_at,
         now=now,
     )

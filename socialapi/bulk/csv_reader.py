@@ -1,7 +1,7 @@
 """Reading CSV: tables of text with a line of column names."""
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from io import BufferedReader, TextIOWrapper
 from itertools import chain
 from typing import Final
@@ -24,7 +24,7 @@ _NOT_CLOSED: Final = "a quotation mark is not closed before the end of the file"
 _TOO_LONG: Final = "a cell or a line is far too long; probably a quotation mark is not closed"
 
 
-def read_csv(file: BufferedReader, wanted: Wanted) -> Iterator[list[RawRow]]:
+def read_csv(file: BufferedReader, wanted: Wanted) -> Generator[list[RawRow], None, None]:
     """The rows below the column names, in chunks; blank lines below them count as rows, above them they do not.
 
     The delimiter is the one of `DELIMITERS` that finds the most columns. Bytes that are not UTF-8 become lone
@@ -34,6 +34,13 @@ def read_csv(file: BufferedReader, wanted: Wanted) -> Iterator[list[RawRow]]:
     does, and, after the rows before it, when a row cannot be parsed.
     """
     text = TextIOWrapper(file, encoding="utf-8", errors="surrogateescape", newline="")
+    try:
+        yield from _read_text(text, wanted)
+    finally:
+        text.detach()  # whoever opened the file closes it
+
+
+def _read_text(text: TextIOWrapper, wanted: Wanted) -> Iterator[list[RawRow]]:
     lines = _lines(text)
     try:
         first = next((line for line in lines if not line.isspace()), None)

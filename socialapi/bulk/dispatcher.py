@@ -63,16 +63,21 @@ class Dispatcher:
                 await self._settle(batch)
                 failed = False
         except Exception as problem:  # noqa: BLE001  # a task has nobody to raise to: the job does it at its end
-            self.failure = self.failure or problem
+            self.stop(problem)
         finally:
             self._bytes_live -= batch.size_bytes
             self._close(batch, failed=failed)
             self._on_settled()
 
     def _close(self, batch: Batch, *, failed: bool) -> None:
-        batch.failed = failed
+        batch.failed = batch.failed or failed
         batch.release()
         batch.settled.set()
+        self._freed.set()
+
+    def stop(self, problem: Exception) -> None:
+        """Starts nothing new from now on; the first problem is the one that counts."""
+        self.failure = self.failure or problem
         self._freed.set()
 
     async def drain(self) -> None:

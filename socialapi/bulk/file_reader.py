@@ -2,9 +2,10 @@
 
 import asyncio
 import codecs
+import contextlib
 import os
 import threading
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from io import BufferedReader
 from pathlib import Path
 from typing import Final, cast
@@ -16,7 +17,7 @@ from socialapi.bulk.reader_base import Reader
 from socialapi.bulk.rows import RawRow
 from socialapi.errors import InvalidInput
 
-Format = Callable[[BufferedReader, Wanted], Iterator[list[RawRow]]]
+Format = Callable[[BufferedReader, Wanted], Generator[list[RawRow], None, None]]
 
 FORMATS: Final[Mapping[str, Format]] = {
     ".csv": read_csv,
@@ -96,9 +97,10 @@ class FileReader(Reader):
             with file:
                 self._size = os.fstat(file.fileno()).st_size
                 read = _format(Path(self._path).suffix.lower(), file, self._size)
-                for chunk in read(file, self._wanted):
-                    self._bytes_read = file.raw.tell() if self._size else 0
-                    yield chunk
+                with contextlib.closing(read(file, self._wanted)) as chunks:
+                    for chunk in chunks:
+                        self._bytes_read = file.raw.tell() if self._size else 0
+                        yield chunk
         except InvalidInput as error:
             raise InvalidInput(f"{name}: {error.message}") from None
         except OSError as error:

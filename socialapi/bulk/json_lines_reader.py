@@ -1,7 +1,7 @@
 """Reading JSON Lines: one object on each line, whose keys are column names."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from io import BufferedReader
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ NOT_AN_OBJECT: Final = ("", "is not a JSON object")
 TOO_LONG: Final = ("", "is longer than 1 MiB")
 
 
-def read_json_lines(file: BufferedReader, wanted: Wanted) -> Iterator[list[RawRow]]:
+def read_json_lines(file: BufferedReader, wanted: Wanted) -> Generator[list[RawRow], None, None]:
     """The rows of a file, in chunks. Every line is a row: a blank one, or one that is no object, has a problem.
 
     Raises InvalidInput when there is nothing but blank lines, and when the first chunk with anything in it holds no
@@ -65,7 +65,7 @@ def _decoded(line: bytes) -> Any:
     except orjson.JSONDecodeError:
         pass
     try:
-        # Slower, and lets a value that is not UTF-8 through, so that its neighbours can be used.
-        return json.loads(line.decode("utf-8", "surrogateescape"))
+        # Slower, and lets a value that is not UTF-8, or a number of any length, through: its neighbours may be fine.
+        return json.loads(line.decode("utf-8", "surrogateescape"), parse_int=str)
     except (ValueError, RecursionError):
         return None

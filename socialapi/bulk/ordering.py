@@ -29,6 +29,9 @@ class _Placement:
     def unsettled(self) -> tuple[Batch, ...]:
         return tuple(batch for batch in self.batches if not batch.settled.is_set())
 
+    def unsettled_but(self, one: Batch) -> tuple[Batch, ...]:
+        return tuple(batch for batch in self.unsettled if batch is not one)
+
 
 @attrs.frozen
 class Verdict:
@@ -54,6 +57,7 @@ class RecentIdentifiers:
 
     def __init__(self, remembered: int = REMEMBERED) -> None:
         self._remembered = remembered
+        self._turn_at = remembered
         self._young: dict[str, _Placement] = {}
         self._old: dict[str, _Placement] = {}
         self._shared: _Placement | None = None
@@ -70,38 +74,41 @@ class RecentIdentifiers:
         return Verdict(duplicate=False, conflicts=conflicts) if conflicts else _NEW
 
     def place(self, row: Row, batch: Batch) -> None:
-        """The row now travels in the batch."""
+        """The row travels in the batch, or will if a row is refused that it repeats: who conflicts has to wait for it."""
         shared = self._shared
         if shared is None or shared.action is not row.action or shared.batches[-1] is not batch:
             shared = self._shared = _Placement(row.action, (batch,))
         young, old = self._young, self._old
         for key in row.keys:
             before = young.get(key) or old.get(key)
-            if before is not None and before.batches[-1] is not batch and before.does(row.action) and before.unsettled:
-                # Whoever does something else to this identifier has to wait for all of them.
-                young[key] = _Placement(row.action, (*before.unsettled, batch))
-            else:
+            if before is None or not before.does(row.action):
                 young[key] = shared
-        if len(young) > self._remembered:
+            elif before.batches[-1] is batch:
+                young[key] = before
+            else:
+                # Whoever does something else to this identifier has to wait for all of them.
+                others = before.unsettled_but(batch)
+                young[key] = _Placement(row.action, (*others, batch)) if others else shared
+        if len(young) > self._turn_at:
             self._turn()
 
     def _turn(self) -> None:
         live = {key: each for key, each in self._old.items() if each.unsettled and key not in self._young}
-        self._old = self._young
-        self._young = live
+        self._old, self._young = self._young, live
+        # Beyond what is unsettled there is room for as many new ones, or every further row would turn again.
+        self._turn_at = len(live) + self._remembered
 
     def forget(self, row: Row, batch: Batch) -> None:
         """The row was refused and its batch is settled: whoever repeats it from now on is not a duplicate."""
         for key in row.keys:
-            for generation in (self._young, self._old):
-                placement = generation.get(key)
-                if placement is None or batch not in placement.batches:
-                    continue
-                others = tuple(each for each in placement.unsettled if each is not batch)
-                if others:
-                    generation[key] = _Placement(placement.action, others)
-                else:
-                    del generation[key]
+            placement = self._young.get(key) or self._old.get(key)
+            if placement is None or batch not in placement.batches:
+                continue
+            # What the old generation may still say is older, and another row of the batch may have undone it.
+            self._young.pop(key, None)
+            self._old.pop(key, None)
+            if others := placement.unsettled_but(batch):
+                self._young[key] = _Placement(placement.action, others)
 
 
 def _duplicate(placements: list[_Placement]) -> Verdict:

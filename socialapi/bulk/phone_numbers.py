@@ -48,7 +48,7 @@ class _Plan:
     prefix: str
     """The country calling code with its plus sign."""
     possible: frozenset[int]
-    """Lengths of national numbers that are possible, those that are dialled only locally included."""
+    """Lengths of national numbers that are possible from everywhere, not only from next door."""
     full: frozenset[int]
     """Lengths that a number may have once its national prefix is stripped."""
     is_national: Callable[[str], object]
@@ -74,7 +74,7 @@ def _plan(region: str, calling_code: int) -> _Plan:
     from phonenumbers import PhoneMetadata, region_code_for_country_code
 
     dialled = PhoneMetadata.metadata_for_region_or_calling_code(calling_code, region)
-    # What is possible is judged by the main region of the calling code, as `is_possible_number` does.
+    # What is possible is judged by the main region of the calling code, as the library does.
     main = PhoneMetadata.metadata_for_region_or_calling_code(calling_code, region_code_for_country_code(calling_code))
     assert dialled is not None
     assert main is not None
@@ -84,7 +84,7 @@ def _plan(region: str, calling_code: int) -> _Plan:
     strip, abroad = dialled.national_prefix_for_parsing, dialled.international_prefix
     return _Plan(
         prefix=f"+{calling_code}",
-        possible=frozenset(judged.possible_length + judged.possible_length_local_only),
+        possible=frozenset(judged.possible_length),
         full=frozenset(lengths.possible_length),
         is_national=re.compile(lengths.national_number_pattern or "(?!)").fullmatch,
         strip_prefix=re.compile(strip).match if strip else None,
@@ -168,7 +168,8 @@ def _as_parsed(text: str, region: str | None) -> str | None:
         number = phonenumbers.parse(text, region)
     except phonenumbers.NumberParseException:
         return None
-    if not phonenumbers.is_possible_number(number):
+    # A number that is possible only locally, such as one without its area code, is nobody's number in E.164.
+    if phonenumbers.is_possible_number_with_reason(number) != phonenumbers.ValidationResult.IS_POSSIBLE:
         return None
     return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
 

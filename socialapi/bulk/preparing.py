@@ -87,7 +87,8 @@ class Preparer:
         self._action = functools.lru_cache(_ACTIONS_KEPT)(self._decide)
         default = self._action(None, None, None)
         if not isinstance(default, Action):
-            raise InvalidInput("the upload cannot be done so", [BrokenRule(path=f, reason=r) for f, r in default])
+            named = [("operation" if field == "operation_type" else field, reason) for field, reason in default]
+            raise InvalidInput("the upload cannot be done so", [BrokenRule(path=f, reason=r) for f, r in named])
         self._default = default
 
     def prepare_chunk(self, raw_rows: Iterable[RawRow]) -> PreparedChunk:

@@ -7,7 +7,7 @@ import attrs
 
 from socialapi.models.audiences import IdentifierKind, OperationType
 
-ROWS_PER_CHUNK: Final = 2_500
+ROWS_PER_CHUNK: Final = 1_250
 """Rows read and prepared in one go: few enough that the event loop is not held for more than about 10 ms."""
 
 

@@ -46,7 +46,8 @@ class BatchSender:
                 batch.refused_keys |= earlier.refused_keys
                 batch.followed_too.discard(earlier)
                 if earlier.failed:
-                    return  # the job stops, and these rows stay pending
+                    batch.failed = True  # the job stops, and these rows stay pending
+                    return
             followers, batch.followers = batch.followers, []
             needed = [row for row in followers if not batch.refused_keys.isdisjoint(row.keys)]
             self.tally.repeat(len(followers) - len(needed))

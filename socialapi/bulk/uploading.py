@@ -1,6 +1,5 @@
 """Sending one upload request until the service has counted every user in it."""
 
-from collections.abc import Callable
 from typing import Final
 
 from socialapi.errors import ApiError
@@ -21,7 +20,6 @@ async def send_until_counted(
     *,
     options: CallOptions,
     observer: Observer | None = None,
-    on_mismatch: Callable[[], None] | None = None,
 ) -> UploadCounts:
     """The counts, both of which equal `users` (section 4.9: any other result is an error and the request is retried).
 
@@ -36,8 +34,6 @@ async def send_until_counted(
         found = (counts.success_count, counts.total_count)
         if found == (users, users):
             return counts
-        if on_mismatch is not None:
-            on_mismatch()
         same = same + 1 if found == last else 1
         last = found
         failure = Failure("unknown", f"counts {found[0]} and {found[1]} for {users} users", reply.status)

@@ -40,11 +40,6 @@ def _texts(value: str | Iterable[str]) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
-def _identifiers() -> tuple[str, ...]:
-    field: tuple[str, ...] = attrs.field(default=(), converter=_texts)
-    return field
-
-
 @attrs.define(repr=False)
 class AudienceUser:
     """One person, by any number of identifiers of six kinds.
@@ -53,12 +48,12 @@ class AudienceUser:
     hashed before it leaves the process. The repr shows how many there are, never what they are.
     """
 
-    email: tuple[Sha256, ...] = _identifiers()
-    device_id: tuple[Sha256, ...] = _identifiers()
-    handle: tuple[Sha256, ...] = _identifiers()
-    service_id: tuple[Sha256, ...] = _identifiers()
-    phone_number: tuple[Sha256, ...] = _identifiers()
-    partner_user_id: tuple[str, ...] = _identifiers()
+    email: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts)
+    device_id: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts)
+    handle: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts)
+    service_id: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts)
+    phone_number: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts)
+    partner_user_id: tuple[str, ...] = attrs.field(default=(), converter=_texts)
 
     def __repr__(self) -> str:
         counts = {kind: len(getattr(self, kind)) for kind in IDENTIFIER_KINDS}
@@ -126,8 +121,8 @@ Operations = Annotated[tuple[Operation, ...], MaxLen(MAX_OPERATIONS)]
 class DoNotReachUser:
     """One person on a do-not-reach list, which knows people by e-mail address and phone number only."""
 
-    email: tuple[Sha256, ...] = _identifiers()
-    phone_number: tuple[Sha256, ...] = _identifiers()
+    email: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts)
+    phone_number: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts)
 
     def __repr__(self) -> str:
         return f"DoNotReachUser(email=<{len(self.email)}>, phone_number=<{len(self.phone_number)}>)"

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from socialapi.emulator.call import Call, Endpoint, body_limit, shape_of
 from socialapi.emulator.envelopes import Answer, Refusal, refused
-from socialapi.emulator.fault_effects import DELIVERY, INSTEAD, SILENCE, pause
+from socialapi.emulator.fault_effects import DELIVERY, INSTEAD, SILENCE
 from socialapi.emulator.faults import BATCH_FAULTS, Picked
 from socialapi.emulator.rate_limits import too_many_requests
 from socialapi.emulator.received import Received
@@ -20,6 +20,10 @@ from socialapi.emulator.service import Service
 
 CLIENT_LEFT: Final = (ConnectionError, web.RequestPayloadError)
 """What reading from or writing to a client that has gone raises."""
+
+
+MOST_BYTES_READ: Final = 64_000_000
+"""Where reading a body that is refused anyway ends."""
 
 
 class Exchange:
@@ -49,10 +53,10 @@ class Exchange:
             return self._unanswered()
         picked = self._pick_fault()
         if picked.delay_seconds:
-            await pause(picked.delay_seconds, self._service.closing)
+            await self._service.pauses.pause(picked.delay_seconds)
         fault = picked.fault
         if fault is not None and fault.fault in SILENCE:
-            await SILENCE[fault.fault](self._request, fault, self._service.closing)
+            await SILENCE[fault.fault](self._request, fault, self._service.pauses)
             return self._unanswered()
         if fault is not None and fault.fault in INSTEAD:
             shape = self._match.entry.shape if self._match.entry else shape_of(self._received.path)
@@ -126,7 +130,7 @@ class Exchange:
         self._close_record(None if fault.fault == "reset_after" else answer.status)
         response = web.StreamResponse(status=answer.status, headers=headers)
         response.content_length = len(answer.body)
-        await DELIVERY[fault.fault](self._request, response, answer.body, fault, self._service.closing)
+        await DELIVERY[fault.fault](self._request, response, answer.body, fault, self._service.pauses)
         return response
 
     def _unanswered(self) -> web.StreamResponse:
@@ -145,17 +149,27 @@ def base_headers(service: Service) -> dict[str, str]:
 
 
 async def read_body(request: web.BaseRequest, limit: int) -> bytes | None:
-    """The whole body, or None if it is longer than the limit; then the rest is not kept, whoever reads it."""
-    if (request.content_length or 0) > limit:
-        return None
+    """The whole body, or None if it is longer than the limit.
+
+    What is too long is read to its end without being kept, because many clients see a broken connection rather than
+    the answer when they are answered while they send; but not beyond `MOST_BYTES_READ`.
+    """
+    announced = request.content_length or 0
     if request.headers.get("Expect", "").lower() == "100-continue":
+        if announced > limit:
+            return None
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         request.writer.output_size = 0
+    if announced > MOST_BYTES_READ:
+        return None
     chunks: list[bytes] = []
     size = 0
     async for chunk in request.content.iter_any():
         size += len(chunk)
-        if size > limit:
+        if size > MOST_BYTES_READ:
             return None
-        chunks.append(chunk)
-    return b"".join(chunks)
+        if size <= limit:
+            chunks.append(chunk)
+        else:
+            chunks.clear()
+    return b"".join(chunks) if size <= limit else None

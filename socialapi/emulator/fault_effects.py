@@ -1,7 +1,6 @@
 """What the faults do to a request: answers put in place of the real one, and connections mishandled."""
 
 import asyncio
-import contextlib
 import socket
 import struct
 from collections.abc import Awaitable, Callable, Mapping
@@ -11,18 +10,13 @@ from aiohttp import web
 
 from socialapi.emulator.envelopes import Answer, Refusal, Shape, code_of, phrase, refused
 from socialapi.emulator.faults import Fault
+from socialapi.emulator.pauses import Pauses
 
 LONGEST_STALL_SECONDS: Final = 600.0
 """A stall without `delay_seconds` ends then, if the client has not left before."""
 
 _LOOK_SECONDS: Final = 0.05
 _DRIPS: Final = 20
-
-
-async def pause(seconds: float, closing: asyncio.Event) -> None:
-    """Let real time pass, unless the emulator closes."""
-    with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(closing.wait(), seconds)
 
 
 def _status(fault: Fault, shape: Shape, parameters: Mapping[str, str], problem_base_url: str) -> Answer:
@@ -71,37 +65,37 @@ def reset(request: web.BaseRequest) -> None:
     transport.abort()
 
 
-async def _reset_before(request: web.BaseRequest, fault: Fault, closing: asyncio.Event) -> None:
+async def _reset_before(request: web.BaseRequest, fault: Fault, pauses: Pauses) -> None:
     reset(request)
 
 
-async def _stall(request: web.BaseRequest, fault: Fault, closing: asyncio.Event) -> None:
+async def _stall(request: web.BaseRequest, fault: Fault, pauses: Pauses) -> None:
     """Without a transport the client has left; aiohttp has no other way of telling that does not end the handler."""
     clock = asyncio.get_running_loop().time
     ends_at = clock() + (LONGEST_STALL_SECONDS if fault.delay_seconds is None else fault.delay_seconds)
-    while request.transport is not None and not closing.is_set() and (left := ends_at - clock()) > 0:
-        await pause(min(left, _LOOK_SECONDS), closing)
+    while request.transport is not None and not pauses.ended and (left := ends_at - clock()) > 0:
+        await pauses.pause(min(left, _LOOK_SECONDS))
     reset(request)
 
 
-SILENCE: Final[Mapping[str, Callable[[web.BaseRequest, Fault, asyncio.Event], Awaitable[None]]]] = {
+SILENCE: Final[Mapping[str, Callable[[web.BaseRequest, Fault, Pauses], Awaitable[None]]]] = {
     "reset_before": _reset_before,
     "stall": _stall,
 }
 """Faults that end a connection without an answer, before authentication."""
 
 
-Delivery = Callable[[web.BaseRequest, web.StreamResponse, bytes, Fault, asyncio.Event], Awaitable[None]]
+Delivery = Callable[[web.BaseRequest, web.StreamResponse, bytes, Fault, Pauses], Awaitable[None]]
 
 
 async def _reset_after(
-    request: web.BaseRequest, response: web.StreamResponse, body: bytes, fault: Fault, closing: asyncio.Event
+    request: web.BaseRequest, response: web.StreamResponse, body: bytes, fault: Fault, pauses: Pauses
 ) -> None:
     reset(request)
 
 
 async def _truncate(
-    request: web.BaseRequest, response: web.StreamResponse, body: bytes, fault: Fault, closing: asyncio.Event
+    request: web.BaseRequest, response: web.StreamResponse, body: bytes, fault: Fault, pauses: Pauses
 ) -> None:
     """At least one byte is always held back, or the answer would be whole."""
     wanted = len(body) // 2 if fault.after_bytes is None else fault.after_bytes
@@ -112,13 +106,13 @@ async def _truncate(
 
 
 async def _slow(
-    request: web.BaseRequest, response: web.StreamResponse, body: bytes, fault: Fault, closing: asyncio.Event
+    request: web.BaseRequest, response: web.StreamResponse, body: bytes, fault: Fault, pauses: Pauses
 ) -> None:
     seconds = 1.0 if fault.delay_seconds is None else fault.delay_seconds
     size = max(1, -(-len(body) // _DRIPS))
     await response.prepare(request)
     for start in range(0, len(body), size):
-        await pause(seconds * size / len(body), closing)
+        await pauses.pause(seconds * size / len(body))
         await response.write(body[start : start + size])
 
 

@@ -15,6 +15,7 @@ from socialapi.emulator.endpoints import ENDPOINT_TABLE
 from socialapi.emulator.exchange import CLIENT_LEFT, Exchange
 from socialapi.emulator.faults import Faults
 from socialapi.emulator.ledger import Ledger
+from socialapi.emulator.pauses import Pauses
 from socialapi.emulator.request_log import RequestRecord
 from socialapi.emulator.service import Service
 from socialapi.emulator.state import OwnedId, State
@@ -66,6 +67,7 @@ class Emulator:
             reason = problem.strerror or problem
             raise ConfigurationError(f"cannot listen on {self._host} port {self._port}: {reason}") from None
         self._runner = runner
+        self._service.pauses = Pauses()
         port = runner.addresses[0][1]
         host = _ANY_ADDRESS.get(self._host, self._host)
         self._service.base_url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
@@ -78,7 +80,7 @@ class Emulator:
         traceback: TracebackType | None,
     ) -> None:
         assert self._runner is not None
-        self._service.closing.set()
+        self._service.pauses.end()
         await self._runner.cleanup()
 
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:

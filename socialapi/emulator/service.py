@@ -1,10 +1,10 @@
 """The service as a whole: its state, its faults, its log, and what the control plane and `Emulator` do with them."""
 
-import asyncio
 from collections.abc import Mapping
 
 from socialapi.emulator.clock import EmulatorClock
 from socialapi.emulator.faults import Faults
+from socialapi.emulator.pauses import Pauses
 from socialapi.emulator.rate_limits import RateLimits
 from socialapi.emulator.request_log import RequestLog
 from socialapi.emulator.seed import SeedIds, plant
@@ -12,7 +12,7 @@ from socialapi.emulator.state import AccessToken, State
 
 
 class Service:
-    """One emulated service. `closing` is set when it shuts down, for those who wait."""
+    """One emulated service. `pauses` is where its requests wait."""
 
     state: State
     access_token: AccessToken
@@ -24,7 +24,7 @@ class Service:
         self.clock = clock
         self.faults = Faults()
         self.log = RequestLog()
-        self.closing = asyncio.Event()
+        self.pauses = Pauses()
         self.base_url = ""
         self.reset()
 

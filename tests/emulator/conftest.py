@@ -1,0 +1,29 @@
+"""A running emulator, and a client of it that is not the SDK."""
+
+import time
+from collections.abc import AsyncIterator
+
+import aiohttp
+import pytest
+
+from socialapi.emulator import Emulator
+from tests.emulator.asking import Asker
+
+
+@pytest.fixture
+async def session() -> AsyncIterator[aiohttp.ClientSession]:
+    async with aiohttp.ClientSession() as session:
+        yield session
+
+
+@pytest.fixture
+async def emulator() -> AsyncIterator[Emulator]:
+    """Its wall clock stands still on a whole second, so that edges in time can be asked for exactly."""
+    started = float(int(time.time()))
+    async with Emulator(clock=lambda: started) as emulator:
+        yield emulator
+
+
+@pytest.fixture
+def ask(emulator: Emulator, session: aiohttp.ClientSession) -> Asker:
+    return Asker(emulator, session)

@@ -1,0 +1,239 @@
+"""The control plane: `/_emulator/…` over HTTP, and the same from Python."""
+
+import asyncio
+import hashlib
+import json
+from typing import Any
+
+import orjson
+import pytest
+
+from socialapi.emulator import Emulator
+from tests.emulator.asking import Asker, digest, eventually, operation, updates
+
+
+def lines(text: str) -> list[Any]:
+    return [orjson.loads(line) for line in text.splitlines()]
+
+
+async def test_the_seed_has_the_documented_kinds_and_the_first_accounts_things(ask: Asker) -> None:
+    seed = (await ask.control("GET", "seed")).json
+    assert seed == dict(ask.emulator.seed)
+    assert len(seed["account_ids"]) == 2
+    assert len(seed["custom_audience_ids"]) >= 2
+    assert len(seed["do_not_reach_list_ids"]) >= 2
+    state = ask.emulator.state
+    first, second = (state.accounts[each] for each in seed["account_ids"])
+    assert first.business_id == second.business_id
+    assert state.users[seed["user_ids"][0]].account_ids == {first.id, second.id}
+    assert all((first.id, each) in state.audiences for each in seed["custom_audience_ids"])
+    assert all((first.id, each) in state.do_not_reach_lists for each in seed["do_not_reach_list_ids"])
+
+
+async def test_members_are_listed_one_a_line(ask: Asker) -> None:
+    ann = digest("ann")
+    await ask.upload([operation({"email": [ann], "partner_user_id": ['quote " and é']})])
+    await ask.upload([operation({"phone_number": [ann]})], path=ask.list_users_path)
+    reply = await ask.control("GET", f"audiences/{ask.account}/{ask.audience}/members")
+    assert reply.headers["Content-Type"].startswith("application/x-ndjson")
+    assert lines(reply.text) == [
+        {"kind": "email", "value": ann},
+        {"kind": "partner_user_id", "value": 'quote " and é'},
+    ]
+    reply = await ask.control("GET", f"do-not-reach/{ask.account}/{ask.do_not_reach_list}/members")
+    assert lines(reply.text) == [{"kind": "phone_number", "value": ann}]
+
+
+async def test_many_members_are_listed_in_slices_and_only_those_in_force(ask: Asker) -> None:
+    hashes = [digest(str(number)) for number in range(12_000)]
+    await ask.upload([operation({"email": hashes})])
+    await ask.upload([operation({"email": hashes[:500]}, expires_at="2099-01-01T00:00:00Z")])
+    path = f"audiences/{ask.account}/{ask.audience}/members"
+    assert {line["value"] for line in lines((await ask.control("GET", path)).text)} == set(hashes)
+    ask.emulator.advance(500 * 86_400)
+    assert {line["value"] for line in lines((await ask.control("GET", path)).text)} == set(hashes[:500])
+
+
+@pytest.mark.parametrize("kind", ["audiences", "do-not-reach"])
+async def test_members_of_something_unknown_are_not_found(ask: Asker, kind: str) -> None:
+    for path in (f"{kind}/{ask.account}/nosuch/members", f"{kind}/nosuch/1nmth/members"):
+        reply = await ask.control("GET", path)
+        assert (reply.status, reply.codes) == (404, ["NOT_FOUND"])
+    with pytest.raises(KeyError):
+        ask.emulator.members(ask.account, "nosuch")
+    with pytest.raises(KeyError):
+        ask.emulator.do_not_reach_members(ask.account, "nosuch")
+
+
+def documented_checksum(members: set[tuple[str, str]]) -> str:
+    total = 0
+    for kind, value in members:
+        total ^= int(hashlib.sha256(f"{kind}:{value}".encode()).hexdigest()[:16], 16)
+    return format(total, "016x")
+
+
+async def test_the_ledger_has_count_and_checksum_of_every_audience_and_list(ask: Asker) -> None:
+    await ask.upload(updates(3))
+    await ask.upload(updates(2), path=ask.list_users_path)
+    ledger = (await ask.control("GET", "ledger")).json
+    assert ledger == json.loads(json.dumps(ask.emulator.ledger()))
+    audiences, lists = ledger["audiences"][ask.account], ledger["do_not_reach_lists"][ask.account]
+    assert audiences[ask.audience] == {"members": 3, "checksum": documented_checksum(ask.members())}
+    assert audiences[ask.emulator.seed["custom_audience_ids"][1]] == {"members": 0, "checksum": "0" * 16}
+    assert lists[ask.do_not_reach_list] == {
+        "members": 2,
+        "checksum": documented_checksum(ask.listed()),
+        "deleted": False,
+    }
+
+
+async def test_the_ledger_counts_answers_by_route_and_status(ask: Asker) -> None:
+    await ask.upload(updates(1))
+    await ask.upload(updates(1))
+    await ask.upload(b"broken")
+    await ask.send("POST", ask.audience_path)
+    await ask.send("GET", "/nowhere")
+    assert ask.emulator.ledger()["requests"] == {
+        "POST /ads/12/accounts/{account_id}/custom_audiences/{custom_audience_id}/users": {
+            "accepted": 2,
+            "refused": 2,
+            "unanswered": 0,
+            "statuses": {"200": 2, "400": 1, "401": 1},
+        },
+        "unknown route": {"accepted": 0, "refused": 1, "unanswered": 0, "statuses": {"404": 1}},
+    }
+
+
+async def test_every_request_is_logged_with_what_it_carried(ask: Asker) -> None:
+    body = orjson.dumps([operation({"email": []}, {"email": []}), operation({"email": []})])
+    reply = await ask.upload(body)
+    await ask.upload(b"[1]")
+    await ask.send("GET", "/nowhere?secret=1")
+    assert lines((await ask.control("GET", "requests")).text) == [
+        {
+            "time": ask.emulator.state.clock.now(),
+            "method": "POST",
+            "path": ask.audience_path,
+            "route": "/ads/12/accounts/{account_id}/custom_audiences/{custom_audience_id}/users",
+            "status": 200,
+            "operations": 2,
+            "users": 3,
+            "body_sha256": hashlib.sha256(body).hexdigest(),
+            "fault": None,
+            "transaction_id": reply.headers["x-transaction-id"],
+        },
+        ask.emulator.requests[1].to_dict(),
+        ask.emulator.requests[2].to_dict(),
+    ]
+    assert (ask.emulator.requests[1].status, ask.emulator.requests[1].operations) == (400, None)
+    last = ask.emulator.requests[2]
+    assert (last.path, last.route, last.status, last.body_sha256) == ("/nowhere", None, 404, None)
+
+
+async def test_a_fault_is_scripted_and_all_are_cleared(ask: Asker) -> None:
+    reply = await ask.control("POST", "faults", {"fault": "status", "status": 500, "times": 2, "method": None})
+    assert (reply.status, reply.json["status"], reply.json["times"]) == (201, 500, 2)
+    assert (await ask.upload([])).status == 500
+    assert (await ask.control("DELETE", "faults")).status == 200
+    assert (await ask.upload([])).status == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "named"),
+    [
+        ("faults", {"fault": "explode"}, "fault"),
+        ("faults", {}, "fault"),
+        ("faults", {"fault": "status", "status": "503"}, "status"),
+        ("faults", {"fault": "status", "code": 1}, "code"),
+        ("faults", [], "object"),
+        ("faults", None, "object"),
+        ("clock", {}, "advance"),
+        ("clock", {"advance": -1}, "advance"),
+        ("clock", {"advance": "1"}, "advance"),
+        ("clock", {"advance": True}, "advance"),
+        ("clock", {"advance": 1, "back": 2}, "back"),
+        ("apps", {"user_id": 5}, "user_id"),
+        ("apps", "x", "object"),
+    ],
+)
+async def test_what_makes_no_sense_is_refused_with_what_is_wrong(ask: Asker, path: str, body: Any, named: str) -> None:
+    reply = await ask.control("POST", path, body)
+    assert (reply.status, reply.codes) == (400, ["INVALID_PARAMETER"])
+    assert named in reply.json["errors"][0]["message"]
+
+
+async def test_bodies_that_are_not_json_or_too_long_are_refused(ask: Asker) -> None:
+    for body in (b"{", b" " * 1_048_577):
+        assert (await ask.send("POST", "/_emulator/clock", data=body)).status == 400
+
+
+async def test_unknown_controls_are_not_found_and_other_methods_not_allowed(ask: Asker) -> None:
+    for path in ("nothing", "", "ledger/", "audiences//1nmth/members"):
+        assert (await ask.control("GET", path)).status == 404
+    reply = await ask.control("PUT", "faults")
+    assert (reply.status, reply.headers["Allow"]) == (405, "POST, DELETE")
+
+
+async def test_the_clock_advances_and_says_what_time_it_is(ask: Asker) -> None:
+    before = ask.emulator.state.clock.now()
+    reply = await ask.control("POST", "clock", {"advance": 1.5})
+    assert reply.json == {"now": before + 1.5, "advanced": 1.5}
+    reply = await ask.control("POST", "clock", {"advance": 60})
+    assert reply.json["advanced"] == 61.5
+
+
+async def test_another_app_comes_with_credentials_that_work(ask: Asker) -> None:
+    reply = await ask.control("POST", "apps")
+    assert reply.status == 201
+    app = reply.json
+    ready = ask.emulator.ready
+    assert set(app) == {"api_key", "api_key_secret", "access_token", "access_token_secret", "bearer_token"}
+    assert all(app[name] != ready[name] for name in app)
+    bearer = app.pop("bearer_token")
+    assert (await ask.upload(updates(1), signer=ask.signer(**app))).status == 200
+    headers = {"Authorization": f"Bearer {bearer}"}
+    assert (await ask.send("POST", ask.audience_path, json=[], headers=headers)).status == 403
+
+
+async def test_an_app_for_an_unknown_user_is_refused(ask: Asker) -> None:
+    reply = await ask.control("POST", "apps", {"user_id": "1"})
+    assert (reply.status, reply.json["errors"][0]["parameter"]) == (404, "user_id")
+
+
+async def test_reset_takes_everything_back(ask: Asker) -> None:
+    ready, seed = ask.emulator.ready, dict(ask.emulator.seed)
+    now = ask.emulator.state.clock.now()
+    await ask.upload(updates(2))
+    await ask.signed("DELETE", ask.list_path)
+    app = (await ask.control("POST", "apps")).json
+    ask.emulator.advance(100)
+    ask.emulator.faults.add("status", times=9)
+    assert (await ask.control("POST", "reset")).status == 200
+    assert ask.members() == set()
+    assert list(ask.emulator.requests) == []
+    assert ask.emulator.ledger()["requests"] == {}
+    assert ask.emulator.state.clock.now() == now
+    assert (ask.emulator.ready, dict(ask.emulator.seed)) == (ready, seed)
+    del app["bearer_token"]
+    assert (await ask.upload([], signer=ask.signer(**app))).status == 401
+    assert (await ask.upload([])).headers["x-rate-limit-remaining"] == "1499"
+    assert (await ask.signed("DELETE", ask.list_path)).status == 200
+
+
+async def test_a_request_that_a_reset_overtakes_is_not_in_the_new_log(ask: Asker) -> None:
+    ask.emulator.faults.add("latency", delay_seconds=0.05)
+    running = asyncio.create_task(ask.upload(updates(1)))
+    await eventually(lambda: ask.emulator.requests)
+    ask.emulator.reset()
+    assert (await running).status == 200
+    assert ask.emulator.ledger()["requests"] == {}
+    assert ask.members() == set()
+
+
+async def test_a_client_may_leave_in_the_middle_of_a_list(emulator: Emulator, ask: Asker) -> None:
+    await ask.upload([operation({"email": [digest(str(number)) for number in range(40_000)]})])
+    url = f"{emulator.ready['base_url']}/_emulator/audiences/{ask.account}/{ask.audience}/members"
+    async with ask.session.get(url) as response:
+        await response.content.readany()
+        response.close()
+    assert (await ask.control("GET", "seed")).status == 200

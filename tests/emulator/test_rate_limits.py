@@ -1,0 +1,98 @@
+"""Rate-limit windows: 1,500 uploads a minute for each account (advertising documentation, section 4.9)."""
+
+from collections.abc import AsyncIterator
+
+import aiohttp
+import pytest
+
+from socialapi.emulator import Emulator
+from socialapi.emulator.clock import EmulatorClock
+from socialapi.emulator.rate_limits import RateLimits
+from socialapi.errors import ConfigurationError
+from socialapi.routes import ads
+from tests.emulator.asking import Asker, operation, updates
+
+
+@pytest.fixture
+async def emulator() -> AsyncIterator[Emulator]:
+    limits = {"custom_audience_uploads": (3, 60.0), "do_not_reach_uploads": (1, 10.5)}
+    async with Emulator(rate_limits=limits) as emulator:
+        yield emulator
+
+
+def test_the_documented_window_has_1500_requests_and_lasts_60_seconds() -> None:
+    clock = EmulatorClock(lambda: 1_000.5)
+    limits = RateLimits(clock, {})
+    usages = [limits.take(ads.CUSTOM_AUDIENCE_UPLOADS, ("account",)) for _ in range(1_501)]
+    assert [usage.granted for usage in usages] == [True] * 1_500 + [False]
+    assert [usage.remaining for usage in usages] == [*range(1_499, -1, -1), 0]
+    assert {usage.ends_at for usage in usages} == {1_060.5}
+    clock.advance(59.9)
+    assert not limits.take(ads.CUSTOM_AUDIENCE_UPLOADS, ("account",)).granted
+    assert limits.take(ads.CUSTOM_AUDIENCE_UPLOADS, ("other",)).granted
+    clock.advance(0.1)
+    assert limits.take(ads.CUSTOM_AUDIENCE_UPLOADS, ("account",)).remaining == 1_499
+
+
+async def test_every_counted_answer_says_how_much_of_the_window_is_left(ask: Asker) -> None:
+    replies = [await ask.upload(updates(1)), await ask.upload(b"broken"), await ask.upload(updates(1))]
+    assert [reply.status for reply in replies] == [200, 400, 200]
+    for prefix in ("x-rate-limit-", "x-account-rate-limit-"):
+        assert [reply.headers[prefix + "limit"] for reply in replies] == ["3"] * 3
+        assert [reply.headers[prefix + "remaining"] for reply in replies] == ["2", "1", "0"]
+        resets = {int(reply.headers[prefix + "reset"]) for reply in replies}
+        assert len(resets) == 1
+        assert 58 < resets.pop() - ask.emulator.state.clock.now() <= 61
+
+
+async def test_a_request_beyond_the_window_is_refused_and_not_counted(ask: Asker) -> None:
+    for _ in range(3):
+        assert (await ask.upload(updates(1))).status == 200
+    for _ in range(2):
+        reply = await ask.upload([operation({"handle": ["0" * 64]})])
+        assert (reply.status, reply.codes) == (429, ["TOO_MANY_REQUESTS"])
+        assert reply.headers["x-rate-limit-remaining"] == "0"
+        assert reply.json["request"]["params"]["account_id"] == ask.account
+    assert ("handle", "0" * 64) not in ask.members()
+    ask.emulator.advance(60)
+    assert (await ask.upload(updates(1))).headers["x-rate-limit-remaining"] == "2"
+
+
+async def test_accounts_and_limits_are_counted_apart_and_audiences_of_an_account_together(ask: Asker) -> None:
+    accounts, audiences = ask.emulator.seed["account_ids"], ask.emulator.seed["custom_audience_ids"]
+    remaining = [
+        (await ask.upload([], path=f"/ads/12/accounts/{account}/custom_audiences/{audience}/users")).headers[
+            "x-rate-limit-remaining"
+        ]
+        for account, audience in ((accounts[0], audiences[0]), (accounts[0], audiences[1]), (accounts[1], "1nmuk"))
+    ]
+    assert remaining == ["2", "1", "2"]
+    assert (await ask.upload([], path=ask.list_users_path)).headers["x-rate-limit-remaining"] == "0"
+    assert (await ask.upload([], path=ask.list_users_path)).status == 429
+    ask.emulator.advance(10.5)
+    assert (await ask.upload([], path=ask.list_users_path)).status == 200
+
+
+async def test_requests_that_are_not_authenticated_are_not_counted(ask: Asker) -> None:
+    for _ in range(5):
+        reply = await ask.send("POST", ask.audience_path, json=[])
+        assert reply.status == 401
+        assert "x-rate-limit-limit" not in reply.headers
+    assert (await ask.upload([])).headers["x-rate-limit-remaining"] == "2"
+
+
+async def test_requests_without_a_documented_limit_carry_no_limit_headers(ask: Asker) -> None:
+    assert "x-rate-limit-limit" not in (await ask.signed("DELETE", ask.list_path)).headers
+
+
+async def test_the_date_of_an_answer_is_by_the_clock_that_the_reset_time_is_by(ask: Asker) -> None:
+    ask.emulator.advance(86_400)
+    reply = await ask.upload([])
+    date = aiohttp.helpers.parse_http_date(reply.headers["Date"])
+    assert date is not None
+    assert 58 <= int(reply.headers["x-rate-limit-reset"]) - date.timestamp() <= 62
+
+
+def test_an_unknown_limit_cannot_be_overridden() -> None:
+    with pytest.raises(ConfigurationError, match="no rate limit named uploads"):
+        Emulator(rate_limits={"uploads": (1, 1.0)})

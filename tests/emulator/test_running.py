@@ -1,0 +1,257 @@
+"""Starting and stopping, the ready line, addresses, routing and what every answer carries."""
+
+import asyncio
+import contextlib
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from typing import Any
+
+import aiohttp
+import pytest
+
+import socialapi.routes.ads
+import socialapi.routes.oauth
+from socialapi.config import Config
+from socialapi.credentials import AppOnly, OAuth1
+from socialapi.emulator import Emulator
+from socialapi.emulator.call import ENDPOINTS
+from socialapi.emulator.endpoints import ENDPOINT_TABLE
+from socialapi.emulator.routing import PathTable, mounted_path
+from socialapi.errors import ConfigurationError
+from socialapi.routes.route import Route
+from tests.emulator.asking import Asker, eventually, updates
+
+READY_KEYS = {
+    "event",
+    "base_url",
+    "ads_url",
+    "ads_sandbox_url",
+    "problem_base_url",
+    "api_key",
+    "api_key_secret",
+    "access_token",
+    "access_token_secret",
+    "bearer_token",
+}
+
+
+def test_every_route_has_exactly_one_handler() -> None:
+    rows = [
+        row
+        for area in (socialapi.routes.ads, socialapi.routes.oauth)
+        for row in vars(area).values()
+        if isinstance(row, Route)
+    ]
+    assert sorted(endpoint.route.path for endpoint in ENDPOINTS) == sorted(row.path for row in rows)
+    for row in rows:
+        found = ENDPOINT_TABLE.find(row.method, mounted_path(row)).entry
+        assert found is not None
+        assert found.route is row
+
+
+def test_literal_segments_win_over_parameters_in_any_order() -> None:
+    table = PathTable(
+        [
+            ("DELETE", "/2/connections/{id}", "by id"),
+            ("DELETE", "/2/connections/all", "all"),
+            ("GET", "/2/{kind}/all", "kind"),
+            ("GET", "/2/connections/{id}", "one"),
+        ]
+    )
+    assert table.find("DELETE", "/2/connections/all").entry == "all"
+    assert table.find("DELETE", "/2/connections/17").entry == "by id"
+    assert table.find("GET", "/2/connections/all").entry == "one"
+    assert table.find("GET", "/2/others/all").entry == "kind"
+    assert table.find("GET", "/2/connections/a%2Fb").parameters == {"id": "a/b"}
+    assert table.find("GET", "/2/connections/").entry is None
+    assert table.find("PUT", "/2/connections/all").allowed == ("DELETE", "GET")
+    assert table.find("PUT", "/2/connections").allowed == ()
+
+
+async def test_config_and_credentials_point_at_the_running_emulator(emulator: Emulator) -> None:
+    ready = emulator.ready
+    assert set(ready) == READY_KEYS
+    assert ready["ads_url"] == ready["base_url"] + "/ads"
+    assert ready["ads_sandbox_url"] == ready["base_url"] + "/ads-sandbox"
+    assert emulator.config == Config(
+        base_url=ready["base_url"],
+        ads_url=ready["ads_url"],
+        ads_sandbox_url=ready["ads_sandbox_url"],
+        problem_base_url=ready["problem_base_url"],
+    )
+    app, user = emulator.credentials
+    assert app == AppOnly(ready["api_key"], ready["api_key_secret"])
+    assert user == OAuth1(
+        ready["api_key"], ready["api_key_secret"], ready["access_token"], ready["access_token_secret"]
+    )
+
+
+def test_an_emulator_that_does_not_run_has_no_address() -> None:
+    with pytest.raises(ConfigurationError, match="async with"):
+        _ = Emulator().ready
+
+
+async def test_ids_and_secrets_are_the_same_at_every_start(emulator: Emulator) -> None:
+    async with Emulator() as other:
+        assert dict(other.seed) == dict(emulator.seed)
+        assert {other.ready[name] == emulator.ready[name] for name in READY_KEYS if "url" not in name} == {True}
+
+
+async def test_it_starts_and_stops_quickly() -> None:
+    started = time.perf_counter()
+    async with Emulator():
+        assert time.perf_counter() - started < 0.1
+    assert time.perf_counter() - started < 0.5
+
+
+async def test_an_open_connection_does_not_hold_the_end_up() -> None:
+    async with aiohttp.ClientSession() as session:
+        async with Emulator() as emulator:
+            assert (await Asker(emulator, session).control("GET", "seed")).status == 200
+            started = time.perf_counter()
+        assert time.perf_counter() - started < 0.4
+
+
+async def test_it_can_be_started_again_and_keeps_what_it_holds(session: aiohttp.ClientSession) -> None:
+    emulator = Emulator()
+    async with emulator:
+        assert (await Asker(emulator, session).upload(updates(1))).status == 200
+    async with emulator:
+        ask = Asker(emulator, session)
+        emulator.faults.add("slow", delay_seconds=0.05)
+        started = time.perf_counter()
+        assert (await ask.upload([])).status == 200
+        assert time.perf_counter() - started >= 0.05
+        assert len(ask.members()) == 1
+
+
+async def test_an_empty_emulator_has_a_user_and_an_account_and_nothing_in_it(session: aiohttp.ClientSession) -> None:
+    async with Emulator(empty=True) as emulator:
+        assert {kind: len(ids) for kind, ids in emulator.seed.items()} == {
+            "account_ids": 1,
+            "unassociated_account_ids": 0,
+            "user_ids": 1,
+            "custom_audience_ids": 0,
+            "do_not_reach_list_ids": 0,
+        }
+        ask = Asker(emulator, session)
+        path = f"/ads/12/accounts/{ask.account}/custom_audiences/1nmth/users"
+        reply = await ask.upload(updates(1), path=path)
+        assert (reply.status, reply.json["errors"][0]["parameter"]) == (404, "custom_audience_id")
+
+
+async def test_a_port_in_use_is_said_in_one_sentence(emulator: Emulator) -> None:
+    port = int(emulator.ready["base_url"].rpartition(":")[2])
+    with pytest.raises(ConfigurationError, match=f"cannot listen on 127.0.0.1 port {port}: .+"):
+        async with Emulator(port=port):
+            raise AssertionError("not reached")
+
+
+async def test_listening_everywhere_is_addressed_by_loopback() -> None:
+    async with Emulator("0.0.0.0") as emulator:
+        assert emulator.config.base_url.startswith("http://127.0.0.1:")
+
+
+@pytest.mark.skipif(not socket.has_ipv6, reason="needs IPv6")
+async def test_ipv6_addresses_are_bracketed(session: aiohttp.ClientSession) -> None:
+    with contextlib.suppress(ConfigurationError):  # the machine may have IPv6 switched off
+        async with Emulator("::1") as emulator:
+            assert emulator.config.base_url.startswith("http://[::1]:")
+            assert (await Asker(emulator, session).upload(updates(1))).status == 200
+
+
+async def test_every_answer_has_a_request_id_of_its_own_and_a_date(ask: Asker) -> None:
+    replies = [
+        await ask.upload(updates(1)),
+        await ask.upload(b""),
+        await ask.send("GET", "/nowhere"),
+        await ask.control("GET", "ledger"),
+        await ask.control("GET", "requests"),
+        await ask.control("GET", "nothing"),
+    ]
+    assert len({reply.headers["x-transaction-id"] for reply in replies}) == len(replies)
+    assert all(re.fullmatch(r"\w{3}, \d\d \w{3} \d{4} .* GMT", reply.headers["Date"]) for reply in replies)
+
+
+@pytest.mark.parametrize("path", ["/", "/2", "/2/nothing", "/oauth2/other", "/ads", "/_emulator"])
+async def test_an_unknown_platform_path_is_a_problem(ask: Asker, path: str) -> None:
+    reply = await ask.send("GET", path)
+    assert reply.status == 404
+    assert (reply.json["type"], reply.json["title"], reply.json["status"]) == ("about:blank", "Not Found", 404)
+
+
+@pytest.mark.parametrize("path", ["/ads/12/nothing", "/ads-sandbox/12/accounts/x/custom_audiences/y/users", "/ads/"])
+async def test_an_unknown_ads_path_is_an_ads_error(ask: Asker, path: str) -> None:
+    reply = await ask.send("POST", path)
+    assert (reply.status, reply.codes) == (404, ["ROUTE_NOT_FOUND"])
+    assert reply.json["request"] == {"params": {}}
+
+
+async def test_a_known_path_with_another_method_is_405(ask: Asker) -> None:
+    reply = await ask.signed("GET", ask.audience_path)
+    assert (reply.status, reply.codes, reply.headers["Allow"]) == (405, ["METHOD_NOT_ALLOWED"], "POST")
+    reply = await ask.send("GET", "/oauth2/token")
+    assert (reply.status, reply.json["title"]) == (405, "Method Not Allowed")
+
+
+async def test_a_client_that_leaves_before_its_body_is_complete_does_no_harm(ask: Asker) -> None:
+    port = int(ask.emulator.ready["base_url"].rpartition(":")[2])
+    for path in (ask.audience_path, "/_emulator/clock"):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n"
+        writer.write(head.encode())
+        assert await reader.readline() == b"HTTP/1.1 100 Continue\r\n"
+        writer.write(b"[")
+        writer.close()
+        await writer.wait_closed()
+    await eventually(lambda: ask.emulator.ledger()["requests"])
+    (record,) = ask.emulator.requests
+    assert (record.status, record.body_sha256) == (None, None)
+    assert (await ask.upload(updates(1))).status == 200
+
+
+PROGRAM = "import asyncio; from socialapi.emulator.serve import serve; asyncio.run(serve({}))"
+
+
+def started(arguments: str = "", **options: Any) -> tuple["subprocess.Popen[str]", dict[str, str]]:
+    process = subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", PROGRAM.format(arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert line, process.communicate()[1]
+    return process, json.loads(line)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_as_a_program_it_prints_one_line_and_serves_until_a_signal(number: signal.Signals) -> None:
+    process, ready = started()
+    assert set(ready) == READY_KEYS
+    assert ready["event"] == "ready"
+    async with aiohttp.ClientSession() as session, session.get(ready["base_url"] + "/_emulator/seed") as response:
+        assert response.status == 200
+    process.send_signal(number)
+    output, errors = process.communicate(timeout=10)
+    assert (process.returncode, output, errors) == (0, "", "")
+
+
+def test_as_a_program_it_ends_with_its_standard_input() -> None:
+    process, _ = started("until_stdin_closes=True", stdin=subprocess.PIPE)
+    output, errors = process.communicate("some input\n", timeout=10)
+    assert (process.returncode, output, errors) == (0, "", "")
+
+
+def test_as_a_program_it_passes_its_options_on() -> None:
+    process, ready = started("'localhost', empty=True, until_stdin_closes=True", stdin=subprocess.PIPE)
+    assert ready["base_url"].startswith("http://localhost:")
+    process.communicate(timeout=10)
+    assert process.returncode == 0

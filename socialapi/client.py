@@ -3,9 +3,8 @@
 import random
 import ssl as ssl_module
 from collections.abc import Mapping, Sequence
-from importlib import metadata
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import aiohttp
 import attrs
@@ -20,13 +19,12 @@ from socialapi.session.session import CallOptions, Session
 from socialapi.session.token_cache import MemoryTokenCache, TokenCache
 from socialapi.session.transport import Transport
 from socialapi.session.windows import LimitStatus
+from socialapi.version import __version__
 from socialapi.wire.response import Reply
 
 if TYPE_CHECKING:
     from socialapi.resources.ads.ads import Ads
     from socialapi.resources.platform.oauth import OAuth
-
-__version__: Final = metadata.version("aiosocialapi")
 
 
 class Client:

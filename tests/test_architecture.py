@@ -15,7 +15,7 @@ PACKAGE: Final = Path(__file__).parents[1] / "socialapi"
 FLOORS: Final[tuple[frozenset[str], ...]] = tuple(
     frozenset(floor.split())
     for floor in (
-        "unset",
+        "unset version",
         "problems reports",
         "errors",
         "config credentials",

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import tomllib
 import venv
 import zipfile
 from collections.abc import Sequence
@@ -13,8 +12,10 @@ from typing import Final
 
 import pytest
 
+import socialapi
+
 ROOT: Final = Path(__file__).parents[1]
-VERSION: Final = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+VERSION: Final = socialapi.__version__
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("wheel")]
 

@@ -24,7 +24,12 @@ from socialapi.wire.response import Reply
 
 if TYPE_CHECKING:
     from socialapi.resources.ads.ads import Ads
+    from socialapi.resources.platform.connections import Connections
+    from socialapi.resources.platform.content import Activity, Articles, News, Notes, Powerstream
+    from socialapi.resources.platform.filtered_stream import FilteredStream
     from socialapi.resources.platform.oauth import OAuth
+    from socialapi.resources.platform.posts import Posts
+    from socialapi.resources.platform.webhooks import Webhooks
 
 
 class Client:
@@ -132,6 +137,69 @@ class Client:
         from socialapi.resources.ads.ads import Ads
 
         return Ads(self._session, self._options)
+
+    @property
+    def posts(self) -> "Posts":
+        """Posts."""
+        from socialapi.resources.platform.posts import Posts
+
+        return Posts(self._session, self._options)
+
+    @property
+    def webhooks(self) -> "Webhooks":
+        """Webhook configurations."""
+        from socialapi.resources.platform.webhooks import Webhooks
+
+        return Webhooks(self._session, self._options)
+
+    @property
+    def filtered_stream(self) -> "FilteredStream":
+        """The app's filtered stream: its rules, and its link to a webhook."""
+        from socialapi.resources.platform.filtered_stream import FilteredStream
+
+        return FilteredStream(self._session, self._options)
+
+    @property
+    def connections(self) -> "Connections":
+        """Streaming connections."""
+        from socialapi.resources.platform.connections import Connections
+
+        return Connections(self._session, self._options)
+
+    @property
+    def activity(self) -> "Activity":
+        """Activity subscriptions."""
+        from socialapi.resources.platform.content import Activity
+
+        return Activity(self._session, self._options)
+
+    @property
+    def articles(self) -> "Articles":
+        """Articles."""
+        from socialapi.resources.platform.content import Articles
+
+        return Articles(self._session, self._options)
+
+    @property
+    def news(self) -> "News":
+        """Trending news stories."""
+        from socialapi.resources.platform.content import News
+
+        return News(self._session, self._options)
+
+    @property
+    def notes(self) -> "Notes":
+        """Community notes."""
+        from socialapi.resources.platform.content import Notes
+
+        return Notes(self._session, self._options)
+
+    @property
+    def powerstream(self) -> "Powerstream":
+        """A dedicated stream instance."""
+        from socialapi.resources.platform.content import Powerstream
+
+        return Powerstream(self._session, self._options)
 
     @property
     def oauth(self) -> "OAuth":

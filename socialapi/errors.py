@@ -8,7 +8,8 @@
      │    └── OutcomeUnknown     look first: the request may have been executed
      ├── ApiError                the service refused; `status`, `codes`, `problems` say why
      │    ├── Unauthorized  401      Forbidden   403      NotFound     404
-     │    └── Conflict      409      RateLimited 429      ServerError  5xx
+     │    ├── Conflict      409      RateLimited 429      ServerError  5xx
+     │    └── WebhookRejected        `reason` says why the webhook is not taken
      ├── DecodeError             report it: the service answered something this version cannot read; `path` says where
      └── BulkError               a job stopped; `report` says what was done, `__cause__` why
 
@@ -162,6 +163,14 @@ class RateLimited(ApiError):
 
 class ServerError(ApiError):
     """HTTP 5xx: the service failed; for a request that may not be repeated its outcome is unknown."""
+
+
+class WebhookRejected(ApiError):
+    """A webhook cannot be registered, validated or deleted; `reason` is one of section 7.2, for example
+    `CrcValidationFailed`, or a word this version does not know.
+    """
+
+    reason: str = ""
 
 
 STATUS_ERRORS: Mapping[int, type[ApiError]] = {

@@ -1,8 +1,14 @@
-"""What the token endpoints take and answer (platform documentation, sections 2.7 and 5.2)."""
+"""What the token endpoints take and answer (platform documentation, sections 2.7 and 5.2 to 5.4)."""
 
-from typing import Any, Literal
+import datetime
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final, Literal, Required, TypedDict
 
 import attrs
+from annotated_types import MaxLen, MinLen
+
+from socialapi.problems import BrokenRule
+from socialapi.unset import UNSET, Unset
 
 
 @attrs.define(kw_only=True)
@@ -33,4 +39,101 @@ class InvalidatedToken:
     """The token that was invalidated."""
 
     access_token: str = attrs.field(repr=False)
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+# OAuth 1.0a in three steps (section 5.3)
+
+
+@attrs.define(kw_only=True)
+class RequestTokenQuery:
+    """What a request token is asked for with, beside the signed `oauth_callback`."""
+
+    service_auth_access_type: Literal["read", "write"] | Unset = UNSET
+
+
+@attrs.define(kw_only=True)
+class RequestToken:
+    """The token of a sign-in that has begun; its secret signs the third step."""
+
+    oauth_token: str
+    oauth_token_secret: str = attrs.field(repr=False)
+    oauth_callback_confirmed: bool | None = None
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+class AuthorizeQuery(TypedDict, total=False):
+    """The page where the user decides; no callback is ever sent there."""
+
+    oauth_token: Required[str]
+    force_login: bool
+    screen_name: str
+
+
+@attrs.define(kw_only=True)
+class AccessTokenRequest:
+    """The third step: the verifier is what the callback or the PIN page gave."""
+
+    oauth_token: str
+    oauth_verifier: Annotated[str, MinLen(1)] = attrs.field(repr=False)
+
+
+@attrs.define(kw_only=True)
+class AccessToken:
+    """A user's token and secret."""
+
+    oauth_token: str = attrs.field(repr=False)
+    oauth_token_secret: str = attrs.field(repr=False)
+    user_id: str | None = None
+    screen_name: str | None = None
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+# OAuth 2.0 with PKCE (section 5.4; the shapes are those of RFC 6749 and RFC 7636)
+
+
+class OAuth2AuthorizeQuery(TypedDict, total=False):
+    """The page where the user grants scopes."""
+
+    response_type: Required[Literal["code"]]
+    client_id: Required[str]
+    redirect_uri: Required[str]
+    scope: Required[str]
+    state: Required[str]
+    code_challenge: Required[Annotated[str, MinLen(43), MaxLen(128)]]
+    code_challenge_method: Required[Literal["S256"]]
+
+
+@attrs.define(kw_only=True)
+class OAuth2TokenRequest:
+    """A code, or a refresh token, in exchange for tokens."""
+
+    grant_type: Literal["authorization_code", "refresh_token"]
+    client_id: str
+    code: str | Unset = attrs.field(default=UNSET, repr=False)
+    redirect_uri: str | Unset = UNSET
+    code_verifier: Annotated[str, MinLen(43), MaxLen(128)] | Unset = attrs.field(default=UNSET, repr=False)
+    refresh_token: str | Unset = attrs.field(default=UNSET, repr=False)
+
+    @staticmethod
+    def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+        """Each grant has parameters of its own."""
+        wanted = ("refresh_token",) if data["grant_type"] == "refresh_token" else _CODE_PARAMETERS
+        for name in wanted:
+            if name not in data:
+                yield BrokenRule(path=name, reason="is required for this grant_type", code="MISSING_PARAMETER")
+
+
+_CODE_PARAMETERS: Final = ("code", "redirect_uri", "code_verifier")
+
+
+@attrs.define(kw_only=True)
+class OAuth2Token:
+    """A user's tokens; `expires_in` is in seconds, `scope` a list joined by blanks."""
+
+    access_token: str = attrs.field(repr=False)
+    token_type: str | None = None
+    expires_in: int | None = None
+    refresh_token: str | None = attrs.field(default=None, repr=False)
+    scope: str | None = None
     extra: dict[str, Any] = attrs.field(factory=dict, repr=False)

@@ -74,8 +74,8 @@ def checker(declared: Any) -> Check:
     if typing.get_origin(declared) is typing.Annotated:
         base, *metadata = typing.get_args(declared)
         return _all_of(checker(base), *(_constraint(item) for item in metadata))
-    if attrs.has(typing.get_origin(declared) or declared):
-        return _object(declared)
+    if attrs.has(typing.get_origin(declared) or declared) or typing.is_typeddict(declared):
+        return _parameters(declared) if typing.is_typeddict(declared) else _object(declared)
     origin, arguments = typing.get_origin(declared), typing.get_args(declared)
     if origin is typing.Literal:
         return _enumeration(arguments)
@@ -226,8 +226,24 @@ def _object(declared: Any) -> Check:
     is_open = any(field.name == "extra" for field in fields)
     checks = {wire_name(field): checker(field.type) for field in fields if field.name != "extra"}
     required = tuple(wire_name(field) for field in fields if field.default is attrs.NOTHING)
-    conditions: Callable[[Any, datetime.datetime], Iterable[BrokenRule]] | None = getattr(cls, "conditions", None)
+    return _record(checks, required, is_open=is_open, conditions=getattr(cls, "conditions", None))
 
+
+def _parameters(declared: Any) -> Check:
+    """Query parameters: a TypedDict, open to others if one of its keys is `extra`, as a class is by such a field."""
+    hints = typing.get_type_hints(declared, include_extras=True)
+    is_open = hints.pop("extra", None) is not None
+    required = tuple(sorted(declared.__required_keys__ - {"extra"}))
+    return _record({name: checker(kind) for name, kind in hints.items()}, required, is_open=is_open)
+
+
+def _record(
+    checks: Mapping[str, Check],
+    required: tuple[str, ...],
+    *,
+    is_open: bool,
+    conditions: Callable[[Any, datetime.datetime], Iterable[BrokenRule]] | None = None,
+) -> Check:
     def check(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
         if type(value) is not dict and not isinstance(value, Mapping):  # asking the abstract class is slow
             report.append(BrokenRule(path=_text(path), reason="must be an object"))

@@ -1,8 +1,21 @@
-"""Tokens: one row per endpoint (platform documentation, section 5.2)."""
+"""Tokens: one row per endpoint (platform documentation, sections 5.2 to 5.4)."""
 
 from typing import Final
 
-from socialapi.models.oauth import AppOnlyToken, AppOnlyTokenRequest, InvalidatedToken, InvalidateTokenRequest
+from socialapi.models.oauth import (
+    AccessToken,
+    AccessTokenRequest,
+    AppOnlyToken,
+    AppOnlyTokenRequest,
+    AuthorizeQuery,
+    InvalidatedToken,
+    InvalidateTokenRequest,
+    OAuth2AuthorizeQuery,
+    OAuth2Token,
+    OAuth2TokenRequest,
+    RequestToken,
+    RequestTokenQuery,
+)
 from socialapi.routes.route import OAUTH, Route
 
 APP_ONLY_TOKEN: Final = Route(
@@ -19,3 +32,18 @@ APP_ONLY_TOKEN: Final = Route(
 INVALIDATE_APP_ONLY_TOKEN: Final = Route(
     "POST", OAUTH, "/oauth2/invalidate_token", InvalidatedToken, InvalidateTokenRequest, "form", section="5.2"
 )
+
+# OAuth 1.0a in three steps (section 5.3). An unused request token is harmless, so asking again is.
+REQUEST_TOKEN: Final = Route(
+    "POST", OAUTH, "/oauth/request_token", RequestToken, RequestTokenQuery, "query", repeatable=True, section="5.3"
+)
+AUTHORIZE: Final = Route("GET", OAUTH, "/oauth/authorize", object, query=AuthorizeQuery, section="5.3")
+AUTHENTICATE: Final = Route("GET", OAUTH, "/oauth/authenticate", object, query=AuthorizeQuery, section="5.3")
+ACCESS_TOKEN: Final = Route(
+    "POST", OAUTH, "/oauth/access_token", AccessToken, AccessTokenRequest, "query", section="5.3"
+)
+INVALIDATE_TOKEN: Final = Route("POST", OAUTH, "/1.1/oauth/invalidate_token", InvalidatedToken, section="5.3")
+
+# OAuth 2.0 with PKCE (section 5.4). The paths are ours: `Config.paths` puts others in their place.
+OAUTH2_AUTHORIZE: Final = Route("GET", OAUTH, "/2/oauth2/authorize", object, query=OAuth2AuthorizeQuery, section="5.4")
+OAUTH2_TOKEN: Final = Route("POST", OAUTH, "/2/oauth2/token", OAuth2Token, OAuth2TokenRequest, "form", section="5.4")

@@ -28,12 +28,14 @@ class Family:
 
 
 PLATFORM: Final = Family("platform", "base_url", ("AppOnly", "Bearer", "OAuth2User", "OAuth1"), "pagination_token")
+# What is done in a user's name is done with the user's own credential.
+PLATFORM_USER: Final = Family("platform_user", "base_url", ("OAuth1", "OAuth2User"), "pagination_token")
 # Basic authentication with an app's key is not in the list: the token endpoints alone take it.
 OAUTH: Final = Family("oauth", "base_url", (), "pagination_token", envelope=False)
 ADS: Final = Family("ads", "ads_url", ("OAuth1", "OAuth2User", "Bearer", "AppOnly"), "cursor")
 ADS_SANDBOX: Final = Family("ads_sandbox", "ads_sandbox_url", ("OAuth1", "OAuth2User", "Bearer", "AppOnly"), "cursor")
 
-FAMILIES: Final[Mapping[str, Family]] = {f.name: f for f in (PLATFORM, OAUTH, ADS, ADS_SANDBOX)}
+FAMILIES: Final[Mapping[str, Family]] = {f.name: f for f in (PLATFORM, PLATFORM_USER, OAUTH, ADS, ADS_SANDBOX)}
 
 
 @attrs.frozen
@@ -50,8 +52,9 @@ class RateLimit:
 class Route(Generic[R]):
     """One endpoint.
 
-    `path` is the documented path with its version; `result` what comes back; `body` the declared type of what goes
-    out and `body_in` where it goes. `repeatable` says whether an attempt whose outcome is unknown may be repeated.
+    `path` is the documented path with its version, and `path_rules` the rules of its parameters; `result` what comes
+    back (a collection when it is `Page[T]`); `query` the declared query parameters; `body` the declared type of what
+    goes out and `body_in` where it goes. `repeatable` says whether an attempt whose outcome is unknown may be repeated.
     `max_body_bytes` bounds the request body. `section` is where the service documents it.
     """
 
@@ -61,6 +64,8 @@ class Route(Generic[R]):
     result: type[R]
     body: Any = None
     body_in: BodyPlace = "query"
+    query: Any = None
+    path_rules: Mapping[str, Any] = attrs.field(factory=dict)
     repeatable: bool = False
     rate_limit: RateLimit | None = None
     max_body_bytes: int | None = None

@@ -1,9 +1,10 @@
 """The one loop that every call goes through: pace, sign, send, read, and decide about a failure."""
 
+import asyncio
 import datetime
 import logging
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Final, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
@@ -13,20 +14,24 @@ from socialapi.config import Config
 from socialapi.credentials import AppOnly, Credentials
 from socialapi.errors import ApiError, TransportError
 from socialapi.models.oauth import AppOnlyTokenRequest
+from socialapi.models.pages import Page
 from socialapi.routes import oauth as routes
 from socialapi.routes.route import Target
 from socialapi.session.authenticators import DEAD_TOKEN, Authenticator, Authenticators, Authorization, basic
 from socialapi.session.budget import RetryBudget
 from socialapi.session.clock import Clock
 from socialapi.session.pacer import Pacer, Slot
+from socialapi.session.pager import Pager
 from socialapi.session.token_cache import TokenCache
 from socialapi.session.transport import Transport
 from socialapi.wire.limits import read_limit, told_wait_seconds
+from socialapi.wire.paging import page_query
 from socialapi.wire.request import Request, build_request
 from socialapi.wire.response import Reply, read_error, read_result
 from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, Failure, GiveUp, RetryPolicy, decide, failure_of_status
 
 R = TypeVar("R")
+T = TypeVar("T")
 
 logger: Final = logging.getLogger("socialapi")
 
@@ -98,6 +103,7 @@ class Session:
         self.authenticators = Authenticators(credentials, config, token_cache, clock, self._fetch_token)
         self._transport = transport
         self._budgets: dict[str, RetryBudget] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
 
     def now(self) -> datetime.datetime:
         """The wall time, aware."""
@@ -115,6 +121,32 @@ class Session:
         """The result of a route. Raises what the error tree says: nothing else comes out of here."""
         reply = await self.request(target, options=options, query=query, body=body, authenticator=authenticator)
         return read_result(target.route, reply)
+
+    def pages(
+        self,
+        target: Target[Page[T]],
+        *,
+        options: CallOptions,
+        query: Mapping[str, Any] | None = None,
+        start: str | None = None,
+    ) -> Pager[T]:
+        """A pager over a collection; the task that reads ahead belongs to this session and ends with it."""
+
+        async def fetch(token: str | None) -> Page[T]:
+            return await self.call(target, options=options, query=page_query(target.route.family, query or {}, token))
+
+        return Pager(fetch, self._spawn, start=start)
+
+    def _spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # whoever left the loop early does not want to hear of it
 
     async def request(
         self,
@@ -272,5 +304,9 @@ class Session:
         return token.access_token
 
     async def aclose(self) -> None:
-        """Closes the transport."""
+        """Ends what reads ahead, and closes the transport."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self._transport.aclose()

@@ -60,8 +60,9 @@ def _without_none(annotation: Any) -> Any:
 def _structure_fn(cls: Any) -> Structure:
     """Writes and compiles the function that reads `cls`; a failure is looked up field by field afterwards."""
     attrs.resolve_types(cls)
-    fields = [f for f in attrs.fields(cls) if f.name != "extra"]
-    has_extra = len(fields) < len(attrs.fields(cls))
+    given = [f for f in attrs.fields(cls) if f.init]
+    fields = [f for f in given if f.name != "extra"]
+    has_extra = len(fields) < len(given)
     names: dict[str, Any] = {"cls": cls, "known": frozenset(map(wire_name, fields)), "explain": _explain}
     lines = ["def read(data, _):", "    try:", "        get = data.get"]
     arguments = []

@@ -16,7 +16,9 @@ def json_shape(value: Any) -> Any:
     """The value as `dict`, `list` and scalars, named as the service names it; what is `UNSET` is left out."""
     if attrs.has(type(value)):
         fields = ((wire_name(f), getattr(value, f.name)) for f in attrs.fields(type(value)))
-        return {name: json_shape(each) for name, each in fields if each is not UNSET}
+        shape = {name: json_shape(each) for name, each in fields if each is not UNSET}
+        # What a class has no field for, a caller may give in `extra`; it stands beside the fields.
+        return shape | shape.pop("extra", {})
     if isinstance(value, Mapping):
         return {name: json_shape(each) for name, each in value.items() if each is not UNSET}
     if isinstance(value, tuple | list):

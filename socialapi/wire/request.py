@@ -61,9 +61,8 @@ def build_request(
     """
     route = target.route
     shape = json_shape(body)
-    if route.body is not None and body is not None:
-        check(route.body, shape, now=now)
-    values = dict(query or {})
+    values = json_shape(query or {})
+    refuse(_broken(target, values, shape if body is not None else None, now))
     content: tuple[bytes, ...] = ()
     form: str | None = None
     if body is not None and route.body_in == "query":
@@ -74,6 +73,19 @@ def build_request(
     elif body is not None:
         content = (json_bytes(shape),)
     return assemble(target, config, values, content, form)
+
+
+def _broken(target: Target[Any], query: Mapping[str, Any], shape: Any, now: datetime.datetime) -> Sequence[BrokenRule]:
+    """Every rule that the path, the query and the body break together."""
+    route = target.route
+    broken: list[BrokenRule] = []
+    for name, declared in route.path_rules.items():
+        broken += broken_rules(declared, target.path_parameters[name], now=now, path=name)
+    if route.query is not None:
+        broken += broken_rules(route.query, query, now=now)
+    if route.body is not None and shape is not None:
+        broken += broken_rules(route.body, shape, now=now)
+    return broken
 
 
 def assemble(

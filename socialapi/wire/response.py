@@ -1,15 +1,19 @@
 """Reading responses: bytes become a model, or an error that says what the service said."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
+from urllib.parse import parse_qsl
 
 import attrs
 import orjson
 
-from socialapi.errors import ApiError, DecodeError, error_class
-from socialapi.problems import PROBLEM_TYPES, OperationError, Problem, ServiceError
+from socialapi.errors import ApiError, DecodeError, WebhookRejected, error_class
+from socialapi.models.webhooks import WEBHOOK_FAILURES
+from socialapi.problems import OperationError, Problem
 from socialapi.routes.route import Route
 from socialapi.wire.converter import structure
+from socialapi.wire.paging import is_paged, read_page
+from socialapi.wire.problems import read_partial_error, read_problem, read_service_error
 
 R = TypeVar("R")
 
@@ -52,6 +56,14 @@ def decode(content: bytes) -> Any:
         raise DecodeError("", f"is not JSON ({problem.msg} at byte {problem.pos})") from None
 
 
+def _decode_form(content: bytes) -> Any:
+    """Ampersand-joined pairs, as the token steps of OAuth 1.0a answer them; JSON is tolerated (section 5.3)."""
+    if content[:1] == b"{":
+        return decode(content)
+    words = {"true": True, "false": False}
+    return {name: words.get(value, value) for name, value in parse_qsl(content.decode("utf-8", "replace"))}
+
+
 def read_result(route: Route[R], reply: Reply) -> R:
     """The result of a successful call.
 
@@ -60,7 +72,7 @@ def read_result(route: Route[R], reply: Reply) -> R:
     """
     if not reply.ok:
         raise read_error(reply)
-    body = decode(reply.content)
+    body = decode(reply.content) if reply.is_json or route.family.envelope else _decode_form(reply.content)
     if not route.family.envelope:
         result: R = structure(body, route.result)
         return result
@@ -68,10 +80,21 @@ def read_result(route: Route[R], reply: Reply) -> R:
         raise DecodeError("", "expected an object")
     if body.get("operation_errors") or ("data" not in body and body.get("errors")):
         raise read_error(reply)
+    if is_paged(route.result):
+        return cast("R", read_page(route.result, body))
     try:
         result = structure(body.get("data", body), route.result)
     except DecodeError as problem:
         raise DecodeError(f"data.{problem.path}" if problem.path else "data", problem.reason) from None
+    return with_partial_errors(result, body)
+
+
+def with_partial_errors(result: R, body: Mapping[str, Any]) -> R:
+    """Errors beside data are kept on results that have a place for them."""
+    listed = body.get("errors")
+    if listed and attrs.has(type(result)) and hasattr(result, "errors"):
+        errors = tuple(read_partial_error(each) for each in listed if isinstance(each, dict))
+        return attrs.evolve(result, errors=errors)  # type: ignore[misc]  # attrs.has has said that it is one
     return result
 
 
@@ -89,37 +112,26 @@ def read_error(reply: Reply) -> ApiError:
     if is_problem or (isinstance(body, dict) and not items and "code" in body):
         items = [body]
     request_ids = (reply.headers.get(name) for name in REQUEST_ID_HEADERS)
-    return error_class(reply.status)(
+    problems = [read_problem(item) for item in items if "title" in item or "type" in item]
+    reason = _webhook_failure(problems)
+    error = (WebhookRejected if reason else error_class(reply.status))(
         reply.status,
         headers=reply.headers,
-        problems=[read_problem(item) for item in items if "title" in item or "type" in item],
-        errors=[_service_error(item) for item in items if not ("title" in item or "type" in item)],
+        problems=problems,
+        errors=[read_service_error(item) for item in items if not ("title" in item or "type" in item)],
         operation_errors=_operation_errors(body),
         request_id=next((each for each in request_ids if each), None),
         summary=_summary(reply),
     )
+    if isinstance(error, WebhookRejected) and reason:
+        error.reason = reason
+    return error
 
 
-def read_problem(data: Mapping[str, Any]) -> Problem:
-    """The problem as its documented type, chosen by the last segment of `type`; an odd one as the base class."""
-    slug = str(data.get("type", "")).rstrip("/").rpartition("/")[2]
-    for cls in (PROBLEM_TYPES.get(slug, Problem), Problem):
-        try:
-            problem: Problem = structure(data, cls)
-        except DecodeError:
-            continue
-        return problem
-    texts = {name: data[name] for name in ("type", "title", "detail") if isinstance(data.get(name), str)}
-    return Problem(**texts, extra={name: value for name, value in data.items() if name not in texts})
-
-
-def _service_error(item: Mapping[str, Any]) -> ServiceError:
-    code = item.get("code")
-    return ServiceError(
-        code=code if isinstance(code, int | str) else None,
-        message=_text(item.get("message") or item.get("detail")),
-        parameter=_text(item.get("parameter")),
-    )
+def _webhook_failure(problems: Sequence[Problem]) -> str | None:
+    """The reason of section 7.2 that a problem names; these words stand for nothing else."""
+    texts = [text for problem in problems for text in (problem.title, problem.detail, problem.slug) if text]
+    return next((reason for reason in WEBHOOK_FAILURES if any(reason in text for text in texts)), None)
 
 
 def _operation_errors(body: Any) -> Sequence[OperationError]:
@@ -131,7 +143,7 @@ def _operation_errors(body: Any) -> Sequence[OperationError]:
             if not isinstance(item, dict) or not item:
                 continue
             index = item.get("index")
-            error = _service_error(item)
+            error = read_service_error(item)
             found.append(
                 OperationError(
                     index=index if isinstance(index, int) else position,
@@ -141,10 +153,6 @@ def _operation_errors(body: Any) -> Sequence[OperationError]:
                 )
             )
     return found
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 def _summary(reply: Reply) -> str:

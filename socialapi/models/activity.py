@@ -1,0 +1,68 @@
+"""Activity subscriptions and event types (platform documentation, section 6.2)."""
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+import attrs
+
+from socialapi.unset import UNSET, Unset
+
+EventType = Literal[
+    "post.create",
+    "post.delete",
+    "spaces.start",
+    "spaces.end",
+    "profile.update.bio",
+    "profile.update.verified",
+    "profile.update.affiliate",
+    "profile.update.screenname",
+    "profile.update.picture",
+    "profile.update.banner",
+    "profile.update.geo",
+    "profile.update.url",
+    "dm.received",
+    "dm.sent",
+    "dm.read",
+    "dm.indicate_typing",
+    "chat.received",
+    "chat.sent",
+]
+Direction = Literal["sent", "received", "both"]
+
+DEPRECATED_EVENT_TYPES: Final[Mapping[str, str]] = {
+    "ProfileBioUpdate": "profile.update.bio",
+    "ProfilePictureUpdate": "profile.update.picture",
+    "ProfileBannerUpdate": "profile.update.banner",
+    "ProfileGeoUpdate": "profile.update.geo",
+    "ProfileUrlUpdate": "profile.update.url",
+}
+"""Older names and those that replace them since 2026-03-18."""
+
+
+@attrs.define(kw_only=True)
+class SubscriptionFilter:
+    """Which activity is meant: of a user, with a keyword, and for messages in a direction."""
+
+    user_id: str | Unset = UNSET
+    keyword: str | Unset = UNSET
+    direction: Direction | Unset = UNSET
+    extra: Mapping[str, Any] = attrs.field(factory=dict)
+
+
+@attrs.define(kw_only=True)
+class SubscriptionDraft:
+    """A subscription to create. What is not named here goes into `extra` and is sent as it is."""
+
+    event_type: str
+    filter: SubscriptionFilter
+    extra: Mapping[str, Any] = attrs.field(factory=dict)
+
+
+@attrs.define(kw_only=True)
+class Subscription:
+    """An activity subscription; its fields are not documented and stand in `extra`."""
+
+    subscription_id: str | None = None
+    event_type: str | None = None
+    filter: Mapping[str, Any] = attrs.field(factory=dict)
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)

@@ -1,0 +1,33 @@
+"""Streaming connections of an app (platform documentation, section 4.4)."""
+
+import datetime
+from typing import Annotated, Any
+
+import attrs
+from annotated_types import MinLen
+
+
+@attrs.define(kw_only=True)
+class Connection:
+    """An active or past streaming connection; `disconnected_at` is None while it is active."""
+
+    id: str | None = None
+    endpoint_name: str | None = None
+    connected_at: datetime.datetime | None = None
+    disconnected_at: datetime.datetime | None = None
+    disconnect_reason: str | None = None
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.define(kw_only=True)
+class ConnectionIds:
+    """The connections to end, by UUID."""
+
+    uuids: Annotated[tuple[str, ...], MinLen(1)]
+
+
+@attrs.define(kw_only=True)
+class EndedConnections:
+    """What was ended; its fields are not documented and stand in `extra`."""
+
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)

@@ -1,0 +1,94 @@
+"""Articles, news and community notes: what is documented by name only (platform documentation, section 4.4).
+
+The parameters that the documentation names are typed; whatever else a caller knows goes into `extra`. Results keep
+every field, the undocumented ones in `extra`.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import attrs
+
+from socialapi.unset import UNSET, Unset
+
+
+@attrs.define(kw_only=True)
+class ArticleDraft:
+    """An article to draft: a title, a rich-text content state and optionally cover media."""
+
+    title: str
+    content_state: Mapping[str, Any]
+    cover_media: Mapping[str, Any] | Unset = UNSET
+    extra: Mapping[str, Any] = attrs.field(factory=dict)
+
+
+@attrs.define(kw_only=True)
+class Article:
+    """A drafted article."""
+
+    id: str | None = None
+    title: str | None = None
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.define(kw_only=True)
+class PublishedArticle:
+    """The post that an article was published as."""
+
+    post_id: str | None = None
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+NewsField = Literal["name", "summary", "contexts", "cluster_posts_results", "last_updated_at_ms"]
+
+
+@attrs.define(kw_only=True)
+class NewsStory:
+    """A trending story; `last_updated_at_ms` is epoch milliseconds."""
+
+    id: str | None = None
+    name: str | None = None
+    summary: str | None = None
+    contexts: Any = None
+    cluster_posts_results: Any = None
+    last_updated_at_ms: Any = None
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.define(kw_only=True)
+class NoteDraft:
+    """A community note to evaluate or to submit; none of its fields is documented."""
+
+    extra: Mapping[str, Any] = attrs.field(factory=dict)
+
+
+@attrs.define(kw_only=True)
+class Note:
+    """A community note, or the evaluation of one."""
+
+    id: str | None = None
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.define(kw_only=True)
+class PowerstreamRule:
+    """A rule of a dedicated stream instance."""
+
+    id: str | None = None
+    value: str | None = None
+    tag: str | None = None
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.define(kw_only=True)
+class ReplayRequest:
+    """What to deliver again; none of its fields is documented."""
+
+    extra: Mapping[str, Any] = attrs.field(factory=dict)
+
+
+@attrs.define(kw_only=True)
+class Replay:
+    """A replay job that was started."""
+
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)

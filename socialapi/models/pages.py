@@ -1,0 +1,62 @@
+"""A page of a collection, with what came beside the items (platform sections 2.3 and 2.6, advertising section 4.11)."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Generic, TypeVar
+
+import attrs
+
+from socialapi.models.media import Media, Place, Poll
+from socialapi.models.posts import Post
+from socialapi.models.users import User
+from socialapi.problems import Problem, ServiceError
+
+T = TypeVar("T")
+
+
+@attrs.define(kw_only=True)
+class Includes:
+    """Related objects that an expansion asked for, joined back by id and never by position."""
+
+    users: tuple[User, ...] = ()
+    tweets: tuple[Post, ...] = ()
+    media: tuple[Media, ...] = ()
+    polls: tuple[Poll, ...] = ()
+    places: tuple[Place, ...] = ()
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+    _users_by_id: dict[str, User] | None = attrs.field(init=False, default=None, eq=False, repr=False)
+    _posts_by_id: dict[str, Post] | None = attrs.field(init=False, default=None, eq=False, repr=False)
+    _media_by_key: dict[str, Media] | None = attrs.field(init=False, default=None, eq=False, repr=False)
+
+    def author(self, post: Post) -> User | None:
+        """The author of the post; None if it was not included."""
+        if self._users_by_id is None:
+            self._users_by_id = {user.id: user for user in self.users}
+        return self._users_by_id.get(post.author_id or "")
+
+    def media_of(self, keys: Iterable[str]) -> tuple[Media, ...]:
+        """The media with these keys, in their order; those that were not included are left out."""
+        if self._media_by_key is None:
+            self._media_by_key = {each.media_key: each for each in self.media}
+        found = (self._media_by_key.get(key) for key in keys)
+        return tuple(each for each in found if each is not None)
+
+    def referenced(self, post: Post) -> tuple[Post, ...]:
+        """The posts that the post refers to, in its order; those that were not included are left out."""
+        if self._posts_by_id is None:
+            self._posts_by_id = {each.id: each for each in self.tweets}
+        found = (self._posts_by_id.get(reference.id) for reference in post.referenced_tweets)
+        return tuple(each for each in found if each is not None)
+
+
+@attrs.define(kw_only=True)
+class Page(Generic[T]):
+    """One page. `errors` are the partial errors of a successful answer, `next_token` is None on the last page."""
+
+    data: tuple[T, ...] = ()
+    includes: Includes = attrs.field(factory=Includes)
+    meta: Mapping[str, Any] = attrs.field(factory=dict)
+    errors: tuple[Problem | ServiceError, ...] = ()
+    next_token: str | None = None
+    previous_token: str | None = None
+    result_count: int | None = None
+    total_count: int | None = None

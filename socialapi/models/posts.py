@@ -1,0 +1,213 @@
+"""Posts: what comes back, and what is created (platform documentation, sections 2.4 and 4.4)."""
+
+import datetime
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal
+
+import attrs
+from annotated_types import MaxLen
+
+from socialapi.unset import UNSET, Unset
+
+MAX_TEXT_LENGTH: Final = 25_000
+
+
+@attrs.define(kw_only=True)
+class Attachments:
+    """What a post carries, by key."""
+
+    media_keys: tuple[str, ...] = ()
+    poll_ids: tuple[str, ...] = ()
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.define(kw_only=True)
+class ContextDomain:
+    """The subject area of a context annotation."""
+
+    id: str | None = None
+    name: str | None = None
+    description: str | None = None
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.define(kw_only=True)
+class ContextEntity:
+    """What a context annotation is about."""
+
+    id: str | None = None
+    name: str | None = None
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.define(kw_only=True)
+class ContextAnnotation:
+    """A subject that the service found in a post."""
+
+    domain: ContextDomain | None = None
+    entity: ContextEntity | None = None
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.define(kw_only=True)
+class UrlImage:
+    """A preview image of a linked page."""
+
+    url: str | None = None
+    width: int | None = None
+    height: int | None = None
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.define(kw_only=True)
+class UrlEntity:
+    """A link in a text; `start` and `end` are offsets in characters."""
+
+    start: int
+    end: int
+    url: str | None = None
+    expanded_url: str | None = None
+    display_url: str | None = None
+    status: int | None = None
+    title: str | None = None
+    description: str | None = None
+    unwound_url: str | None = None
+    images: tuple[UrlImage, ...] = ()
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.define(kw_only=True)
+class MentionEntity:
+    """A user named in a text."""
+
+    start: int
+    end: int
+    username: str | None = None
+    id: str | None = None
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.define(kw_only=True)
+class TagEntity:
+    """A hashtag in a text, without its sign."""
+
+    start: int
+    end: int
+    tag: str | None = None
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.define(kw_only=True)
+class AnnotationEntity:
+    """Something the service recognised in a text."""
+
+    start: int
+    end: int
+    type: str | None = None
+    normalized_text: str | None = None
+    probability: float | None = None
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.define(kw_only=True)
+class Entities:
+    """What stands in a text, each with its offsets."""
+
+    urls: tuple[UrlEntity, ...] = ()
+    mentions: tuple[MentionEntity, ...] = ()
+    hashtags: tuple[TagEntity, ...] = ()
+    annotations: tuple[AnnotationEntity, ...] = ()
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.define(kw_only=True)
+class PostMetrics:
+    """Public counts of a post."""
+
+    retweet_count: int | None = None
+    reply_count: int | None = None
+    like_count: int | None = None
+    quote_count: int | None = None
+    impression_count: int | None = None
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.define(kw_only=True)
+class ReferencedPost:
+    """Another post that a post answers, quotes or repeats."""
+
+    type: Literal["replied_to", "quoted", "retweeted"] | str
+    id: str
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.define(kw_only=True)
+class EditControls:
+    """Whether and until when a post can be edited."""
+
+    edits_remaining: int | None = None
+    is_edit_eligible: bool | None = None
+    editable_until: datetime.datetime | None = None
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.define(kw_only=True)
+class Post:
+    """A post. Only `id` and `text` come unasked; the others are selected with `Fields(post=…)`."""
+
+    id: str
+    text: str | None = None
+    attachments: Attachments | None = None
+    author_id: str | None = None
+    community_id: str | None = None
+    context_annotations: tuple[ContextAnnotation, ...] = ()
+    conversation_id: str | None = None
+    created_at: datetime.datetime | None = None
+    edit_controls: EditControls | None = None
+    edit_history_tweet_ids: tuple[str, ...] = ()
+    entities: Entities | None = None
+    in_reply_to_user_id: str | None = None
+    lang: str | None = None
+    paid_partnership: bool | None = None
+    possibly_sensitive: bool | None = None
+    public_metrics: PostMetrics | None = None
+    referenced_tweets: tuple[ReferencedPost, ...] = ()
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.define(kw_only=True)
+class PostReply:
+    """The post that is answered."""
+
+    in_reply_to_tweet_id: str
+    exclude_reply_user_ids: tuple[str, ...] | Unset = UNSET
+
+
+@attrs.define(kw_only=True)
+class PostMedia:
+    """Uploaded media that the post shows."""
+
+    media_ids: tuple[str, ...]
+    tagged_user_ids: tuple[str, ...] | Unset = UNSET
+
+
+@attrs.define(kw_only=True)
+class EditOptions:
+    """The post that the new one replaces: an own one, created within the last hour, by a premium author."""
+
+    previous_post_id: str
+
+
+@attrs.define(kw_only=True)
+class PostDraft:
+    """A post to create. What is not named here goes into `extra` and is sent as it is."""
+
+    text: Annotated[str, MaxLen(MAX_TEXT_LENGTH)] | Unset = UNSET
+    community_id: str | Unset = UNSET
+    share_with_followers: bool | Unset = UNSET
+    paid_partnership: bool | Unset = UNSET
+    reply: PostReply | Unset = UNSET
+    quote_tweet_id: str | Unset = UNSET
+    media: PostMedia | Unset = UNSET
+    edit_options: EditOptions | Unset = UNSET
+    extra: Mapping[str, Any] = attrs.field(factory=dict)

@@ -1,0 +1,64 @@
+"""Filtered-stream rules (platform documentation, sections 4.1 and 8)."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
+
+import attrs
+from annotated_types import MaxLen, MinLen
+
+from socialapi.unset import UNSET, Unset
+
+MAX_RULE_LENGTH: Final = 2_048
+MAX_RULES: Final = 25_000
+
+
+@attrs.define(kw_only=True)
+class StreamRule:
+    """A rule of the app: posts that match `value` are delivered, marked with `tag`."""
+
+    value: str
+    id: str | None = None
+    tag: str | None = None
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.define
+class RuleDraft:
+    """A rule to add."""
+
+    value: Annotated[str, MinLen(1), MaxLen(MAX_RULE_LENGTH)]
+    tag: str | Unset = UNSET
+
+
+@attrs.define(kw_only=True)
+class RuleIds:
+    """The rules to delete."""
+
+    ids: Annotated[tuple[str, ...], MinLen(1)]
+
+
+@attrs.define(kw_only=True)
+class RulesChange:
+    """Rules to add, or rules to delete."""
+
+    add: tuple[RuleDraft, ...] | Unset = UNSET
+    delete: RuleIds | Unset = UNSET
+
+
+@attrs.define(kw_only=True)
+class RulesSummary:
+    """How many rules a change touched."""
+
+    created: int | None = None
+    not_created: int | None = None
+    valid: int | None = None
+    invalid: int | None = None
+    deleted: int | None = None
+    not_deleted: int | None = None
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+def summary_of(meta: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The part of `meta` that counts the change."""
+    found = meta.get("summary")
+    return found if isinstance(found, Mapping) else {}

@@ -1,0 +1,60 @@
+"""Users (platform documentation, section 2.5)."""
+
+import datetime
+from typing import Any, Literal
+
+import attrs
+
+from socialapi.models.posts import Entities
+
+
+@attrs.define(kw_only=True)
+class UserEntities:
+    """What stands in a user's profile: in the web address and in the description."""
+
+    url: Entities | None = None
+    description: Entities | None = None
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.define(kw_only=True)
+class UserMetrics:
+    """Public counts of a user."""
+
+    followers_count: int | None = None
+    following_count: int | None = None
+    tweet_count: int | None = None
+    listed_count: int | None = None
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.define(kw_only=True)
+class Affiliation:
+    """The organisations a user belongs to; `user_id` is an array since 2025-02-18."""
+
+    user_id: tuple[str, ...] = ()
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.define(kw_only=True)
+class User:
+    """A user. Fields beyond `id`, `name` and `username` are selected with `Fields(user=…)`."""
+
+    id: str
+    name: str | None = None
+    username: str | None = None
+    affiliation: Affiliation | None = None
+    connection_status: tuple[Literal["following", "followed_by", "muting", "blocking"] | str, ...] = ()
+    created_at: datetime.datetime | None = None
+    description: str | None = None
+    entities: UserEntities | None = None
+    location: str | None = None
+    pinned_tweet_id: str | None = None
+    profile_image_url: str | None = None
+    protected: bool | None = None
+    public_metrics: UserMetrics | None = None
+    subscription_type: str | None = None
+    url: str | None = None
+    verified: bool | None = None
+    verified_type: str | None = None
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)

@@ -1,0 +1,65 @@
+"""Webhook configurations and the link from filtered streams to them (platform documentation, sections 2.1 and 2.2)."""
+
+import datetime
+from typing import Annotated, Any, Final, Literal, get_args
+
+import attrs
+
+from socialapi.models.rules import Pattern
+from socialapi.problems import Problem
+
+WebhookId = Annotated[str, Pattern("[0-9]{1,19}", "must be 1 to 19 digits")]
+WebhookUrl = Annotated[
+    str, Pattern(r"https://[^\s/:@?#]+(?:[/?][^\s#]*)?", "must be a public https URL without a port number")
+]
+
+
+@attrs.define(kw_only=True)
+class WebhookDraft:
+    """A webhook to register; a challenge is sent to the address at once."""
+
+    url: WebhookUrl
+
+
+@attrs.define(kw_only=True)
+class WebhookConfig:
+    """A registered webhook; events are delivered while it is `valid`."""
+
+    id: str
+    url: str | None = None
+    valid: bool | None = None
+    created_at: datetime.datetime | None = None
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.define(kw_only=True)
+class WebhookValidity:
+    """Whether the webhook passed the new challenge."""
+
+    valid: bool | None = None
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.define(kw_only=True)
+class Deleted:
+    """Whether it is gone."""
+
+    deleted: bool | None = None
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.define(kw_only=True)
+class StreamLink:
+    """The link between the app's filtered-stream rules and a webhook; `errors` are the problems beside it."""
+
+    provisioned: bool | None = None
+    errors: tuple[Problem, ...] = ()
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+WebhookFailure = Literal[
+    "CrcValidationFailed", "UrlValidationFailed", "DuplicateUrlFailed", "WebhookLimitExceeded", "WebhookIdInvalid"
+]
+"""Why a webhook operation failed (section 7.2)."""
+
+WEBHOOK_FAILURES: Final[tuple[WebhookFailure, ...]] = get_args(WebhookFailure)

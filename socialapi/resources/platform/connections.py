@@ -1,0 +1,32 @@
+"""Streaming connections of the app (platform documentation, section 4.4)."""
+
+from typing import Any
+
+from socialapi.models.connections import Connection, ConnectionIds, EndedConnections
+from socialapi.resources.resource import Resource
+from socialapi.routes import platform as routes
+from socialapi.session.pager import Pager
+
+
+class Connections(Resource):
+    """The app's streaming connections."""
+
+    def list(self, *, start: str | None = None, **further: Any) -> Pager[Connection]:
+        """Active and past connections (section 4.4). `further` parameters are sent as they are."""
+        return self._session.pages(routes.CONNECTIONS.at(), options=self._options, query=further, start=start)
+
+    async def end(self, *uuids: str) -> EndedConnections:
+        """Ends the connections with these UUIDs."""
+        return await self._session.call(
+            routes.CONNECTIONS_END.at(), options=self._options, body=ConnectionIds(uuids=uuids)
+        )
+
+    async def end_endpoint(self, endpoint_id: str) -> EndedConnections:
+        """Ends the connections of one streaming endpoint."""
+        return await self._session.call(
+            routes.CONNECTIONS_END_ENDPOINT.at(endpoint_id=endpoint_id), options=self._options
+        )
+
+    async def end_all(self) -> EndedConnections:
+        """Ends all active connections of the app."""
+        return await self._session.call(routes.CONNECTIONS_END_ALL.at(), options=self._options)

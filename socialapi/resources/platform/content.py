@@ -1,0 +1,116 @@
+"""Articles, news, community notes, powerstream rules and activity subscriptions (platform section 4.4).
+
+The documentation names these endpoints and little more: what it names is typed, further keywords are sent as they
+are, and results keep every field.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from socialapi.models.activity import Direction, EventType, Subscription, SubscriptionDraft, SubscriptionFilter
+from socialapi.models.content import (
+    Article,
+    ArticleDraft,
+    NewsField,
+    NewsStory,
+    Note,
+    NoteDraft,
+    PowerstreamRule,
+    PublishedArticle,
+)
+from socialapi.models.posts import Post
+from socialapi.models.release_facts import current_event_type, warn_of_search_operators
+from socialapi.resources.resource import Resource
+from socialapi.routes import platform as routes
+from socialapi.session.pager import Pager
+from socialapi.unset import UNSET, Unset
+
+
+class Articles(Resource):
+    """Articles, in the name of a user."""
+
+    async def draft(
+        self,
+        title: str,
+        content_state: Mapping[str, Any],
+        *,
+        cover_media: Mapping[str, Any] | Unset = UNSET,
+        **further: Any,
+    ) -> Article:
+        """Creates a draft from a title, a rich-text content state and optionally cover media."""
+        body = ArticleDraft(title=title, content_state=content_state, cover_media=cover_media, extra=further)
+        return await self._session.call(routes.ARTICLE_DRAFT.at(), options=self._options, body=body)
+
+    async def publish(self, article_id: str) -> PublishedArticle:
+        """Publishes a draft; returns the `post_id` of the post it became."""
+        return await self._session.call(routes.ARTICLE_PUBLISH.at(article_id=article_id), options=self._options)
+
+
+class News(Resource):
+    """Trending news stories."""
+
+    def search(
+        self, query: str, *, news_fields: Sequence[NewsField | str] = (), start: str | None = None, **further: Any
+    ) -> Pager[NewsStory]:
+        """Stories for a query. A deprecated search operator in it gives a DeprecationWarning."""
+        warn_of_search_operators(query)
+        parameters = {"query": query, **_news_fields(news_fields), **further}
+        return self._session.pages(routes.NEWS_SEARCH.at(), options=self._options, query=parameters, start=start)
+
+    async def get(self, story_id: str, *, news_fields: Sequence[NewsField | str] = (), **further: Any) -> NewsStory:
+        """One story."""
+        parameters = {**_news_fields(news_fields), **further}
+        return await self._session.call(routes.NEWS_STORY.at(id=story_id), options=self._options, query=parameters)
+
+
+def _news_fields(names: Sequence[str]) -> dict[str, Any]:
+    return {"news.fields": tuple(names)} if names else {}
+
+
+class Notes(Resource):
+    """Community notes."""
+
+    async def evaluate(self, **fields: Any) -> Note:
+        """Evaluates a drafted note."""
+        return await self._session.call(routes.NOTE_EVALUATE.at(), options=self._options, body=NoteDraft(extra=fields))
+
+    async def submit(self, **fields: Any) -> Note:
+        """Submits a note. Not repeated when its outcome is unknown."""
+        return await self._session.call(routes.NOTE_SUBMIT.at(), options=self._options, body=NoteDraft(extra=fields))
+
+    def eligible_posts(self, *, start: str | None = None, **further: Any) -> Pager[Post]:
+        """Posts that a note can be written on."""
+        return self._session.pages(routes.NOTES_ELIGIBLE_POSTS.at(), options=self._options, query=further, start=start)
+
+    def written(self, *, start: str | None = None, **further: Any) -> Pager[Note]:
+        """Notes that the caller has written."""
+        return self._session.pages(routes.NOTES_WRITTEN.at(), options=self._options, query=further, start=start)
+
+
+class Powerstream(Resource):
+    """A dedicated stream instance."""
+
+    def rules(self, *, start: str | None = None, **further: Any) -> Pager[PowerstreamRule]:
+        """The rules of the instance."""
+        return self._session.pages(routes.POWERSTREAM_RULES.at(), options=self._options, query=further, start=start)
+
+
+class Activity(Resource):
+    """Activity subscriptions."""
+
+    async def subscribe(
+        self,
+        event_type: EventType | str,
+        *,
+        user_id: str | Unset = UNSET,
+        keyword: str | Unset = UNSET,
+        direction: Direction | Unset = UNSET,
+        **further: Any,
+    ) -> Subscription:
+        """Subscribes to events of a type (section 6.2): of a user, with a keyword; messages also by direction.
+
+        A deprecated name of an event type is replaced, with a DeprecationWarning that names the new one.
+        """
+        chosen = SubscriptionFilter(user_id=user_id, keyword=keyword, direction=direction)
+        body = SubscriptionDraft(event_type=current_event_type(event_type), filter=chosen, extra=further)
+        return await self._session.call(routes.SUBSCRIPTION_CREATE.at(), options=self._options, body=body)

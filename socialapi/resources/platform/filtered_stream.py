@@ -1,0 +1,53 @@
+"""Filtered-stream rules and their link to a webhook (platform documentation, sections 4.1 and 8)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from socialapi.models.fields import Fields
+from socialapi.models.pages import Page
+from socialapi.models.stream_rules import RuleDraft, RuleIds, RulesChange, StreamRule
+from socialapi.models.webhooks import StreamLink
+from socialapi.resources.resource import Resource
+from socialapi.routes import platform as routes
+from socialapi.session.pager import Pager
+
+_NO_FIELDS = Fields()
+
+
+class FilteredStream(Resource):
+    """The app's filtered stream."""
+
+    async def link(self, webhook_id: str, *, fields: Fields = _NO_FIELDS) -> StreamLink:
+        """Has posts that match the app's rules delivered to a webhook, with these fields (section 4.1).
+
+        Returns whether the link is `provisioned`, and the problems that came beside it. Not repeated when its outcome
+        is unknown.
+        """
+        return await self._session.call(
+            routes.STREAM_LINK.at(webhook_id=webhook_id), options=self._options, query=fields.parameters()
+        )
+
+    def rules(self, *, ids: Sequence[str] | None = None, start: str | None = None) -> Pager[StreamRule]:
+        """The app's rules, or those with the ids (section 4.1)."""
+        query: dict[str, Any] = {"ids": list(ids)} if ids is not None else {}
+        return self._session.pages(routes.STREAM_RULES.at(), options=self._options, query=query, start=start)
+
+    async def add_rules(self, *rules: str | RuleDraft, dry_run: bool = False) -> Page[StreamRule]:
+        """Adds rules of up to 2,048 characters; `dry_run` only tests them (sections 4.1 and 8).
+
+        The page holds the rules added, `errors` the problems of the others (duplicate, invalid or noncompliant ones,
+        the cap), and `meta["summary"]` counts both. Raises InvalidInput for a rule that is empty or too long, ApiError
+        with the same problems when no rule was added.
+        """
+        drafts = tuple(RuleDraft(rule) if isinstance(rule, str) else rule for rule in rules)
+        return await self._change(RulesChange(add=drafts), dry_run=dry_run)
+
+    async def delete_rules(self, *ids: str, dry_run: bool = False) -> Page[StreamRule]:
+        """Deletes the rules with the ids; `meta["summary"]` counts them (section 4.1)."""
+        return await self._change(RulesChange(delete=RuleIds(ids=ids)), dry_run=dry_run)
+
+    async def _change(self, change: RulesChange, *, dry_run: bool) -> Page[StreamRule]:
+        query = {"dry_run": True} if dry_run else {}
+        return await self._session.call(
+            routes.STREAM_RULES_CHANGE.at(), options=self._options, query=query, body=change
+        )

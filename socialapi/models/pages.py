@@ -1,6 +1,6 @@
 """A page of a collection, with what came beside the items (platform sections 2.3 and 2.6, advertising section 4.11)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
 import attrs
@@ -19,7 +19,7 @@ class Includes:
 
     users: tuple[User, ...] = ()
     tweets: tuple[Post, ...] = ()
-    media: tuple[Media, ...] = ()
+    all_media: tuple[Media, ...] = attrs.field(default=(), metadata={"name": "media"})
     polls: tuple[Poll, ...] = ()
     places: tuple[Place, ...] = ()
     extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
@@ -33,10 +33,11 @@ class Includes:
             self._users_by_id = {user.id: user for user in self.users}
         return self._users_by_id.get(post.author_id or "")
 
-    def media_of(self, keys: Iterable[str]) -> tuple[Media, ...]:
-        """The media with these keys, in their order; those that were not included are left out."""
+    def media(self, post: Post) -> tuple[Media, ...]:
+        """The media of the post, in its order; those that were not included are left out."""
         if self._media_by_key is None:
-            self._media_by_key = {each.media_key: each for each in self.media}
+            self._media_by_key = {each.media_key: each for each in self.all_media}
+        keys = post.attachments.media_keys if post.attachments else ()
         found = (self._media_by_key.get(key) for key in keys)
         return tuple(each for each in found if each is not None)
 

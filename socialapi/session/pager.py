@@ -1,7 +1,8 @@
 """Walking through a collection, one page read ahead."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Generator
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Generator
 from typing import Any, Generic, TypeVar
 
 import attrs
@@ -55,20 +56,22 @@ class Pager(Generic[T]):
 
     async def __aiter__(self) -> AsyncIterator[T]:
         skip = self._begin[1]
-        async for page in self._walk():
-            for index, item in enumerate(page.data):
-                if index >= skip:
-                    self._taken = index + 1
-                    yield item
-            skip = 0
+        async with contextlib.aclosing(self._walk()) as walk:
+            async for page in walk:
+                for index, item in enumerate(page.data):
+                    if index >= skip:
+                        self._taken = index + 1
+                        yield item
+                skip = 0
 
     async def pages(self) -> AsyncIterator[Page[T]]:
         """Every page. After one is handed out, `position` is behind it."""
         skip = self._begin[1]
-        async for page in self._walk():
-            self._taken = len(page.data)
-            yield attrs.evolve(page, data=page.data[skip:]) if skip else page
-            skip = 0
+        async with contextlib.aclosing(self._walk()) as walk:
+            async for page in walk:
+                self._taken = len(page.data)
+                yield attrs.evolve(page, data=page.data[skip:]) if skip else page
+                skip = 0
 
     async def collect(self, *, limit: int | None = None) -> list[T]:
         """The items as a list, at most `limit` of them."""
@@ -81,7 +84,7 @@ class Pager(Generic[T]):
                 break
         return items
 
-    async def _walk(self) -> AsyncIterator[Page[T]]:
+    async def _walk(self) -> AsyncGenerator[Page[T], None]:
         token, seen = self._begin[0], set()
         page = await self._fetch(token)
         while True:
@@ -99,4 +102,5 @@ class Pager(Generic[T]):
                 page = await ahead
             finally:
                 ahead.cancel()
+                await asyncio.gather(ahead, return_exceptions=True)
             token = upcoming

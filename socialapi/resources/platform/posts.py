@@ -70,7 +70,7 @@ def _merged(pages: Sequence[Page[Post]]) -> Page[Post]:
         includes=Includes(
             users=tuple({each.id: each for part in includes for each in part.users}.values()),
             tweets=tuple({each.id: each for part in includes for each in part.tweets}.values()),
-            media=tuple({each.media_key: each for part in includes for each in part.media}.values()),
+            all_media=tuple({each.media_key: each for part in includes for each in part.all_media}.values()),
             polls=tuple({each.id: each for part in includes for each in part.polls}.values()),
             places=tuple({each.id: each for part in includes for each in part.places}.values()),
         ),

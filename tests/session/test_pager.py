@@ -1,0 +1,139 @@
+"""Walking through a collection: every item once, one page ahead, and from a stored place."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from socialapi.errors import DecodeError, InvalidInput
+from socialapi.models.pages import Page
+from socialapi.session.pager import Pager
+
+
+class Collection:
+    """A collection in pages, by token; it counts what is asked of it."""
+
+    def __init__(self, pages: Mapping[str | None, tuple[tuple[int, ...], str | None]]) -> None:
+        self.pages = pages
+        self.asked: list[str | None] = []
+        self.tasks: set[asyncio.Task[Any]] = set()
+
+    async def fetch(self, token: str | None) -> Page[int]:
+        self.asked.append(token)
+        await asyncio.sleep(0)
+        data, upcoming = self.pages[token]
+        return Page(data=data, next_token=upcoming)
+
+    def spawn(self, work: Any) -> asyncio.Task[Page[int]]:
+        task: asyncio.Task[Page[int]] = asyncio.ensure_future(work)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+        return task
+
+    def pager(self, start: str | None = None) -> Pager[int]:
+        return Pager(self.fetch, self.spawn, start=start)
+
+
+THREE_PAGES = {None: ((1, 2, 3), "b"), "b": ((), "c"), "c": ((4, 5), None)}
+
+
+async def test_items_come_in_order_and_a_page_without_items_does_not_end_the_walk() -> None:
+    collection = Collection(THREE_PAGES)
+    assert [item async for item in collection.pager()] == [1, 2, 3, 4, 5]
+    assert collection.asked == [None, "b", "c"]
+
+
+async def test_pages_come_whole() -> None:
+    assert [page.data async for page in Collection(THREE_PAGES).pager().pages()] == [(1, 2, 3), (), (4, 5)]
+
+
+async def test_awaiting_a_pager_gives_the_first_page_and_asks_for_no_other() -> None:
+    collection = Collection(THREE_PAGES)
+    assert (await collection.pager()).data == (1, 2, 3)
+    assert (await collection.pager().first()).data == (1, 2, 3)
+    assert collection.asked == [None, None]
+
+
+async def test_collect_stops_at_its_limit() -> None:
+    assert await Collection(THREE_PAGES).pager().collect() == [1, 2, 3, 4, 5]
+    assert await Collection(THREE_PAGES).pager().collect(limit=2) == [1, 2]
+    collection = Collection(THREE_PAGES)
+    assert await collection.pager().collect(limit=0) == []
+    assert collection.asked == []
+
+
+async def test_a_token_that_repeats_is_an_error_rather_than_a_walk_without_end() -> None:
+    for pages in ({None: ((1,), "a"), "a": ((2,), "a")}, {None: ((1,), "a"), "a": ((2,), "b"), "b": ((3,), "a")}):
+        with pytest.raises(DecodeError, match="names a page that was read already"):
+            await Collection(pages).pager().collect()
+
+
+async def test_the_next_page_is_on_its_way_while_one_is_worked_on() -> None:
+    collection = Collection(THREE_PAGES)
+    walk = aiter(collection.pager())
+    assert await anext(walk) == 1
+    await asyncio.sleep(0)
+    assert collection.asked == [None, "b"]
+    await walk.aclose()  # type: ignore[attr-defined]  # it is an asynchronous generator
+    assert not collection.tasks
+
+
+async def test_leaving_the_loop_costs_one_request_at_most_and_leaves_no_task() -> None:
+    collection = Collection(THREE_PAGES)
+    async for item in collection.pager():
+        if item == 2:
+            break
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert collection.asked in ([None], [None, "b"])
+    assert not collection.tasks
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=5), st.data())
+def test_a_walk_that_stops_anywhere_goes_on_there_with_nothing_lost_and_nothing_twice(
+    sizes: list[int], data: st.DataObject
+) -> None:
+    pages: dict[str | None, tuple[tuple[int, ...], str | None]] = {}
+    first = 0
+    for number, size in enumerate(sizes):
+        token = f"t{number}" if number else None
+        upcoming = f"t{number + 1}" if number + 1 < len(sizes) else None
+        pages[token] = (tuple(range(first, first + size)), upcoming)
+        first += size
+    stop = data.draw(st.integers(0, first))
+
+    async def walk() -> list[int]:
+        seen: list[int] = []
+        pager = Collection(pages).pager()
+        if stop:
+            async for item in pager:
+                seen.append(item)
+                if len(seen) == stop:
+                    break
+        resumed = Collection(pages).pager(start=pager.position)
+        return seen + await resumed.collect()
+
+    assert asyncio.run(walk()) == list(range(first))
+
+
+async def test_pages_from_a_position_leave_out_what_was_handed_out() -> None:
+    pager = Collection(THREE_PAGES).pager(start="2:")
+    assert [page.data async for page in pager.pages()] == [(3,), (), (4, 5)]
+    assert pager.position == "2:c"
+
+
+@pytest.mark.parametrize("start", ["", "b", "x:b", "-1:b"])
+def test_something_else_than_a_position_is_refused(start: str) -> None:
+    with pytest.raises(InvalidInput, match="not the position of a pager"):
+        Collection(THREE_PAGES).pager(start=start)
+
+
+async def test_a_failure_while_reading_ahead_comes_after_the_items_before_it() -> None:
+    collection = Collection({None: ((1, 2), "gone")})
+    walk = aiter(collection.pager())
+    assert [await anext(walk), await anext(walk)] == [1, 2]
+    with pytest.raises(KeyError):
+        await anext(walk)

@@ -234,7 +234,12 @@ def _parameters(declared: Any) -> Check:
     hints = typing.get_type_hints(declared, include_extras=True)
     is_open = hints.pop("extra", None) is not None
     required = tuple(sorted(declared.__required_keys__ - {"extra"}))
-    return _record({name: checker(kind) for name, kind in hints.items()}, required, is_open=is_open)
+    return _record({name: checker(_value_type(kind)) for name, kind in hints.items()}, required, is_open=is_open)
+
+
+def _value_type(kind: Any) -> Any:
+    """`Required[T]` is T: what is required is told by the class as a whole."""
+    return typing.get_args(kind)[0] if typing.get_origin(kind) in (typing.Required, typing.NotRequired) else kind
 
 
 def _record(

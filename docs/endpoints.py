@@ -1,0 +1,149 @@
+"""Writes `endpoints.md`: every endpoint, its method here, and whether the emulator serves it. Run it after a change.
+
+python docs/endpoints.py
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+import socialapi.routes.ads
+import socialapi.routes.oauth
+import socialapi.routes.platform
+from socialapi.emulator.endpoints import ENDPOINT_TABLE
+from socialapi.routes.route import Route
+
+ROOT: Final = Path(__file__).parents[1]
+TABLE: Final = ROOT / "docs" / "endpoints.md"
+
+AREAS: Final = {
+    "Core platform": socialapi.routes.platform,
+    "Tokens and sign-in": socialapi.routes.oauth,
+    "Advertising": socialapi.routes.ads,
+}
+GROUPS: Final = {
+    "Activity": "client.activity",
+    "Articles": "client.articles",
+    "Connections": "client.connections",
+    "CustomAudience": "client.ads.account(a).custom_audience(c)",
+    "DoNotReachListResource": "client.ads.account(a).do_not_reach_list(d)",
+    "FilteredStream": "client.filtered_stream",
+    "News": "client.news",
+    "Notes": "client.notes",
+    "OAuth": "client.oauth",
+    "Posts": "client.posts",
+    "Powerstream": "client.powerstream",
+    "Webhooks": "client.webhooks",
+}
+"""Where the methods of a resource class are found."""
+
+BY_THE_SESSION: Final = {("socialapi.routes.oauth", "APP_ONLY_TOKEN"): ["client.oauth.app_only_token"]}
+"""Routes that the session calls where a method needs what they give."""
+
+SHAPES_OF_OURS: Final = ("4.4", "5.4")
+"""Sections of the platform documentation that name endpoints without their shapes."""
+
+
+@attrs.frozen
+class Row:
+    """One line of the table."""
+
+    area: str
+    name: str
+    route: Route[Any]
+    methods: tuple[str, ...]
+    emulated: bool
+
+    @property
+    def shape(self) -> str:
+        """Whether the documentation says what goes out and comes back."""
+        is_platform = self.route.family.host == "base_url"
+        return "ours" if is_platform and self.route.section in SHAPES_OF_OURS else "specified"
+
+    def line(self) -> str:
+        """The row in Markdown."""
+        methods = ", ".join(f"`{each}`" for each in self.methods)
+        served = "yes" if self.emulated else "no"
+        return f"| {self.route.method} | `{self.route.path}` | {self.route.section} | {methods} | {served} | {self.shape} |"
+
+
+def rows() -> list[Row]:
+    """A row for each route, in the order of the route modules."""
+    served = {endpoint.route for endpoint in ENDPOINT_TABLE.entries()}
+    methods = _methods()
+    found = []
+    for area, module in AREAS.items():
+        for name, route in vars(module).items():
+            if isinstance(route, Route):
+                used_by = methods.get((module.__name__, name), [])
+                found.append(Row(area, name, route, tuple(dict.fromkeys(used_by)), route in served))
+    return found
+
+
+def _methods() -> dict[tuple[str, str], list[str]]:
+    """Which public methods name which route, read from the source of the resources."""
+    found = {route: list(methods) for route, methods in BY_THE_SESSION.items()}
+    for path in sorted((ROOT / "socialapi" / "resources").rglob("*.py")):
+        tree = ast.parse(path.read_text("utf-8"))
+        modules = {
+            alias.asname or alias.name: f"{node.module}.{alias.name}"
+            for node in tree.body
+            if isinstance(node, ast.ImportFrom) and node.module == "socialapi.routes"
+            for alias in node.names
+        }
+        for cls in (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name in GROUPS):
+            for method, module, name in _uses(cls, modules):
+                found.setdefault((module, name), []).append(f"{GROUPS[cls.name]}.{method}")
+    return found
+
+
+def _uses(cls: ast.ClassDef, modules: dict[str, str]) -> Iterator[tuple[str, str, str]]:
+    """(method, module, route) for each route that a method of the class names, directly or through the class."""
+    functions = [node for node in cls.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    private = {f.name: list(_named(f, modules)) for f in functions if f.name.startswith("_")}
+    for function in functions:
+        if function.name.startswith("_"):
+            continue
+        called = {node.attr for node in ast.walk(function) if isinstance(node, ast.Attribute)}
+        through = [use for name, uses in private.items() if name in called for use in uses]
+        if "_destination" in called:
+            through += private["__init__"]
+        for module, name in (*_named(function, modules), *through):
+            yield function.name, module, name
+
+
+def _named(function: ast.AST, modules: dict[str, str]) -> Iterator[tuple[str, str]]:
+    for node in ast.walk(function):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
+            yield modules[node.value.id], node.attr
+
+
+def markdown() -> str:
+    """The whole page."""
+    lines = [
+        "# Endpoints",
+        "",
+        "Every endpoint that is covered, made from the code by `docs/endpoints.py`. *Section* is that of the service's",
+        "documentation; *shape* says whether the documentation tells what goes out and comes back, or we had to choose",
+        "([choices](choices.md)).",
+    ]
+    area = ""
+    for row in rows():
+        if row.area != area:
+            area = row.area
+            lines += [
+                "",
+                f"## {area}",
+                "",
+                "| Method | Path | Section | SDK | Emulator | Shape |",
+                "|---|---|---|---|---|---|",
+            ]
+        lines.append(row.line())
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    TABLE.write_text(markdown(), "utf-8")

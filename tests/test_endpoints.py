@@ -1,0 +1,34 @@
+"""The table of endpoints: complete, and what the code says."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+SCRIPT = Path(__file__).parents[1] / "docs" / "endpoints.py"
+
+
+def _load() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("endpoints_table", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+table = _load()
+
+
+@pytest.mark.parametrize("row", table.rows(), ids=lambda row: f"{row.route.method} {row.route.path}")
+def test_every_route_has_a_method_an_emulator_handler_and_a_section(row: object) -> None:
+    assert row.methods, "no public method of the SDK calls it"  # type: ignore[attr-defined]  # a class of the script
+    assert row.emulated, "the emulator does not serve it"  # type: ignore[attr-defined]
+    assert row.route.section, "it does not say where it is documented"  # type: ignore[attr-defined]
+
+
+def test_the_page_is_what_the_code_says() -> None:
+    assert table.TABLE.read_text("utf-8") == table.markdown(), "run: python docs/endpoints.py"

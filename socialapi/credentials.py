@@ -21,6 +21,11 @@ def _secret() -> str:
     return field
 
 
+def _optional_secret() -> str | None:
+    field: str | None = attrs.field(default=None, repr=False, validator=attrs.validators.optional(_filled))
+    return field
+
+
 @attrs.frozen
 class AppOnly:
     """The app itself (OAuth 2.0 app-only, platform section 5.2): a bearer token is fetched, cached and renewed."""
@@ -48,9 +53,21 @@ class OAuth1:
 
 @attrs.frozen
 class OAuth2User:
-    """A user's OAuth 2.0 access token (platform section 5.4), sent as a bearer token."""
+    """A user's OAuth 2.0 access token (platform section 5.4), sent as a bearer token.
+
+    With a `refresh_token` and the app's `client_id` (and `client_secret`, if the app has one) it is renewed when it
+    ends. The service replaces the refresh token at each use, so give the client a token cache that outlives the
+    process, such as `FileTokenCache()`: the newest pair is kept there, and found again with the credential as it was.
+    """
 
     access_token: str = _secret()
+    refresh_token: str | None = _optional_secret()
+    client_id: str | None = _optional_secret()
+    client_secret: str | None = _optional_secret()
+
+    def __attrs_post_init__(self) -> None:
+        if self.client_id is None and (self.refresh_token is not None or self.client_secret is not None):
+            raise ConfigurationError("OAuth2User.client_id is needed to use a refresh token or a client secret")
 
 
 Credentials = AppOnly | Bearer | OAuth1 | OAuth2User
@@ -73,11 +90,20 @@ def credentials_from_env(environ: Mapping[str, str] | None = None) -> tuple[Cred
     if any(app):
         _complete(values, "API_KEY", "API_KEY_SECRET")
         found.append(AppOnly(*app))
-    if values["OAUTH2_ACCESS_TOKEN"]:
-        found.append(OAuth2User(values["OAUTH2_ACCESS_TOKEN"]))
+    if values["OAUTH2_ACCESS_TOKEN"] or values["OAUTH2_REFRESH_TOKEN"]:
+        found.append(_oauth2_user(values))
     if values["BEARER_TOKEN"]:
         found.append(Bearer(values["BEARER_TOKEN"]))
     return tuple(found)
+
+
+def _oauth2_user(values: Mapping[str, str]) -> OAuth2User:
+    """What can be renewed needs the refresh token and the client's id; an access token alone serves until it ends."""
+    wanted = ("OAUTH2_CLIENT_ID",) if values["OAUTH2_REFRESH_TOKEN"] or values["OAUTH2_CLIENT_SECRET"] else ()
+    _complete(values, "OAUTH2_ACCESS_TOKEN", *wanted)
+    names = ("OAUTH2_ACCESS_TOKEN", "OAUTH2_REFRESH_TOKEN", "OAUTH2_CLIENT_ID", "OAUTH2_CLIENT_SECRET")
+    access_token, *renewal = (values[name] for name in names)
+    return OAuth2User(access_token, *(value or None for value in renewal))
 
 
 _VARIABLES = (
@@ -87,6 +113,9 @@ _VARIABLES = (
     "ACCESS_TOKEN_SECRET",
     "BEARER_TOKEN",
     "OAUTH2_ACCESS_TOKEN",
+    "OAUTH2_REFRESH_TOKEN",
+    "OAUTH2_CLIENT_ID",
+    "OAUTH2_CLIENT_SECRET",
 )
 
 

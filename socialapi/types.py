@@ -9,11 +9,19 @@ from socialapi.models.audiences import (
     OperationType,
     UploadCounts,
 )
-from socialapi.models.oauth import AppOnlyToken, InvalidatedToken
+from socialapi.models.oauth import (
+    AccessToken,
+    AppOnlyToken,
+    InvalidatedToken,
+    OAuth2SignIn,
+    OAuth2Token,
+    RequestToken,
+)
 from socialapi.problems import BrokenRule, OperationError, Problem, ServiceError
 from socialapi.reports import Forecast, Progress, RowIssue, UploadReport
 
 __all__ = [
+    "AccessToken",
     "AppOnlyToken",
     "AudienceUser",
     "BrokenRule",
@@ -21,12 +29,15 @@ __all__ = [
     "Forecast",
     "IdentifierKind",
     "InvalidatedToken",
+    "OAuth2SignIn",
+    "OAuth2Token",
     "Operation",
     "OperationError",
     "OperationParams",
     "OperationType",
     "Problem",
     "Progress",
+    "RequestToken",
     "RowIssue",
     "ServiceError",
     "UploadCounts",

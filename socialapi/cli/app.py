@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from cyclopts import App, CycloptsError
 
-from socialapi.cli import exits
+from socialapi.cli import auth, exits, posts, webhooks
 from socialapi.cli.demo import demo
 from socialapi.cli.emulator import emulator
 from socialapi.cli.upload import upload_audience, upload_do_not_reach
@@ -15,18 +15,34 @@ app = App(
     name="socialapi",
     help="A social platform's APIs from the command line, with an emulator of the service to try them on.",
     version="socialapi {version}",
-    help_epilogue="Hosts and credentials come from SOCIALAPI_* variables; `socialapi emulator` prints a set that works.",
+    help_epilogue="Hosts and credentials come from SOCIALAPI_* variables; `socialapi emulator` prints a set that works, and "
+    "`socialapi auth login` keeps the credentials of a user.",
     suppress_keyboard_interrupt=False,
     result_action="return_value",
 )
 audience = App(name="audience", help="Custom audiences.")
 do_not_reach = App(name="do-not-reach", help="Do-not-reach lists.")
+auth_commands = App(name="auth", help="Sign in as a user, see who is signed in, sign out.")
+post_commands = App(name="posts", help="Posts.")
+webhook_commands = App(name="webhooks", help="Addresses that events are delivered to.")
 app.command(audience)
 app.command(do_not_reach)
 app.command(demo)
 app.command(emulator)
 audience.command(upload_audience, name="upload")
 do_not_reach.command(upload_do_not_reach, name="upload")
+app.command(auth_commands)
+auth_commands.command(auth.login)
+auth_commands.command(auth.status)
+auth_commands.command(auth.logout)
+app.command(post_commands)
+post_commands.command(posts.by_user, name="by-user")
+app.command(webhook_commands)
+webhook_commands.command(webhooks.create)
+webhook_commands.command(webhooks.list_, name="list")
+webhook_commands.command(webhooks.validate)
+webhook_commands.command(webhooks.delete)
+webhook_commands.command(webhooks.replay)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

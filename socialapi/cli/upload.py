@@ -13,6 +13,7 @@ from rich.table import Table
 
 from socialapi.bulk.audience_job import OnProgress
 from socialapi.cli import exits
+from socialapi.cli.connecting import open_client
 from socialapi.cli.progress import ProgressDisplay
 from socialapi.client import Client
 from socialapi.errors import BulkError, InvalidInput
@@ -121,7 +122,7 @@ async def _run(
     display = ProgressDisplay(title)
     try:
         with display:
-            async with Client.from_env() as client:
+            async with open_client() as client:
                 report = await job(client, display)
     except BulkError as stopped:
         show(stopped.report, as_json=flags.json)

@@ -3,13 +3,17 @@
 import base64
 import binascii
 import hmac
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Final
 from urllib.parse import unquote
 
 from socialapi.emulator import oauth1
 from socialapi.emulator.envelopes import Refusal
 from socialapi.emulator.received import Received
-from socialapi.emulator.state import App, Caller, State, User
+from socialapi.emulator.state import AccessToken, App, Caller, State, User
+
+NOBODY: Final = Caller(App("", ""))
+"""The caller of what asks for no credential, or looks at it by itself."""
 
 
 def account_user(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
@@ -17,46 +21,63 @@ def account_user(state: State, received: Received, path_parameters: Mapping[str,
 
     The scheme is not documented: OAuth 1.0a is taken, and the OAuth 2.0 bearer token of a user.
     """
-    caller = _caller(state, received)
+    caller = any_caller(state, received, path_parameters)
     if caller.user is None:
         raise Refusal(403, "FORBIDDEN", "this endpoint acts for a user, and an app-only token has none")
     _check_account(state, caller.user, path_parameters["account_id"])
     return caller
 
 
+def any_caller(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
+    """An app or a user: by a bearer token of either, or by an OAuth 1.0a signature (platform section 5)."""
+    header = received.headers.get("Authorization", "")
+    scheme, _, credentials = header.partition(" ")
+    if scheme.lower() == "bearer":
+        caller = _by_bearer(state, credentials.strip())
+    elif scheme.lower() == "oauth":
+        caller = signing_token(state, received).caller
+    else:
+        raise oauth1.unauthorized("this request is not authenticated")
+    if caller.access == "read" and received.method != "GET":
+        raise Refusal(403, "FORBIDDEN", "the access token was granted for reading alone")
+    return caller
+
+
 def app_by_key(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
     """The app whose key and secret come by HTTP Basic authentication (platform section 5.2)."""
-    scheme, _, encoded = received.headers.get("Authorization", "").partition(" ")
-    try:
-        key, colon, secret = base64.b64decode(encoded.strip(), validate=True).decode("utf-8").partition(":")
-    except (binascii.Error, ValueError):
-        scheme, key, colon, secret = "", "", "", ""
-    if scheme.lower() != "basic" or not colon:
+    pair = basic_pair(received)
+    if pair is None:
         raise Refusal(401, 215, "the app's key and secret are needed, by HTTP Basic authentication")
-    # Keys and secrets may be percent-encoded, as RFC 6749 has it; what is made here holds no percent sign.
-    app = state.apps.get(unquote(key))
-    if not _has_secret(app, unquote(secret)) or app is None:
+    # What is made here holds no percent sign.
+    app = state.apps.get(pair[0])
+    if not has_secret(app, pair[1]) or app is None:
         raise Refusal(401, 32, "there is no app with this key and secret")
     return Caller(app)
 
 
-def _has_secret(app: App | None, secret: str) -> bool:
+def nobody(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
+    """Anybody: a browser, or a caller that the endpoint looks at by itself."""
+    return NOBODY
+
+
+def basic_pair(received: Received) -> tuple[str, str] | None:
+    """The two parts of HTTP Basic authentication, which may be percent-encoded, as RFC 6749 has it."""
+    scheme, _, encoded = received.headers.get("Authorization", "").partition(" ")
+    try:
+        name, colon, secret = base64.b64decode(encoded.strip(), validate=True).decode("utf-8").partition(":")
+    except (binascii.Error, ValueError):
+        return None
+    return (unquote(name), unquote(secret)) if scheme.lower() == "basic" and colon else None
+
+
+def has_secret(app: App | None, secret: str) -> bool:
+    """Whether it is the app's secret, told in constant time."""
     return hmac.compare_digest((app.api_key_secret if app else "").encode(), secret.encode())
-
-
-def _caller(state: State, received: Received) -> Caller:
-    header = received.headers.get("Authorization", "")
-    scheme, _, credentials = header.partition(" ")
-    if scheme.lower() == "bearer":
-        return _by_bearer(state, credentials.strip())
-    if scheme.lower() == "oauth":
-        return _by_signature(state, received, header)
-    raise oauth1.unauthorized("this request is not authenticated")
 
 
 def _by_bearer(state: State, token: str) -> Caller:
     caller = state.bearers.get(token)
-    if caller is None:
+    if caller is None or (caller.expires_at is not None and state.clock.now() >= caller.expires_at):
         raise expired_token()
     return caller
 
@@ -66,22 +87,35 @@ def expired_token() -> Refusal:
     return Refusal(401, 89, "Invalid or expired token.")
 
 
-def _by_signature(state: State, received: Received, header: str) -> Caller:
-    protocol = oauth1.header_parameters(header)
+def signing_token(state: State, received: Received) -> AccessToken:
+    """The access token that the request is signed with (platform section 5.3)."""
+
+    def secret_of(app: App, protocol: Mapping[str, str]) -> str:
+        token = state.access_tokens.get(protocol.get("oauth_token", ""))
+        if token is None or token.caller.app is not app:
+            raise expired_token()
+        return token.secret
+
+    _, protocol = verified(state, received, secret_of)
+    return state.access_tokens[protocol["oauth_token"]]
+
+
+def verified(
+    state: State, received: Received, secret_of: Callable[[App, Mapping[str, str]], str]
+) -> tuple[App, Mapping[str, str]]:
+    """The app that signed the request, and the protocol parameters; `secret_of` gives the secret of the token."""
+    protocol = oauth1.header_parameters(received.headers.get("Authorization", ""))
     wall = state.clock.wall()
     oauth1.check_parameters(protocol, wall)
     app = state.apps.get(protocol["oauth_consumer_key"])
     if app is None:
         raise oauth1.unauthorized("oauth_consumer_key names no app")
-    token = state.access_tokens.get(protocol.get("oauth_token", ""))
-    if token is None or token.caller.app is not app:
-        raise expired_token()
-    oauth1.check_signature(received.signed(), protocol, (app.api_key_secret, token.secret))
-    nonce = (app.api_key, token.token, protocol["oauth_nonce"])
+    oauth1.check_signature(received.signed(), protocol, (app.api_key_secret, secret_of(app, protocol)))
+    nonce = (app.api_key, protocol.get("oauth_token", ""), protocol["oauth_nonce"])
     # Only now: what anybody can make up must not fill the memory.
     if not state.nonces.is_new(int(protocol["oauth_timestamp"]), nonce, wall):
         raise oauth1.unauthorized("this nonce was used before")
-    return token.caller
+    return app, protocol
 
 
 def _check_account(state: State, user: User, account_id: str) -> None:

@@ -9,20 +9,30 @@ from socialapi.emulator.envelopes import Answer, Refusal, Shape
 from socialapi.emulator.faults import Fault
 from socialapi.emulator.received import Received
 from socialapi.emulator.routing import mounted_path
+from socialapi.emulator.service import Service
 from socialapi.emulator.state import Caller, State
 from socialapi.routes.route import Route
 
 
 @attrs.define(eq=False)
 class Call:
-    """One authenticated request to an endpoint. `fault` is what the handler itself has to play, if anything."""
+    """One authenticated request to an endpoint. `fault` is what the handler itself has to play, if anything.
 
+    `state` is what the service held when the request arrived, whatever a reset has done since.
+    """
+
+    service: Service
     state: State
     route: Route[Any]
     path_parameters: Mapping[str, str]
     received: Received
     caller: Caller
     fault: Fault | None = None
+
+    @property
+    def now(self) -> float:
+        """Epoch seconds of the emulator's clock."""
+        return self.state.clock.now()
 
     def json(self) -> Any:
         """The JSON body; refuses another media type or encoding, a body beyond the route's limit, and what is not JSON."""

@@ -31,3 +31,9 @@ class EmulatorClock:
 def timestamp(at: float) -> str:
     """ISO 8601 UTC with seconds, as the advertising API writes it."""
     return datetime.datetime.fromtimestamp(at, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def milliseconds(at: float) -> str:
+    """ISO 8601 UTC with milliseconds, as the platform API writes it (platform section 2.1)."""
+    moment = datetime.datetime.fromtimestamp(at, datetime.UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}Z"

@@ -16,8 +16,10 @@ from socialapi.emulator.ledger import Ledger
 from socialapi.emulator.members import Members
 from socialapi.emulator.routing import Match, PathTable
 from socialapi.emulator.service import Service
+from socialapi.emulator.state import Tier
 from socialapi.errors import InvalidInput
-from socialapi.models.rules import broken_rules
+from socialapi.models.rules import Pattern, broken_rules
+from socialapi.models.webhooks import WebhookUrl
 
 PREFIX: Final = "/_emulator/"
 
@@ -114,17 +116,19 @@ class Advance:
 
 @control("POST", "clock")
 async def advance_clock(ask: Ask) -> Answer:
-    """Moves the emulator's clock forward."""
+    """Moves the emulator's clock forward, and answers when everything that is due by then is done."""
     body = _checked(Advance, ask)
-    ask.service.clock.advance(body["advance"])
+    ask.service.advance(body["advance"])
+    await ask.service.challenges.settle()
     return answer({"now": ask.service.clock.now(), "advanced": ask.service.clock.advanced})
 
 
 @attrs.define
 class NewApp:
-    """Whom the access token of the new app is for: the first user unless given."""
+    """Whom the access token of the new app is for (the first user unless given), and the app's tier."""
 
     user_id: str | None = None
+    tier: Tier = "self-serve"
 
 
 @control("POST", "apps")
@@ -135,12 +139,33 @@ async def new_app(ask: Ask) -> Answer:
     user = users.get(body.get("user_id") or ask.service.seed["user_ids"][0])
     if user is None:
         raise Refusal(404, "NOT_FOUND", "there is no such user", parameter="user_id")
-    return answer(ask.service.credentials(ask.service.state.new_app(user)), 201)
+    made = ask.service.state.new_app(user, tier=body.get("tier", "self-serve"))
+    return answer(ask.service.credentials(made), 201)
+
+
+@attrs.define
+class WebhookTarget:
+    """Where the requests to a webhook's URL really go; null takes it back."""
+
+    url: WebhookUrl
+    target: Annotated[str, Pattern(r"https?://\S+", "must be an http address")] | None
+
+
+@control("POST", "webhook-targets")
+async def map_webhook(ask: Ask) -> Answer:
+    """Says where a webhook URL is delivered; the answer is all that is said so far."""
+    body = _checked(WebhookTarget, ask)
+    targets = ask.service.challenges.targets
+    if body["target"] is None:
+        targets.pop(body["url"], None)
+    else:
+        targets[body["url"]] = body["target"]
+    return answer(targets)
 
 
 @control("POST", "reset")
 async def reset(ask: Ask) -> Answer:
-    """Back to the seed data; also forgets faults, log and advance of the clock."""
+    """Back to the seed data; also forgets faults, log, webhook targets and advance of the clock."""
     ask.service.reset()
     return answer({})
 

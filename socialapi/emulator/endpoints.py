@@ -4,9 +4,25 @@ from typing import Final
 
 from socialapi.emulator import audiences, tokens
 from socialapi.emulator.call import ENDPOINTS, Endpoint
+from socialapi.emulator.oauth import authorize, pkce_authorize, pkce_tokens, three_legged
+from socialapi.emulator.platform import (
+    activity,
+    articles,
+    connections,
+    news,
+    notes,
+    post_creation,
+    posts,
+    stream_rules,
+    webhooks,
+)
 from socialapi.emulator.routing import PathTable, mounted_path
 
-AREAS: Final = (audiences, tokens)
+AREAS: Final = (
+    *(audiences, tokens),
+    *(three_legged, authorize, pkce_authorize, pkce_tokens),
+    *(posts, post_creation, webhooks, stream_rules, connections, articles, news, notes, activity),
+)
 """The modules whose handlers are served."""
 
 ENDPOINT_TABLE: Final[PathTable[Endpoint]] = PathTable(

@@ -64,6 +64,39 @@ def answer(data: Any, status: int = 200) -> Answer:
     return Answer(status, orjson.dumps(data))
 
 
+def data(value: Any, status: int = 200, **beside: Any) -> Answer:
+    """A result of the platform API; what stands beside `data` and is empty is left out (platform section 2.6)."""
+    return answer({"data": value} | {name: each for name, each in beside.items() if each}, status)
+
+
+def problem(problem_base_url: str, slug: str, title: str, detail: str, **extra: Any) -> dict[str, Any]:
+    """A problem beside data (platform section 7.1)."""
+    return {"type": f"{problem_base_url}/{slug}", "title": title, "detail": detail, **extra}
+
+
+def invalid_request(message: str, parameters: Mapping[str, Sequence[str]]) -> Refusal:
+    """The refusal of a request for one thing, with the values given for the parameters at fault."""
+    errors = [{"message": message, "parameters": {name: list(values) for name, values in parameters.items()}}]
+    return Refusal(400, "INVALID_PARAMETER", message, problem="invalid-request", errors=errors)
+
+
+def not_found(kind: str, parameter: str, value: str) -> Refusal:
+    """The refusal of a request about something that is not there, or not the caller's."""
+    return Refusal(
+        404, "NOT_FOUND", f"there is no such {kind}", problem="resource-not-found", **_missing(kind, parameter, value)
+    )
+
+
+def missing(problem_base_url: str, kind: str, parameter: str, value: str) -> dict[str, Any]:
+    """The problem, beside data, of something that is not there."""
+    detail = f"no {kind} was found for {parameter}: {value}"
+    return problem(problem_base_url, "resource-not-found", "Not Found", detail, **_missing(kind, parameter, value))
+
+
+def _missing(kind: str, parameter: str, value: str) -> dict[str, Any]:
+    return {"parameter": parameter, "value": value, "resource_id": value, "resource_type": kind}
+
+
 def ads_data(data: Any, parameters: Mapping[str, str]) -> Answer:
     """A result of the advertising API with the echo of what was asked (section 1)."""
     return answer({"data": data, "request": {"params": dict(parameters)}})
@@ -91,6 +124,7 @@ def _problem(refusal: Refusal, problem_base_url: str) -> dict[str, Any]:
         "title": phrase(refusal.status),
         "detail": refusal.message,
         "status": refusal.status,
+        **({"parameter": refusal.parameter} if refusal.parameter else {}),
         **refusal.extra,
     }
 

@@ -12,11 +12,12 @@ from socialapi.emulator.call import Call, Endpoint, body_limit, shape_of
 from socialapi.emulator.envelopes import Answer, Refusal, refused
 from socialapi.emulator.fault_effects import DELIVERY, INSTEAD, SILENCE
 from socialapi.emulator.faults import BATCH_FAULTS, Picked
-from socialapi.emulator.rate_limits import too_many_requests
+from socialapi.emulator.rate_limits import route_key, too_many_requests
 from socialapi.emulator.received import Received
 from socialapi.emulator.request_log import RequestRecord
 from socialapi.emulator.routing import Match
 from socialapi.emulator.service import Service
+from socialapi.emulator.state import Caller
 
 CLIENT_LEFT: Final = (ConnectionError, web.RequestPayloadError)
 """What reading from or writing to a client that has gone raises."""
@@ -100,16 +101,23 @@ class Exchange:
     async def _handle(self, endpoint: Endpoint, picked: Picked) -> Answer:
         parameters = self._match.parameters
         caller = endpoint.authenticate(self._state, self._received, parameters)
-        self._take_slot(endpoint, parameters)
+        self._take_slot(endpoint, parameters, caller)
         fault = picked.fault if picked.fault and picked.fault.fault in BATCH_FAULTS else None
-        return await endpoint.handler(Call(self._state, endpoint.route, parameters, self._received, caller, fault))
+        call = Call(self._service, self._state, endpoint.route, parameters, self._received, caller, fault)
+        return await endpoint.handler(call)
 
-    def _take_slot(self, endpoint: Endpoint, parameters: Mapping[str, str]) -> None:
-        """Counts the request against the limit of its route, and says so in the headers of whatever is answered."""
-        limit = endpoint.route.rate_limit
+    def _take_slot(self, endpoint: Endpoint, parameters: Mapping[str, str], caller: Caller) -> None:
+        """Counts the request against the limit of its route, and says so in the headers of whatever is answered.
+
+        A documented limit says what it is counted by; any other is counted by app and user.
+        """
+        limit = endpoint.route.rate_limit or self._state.limits.of_route(route_key(endpoint.route))
         if limit is None:
             return
-        usage = self._state.limits.take(limit, tuple(parameters[name] for name in limit.per))
+        per = tuple(parameters[name] for name in limit.per)
+        if endpoint.route.rate_limit is None:
+            per = (caller.app.api_key, caller.user.id if caller.user else "")
+        usage = self._state.limits.take(limit, per)
         self._headers |= usage.headers(of_account="account_id" in limit.per)
         if not usage.granted:
             raise too_many_requests(usage)

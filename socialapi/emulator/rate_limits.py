@@ -2,13 +2,21 @@
 
 import math
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import attrs
 
 from socialapi.emulator.clock import EmulatorClock
 from socialapi.emulator.envelopes import Refusal
-from socialapi.routes.route import RateLimit
+from socialapi.routes.route import RateLimit, Route
+
+ASSUMED: Final[Mapping[str, tuple[int, float]]] = {"POST /oauth/request_token": (300, 900.0)}
+"""Limits of routes that are said to be rate limited, without a number (platform section 8)."""
+
+
+def route_key(route: Route[Any]) -> str:
+    """What a route is called where limits are given, for example `GET /2/users/{id}/tweets`."""
+    return f"{route.method} {route.path}"
 
 
 @attrs.define
@@ -38,12 +46,17 @@ class Usage:
 
 
 class RateLimits:
-    """The windows in use. `overrides` gives a limit, by its name, another (requests, seconds)."""
+    """The windows in use. `overrides` gives a limit, by its name or by its route, other (requests, seconds)."""
 
     def __init__(self, clock: EmulatorClock, overrides: Mapping[str, tuple[int, float]]) -> None:
         self._clock = clock
         self._overrides = overrides
         self._windows: dict[tuple[str, ...], _Window] = {}
+
+    def of_route(self, key: str) -> RateLimit | None:
+        """The limit of a route that documents none, if it was given one or one is assumed."""
+        chosen = self._overrides.get(key) or ASSUMED.get(key)
+        return None if chosen is None else RateLimit(key, *chosen)
 
     def take(self, limit: RateLimit, key: tuple[str, ...]) -> Usage:
         """Use a slot of the window of `key`; a request that finds none is not counted."""

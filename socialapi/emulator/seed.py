@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
+from socialapi.emulator.platform.seed import plant_connections, plant_platform
+from socialapi.emulator.platform.seed_users import EVERYBODY, people
 from socialapi.emulator.state import AccessToken, Account, Audience, DoNotReach, State, User
 
 SeedIds = dict[str, list[str]]
@@ -24,6 +26,8 @@ _LISTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     "18ce54u7r2k": (("7b2g1", "Unsubscribed"),),
 }
 
+PLATFORM_KINDS: Final = ("post_ids", "media_keys", "news_ids")
+
 
 def plant(state: State, *, empty: bool) -> tuple[AccessToken, SeedIds]:
     """Fills a new state; the first user's access token, and the ids that are there by kind.
@@ -35,8 +39,10 @@ def plant(state: State, *, empty: bool) -> tuple[AccessToken, SeedIds]:
     for account in accounts:
         state.accounts[account[0]] = Account(*account)
     users = _plant_users(state, empty=empty)
+    platform_ids: SeedIds = {kind: [] for kind in PLATFORM_KINDS}
     if not empty:
         _plant_audiences(state)
+        platform_ids = plant_platform(state)
     first = accounts[0][0]
     own = [account_id for account_id, *_ in accounts if account_id in users[0].account_ids]
     ids = {
@@ -46,13 +52,17 @@ def plant(state: State, *, empty: bool) -> tuple[AccessToken, SeedIds]:
         "custom_audience_ids": [audience for account, audience in state.audiences if account == first],
         "do_not_reach_list_ids": [listed for account, listed in state.do_not_reach_lists if account == first],
     }
-    return state.new_app(users[0]), ids
+    access_token = state.new_app(users[0])
+    if not empty:
+        plant_connections(state, access_token.caller.app)
+    return access_token, ids | platform_ids
 
 
 def _plant_users(state: State, *, empty: bool) -> list[User]:
-    first = User("2244994945", "northwind", {account[0] for account in _ACCOUNTS[: 1 if empty else 2]})
-    second = User("2244994946", "harbourbooks", {_ACCOUNTS[2][0]})
-    users = [first] if empty else [first, second]
+    users = people(1 if empty else EVERYBODY)
+    users[0].account_ids = {account[0] for account in _ACCOUNTS[: 1 if empty else 2]}
+    if not empty:
+        users[1].account_ids = {_ACCOUNTS[2][0]}
     state.users.update((user.id, user) for user in users)
     return users
 

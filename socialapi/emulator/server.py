@@ -1,7 +1,7 @@
 """`Emulator`: the service in this process, on a port of its own."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -15,9 +15,10 @@ from socialapi.emulator.endpoints import ENDPOINT_TABLE
 from socialapi.emulator.exchange import CLIENT_LEFT, Exchange
 from socialapi.emulator.faults import Faults
 from socialapi.emulator.ledger import Ledger
-from socialapi.emulator.pauses import Pauses
+from socialapi.emulator.platform.records import DEFAULT_MAX_RULES, DEFAULT_MAX_WEBHOOKS
+from socialapi.emulator.rate_limits import route_key
 from socialapi.emulator.request_log import RequestRecord
-from socialapi.emulator.service import Service
+from socialapi.emulator.service import Service, Settings
 from socialapi.emulator.state import OwnedId, State
 from socialapi.emulator.tokens import APP_ONLY_TOKENS
 from socialapi.errors import ConfigurationError
@@ -32,10 +33,12 @@ class Emulator:
         async with Emulator() as emulator:
             async with Client(emulator.config, credentials=emulator.credentials) as client: ...
 
-    It starts with two ad accounts and their audiences, whose ids are in `seed`; with `empty=True` with one account
-    and nothing in it, so that every audience and list is unknown. `port=0` takes a free one. `clock` replaces the
-    wall clock (a function that returns epoch seconds); `rate_limits` gives limits, by name, other values: (requests,
-    window in seconds). Everything that can be asked here can be asked over HTTP under `/_emulator/` as well.
+    It starts with two ad accounts and their audiences, users and posts, whose ids are in `seed`; with `empty=True`
+    with one user and one account and nothing else, so that every audience and list is unknown. `port=0` takes a free
+    one. `clock` replaces the wall clock (a function that returns epoch seconds). `rate_limits` gives limits other
+    values: (requests, window in seconds), by the name of a documented limit, or by any route, for example
+    `GET /2/users/{id}/tweets`. `max_webhooks` is counted by app, as is `max_rules`. Everything that can be asked here
+    can be asked over HTTP under `/_emulator/` as well.
     """
 
     def __init__(
@@ -46,13 +49,16 @@ class Emulator:
         empty: bool = False,
         clock: Callable[[], float] | None = None,
         rate_limits: Mapping[str, tuple[int, float]] | None = None,
+        max_webhooks: int = DEFAULT_MAX_WEBHOOKS,
+        max_rules: int = DEFAULT_MAX_RULES,
     ) -> None:
         limits = dict(rate_limits or {})
         if unknown := sorted(limits.keys() - limit_names()):
             raise ConfigurationError(f"there is no rate limit named {', '.join(unknown)}")
         self._host = host
         self._port = port
-        self._service = Service(empty=empty, clock=EmulatorClock(clock or time.time), rate_limits=limits)
+        settings = Settings(empty=empty, rate_limits=limits, max_webhooks=max_webhooks, max_rules=max_rules)
+        self._service = Service(settings, EmulatorClock(clock or time.time))
         self._runner: web.ServerRunner | None = None
 
     async def __aenter__(self) -> Self:
@@ -67,10 +73,9 @@ class Emulator:
             reason = problem.strerror or problem
             raise ConfigurationError(f"cannot listen on {self._host} port {self._port}: {reason}") from None
         self._runner = runner
-        self._service.pauses = Pauses()
         port = runner.addresses[0][1]
         host = _ANY_ADDRESS.get(self._host, self._host)
-        self._service.base_url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        await self._service.open(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
         return self
 
     async def __aexit__(
@@ -80,7 +85,7 @@ class Emulator:
         traceback: TracebackType | None,
     ) -> None:
         assert self._runner is not None
-        self._service.pauses.end()
+        await self._service.close()
         await self._runner.cleanup()
 
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -166,15 +171,28 @@ class Emulator:
         return found
 
     def advance(self, seconds: float) -> None:
-        """Move the emulator's clock forward: windows and expiries follow, OAuth timestamps do not."""
-        self._service.clock.advance(seconds)
+        """Move the emulator's clock forward: windows and expiries follow, OAuth timestamps do not.
+
+        Webhooks that are due for their hourly check are challenged soon; `settle` waits for it.
+        """
+        self._service.advance(seconds)
+
+    async def settle(self) -> None:
+        """Wait until everything that is due by the emulator's clock is done."""
+        await self._service.challenges.settle()
+
+    @property
+    def webhook_targets(self) -> MutableMapping[str, str]:
+        """The local address to which the requests to a webhook's URL really go, by that URL; empty at first."""
+        return self._service.challenges.targets
 
     def reset(self) -> None:
-        """Back to the seed data; also forgets faults, log and advance of the clock."""
+        """Back to the seed data; also forgets faults, log, webhook targets and advance of the clock."""
         self._service.reset()
 
 
 def limit_names() -> frozenset[str]:
-    """The names of the rate limits that can be given other values."""
-    rows = (endpoint.route.rate_limit for endpoint in ENDPOINT_TABLE.entries())
-    return frozenset({limit.name for limit in rows if limit is not None} | {APP_ONLY_TOKENS.name})
+    """The names of the rate limits that can be given other values: documented ones, and those of all other routes."""
+    rows = [endpoint.route for endpoint in ENDPOINT_TABLE.entries()]
+    named = {row.rate_limit.name if row.rate_limit else route_key(row) for row in rows}
+    return frozenset(named | {APP_ONLY_TOKENS.name})

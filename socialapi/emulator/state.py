@@ -1,40 +1,70 @@
 """What the service knows: apps, users, tokens, accounts and what belongs to them. Plain records in dictionaries."""
 
 import hashlib
+from typing import Any, Final, Literal
 
 import attrs
 
 from socialapi.emulator.clock import EmulatorClock
 from socialapi.emulator.members import Members
+from socialapi.emulator.oauth.sign_ins import SignIns
 from socialapi.emulator.oauth1 import NonceMemory
+from socialapi.emulator.platform.records import Platform
 from socialapi.emulator.rate_limits import RateLimits
+
+Access = Literal["read", "write"]
+Tier = Literal["self-serve", "enterprise"]
+
+REGISTERED_CALLBACK: Final = "https://app.example/callback"
+"""The callback address that every app has registered, beside any on loopback."""
 
 
 @attrs.define
 class App:
-    """A client app; `bearer_token` is its one outstanding app-only token (platform section 8)."""
+    """A client app; `bearer_token` is its one outstanding app-only token (platform section 8).
+
+    `signs_in` is its sign-in setting, by which users who have granted access once are not asked again (section 5.3).
+    Programmatic replies are restricted on the self-serve `tier` (section 8).
+    """
 
     api_key: str
     api_key_secret: str = attrs.field(repr=False)
+    name: str = ""
+    callback_urls: tuple[str, ...] = (REGISTERED_CALLBACK,)
+    signs_in: bool = True
+    tier: Tier = "self-serve"
     bearer_token: str | None = attrs.field(default=None, repr=False)
     tokens_made: int = 0
 
 
 @attrs.define
 class User:
-    """A person; `account_ids` are the ad accounts associated with them."""
+    """A person; `account_ids` are the ad accounts associated with them, `profile` what the platform API shows."""
 
     id: str
     username: str
     account_ids: set[str] = attrs.field(factory=set)
+    profile: dict[str, Any] = attrs.field(factory=dict)
+
+    @property
+    def is_premium(self) -> bool:
+        """Whether they hold a premium subscription."""
+        return bool(self.profile.get("subscription_type", "None") != "None")
 
 
 @attrs.frozen
 class Caller:
-    """Who a request comes from. An app-only token has no user; a user's OAuth 2.0 token is a bearer that has one."""
+    """Who a request comes from. An app-only token has no user; a user's OAuth 2.0 token is a bearer that has one.
+
+    `access` is what a user's OAuth 1.0a token permits, `scopes` what their OAuth 2.0 token does (None for the other
+    kinds), `expires_at` the end of a token that has one.
+    """
 
     app: App
     user: User | None = None
+    access: Access = "write"
+    scopes: frozenset[str] | None = None
+    expires_at: float | None = None
 
 
 @attrs.frozen
@@ -97,25 +127,34 @@ class State:
     accounts: dict[str, Account] = attrs.field(factory=dict)
     audiences: dict[OwnedId, Audience] = attrs.field(factory=dict)
     do_not_reach_lists: dict[OwnedId, DoNotReach] = attrs.field(factory=dict)
+    sign_ins: SignIns = attrs.field(factory=SignIns)
+    platform: Platform = attrs.field(factory=Platform)
 
-    def new_app(self, user: User) -> AccessToken:
+    def new_app(self, user: User, *, tier: Tier = "self-serve") -> AccessToken:
         """Another app, with an app-only token and the user's access token for it."""
         number = len(self.apps) + 1
-        app = App(derived(f"api key {number}", 25), derived(f"api key secret {number}", 50))
+        key, secret = derived(f"api key {number}", 25), derived(f"api key secret {number}", 50)
+        app = App(key, secret, name=f"Example app {number}", tier=tier)
         self.apps[app.api_key] = app
         self.app_only_token(app)
         return self.new_access_token(app, user)
 
-    def new_access_token(self, app: App, user: User) -> AccessToken:
-        """An OAuth 1.0a access token by which the app acts for the user."""
-        label = f"{app.api_key} {user.id}"
+    def new_access_token(self, app: App, user: User, access: Access = "write") -> AccessToken:
+        """An OAuth 1.0a access token by which the app acts for the user; another one each time."""
+        self.sign_ins.access_tokens_made += 1
+        label = f"{app.api_key} {user.id} {self.sign_ins.access_tokens_made}"
         made = AccessToken(
             f"{user.id}-{derived(f'access token {label}', 40)}",
             derived(f"access token secret {label}", 45),
-            Caller(app, user),
+            Caller(app, user, access),
         )
         self.access_tokens[made.token] = made
         return made
+
+    def user_named(self, username: str) -> User | None:
+        """The user with the screen name, however it is capitalised and with or without its @."""
+        wanted = username.strip().removeprefix("@").lower()
+        return next((user for user in self.users.values() if user.username.lower() == wanted), None)
 
     def app_only_token(self, app: App) -> str:
         """The outstanding app-only token of the app, made if there is none (platform section 3.2)."""

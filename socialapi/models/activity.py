@@ -1,10 +1,12 @@
 """Activity subscriptions and event types (platform documentation, section 6.2)."""
 
-from collections.abc import Mapping
+import datetime
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal
 
 import attrs
 
+from socialapi.problems import BrokenRule
 from socialapi.unset import UNSET, Unset
 
 EventType = Literal[
@@ -56,6 +58,12 @@ class SubscriptionDraft:
     event_type: str
     filter: SubscriptionFilter
     extra: Mapping[str, Any] = attrs.field(factory=dict)
+
+    @staticmethod
+    def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+        """Only messages have a direction."""
+        if "direction" in data["filter"] and not data["event_type"].startswith(("dm.", "chat.")):
+            yield BrokenRule(path="filter.direction", reason="is for events of types dm.… and chat.… alone")
 
 
 @attrs.define(kw_only=True)

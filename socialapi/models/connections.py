@@ -6,6 +6,8 @@ from typing import Annotated, Any
 import attrs
 from annotated_types import MinLen
 
+from socialapi.problems import Problem
+
 
 @attrs.define(kw_only=True)
 class Connection:
@@ -28,6 +30,7 @@ class ConnectionIds:
 
 @attrs.define(kw_only=True)
 class EndedConnections:
-    """What was ended; its fields are not documented and stand in `extra`."""
+    """What was ended; its fields are not documented and stand in `extra`. `errors` are the problems beside it."""
 
+    errors: tuple[Problem, ...] = ()
     extra: dict[str, Any] = attrs.field(factory=dict, repr=False)

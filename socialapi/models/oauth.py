@@ -137,3 +137,16 @@ class OAuth2Token:
     refresh_token: str | None = attrs.field(default=None, repr=False)
     scope: str | None = None
     extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.frozen(kw_only=True)
+class OAuth2SignIn:
+    """A sign-in that has begun: the page to open, and what to keep for `exchange_code`.
+
+    The page sends the user back with a `code` and a `state`; take the code only if that state is this one.
+    """
+
+    url: str = attrs.field(repr=False)
+    state: str = attrs.field(repr=False)
+    code_verifier: str = attrs.field(repr=False)
+    redirect_uri: str

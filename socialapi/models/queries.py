@@ -41,7 +41,7 @@ class RulesChangeQuery(TypedDict, total=False):
 
 NewsSearch = TypedDict(
     "NewsSearch",
-    {"query": str, "news.fields": tuple[str, ...], "pagination_token": str, "extra": Any},
+    {"query": str, "news.fields": tuple[str, ...], "max_results": int, "pagination_token": str, "extra": Any},
     total=False,
 )
 """Trending stories for a query."""

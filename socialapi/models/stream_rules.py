@@ -1,11 +1,13 @@
 """Filtered-stream rules (platform documentation, sections 4.1 and 8)."""
 
-from collections.abc import Mapping
+import datetime
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final
 
 import attrs
 from annotated_types import MaxLen, MinLen
 
+from socialapi.problems import BrokenRule
 from socialapi.unset import UNSET, Unset
 
 MAX_RULE_LENGTH: Final = 2_048
@@ -41,8 +43,16 @@ class RuleIds:
 class RulesChange:
     """Rules to add, or rules to delete."""
 
-    add: tuple[RuleDraft, ...] | Unset = UNSET
+    add: Annotated[tuple[RuleDraft, ...], MinLen(1)] | Unset = UNSET
     delete: RuleIds | Unset = UNSET
+
+    @staticmethod
+    def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+        """One of them, and not both."""
+        if "add" not in data and "delete" not in data:
+            yield BrokenRule(path="add", reason="is required where nothing is deleted", code="MISSING_PARAMETER")
+        elif "add" in data and "delete" in data:
+            yield BrokenRule(path="delete", reason="cannot go with add", code="EXCLUSIVE_PARAMETERS")
 
 
 @attrs.define(kw_only=True)

@@ -2,8 +2,8 @@
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final, Protocol
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import attrs
 
@@ -12,9 +12,13 @@ from socialapi.credentials import AppOnly, Bearer, Credentials, OAuth1, OAuth2Us
 from socialapi.errors import ConfigurationError, Forbidden
 from socialapi.routes.route import Family
 from socialapi.session.clock import Clock
+from socialapi.session.sign_ins import SignIns
 from socialapi.session.token_cache import TokenCache, cache_key
 from socialapi.wire.request import Request
-from socialapi.wire.signing import basic_header, bearer_header, oauth1_header
+from socialapi.wire.signing import SignIn, basic_header, bearer_header, oauth1_header
+
+if TYPE_CHECKING:
+    from socialapi.session.oauth2_user import Ask, OAuth2UserAuthenticator
 
 DEAD_TOKEN: Final = 89
 ASKED_TOO_OFTEN: Final = 99
@@ -24,10 +28,15 @@ ASKED_TOO_OFTEN_PAUSE_SECONDS: Final = 60.0
 
 @attrs.frozen
 class Authorization:
-    """A header for one attempt, and the token in it, if one can be renewed."""
+    """A header for one attempt (none if it is empty), and the token in it, if one can be renewed."""
 
     header: str = attrs.field(repr=False)
     token: str | None = attrs.field(default=None, repr=False)
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """What is sent."""
+        return {"Authorization": self.header} if self.header else {}
 
 
 class Authenticator(Protocol):
@@ -56,9 +65,11 @@ class StaticAuthenticator:
 
 
 class OAuth1Authenticator:
-    """Signs with a user's token: nonce and timestamp are fresh for every attempt, so none is taken for a replay."""
+    """Signs with a user's token, or a step of a sign-in: nonce and timestamp are fresh for every attempt, so none is
+    taken for a replay.
+    """
 
-    def __init__(self, credential: OAuth1, clock: Clock) -> None:
+    def __init__(self, credential: OAuth1 | SignIn, clock: Clock) -> None:
         self._credential = credential
         self._clock = clock
 
@@ -162,8 +173,13 @@ class Authenticators:
         cache: TokenCache,
         clock: Clock,
         fetch: Callable[[AppOnly], Awaitable[str]],
+        ask: "Ask",
     ) -> None:
+        self.sign_ins = SignIns()
         self._by_kind: dict[str, Authenticator] = {}
+        self._credentials = tuple(credentials)
+        self._ask = ask
+        self._renewing: list[OAuth2UserAuthenticator] = []
         self._config = config
         self._apps: dict[AppOnly, AppOnlyAuthenticator] = {}
         for credential in credentials:
@@ -187,8 +203,17 @@ class Authenticators:
         if isinstance(credential, Bearer):
             return StaticAuthenticator(bearer_header(credential.token))
         if isinstance(credential, OAuth2User):
-            return StaticAuthenticator(bearer_header(credential.access_token))
+            return self._of_user(credential, cache, clock)
         raise ConfigurationError(f"{type(credential).__name__} is not a credential of this package")
+
+    def _of_user(self, credential: OAuth2User, cache: TokenCache, clock: Clock) -> Authenticator:
+        if credential.refresh_token is None:
+            return StaticAuthenticator(bearer_header(credential.access_token))
+        from socialapi.session.oauth2_user import OAuth2UserAuthenticator
+
+        user = OAuth2UserAuthenticator(credential, cache, clock, self._ask, self._config.base_url)
+        self._renewing.append(user)
+        return user
 
     def choose(self, family: Family) -> Authenticator:
         """The authenticator for the family. Raises ConfigurationError when no credential given is one it takes."""
@@ -210,6 +235,37 @@ class Authenticators:
             "app-only tokens need the app's key and secret: pass credentials=[AppOnly(…)] or set SOCIALAPI_API_KEY "
             "and SOCIALAPI_API_KEY_SECRET"
         )
+
+    def app_key(self) -> tuple[str, str]:
+        """The app's key and secret, for signing people in. Raises ConfigurationError when no credential has them."""
+        for credential in self._credentials:
+            if isinstance(credential, AppOnly | OAuth1):
+                return credential.api_key, credential.api_key_secret
+        raise ConfigurationError(
+            "signing in needs the app's key and secret: pass credentials=[AppOnly(…)] or set SOCIALAPI_API_KEY and "
+            "SOCIALAPI_API_KEY_SECRET"
+        )
+
+    def user(self) -> Authenticator:
+        """What signs with the user's OAuth 1.0a token. Raises ConfigurationError when no such credential was given."""
+        if OAuth1.__name__ in self._by_kind:
+            return self._by_kind[OAuth1.__name__]
+        raise ConfigurationError(
+            "this needs a user's OAuth 1.0a token: pass credentials=[OAuth1(…)] or set SOCIALAPI_API_KEY, "
+            "_API_KEY_SECRET, _ACCESS_TOKEN and _ACCESS_TOKEN_SECRET"
+        )
+
+    async def aclose(self) -> None:
+        """Lets renewals under way end, for as long as an attempt may take."""
+        for user in self._renewing:
+            await user.aclose(self._config.timeout_seconds)
+
+
+def client_authentication(client_id: str, client_secret: str | None) -> StaticAuthenticator:
+    """An OAuth 2.0 client at its token endpoint: by HTTP Basic if it has a secret, else by the `client_id` alone
+    (RFC 6749, section 2.3.1).
+    """
+    return StaticAuthenticator(basic_header(client_id, client_secret) if client_secret else "")
 
 
 def basic(credential: AppOnly) -> StaticAuthenticator:

@@ -13,7 +13,7 @@ import attrs
 from socialapi.config import Config
 from socialapi.credentials import AppOnly, Credentials
 from socialapi.errors import ApiError, TransportError
-from socialapi.models.oauth import AppOnlyTokenRequest
+from socialapi.models.oauth import AppOnlyTokenRequest, OAuth2Token, OAuth2TokenRequest
 from socialapi.models.pages import Page
 from socialapi.routes import oauth as routes
 from socialapi.routes.route import Target
@@ -100,7 +100,9 @@ class Session:
         self.pacer = pacer
         self.clock = clock
         self.rng = rng
-        self.authenticators = Authenticators(credentials, config, token_cache, clock, self._fetch_token)
+        self.authenticators = Authenticators(
+            credentials, config, token_cache, clock, self._fetch_token, self._ask_for_user_tokens
+        )
         self._transport = transport
         self._budgets: dict[str, RetryBudget] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -200,7 +202,7 @@ class Session:
             call.authorization = await call.authenticator.authorize(request)
             started = self.clock.monotonic()
             outcome = await self._transport.send(
-                request, {"Authorization": call.authorization.header}, timeout_seconds=options.timeout_seconds
+                request, call.authorization.headers, timeout_seconds=options.timeout_seconds
             )
         except TransportError as problem:
             if started is None:
@@ -303,8 +305,13 @@ class Session:
         )
         return token.access_token
 
+    async def _ask_for_user_tokens(self, body: OAuth2TokenRequest, authenticator: Authenticator) -> OAuth2Token:
+        options = CallOptions.interactive(self.config)
+        return await self.call(routes.OAUTH2_TOKEN.at(), options=options, body=body, authenticator=authenticator)
+
     async def aclose(self) -> None:
-        """Ends what reads ahead, and closes the transport."""
+        """Lets renewals of tokens end, ends what reads ahead, and closes the transport."""
+        await self.authenticators.aclose()
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()

@@ -58,10 +58,11 @@ def decode(content: bytes) -> Any:
 
 def _decode_form(content: bytes) -> Any:
     """Ampersand-joined pairs, as the token steps of OAuth 1.0a answer them; JSON is tolerated (section 5.3)."""
-    if content[:1] == b"{":
+    if content.lstrip()[:1] in (b"{", b"["):
         return decode(content)
-    words = {"true": True, "false": False}
-    return {name: words.get(value, value) for name, value in parse_qsl(content.decode("utf-8", "replace"))}
+    pairs = dict(parse_qsl(content.decode("utf-8", "replace")))
+    # The one of them that is no text; a screen name may well be "true".
+    return pairs | {name: pairs[name] == "true" for name in ("oauth_callback_confirmed",) if name in pairs}
 
 
 def read_result(route: Route[R], reply: Reply) -> R:
@@ -72,7 +73,8 @@ def read_result(route: Route[R], reply: Reply) -> R:
     """
     if not reply.ok:
         raise read_error(reply)
-    body = decode(reply.content) if reply.is_json or route.family.envelope else _decode_form(reply.content)
+    # The token steps are said to answer JSON and shown to answer pairs: what came tells, whatever its content type.
+    body = decode(reply.content) if route.family.envelope else _decode_form(reply.content)
     if not route.family.envelope:
         result: R = structure(body, route.result)
         return result
@@ -111,6 +113,8 @@ def read_error(reply: Reply) -> ApiError:
     is_problem = isinstance(body, dict) and ("title" in body or "type" in body)
     if is_problem or (isinstance(body, dict) and not items and "code" in body):
         items = [body]
+    if isinstance(body, dict) and isinstance(body.get("error"), str):
+        items.append({"code": body["error"], "message": body.get("error_description")})  # RFC 6749, section 5.2
     request_ids = (reply.headers.get(name) for name in REQUEST_ID_HEADERS)
     problems = [read_problem(item) for item in items if "title" in item or "type" in item]
     reason = _webhook_failure(problems)

@@ -49,6 +49,32 @@ class Reply:
         return orjson.loads(self.text)
 
     @property
+    def data(self) -> Any:
+        return self.json["data"]
+
+    @property
+    def slug(self) -> str:
+        """The kind of the problem that was answered."""
+        kind: str = self.json["type"]
+        return kind.rpartition("/")[2]
+
+    @property
+    def slugs(self) -> list[str]:
+        """The kinds of the problems beside data."""
+        return [error["type"].rpartition("/")[2] for error in self.json.get("errors", ())]
+
+    @property
+    def at_fault(self) -> list[str]:
+        """The parameters that an invalid request names, after a look at the shape of the whole."""
+        assert (self.status, self.slug) == (400, "invalid-request"), self.text
+        assert self.json["status"] == 400
+        assert self.json["errors"]
+        for error in self.json["errors"]:
+            assert set(error) == {"message", "parameters"}
+            assert all(isinstance(each, str) for values in error["parameters"].values() for each in values)
+        return [name for error in self.json["errors"] for name in error["parameters"]]
+
+    @property
     def codes(self) -> list[Any]:
         return [error["code"] for error in self.json["errors"]]
 
@@ -114,6 +140,27 @@ class Asker:
         url = self.emulator.ready["base_url"] + path
         _, signature, _ = (signer or self.signer()).sign(url, method)
         return await self.send(method, path, headers={**signature, **(headers or {})}, **options)
+
+    async def bearer(self, method: Method, path: str, *, token: str | None = None, **options: Any) -> Reply:
+        """A request with the app-only token, or with another bearer token."""
+        headers = {"Authorization": f"Bearer {token or self.emulator.ready['bearer_token']}"}
+        return await self.send(method, path, headers=headers, **options)
+
+    async def get(self, path: str, **query: Any) -> Reply:
+        """A read with the app-only token; `tweet_fields` stands for `tweet.fields`."""
+        parameters = {name.replace("_fields", ".fields"): str(value) for name, value in query.items()}
+        return await self.bearer("GET", path, params=parameters)
+
+    async def another_app(self, **wanted: str) -> dict[str, str]:
+        """The credentials of another app."""
+        made: dict[str, str] = (await self.control("POST", "apps", wanted)).json
+        return made
+
+    async def as_user(self, user_id: str, **wanted: str) -> Client:
+        """A signer for another user, by another app."""
+        app = await self.another_app(user_id=user_id, **wanted)
+        del app["bearer_token"]
+        return self.signer(**app)
 
     async def upload(self, operations: Any, *, path: str | None = None, **options: Any) -> Reply:
         """Operations to the first custom audience, or to another path; a text or bytes is sent as it is."""

@@ -16,11 +16,13 @@ import pytest
 
 import socialapi.routes.ads
 import socialapi.routes.oauth
+import socialapi.routes.platform
 from socialapi.config import Config
 from socialapi.credentials import AppOnly, OAuth1
 from socialapi.emulator import Emulator
 from socialapi.emulator.call import ENDPOINTS
 from socialapi.emulator.endpoints import ENDPOINT_TABLE
+from socialapi.emulator.oauth import authorize, pkce_authorize
 from socialapi.emulator.routing import PathTable, mounted_path
 from socialapi.errors import ConfigurationError
 from socialapi.routes.route import Route
@@ -43,11 +45,14 @@ READY_KEYS = {
 def test_every_route_has_exactly_one_handler() -> None:
     rows = [
         row
-        for area in (socialapi.routes.ads, socialapi.routes.oauth)
+        for area in (socialapi.routes.ads, socialapi.routes.oauth, socialapi.routes.platform)
         for row in vars(area).values()
         if isinstance(row, Route)
     ]
-    assert sorted(endpoint.route.path for endpoint in ENDPOINTS) == sorted(row.path for row in rows)
+    # The forms of the sign-in pages go to where no client asks.
+    forms = {authorize.DECISION, pkce_authorize.DECISION}
+    assert {endpoint.route for endpoint in ENDPOINTS} - forms == set(rows)
+    assert len(ENDPOINTS) == len(rows) + len(forms)
     for row in rows:
         found = ENDPOINT_TABLE.find(row.method, mounted_path(row)).entry
         assert found is not None
@@ -138,6 +143,9 @@ async def test_an_empty_emulator_has_a_user_and_an_account_and_nothing_in_it(ses
             "user_ids": 1,
             "custom_audience_ids": 0,
             "do_not_reach_list_ids": 0,
+            "post_ids": 0,
+            "media_keys": 0,
+            "news_ids": 0,
         }
         ask = Asker(emulator, session)
         path = f"/ads/12/accounts/{ask.account}/custom_audiences/1nmth/users"

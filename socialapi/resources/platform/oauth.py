@@ -1,17 +1,48 @@
-"""Tokens (platform documentation, section 5)."""
+"""Tokens and signing in (platform documentation, section 5)."""
 
-from socialapi.models.oauth import AppOnlyToken, InvalidatedToken, InvalidateTokenRequest
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
+from urllib.parse import urlsplit
+
+import attrs
+
+from socialapi.errors import ApiError, DecodeError, InvalidInput
+from socialapi.models.oauth import (
+    AccessToken,
+    AccessTokenRequest,
+    AppOnlyToken,
+    InvalidatedToken,
+    InvalidateTokenRequest,
+    OAuth2SignIn,
+    OAuth2Token,
+    OAuth2TokenRequest,
+    RequestToken,
+    RequestTokenQuery,
+)
+from socialapi.resources.resource import Resource
 from socialapi.routes import oauth as routes
-from socialapi.session.authenticators import basic
-from socialapi.session.session import CallOptions, Session
+from socialapi.routes.route import Route
+from socialapi.session.authenticators import OAuth1Authenticator, basic, client_authentication
+from socialapi.session.oauth2_user import CODE_ADVICE, REFRESH_ADVICE, with_advice
+from socialapi.unset import UNSET, Unset
+from socialapi.wire import pkce
+from socialapi.wire.encoding import json_shape
+from socialapi.wire.request import build_request, check
+from socialapi.wire.signing import SignIn
+
+OUT_OF_BAND: Final = "oob"
+"""The callback that stands for PIN mode."""
+
+DOCUMENTED_SCOPES: Final = ("tweet.read", "tweet.write", "users.read")
+"""What writing needs (section 5.4); the full list of scopes is not documented."""
 
 
-class OAuth:
-    """The token endpoints. Calls fetch the tokens they need by themselves; these methods are for looking after them."""
-
-    def __init__(self, session: Session, options: CallOptions) -> None:
-        self._session = session
-        self._options = options
+class OAuth(Resource):
+    """The token endpoints. Calls fetch the tokens they need by themselves; these methods are for looking after them,
+    and for signing people in: by OAuth 1.0a with `request_token`, `authorize_url` and `access_token`, by OAuth 2.0
+    with `authorization_url` and `exchange_code`.
+    """
 
     async def app_only_token(self) -> AppOnlyToken:
         """The app's one outstanding bearer token, from the cache or the service (section 5.2).
@@ -36,3 +67,166 @@ class OAuth:
         )
         await app.forget(token)
         return result
+
+    # OAuth 1.0a in three steps (section 5.3)
+
+    async def request_token(
+        self, callback: str, *, access_type: Literal["read", "write"] | Unset = UNSET
+    ) -> RequestToken:
+        """Begins a sign-in: the first step of OAuth 1.0a (section 5.3). Needs the app's key (AppOnly or OAuth1).
+
+        `callback` is a URL that is registered for the app, or `oob`: the page then shows a PIN. `access_type` lowers
+        what the app asks for. Raises DecodeError when the service does not confirm the callback.
+        """
+        if callback != OUT_OF_BAND:
+            _check_url("callback", callback, f", or {OUT_OF_BAND} for a PIN")
+        token = await self._session.call(
+            routes.REQUEST_TOKEN.at(),
+            options=self._options,
+            body=RequestTokenQuery(service_auth_access_type=access_type),
+            authenticator=self._signer(callback=callback),
+        )
+        if token.oauth_callback_confirmed is not True:
+            raise DecodeError("oauth_callback_confirmed", "is not true: the service did not take the callback")
+        self._session.authenticators.sign_ins.began(token.oauth_token, token.oauth_token_secret)
+        return token
+
+    def authorize_url(
+        self,
+        request_token: RequestToken | str,
+        *,
+        force_login: bool | Unset = UNSET,
+        screen_name: str | Unset = UNSET,
+    ) -> str:
+        """The page on which the user allows access: the second step, required for desktop apps (section 5.3).
+
+        `force_login` asks for the user's password even if they are signed in, `screen_name` fills in their name.
+        Nothing is sent from here.
+        """
+        return self._page(routes.AUTHORIZE, request_token, force_login, screen_name)
+
+    def authenticate_url(
+        self,
+        request_token: RequestToken | str,
+        *,
+        force_login: bool | Unset = UNSET,
+        screen_name: str | Unset = UNSET,
+    ) -> str:
+        """As `authorize_url`, for signing in with the service: whoever allowed access before is not asked again, where
+        the app has its sign-in setting enabled (section 5.3).
+        """
+        return self._page(routes.AUTHENTICATE, request_token, force_login, screen_name)
+
+    async def access_token(self, token: RequestToken | str, verifier: str) -> AccessToken:
+        """The user's token and secret: the third step (section 5.3). Not repeated when its outcome is unknown.
+
+        `token` is what `request_token` gave, or the `oauth_token` that the callback names; `verifier` comes with the
+        callback, or is the PIN. A token that another process began is best given whole: its secret signs the request.
+        Raises InvalidInput for an empty verifier, without which the step fails.
+        """
+        name = token.oauth_token if isinstance(token, RequestToken) else token
+        body = AccessTokenRequest(oauth_token=name, oauth_verifier=verifier)
+        check(routes.ACCESS_TOKEN.body, json_shape(body), now=self._session.now())
+        sign_ins = self._session.authenticators.sign_ins
+        secret = token.oauth_token_secret if isinstance(token, RequestToken) else sign_ins.secret(name)
+        # Both are fields of the header (RFC 5849, section 3.5.1), where they are signed and in no log of addresses.
+        signer = self._signer(request_token=name, request_token_secret=secret, verifier=verifier)
+        result = await self._session.call(routes.ACCESS_TOKEN.at(), options=self._options, authenticator=signer)
+        sign_ins.ended(name)
+        return result
+
+    async def invalidate_token(self) -> InvalidatedToken:
+        """Ends the user's OAuth 1.0a token that this client is configured with (section 5.3).
+
+        Any later use gives Unauthorized with code 89. Not repeated when its outcome is unknown.
+        """
+        user = self._session.authenticators.user()
+        return await self._session.call(routes.INVALIDATE_TOKEN.at(), options=self._options, authenticator=user)
+
+    def _signer(self, **fields: str | None) -> OAuth1Authenticator:
+        key, secret = self._session.authenticators.app_key()
+        return OAuth1Authenticator(SignIn(key, secret, **fields), self._session.clock)
+
+    def _page(
+        self, route: Route[Any], token: RequestToken | str, force_login: bool | Unset, screen_name: str | Unset
+    ) -> str:
+        name = token.oauth_token if isinstance(token, RequestToken) else token
+        return self._url(route, {"oauth_token": name, "force_login": force_login, "screen_name": screen_name})
+
+    def _url(self, route: Route[Any], query: Mapping[str, Any]) -> str:
+        return build_request(route.at(), self._session.config, now=self._session.now(), query=query).url
+
+    # OAuth 2.0 with PKCE (section 5.4)
+
+    def authorization_url(
+        self,
+        *,
+        client_id: str,
+        redirect_uri: str,
+        scopes: Sequence[str] = DOCUMENTED_SCOPES,
+        state: str | None = None,
+    ) -> OAuth2SignIn:
+        """Begins a sign-in by OAuth 2.0 with PKCE: the page to open, with what has to be kept (section 5.4).
+
+        `redirect_uri` is registered for the app. `state` is made up unless given; the page sends it back. Nothing is
+        sent from here.
+        """
+        _check_url("redirect_uri", redirect_uri)
+        verifier = pkce.code_verifier(secrets.token_bytes(pkce.MIN_RANDOM_BYTES))
+        state = pkce.state(secrets.token_bytes(pkce.MIN_RANDOM_BYTES)) if state is None else state
+        query = {
+            "response_type": "code",
+            "client_id": client_id,
+            "redirect_uri": redirect_uri,
+            "scope": " ".join([scopes] if isinstance(scopes, str) else scopes),
+            "state": state,
+            "code_challenge": pkce.code_challenge(verifier),
+            "code_challenge_method": "S256",
+        }
+        url = self._url(routes.OAUTH2_AUTHORIZE, query)
+        return OAuth2SignIn(url=url, state=state, code_verifier=verifier, redirect_uri=redirect_uri)
+
+    async def exchange_code(
+        self, code: str, *, client_id: str, redirect_uri: str, code_verifier: str, client_secret: str | None = None
+    ) -> OAuth2Token:
+        """The user's tokens for the code that the page sent back (section 5.4); `expires_in` is in seconds.
+
+        Take the code only if the `state` beside it is the one of the sign-in. Not repeated when its outcome is
+        unknown: a code serves once. Raises Unauthorized when it was used already, has ended, or is another sign-in's.
+        """
+        body = OAuth2TokenRequest(
+            grant_type="authorization_code",
+            client_id=client_id,
+            code=code,
+            redirect_uri=redirect_uri,
+            code_verifier=code_verifier,
+        )
+        return await self._user_tokens(body, client_secret, CODE_ADVICE)
+
+    async def refresh(self, refresh_token: str, *, client_id: str, client_secret: str | None = None) -> OAuth2Token:
+        """New tokens for a refresh token (section 5.4), which the service may replace: store both before using them.
+
+        An `OAuth2User` credential with a refresh token does all that by itself. Not repeated when its outcome is
+        unknown. Raises Unauthorized when the refresh token is of no use any more.
+        """
+        body = OAuth2TokenRequest(grant_type="refresh_token", client_id=client_id, refresh_token=refresh_token)
+        token = await self._user_tokens(body, client_secret, REFRESH_ADVICE)
+        return attrs.evolve(token, refresh_token=token.refresh_token or refresh_token)
+
+    async def _user_tokens(self, body: OAuth2TokenRequest, client_secret: str | None, advice: str) -> OAuth2Token:
+        client = client_authentication(body.client_id, client_secret)
+        try:
+            return await self._session.call(
+                routes.OAUTH2_TOKEN.at(), options=self._options, body=body, authenticator=client
+            )
+        except ApiError as refusal:
+            raise with_advice(refusal, advice) from None
+
+
+def _check_url(name: str, text: str, or_else: str = "") -> None:
+    try:
+        is_absolute = bool(urlsplit(text).scheme) and text.isascii() and text.isprintable() and " " not in text
+    except (ValueError, AttributeError):
+        is_absolute = False
+    if not is_absolute:
+        raise InvalidInput(f"{name} must be a whole URL{or_else}")

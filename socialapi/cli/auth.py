@@ -1,0 +1,245 @@
+"""`socialapi auth login`, `status` and `logout`."""
+
+import os
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal
+
+import orjson
+from cyclopts import Parameter, validators
+
+from socialapi.cli import exits
+from socialapi.cli.credential_store import CredentialStore, Login
+from socialapi.cli.sign_in import Page, by_callback, by_oauth2, by_pin
+from socialapi.client import Client
+from socialapi.config import Config
+from socialapi.credentials import OAuth1, OAuth2User, credentials_from_env
+from socialapi.errors import ConfigurationError, InvalidInput, Unauthorized
+from socialapi.session.authenticators import DEAD_TOKEN
+from socialapi.session.oauth2_user import pair_key
+from socialapi.session.token_cache import FileTokenCache, cache_key
+from socialapi.unset import UNSET
+
+NAMES: Final[Mapping[str, str]] = {
+    "AppOnly": "app (app-only token)",
+    "Bearer": "app (ready bearer token)",
+    "OAuth1": "user (OAuth 1.0a)",
+    "OAuth2User": "user (OAuth 2.0)",
+}
+_KINDS: Final[Mapping[str, str]] = {"oauth1": "OAuth1", "oauth2": "OAuth2User"}
+
+
+async def login(
+    *,
+    pin: Annotated[bool, Parameter(help="Have the page show a PIN to type here (the default).", negative=())] = False,
+    callback_port: Annotated[
+        int | None,
+        Parameter(
+            help="Have the page come back to http://127.0.0.1:PORT/callback, which the app has registered; 0 takes a "
+            "free port.",
+            validator=validators.Number(gte=0, lte=65_535),
+        ),
+    ] = None,
+    oauth2: Annotated[
+        bool, Parameter(help="Sign in by OAuth 2.0 with PKCE; needs --callback-port.", negative=())
+    ] = False,
+    client_id: Annotated[
+        str | None, Parameter(help="Id of the OAuth 2.0 client; by default SOCIALAPI_OAUTH2_CLIENT_ID.")
+    ] = None,
+    scope: Annotated[
+        list[str] | None,
+        Parameter(help="Scope to ask for; repeatable. By default tweet.read, tweet.write, users.read.", negative=()),
+    ] = None,
+    access_type: Annotated[
+        Literal["read", "write"] | None, Parameter(help="Ask for less than the app may do (OAuth 1.0a).")
+    ] = None,
+    force_login: Annotated[
+        bool, Parameter(help="Have the page ask for the password (OAuth 1.0a).", negative=())
+    ] = False,
+    screen_name: Annotated[str | None, Parameter(help="Name that the page fills in (OAuth 1.0a).")] = None,
+    open_: Annotated[bool, Parameter(name="--open", help="Open the page in a browser.", negative=())] = False,
+    timeout_seconds: Annotated[
+        float, Parameter(help="How long to wait for the person.", validator=validators.Number(gt=0, lte=3_600))
+    ] = 300,
+) -> int:
+    """Sign in as a user, and keep the tokens for later commands.
+
+    Prints the address of a page; there the user allows the app to act for them. SOCIALAPI_BASE_URL says where the
+    service is, SOCIALAPI_API_KEY and SOCIALAPI_API_KEY_SECRET which app asks (for --oauth2 the client id, and
+    SOCIALAPI_OAUTH2_CLIENT_SECRET if the client has a secret). The tokens go into a file that only you can read;
+    SOCIALAPI_CREDENTIALS_FILE names another one. Exit status: 0 signed in, 2 wrong usage, 3 denied, not answered in
+    time or refused by the service.
+    """
+    first = [("--access-type", access_type), ("--force-login", force_login), ("--screen-name", screen_name)]
+    second = [("--client-id", client_id), ("--scope", scope)]
+    _refuse_unused(second if not oauth2 else first, "without" if not oauth2 else "with")
+    if pin and (oauth2 or callback_port is not None):
+        raise InvalidInput(f"--pin does not go with {'--oauth2' if oauth2 else '--callback-port'}")
+    page = Page(
+        access_type=access_type or UNSET,
+        force_login=force_login or UNSET,
+        screen_name=screen_name or UNSET,
+        open_browser=open_,
+        timeout_seconds=timeout_seconds,
+    )
+    store = CredentialStore.of(os.environ)
+    store.prepare()
+    async with Client.from_env() as client:
+        if oauth2:
+            made = await _oauth2_login(client, page, callback_port, client_id, tuple(scope or ()))
+        else:
+            made = await _oauth1_login(client, page, callback_port)
+    store.save(made)
+    print(f"Signed in{_as_whom(made)} at {made.host}; kept in {store.path}.")
+    if unused := made.unused_because(os.environ, made.host):
+        exits.say(f"this login is not used as long as {unused}")
+    return exits.DONE
+
+
+def _refuse_unused(options: list[tuple[str, Any]], preposition: str) -> None:
+    for name, value in options:
+        if value:
+            raise InvalidInput(f"{name} has no meaning {preposition} --oauth2")
+
+
+async def _oauth1_login(client: Client, page: Page, port: int | None) -> Login:
+    token = await (by_pin(client, page) if port is None else by_callback(client, page, port))
+    return Login(
+        host=client.config.base_url,
+        kind="oauth1",
+        secrets={
+            # Without these two in the environment there would have been no token.
+            "api_key": os.environ["SOCIALAPI_API_KEY"].strip(),
+            "api_key_secret": os.environ["SOCIALAPI_API_KEY_SECRET"].strip(),
+            "access_token": token.oauth_token,
+            "access_token_secret": token.oauth_token_secret,
+        },
+        user_id=token.user_id,
+        screen_name=token.screen_name,
+    )
+
+
+async def _oauth2_login(
+    client: Client, page: Page, port: int | None, client_id: str | None, scopes: tuple[str, ...]
+) -> Login:
+    from socialapi.resources.platform.oauth import DOCUMENTED_SCOPES
+
+    client_id = client_id or os.environ.get("SOCIALAPI_OAUTH2_CLIENT_ID")
+    if not client_id:
+        raise ConfigurationError("--oauth2 needs --client-id, or SOCIALAPI_OAUTH2_CLIENT_ID")
+    if port is None:
+        raise InvalidInput(
+            "--oauth2 needs --callback-port: the page comes back to an address that the app has registered"
+        )
+    secret = os.environ.get("SOCIALAPI_OAUTH2_CLIENT_SECRET") or None
+    scopes = scopes or DOCUMENTED_SCOPES
+    token = await by_oauth2(client, page, port, client_id=client_id, client_secret=secret, scopes=scopes)
+    secrets = {
+        "oauth2_access_token": token.access_token,
+        "oauth2_refresh_token": token.refresh_token,
+        "oauth2_client_id": client_id,
+        "oauth2_client_secret": secret,
+    }
+    return Login(
+        host=client.config.base_url,
+        kind="oauth2",
+        secrets={name: value for name, value in secrets.items() if value},
+        scope=token.scope or " ".join(scopes),
+    )
+
+
+def _as_whom(made: Login) -> str:
+    name = f"@{made.screen_name}" if made.screen_name else ""
+    number = f"user {made.user_id}" if made.user_id else ""
+    return f" as {name} ({number})" if name and number else f" as {name or number}" if name or number else ""
+
+
+def status(*, json: Annotated[bool, Parameter(help="Print one JSON object.", negative=())] = False) -> int:
+    """Show which credentials there are, from where, for which host and user. Never shows a secret, and asks nobody."""
+    store = CredentialStore.of(os.environ)
+    base_url = Config.from_env().base_url
+    rows = [_from_environment(type(each).__name__, base_url) for each in credentials_from_env()]
+    rows += [_from_file(login, base_url) for login in store.logins()]
+    if json:
+        print(orjson.dumps({"host": base_url or None, "file": str(store.path), "credentials": rows}).decode())
+        return exits.DONE
+    print(f"host: {base_url or 'none; set SOCIALAPI_BASE_URL'}")
+    for row in rows:
+        print(_sentence(row, store))
+    if not rows:
+        print("no credentials: set SOCIALAPI_* variables, or sign in with `socialapi auth login`")
+    return exits.DONE
+
+
+def _from_environment(kind: str, base_url: str) -> dict[str, Any]:
+    return {"kind": kind, "source": "environment", "host": base_url or None, "used": True}
+
+
+def _from_file(login: Login, base_url: str) -> dict[str, Any]:
+    reason = login.unused_because(os.environ, base_url)
+    facts = {"kind": _KINDS[login.kind], "source": "file", "host": login.host, "used": reason is None}
+    about = {"user_id": login.user_id, "screen_name": login.screen_name, "scope": login.scope, "unused_because": reason}
+    return facts | {name: value for name, value in about.items() if value}
+
+
+def _sentence(row: Mapping[str, Any], store: CredentialStore) -> str:
+    source = "environment" if row["source"] == "environment" else str(store.path)
+    name = f"@{row['screen_name']}" if "screen_name" in row else ""
+    number = f"user {row['user_id']}" if "user_id" in row else ""
+    scope = f"scopes {row['scope']}" if "scope" in row else ""
+    facts = [each for each in (name, number, scope, f"for {row['host'] or 'any host'}", f"from {source}") if each]
+    unused = f" (not used: {row['unused_because']})" if "unused_because" in row else ""
+    return f"{NAMES[row['kind']]}: {', '.join(facts)}{unused}"
+
+
+async def logout(
+    *,
+    revoke: Annotated[
+        bool, Parameter(help="Also invalidate the token at the service (OAuth 1.0a).", negative=())
+    ] = False,
+    every_host: Annotated[
+        bool, Parameter(help="Forget the logins of every host, not only of the configured one.", negative=())
+    ] = False,
+) -> int:
+    """Forget what `socialapi auth login` has stored for the configured host.
+
+    With --revoke a token that the service does not end is kept, so that it can be tried again; one that it does not
+    know any more is forgotten. Tokens of OAuth 2.0 end by themselves: no way to revoke them is documented.
+    """
+    if revoke and every_host:
+        raise InvalidInput("--revoke takes one host at a time: leave out --every-host")
+    store = CredentialStore.of(os.environ)
+    config = Config.from_env()
+    host = "" if every_host else config.host("base_url")
+    logins = [login for login in store.logins() if every_host or login.host == host]
+    for login in logins:
+        if revoke:
+            await _revoke(login, config)
+        await _forget_fetched(login, store)
+        store.remove(login)
+        print(f"Forgot {NAMES[_KINDS[login.kind]]}{_as_whom(login)} at {login.host}.")
+    if not logins:
+        print(f"Nothing is stored{f' for {host}' if host else ''}.")
+    return exits.DONE
+
+
+async def _revoke(login: Login, config: Config) -> None:
+    if login.kind != "oauth1":
+        exits.say("a token of OAuth 2.0 ends by itself; it was forgotten here and not revoked")
+        return
+    async with Client(config, [OAuth1(**login.secrets)]) as client:
+        try:
+            await client.oauth.invalidate_token()
+        except Unauthorized as refusal:
+            if DEAD_TOKEN not in refusal.codes:
+                raise
+
+
+async def _forget_fetched(login: Login, store: CredentialStore) -> None:
+    """What commands have fetched with the login since is kept apart from it."""
+    if login.kind == "oauth1":
+        key = cache_key(login.host, login.secrets["api_key"])
+    else:
+        key = pair_key(login.host, OAuth2User(**{n.removeprefix("oauth2_"): v for n, v in login.secrets.items()}))
+    cache = FileTokenCache(store.token_cache_path)
+    if fetched := await cache.load(key):
+        await cache.discard(key, fetched)

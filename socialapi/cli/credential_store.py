@@ -1,0 +1,178 @@
+"""What `socialapi auth login` keeps: the credentials of a person, by host, in a file that only they can read.
+
+It lives with the command line, its only user: a `Client` takes credentials from its arguments or the environment, and
+never from a file that happens to be there.
+"""
+
+import contextlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import attrs
+
+from socialapi.errors import ConfigurationError
+
+LOCK_TIMEOUT_SECONDS: Final = 10.0
+
+Kind = Literal["oauth1", "oauth2"]
+KINDS: Final[tuple[Kind, ...]] = ("oauth1", "oauth2")
+
+# What makes up each credential, named as the variables of the environment are.
+SECRETS: Final[Mapping[Kind, tuple[str, ...]]] = {
+    "oauth1": ("api_key", "api_key_secret", "access_token", "access_token_secret"),
+    "oauth2": ("oauth2_access_token", "oauth2_refresh_token", "oauth2_client_id", "oauth2_client_secret"),
+}
+# An environment that sets one of these brings a credential of that kind itself ...
+_BROUGHT: Final[Mapping[Kind, tuple[str, ...]]] = {
+    "oauth1": ("access_token", "access_token_secret"),
+    "oauth2": ("oauth2_access_token", "oauth2_refresh_token"),
+}
+# ... and one that sets this to something else is about another app.
+_APP: Final[Mapping[Kind, str]] = {"oauth1": "api_key", "oauth2": "oauth2_client_id"}
+
+
+def variable(name: str) -> str:
+    """The variable of the environment that holds a value."""
+    return f"SOCIALAPI_{name.upper()}"
+
+
+@attrs.frozen(kw_only=True)
+class Login:
+    """A stored credential; what is known of the user is for people."""
+
+    host: str
+    kind: Kind
+    secrets: Mapping[str, str] = attrs.field(repr=False)
+    user_id: str | None = None
+    screen_name: str | None = None
+    scope: str | None = None
+
+    def unused_because(self, environ: Mapping[str, str], base_url: str) -> str | None:
+        """Why it is not used in this environment; None if it is."""
+        if base_url != self.host:
+            return "another host is configured" if base_url else "no base_url is configured"
+        if any(environ.get(variable(name)) for name in _BROUGHT[self.kind]):
+            return "the environment names a credential of this kind"
+        app = _APP[self.kind]
+        if environ.get(variable(app)) not in (None, "", self.secrets.get(app)):
+            return f"{variable(app)} is of another app"
+        return None
+
+
+class CredentialStore:
+    """Logins in one JSON file (mode 0600), replaced atomically."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str]) -> "CredentialStore":
+        """The file that `SOCIALAPI_CREDENTIALS_FILE` names, or the one in the user's configuration folder."""
+        named = environ.get("SOCIALAPI_CREDENTIALS_FILE")
+        if named:
+            return cls(named)
+        import platformdirs
+
+        return cls(platformdirs.user_config_path("socialapi") / "credentials.json")
+
+    @property
+    def token_cache_path(self) -> Path:
+        """Where tokens that are renewed while commands run are kept, beside the credentials they began with."""
+        return self.path.with_name(f"{self.path.stem}.tokens.json")
+
+    def logins(self) -> list[Login]:
+        """Everything that is stored. Raises ConfigurationError when the file cannot be read."""
+        return [
+            self._login(host, kind, login)
+            for host, kinds in self._read().items()
+            for kind in KINDS
+            if isinstance(login := kinds.get(kind), dict)
+        ]
+
+    def _login(self, host: str, kind: Kind, stored: Mapping[str, Any]) -> Login:
+        texts = {name: value for name, value in stored.items() if isinstance(value, str) and value}
+        return Login(
+            host=host,
+            kind=kind,
+            secrets={name: texts[name] for name in SECRETS[kind] if name in texts},
+            user_id=texts.get("user_id"),
+            screen_name=texts.get("screen_name"),
+            scope=texts.get("scope"),
+        )
+
+    def prepare(self) -> None:
+        """Raises ConfigurationError when a login could not be saved, before somebody goes through a sign-in for it."""
+        with self._locked():
+            self._read()
+
+    def save(self, login: Login) -> None:
+        """Keeps a login in place of another one of its kind for its host."""
+        about = {"user_id": login.user_id, "screen_name": login.screen_name, "scope": login.scope}
+        with self._locked():
+            hosts = self._read()
+            hosts.setdefault(login.host, {})[login.kind] = {
+                **login.secrets,
+                **{name: value for name, value in about.items() if value},
+            }
+            self._replace(hosts)
+
+    def remove(self, login: Login) -> None:
+        """Forgets a login; a newer one in its place stays."""
+        with self._locked():
+            hosts = self._read()
+            kept = hosts.get(login.host, {})
+            if (
+                isinstance(stored := kept.get(login.kind), dict)
+                and self._login(login.host, login.kind, stored) == login
+            ):
+                del kept[login.kind]
+                self._replace({host: kinds for host, kinds in hosts.items() if kinds})
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        from filelock import FileLock, Timeout
+
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            lock = FileLock(f"{self.path}.lock", timeout=LOCK_TIMEOUT_SECONDS, mode=0o600)
+            with lock:
+                yield
+        except Timeout:
+            raise ConfigurationError(f"the credentials file {self.path} stays locked by another process") from None
+        except OSError as problem:
+            raise ConfigurationError(
+                f"the credentials file {self.path} cannot be written: {problem.strerror}"
+            ) from None
+
+    def _read(self) -> dict[str, dict[str, Any]]:
+        try:
+            stored = json.loads(self.path.read_text("utf-8"))
+            hosts = stored["hosts"]
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+        except OSError as problem:
+            raise ConfigurationError(f"the credentials file {self.path} cannot be read: {problem.strerror}") from None
+        except (ValueError, KeyError, TypeError, RecursionError):
+            hosts = None
+        if not isinstance(hosts, dict) or not all(isinstance(kinds, dict) for kinds in hosts.values()):
+            raise ConfigurationError(
+                f"the credentials file {self.path} is not what `socialapi auth login` writes; move it away and sign in"
+            )
+        return hosts
+
+    def _replace(self, hosts: Mapping[str, Any]) -> None:
+        # mkstemp makes the file with mode 0600, before anything is in it.
+        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump({"version": 1, "hosts": hosts}, file, indent=1)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).replace(self.path)
+        except OSError:
+            Path(name).unlink(missing_ok=True)
+            raise

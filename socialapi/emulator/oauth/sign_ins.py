@@ -1,0 +1,64 @@
+"""What is remembered of sign-ins: request tokens, codes, grants, browsers (platform sections 5.3 and 5.4)."""
+
+import secrets
+from typing import Final, Literal
+
+import attrs
+
+REQUEST_TOKEN_SECONDS: Final = 900.0
+"""How long a user may take to decide; nothing is documented."""
+CODE_SECONDS: Final = 30.0
+"""How long an OAuth 2.0 code is good for; nothing is documented."""
+OUT_OF_BAND: Final = "oob"
+
+
+@attrs.define(kw_only=True)
+class RequestToken:
+    """The temporary token of an OAuth 1.0a sign-in, from the first step to the third."""
+
+    token: str = attrs.field(repr=False)
+    secret: str = attrs.field(repr=False)
+    app_key: str
+    callback: str
+    access: Literal["read", "write"]
+    expires_at: float
+    state: Literal["pending", "approved", "denied", "used"] = "pending"
+    user_id: str = ""
+    verifier: str = attrs.field(default="", repr=False)
+
+
+@attrs.define(kw_only=True)
+class Code:
+    """An OAuth 2.0 authorization code with what it is bound to."""
+
+    app_key: str
+    user_id: str
+    redirect_uri: str
+    challenge: str
+    scopes: frozenset[str]
+    expires_at: float
+
+
+@attrs.frozen(kw_only=True)
+class RefreshGrant:
+    """What a refresh token renews."""
+
+    app_key: str
+    user_id: str
+    scopes: frozenset[str]
+
+
+@attrs.define
+class SignIns:
+    """Sign-ins going on and grants given, for as long as the emulator runs."""
+
+    request_tokens: dict[str, RequestToken] = attrs.field(factory=dict)
+    codes: dict[str, Code] = attrs.field(factory=dict)
+    refresh_tokens: dict[str, RefreshGrant] = attrs.field(factory=dict)
+    granted: dict[tuple[str, str], Literal["read", "write"]] = attrs.field(factory=dict)
+    """The access that users have granted apps, by (app key, user id)."""
+    browsers: dict[str, str] = attrs.field(factory=dict)
+    """Who is signed in, by the cookie of their browser."""
+    form_key: bytes = attrs.field(factory=lambda: secrets.token_bytes(32), repr=False)
+    """What the forms of the pages are sealed with."""
+    access_tokens_made: int = 0

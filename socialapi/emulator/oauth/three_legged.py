@@ -1,0 +1,128 @@
+"""The steps of OAuth 1.0a that an app takes: request token, access token, the end of a token (platform section 5.3)."""
+
+import secrets
+from collections.abc import Callable, Mapping
+from typing import Final
+from urllib.parse import urlencode
+
+from socialapi.emulator import oauth1
+from socialapi.emulator.authentication import expired_token, signing_token, verified
+from socialapi.emulator.call import Call, handles
+from socialapi.emulator.envelopes import Answer, Refusal, answer
+from socialapi.emulator.oauth.callbacks import is_registered
+from socialapi.emulator.oauth.sign_ins import OUT_OF_BAND, REQUEST_TOKEN_SECONDS, RequestToken
+from socialapi.emulator.received import FORM, Received
+from socialapi.emulator.state import App, Caller, State
+from socialapi.models.rules import broken_rules
+from socialapi.routes import oauth as routes
+
+NOT_AUTHENTICATED: Final = 32
+MISSING_PARAMETER: Final = 215
+BAD_PARAMETER: Final = 170
+CALLBACK_NOT_APPROVED: Final = 415
+
+
+def signing_app(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
+    """The app, which has signed without any token."""
+
+    def secret_of(app: App, protocol: Mapping[str, str]) -> str:
+        return ""
+
+    return _numbered(lambda: Caller(verified(state, received, secret_of)[0]))
+
+
+def signing_request_token(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
+    """The app, which has signed with a request token of its own that was not used yet."""
+
+    def secret_of(app: App, protocol: Mapping[str, str]) -> str:
+        token = state.sign_ins.request_tokens.get(protocol.get("oauth_token", ""))
+        if token is None or token.app_key != app.api_key or token.state == "used" or _is_over(state, token):
+            raise expired_token()
+        return token.secret
+
+    return _numbered(lambda: Caller(verified(state, received, secret_of)[0]))
+
+
+def signing_user(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
+    """The user whose access token has signed, whatever it permits."""
+    return _numbered(lambda: signing_token(state, received).caller)
+
+
+@handles(routes.REQUEST_TOKEN, caller=signing_app)
+async def create_request_token(call: Call) -> Answer:
+    """A token for one sign-in; where it ends is agreed on now and never again."""
+    app = call.caller.app
+    callback = _protocol(call).get("oauth_callback", "")
+    if not callback:
+        raise Refusal(400, MISSING_PARAMETER, "oauth_callback is missing: a URL registered for the app, or oob")
+    if callback != OUT_OF_BAND and not is_registered(app, callback):
+        message = "Callback URL not approved for this client application. Approved ones are registered for the app."
+        raise Refusal(403, CALLBACK_NOT_APPROVED, message)
+    parameters = call.received.parameters()
+    if broken := broken_rules(call.route.body, parameters, now=call.state.clock.datetime()):
+        raise Refusal(400, BAD_PARAMETER, str(broken[0]))
+    made = RequestToken(
+        token=secrets.token_urlsafe(20),
+        secret=secrets.token_urlsafe(24),
+        app_key=app.api_key,
+        callback=callback,
+        access="read" if parameters.get("service_auth_access_type") == "read" else "write",
+        expires_at=call.now + REQUEST_TOKEN_SECONDS,
+    )
+    call.state.sign_ins.request_tokens[made.token] = made
+    return _pairs(oauth_token=made.token, oauth_token_secret=made.secret, oauth_callback_confirmed="true")
+
+
+@handles(routes.ACCESS_TOKEN, caller=signing_request_token)
+async def create_access_token(call: Call) -> Answer:
+    """The user's token, for the verifier that the user was given."""
+    protocol = _protocol(call)
+    given = {**call.received.parameters(), **protocol}
+    request_token = call.state.sign_ins.request_tokens[protocol["oauth_token"]]
+    verifier = given.get("oauth_verifier", "")
+    if not verifier:
+        raise Refusal(401, NOT_AUTHENTICATED, "oauth_verifier is missing: the callback's value, or the PIN")
+    if request_token.state != "approved":
+        raise Refusal(401, NOT_AUTHENTICATED, "the user has not approved this request token")
+    if not secrets.compare_digest(verifier.encode(), request_token.verifier.encode()):
+        raise Refusal(401, NOT_AUTHENTICATED, "oauth_verifier is not the one that the user was given")
+    request_token.state = "used"
+    user = call.state.users[request_token.user_id]
+    made = call.state.new_access_token(call.caller.app, user, request_token.access)
+    return _pairs(oauth_token=made.token, oauth_token_secret=made.secret, user_id=user.id, screen_name=user.username)
+
+
+@handles(routes.INVALIDATE_TOKEN, caller=signing_user)
+async def invalidate_token(call: Call) -> Answer:
+    """The token that the request is signed with, which is of no use from now on."""
+    token = _protocol(call)["oauth_token"]
+    del call.state.access_tokens[token]
+    return answer({"access_token": token})
+
+
+def is_open(state: State, token: RequestToken) -> bool:
+    """Whether the user can still decide about it."""
+    return token.state == "pending" and not _is_over(state, token)
+
+
+def _is_over(state: State, token: RequestToken) -> bool:
+    return state.clock.now() >= token.expires_at
+
+
+def _protocol(call: Call) -> dict[str, str]:
+    return oauth1.header_parameters(call.received.headers["Authorization"])
+
+
+def _pairs(**values: str) -> Answer:
+    """Ampersand-joined pairs, as the documented example has them."""
+    return Answer(200, urlencode(values).encode(), {"Cache-Control": "no-store"}, f"{FORM}; charset=utf-8")
+
+
+def _numbered(authenticate: Callable[[], Caller]) -> Caller:
+    """Refusals with a number for a code, as all token errors have (section 7.1)."""
+    try:
+        return authenticate()
+    except Refusal as refusal:
+        if isinstance(refusal.code, int):
+            raise
+        raise Refusal(refusal.status, NOT_AUTHENTICATED, refusal.message) from None

@@ -1,0 +1,45 @@
+"""Activity subscriptions (platform sections 4.4 and 6.2)."""
+
+from typing import Any, Final, get_args
+
+from socialapi.emulator.arguments import Arguments
+from socialapi.emulator.call import Call
+from socialapi.emulator.envelopes import Answer, Refusal, data, invalid_request, not_found
+from socialapi.emulator.platform.endpoint import serves
+from socialapi.emulator.platform.records import ActivitySubscription
+from socialapi.models.activity import DEPRECATED_EVENT_TYPES, EventType
+from socialapi.routes import platform as routes
+
+EVENT_TYPES: Final = frozenset(get_args(EventType))
+
+
+@serves(routes.SUBSCRIPTION_CREATE)
+async def create_subscription(call: Call, arguments: Arguments) -> Answer:
+    """The subscription, under the present name of its event type. An app can have the same one once."""
+    body = dict(arguments.body)
+    given, wanted = body.pop("event_type"), body.pop("filter")
+    event_type = DEPRECATED_EVENT_TYPES.get(given, given)
+    if event_type not in EVENT_TYPES:
+        raise invalid_request("event_type is none of those that exist", {"event_type": [given[:100]]})
+    if not {"user_id", "keyword"} & wanted.keys():
+        raise invalid_request("the filter needs a user_id or a keyword", {"filter": []})
+    _check_webhook(call, body)
+    platform, app_key = call.state.platform, call.caller.app.api_key
+    for other in platform.subscriptions.values():
+        if (other.app_key, other.event_type, other.filter) == (app_key, event_type, wanted):
+            raise Refusal(409, "CONFLICT", f"the app has this subscription: {other.id}")
+    made = ActivitySubscription(
+        id=str(platform.new_id(call.now)), app_key=app_key, event_type=event_type, filter=wanted, extra=body
+    )
+    platform.subscriptions[made.id] = made
+    return data({**body, "subscription_id": made.id, "event_type": event_type, "filter": wanted}, 201)
+
+
+def _check_webhook(call: Call, body: dict[str, Any]) -> None:
+    """A webhook that is named has to be the app's; none has to be named."""
+    webhook_id = body.get("webhook_id")
+    if webhook_id is None:
+        return
+    webhook = call.state.platform.webhooks.get(str(webhook_id))
+    if webhook is None or webhook.app_key != call.caller.app.api_key:
+        raise not_found("webhook", "webhook_id", str(webhook_id)[:100])

@@ -1,0 +1,124 @@
+"""Asking the owner of a webhook to prove that they hold the app's secret (platform sections 4.2, 5.5 and 6.1)."""
+
+import asyncio
+import base64
+import contextlib
+import hmac
+import secrets
+from collections.abc import Callable
+from typing import Final
+
+import aiohttp
+import orjson
+
+from socialapi.emulator.platform.records import Webhook
+from socialapi.emulator.state import State
+
+CHALLENGE_SECONDS: Final = 3.0
+"""How long an answer may take, in real time; nothing is documented."""
+RECHECK_SECONDS: Final = 3_600.0
+"""How often webhooks are challenged again, on the emulator's clock (section 8)."""
+
+
+class Challenges:
+    """Sends challenges, by a client of its own, and repeats them every hour.
+
+    `targets` says to which local address the requests to a webhook's URL really go. `state_now` gives the state whose
+    webhooks are to be checked again, which a reset replaces.
+    """
+
+    def __init__(self, state_now: Callable[[], State]) -> None:
+        self.targets: dict[str, str] = {}
+        self._state_now = state_now
+        self._client: aiohttp.ClientSession | None = None
+        self._watcher: asyncio.Task[None] | None = None
+        self._moved = asyncio.Event()
+        self._turn = asyncio.Lock()
+
+    async def open(self) -> None:
+        """Begin: there is a client from now on, and a watch over what is due."""
+        self._moved = asyncio.Event()
+        self._turn = asyncio.Lock()
+        self._client = aiohttp.ClientSession()
+        self._watcher = asyncio.create_task(self._watch(), name="socialapi-emulator-webhook-checks")
+
+    async def close(self) -> None:
+        """End; challenges going on are given up."""
+        if self._watcher is not None:
+            self._watcher.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._watcher
+        if self._client is not None:
+            await self._client.close()
+
+    def time_moved(self) -> None:
+        """The clock was advanced: something may be due."""
+        self._moved.set()
+
+    async def settle(self) -> None:
+        """Sends every challenge that is due, and waits for the outcomes."""
+        async with self._turn:
+            while due := [webhook for webhook in self._webhooks() if self._seconds_left(webhook) <= 0]:
+                state = self._state_now()
+                await asyncio.gather(*(self._check_again(state, webhook) for webhook in due))
+
+    async def failure(self, url: str, consumer_secret: str) -> str | None:
+        """Sends one challenge; why it failed, or None if it passed."""
+        target = self.targets.get(url)
+        if target is None:
+            return "the address cannot be reached: no local target is mapped to it"
+        token = secrets.token_urlsafe(24)
+        try:
+            async with asyncio.timeout(CHALLENGE_SECONDS):
+                return _judged(*await self._answer(target, token), expected_token(token, consumer_secret))
+        except TimeoutError:
+            return f"no answer came within {CHALLENGE_SECONDS:g} s"
+        except (aiohttp.ClientError, OSError, ValueError) as reason:
+            return f"the request failed: {type(reason).__name__}"
+
+    async def _answer(self, target: str, token: str) -> tuple[int, bytes]:
+        assert self._client is not None
+        parameters = {"crc_token": token}
+        async with self._client.get(target, params=parameters, allow_redirects=False) as response:
+            return response.status, await response.read()
+
+    async def _check_again(self, state: State, webhook: Webhook) -> None:
+        """A webhook that fails becomes invalid; only a PUT makes it valid again (section 3.1)."""
+        reason = await self.failure(webhook.url, state.apps[webhook.app_key].api_key_secret)
+        webhook.checked_at = state.clock.now()
+        if reason is not None:
+            webhook.valid = False
+
+    async def _watch(self) -> None:
+        while True:
+            self._moved.clear()
+            await self.settle()
+            wait = min((self._seconds_left(webhook) for webhook in self._webhooks()), default=RECHECK_SECONDS)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(max(wait, 0.0)):
+                    await self._moved.wait()
+
+    def _webhooks(self) -> list[Webhook]:
+        return list(self._state_now().platform.webhooks.values())
+
+    def _seconds_left(self, webhook: Webhook) -> float:
+        return webhook.checked_at + RECHECK_SECONDS - self._state_now().clock.now()
+
+
+def expected_token(crc_token: str, consumer_secret: str) -> str:
+    """The right answer to a challenge (section 4.2)."""
+    digest = hmac.digest(consumer_secret.encode(), crc_token.encode(), "sha256")
+    return "sha256=" + base64.b64encode(digest).decode()
+
+
+def _judged(status: int, body: bytes, expected: str) -> str | None:
+    if status != 200:
+        return f"the answer has status {status}, not 200"
+    try:
+        answer = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return "the answer is not JSON"
+    given = answer.get("response_token") if isinstance(answer, dict) else None
+    if not isinstance(given, str) or not hmac.compare_digest(given.encode(), expected.encode()):
+        return "the response_token is not the HMAC-SHA256 of the crc_token with the app's secret"
+    return None

@@ -1,0 +1,82 @@
+"""Streaming connections of an app, active and past, and ending them (platform section 4.4)."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from socialapi.emulator.arguments import Arguments
+from socialapi.emulator.call import Call
+from socialapi.emulator.clock import milliseconds
+from socialapi.emulator.envelopes import Answer, data, missing
+from socialapi.emulator.platform.endpoint import serves
+from socialapi.emulator.platform.paging import collection
+from socialapi.emulator.platform.records import StreamConnection
+from socialapi.routes import platform as routes
+
+ENDED_ON_REQUEST: Final = "ForceDisconnect"
+"""What a connection that was ended here says of its end, in the words of the problem `operational-disconnect`."""
+
+
+@serves(routes.CONNECTIONS)
+async def list_connections(call: Call, arguments: Arguments) -> Answer:
+    """The app's connections, the oldest first."""
+    own = {key: each for key, each in enumerate(call.state.platform.connections) if _is_own(call, each)}
+    shown, meta = collection(call, arguments, own, _shown)
+    return data(shown, meta=meta)
+
+
+@serves(routes.CONNECTIONS_END)
+async def end_connections(call: Call, arguments: Arguments) -> Answer:
+    """Ends the active connections with these UUIDs; a problem for each other one."""
+    wanted = list(dict.fromkeys(arguments.body["uuids"]))
+    ended = _end(call, (each for each in _active(call) if each.id in wanted))
+    base = call.service.problem_base_url
+    errors = [missing(base, "connection", "uuids", uuid) for uuid in wanted if uuid not in ended]
+    return data({"ended_count": len(ended), "uuids": ended}, errors=errors)
+
+
+@serves(routes.CONNECTIONS_END_ENDPOINT)
+async def end_connections_of_endpoint(call: Call, arguments: Arguments) -> Answer:
+    """Ends the active connections of one streaming endpoint, of which there may be none."""
+    endpoint_id = arguments.path["endpoint_id"]
+    return _all_ended(call, (each for each in _active(call) if each.endpoint_id == endpoint_id))
+
+
+@serves(routes.CONNECTIONS_END_ALL)
+async def end_all_connections(call: Call, arguments: Arguments) -> Answer:
+    """Ends all active connections of the app."""
+    return _all_ended(call, _active(call))
+
+
+def _all_ended(call: Call, connections: Iterable[StreamConnection]) -> Answer:
+    ended = _end(call, connections)
+    return data({"ended_count": len(ended), "uuids": ended})
+
+
+def _end(call: Call, connections: Iterable[StreamConnection]) -> list[str]:
+    ended = list(connections)
+    for connection in ended:
+        connection.disconnected_at = call.now
+        connection.disconnect_reason = ENDED_ON_REQUEST
+    return [connection.id for connection in ended]
+
+
+def _active(call: Call) -> list[StreamConnection]:
+    connections = call.state.platform.connections
+    return [each for each in connections if _is_own(call, each) and each.disconnected_at is None]
+
+
+def _is_own(call: Call, connection: StreamConnection) -> bool:
+    return connection.app_key == call.caller.app.api_key
+
+
+def _shown(connection: StreamConnection) -> dict[str, Any]:
+    ended_at = connection.disconnected_at
+    return {
+        "id": connection.id,
+        "endpoint_name": connection.endpoint_id,
+        "connected_at": milliseconds(connection.connected_at),
+    } | (
+        {}
+        if ended_at is None
+        else {"disconnected_at": milliseconds(ended_at), "disconnect_reason": connection.disconnect_reason}
+    )

@@ -1,0 +1,76 @@
+"""Which fields and related objects a request asks for (platform section 2.6), and objects cut down to them."""
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final, get_args
+
+import attrs
+
+from socialapi.emulator.arguments import split
+from socialapi.emulator.envelopes import invalid_request
+from socialapi.models.content import NewsField
+from socialapi.models.fields import Expansion, MediaField, PostField, UserField
+
+Fields = Mapping[str, Any]
+
+_POST: Final = ("id", "text")
+_USER: Final = ("id", "name", "username")
+_MEDIA: Final = ("media_key", "type")
+_POLL: Final = ("id", "options")
+_NEWS: Final = ("id", "name")
+
+# None: the names are not documented, and every one is taken.
+_KNOWN: Final[Mapping[str, Collection[str] | None]] = {
+    "tweet.fields": get_args(PostField),
+    "user.fields": get_args(UserField),
+    "media.fields": get_args(MediaField),
+    "poll.fields": None,
+    "place.fields": None,
+    "expansions": get_args(Expansion),
+    "news.fields": ("id", *get_args(NewsField)),
+}
+
+
+@attrs.frozen
+class Selection:
+    """The chosen fields of each kind of object, the default ones among them, and the expansions."""
+
+    post: Collection[str]
+    user: Collection[str]
+    media: Collection[str]
+    poll: Collection[str]
+    expansions: Collection[str]
+
+
+def selection(query: Mapping[str, Any]) -> Selection:
+    """What the six parameters choose. Refuses names that no object of the kind has."""
+    _names(query, "place.fields")
+    return Selection(
+        post={*_POST, *_names(query, "tweet.fields")},
+        user={*_USER, *_names(query, "user.fields")},
+        media={*_MEDIA, *_names(query, "media.fields")},
+        poll={*_POLL, *_names(query, "poll.fields")},
+        expansions=_names(query, "expansions"),
+    )
+
+
+def news_selection(query: Mapping[str, Any]) -> Collection[str]:
+    """The chosen fields of a news story."""
+    return {*_NEWS, *_names(query, "news.fields")}
+
+
+def chosen(fields: Fields, names: Collection[str]) -> dict[str, Any]:
+    """The object with the chosen fields alone."""
+    return {name: value for name, value in fields.items() if name in names}
+
+
+def _names(query: Mapping[str, Any], parameter: str) -> tuple[str, ...]:
+    """A parameter that a route does not declare arrives as text."""
+    given = query.get(parameter, ())
+    names = split(given) if isinstance(given, str) else tuple(given)
+    known = _KNOWN[parameter]
+    unknown = [] if known is None else [name for name in names if name not in known]
+    if known is not None and unknown:
+        raise invalid_request(
+            f"{parameter} holds a name that is none of {', '.join(sorted(known))}", {parameter: unknown}
+        )
+    return names

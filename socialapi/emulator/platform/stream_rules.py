@@ -1,0 +1,137 @@
+"""Rules of the filtered stream and of the powerstream (platform sections 4.1, 4.4 and 8)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from socialapi.emulator.arguments import Arguments, split
+from socialapi.emulator.call import Call
+from socialapi.emulator.clock import milliseconds
+from socialapi.emulator.envelopes import Answer, answer, data, missing, problem
+from socialapi.emulator.platform.endpoint import serves
+from socialapi.emulator.platform.paging import collection
+from socialapi.emulator.platform.records import Rule
+from socialapi.emulator.platform.rule_syntax import fault_of
+from socialapi.routes import platform as routes
+
+Shown = dict[str, Any]
+
+
+@serves(routes.STREAM_RULES)
+async def list_rules(call: Call, arguments: Arguments) -> Answer:
+    """The app's rules, or those with the ids."""
+    rules = _rules(call)
+    errors: list[Shown] = []
+    if "ids" in arguments.query:
+        wanted = split(arguments.query["ids"])
+        errors = [_unknown(call, rule_id) for rule_id in wanted if _key(rule_id) not in rules]
+        rules = {key: rule for key, rule in rules.items() if rule.id in wanted}
+    shown, meta = collection(call, arguments, rules, _shown)
+    return data(shown, meta={"sent": milliseconds(call.now), **meta}, errors=errors)
+
+
+@serves(routes.STREAM_RULES_CHANGE)
+async def change_rules(call: Call, arguments: Arguments) -> Answer:
+    """Adds rules or deletes some; in a dry run everything is checked and nothing kept.
+
+    201 when a rule was created, 200 otherwise; `errors` without `data` when nothing was.
+    """
+    dry_run = arguments.query.get("dry_run", False)
+    if "delete" in arguments.body:
+        return _delete(call, arguments.body["delete"]["ids"], dry_run=dry_run)
+    return _add(call, arguments.body["add"], dry_run=dry_run)
+
+
+@serves(routes.POWERSTREAM_RULES)
+async def list_powerstream_rules(call: Call, arguments: Arguments) -> Answer:
+    """The rules of the dedicated stream instance, which are set up elsewhere."""
+    shown, meta = collection(call, arguments, call.state.platform.powerstream_rules, dict)
+    return data(shown, meta=meta)
+
+
+@attrs.define
+class _Adding:
+    """The rules as they would be with those that were taken, and the problems of the others."""
+
+    call: Call
+    rules: dict[int, Rule]
+    created: list[Rule] = attrs.field(factory=list)
+    errors: list[Shown] = attrs.field(factory=list)
+    invalid: int = 0
+    _by_value: dict[str, Rule] = attrs.field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._by_value = {rule.value: rule for rule in self.rules.values()}
+
+    def take(self, value: str, tag: str | None) -> None:
+        """One rule more, or one problem."""
+        same = self._by_value.get(value)
+        most = self.call.state.platform.max_rules
+        if (fault := fault_of(value)) is not None:
+            self.invalid += 1
+            self._refuse("invalid-rules", "Invalid Rule", f"{fault}: {value[:100]}")
+        elif same is not None:
+            self._refuse("duplicate-rules", "Duplicate Rule", "a rule with this value exists", id=same.id, value=value)
+        elif len(self.rules) >= most:
+            self._refuse("rule-cap", "Rule Cap Exceeded", f"the project has {most:,} rules, as many as it may")
+        else:
+            key = self.call.state.platform.new_id(self.call.now)
+            rule = self.rules[key] = self._by_value[value] = Rule(id=str(key), value=value, tag=tag)
+            self.created.append(rule)
+
+    def _refuse(self, slug: str, title: str, detail: str, **extra: str) -> None:
+        self.errors.append(problem(self.call.service.problem_base_url, slug, title, detail, **extra))
+
+
+def _add(call: Call, drafts: Sequence[Mapping[str, Any]], *, dry_run: bool) -> Answer:
+    adding = _Adding(call, dict(_rules(call)))
+    for draft in drafts:
+        adding.take(draft["value"], draft.get("tag"))
+    if not dry_run:
+        call.state.platform.rules[call.caller.app.api_key] = adding.rules
+    created = len(adding.created)
+    summary = {
+        "created": created,
+        "not_created": len(drafts) - created,
+        "valid": len(drafts) - adding.invalid,
+        "invalid": adding.invalid,
+    }
+    return _changed(
+        call, [_shown(rule) for rule in adding.created], summary, adding.errors, 201 if created and not dry_run else 200
+    )
+
+
+def _delete(call: Call, ids: Sequence[str], *, dry_run: bool) -> Answer:
+    rules = _rules(call)
+    gone = {key for rule_id in ids if (key := _key(rule_id)) in rules}
+    errors = [_unknown(call, rule_id) for rule_id in dict.fromkeys(ids) if _key(rule_id) not in rules]
+    if not dry_run:
+        kept = {key: rule for key, rule in rules.items() if key not in gone}
+        call.state.platform.rules[call.caller.app.api_key] = kept
+    return _changed(call, [], {"deleted": len(gone), "not_deleted": len(errors)}, errors, 200)
+
+
+def _changed(call: Call, shown: list[Shown], summary: Mapping[str, int], errors: list[Shown], status: int) -> Answer:
+    meta = {"sent": milliseconds(call.now), "summary": summary}
+    succeeded = summary.get("created") or summary.get("deleted")
+    if errors and not succeeded:
+        return answer({"meta": meta, "errors": errors}, status)
+    return data(shown, status, meta=meta, errors=errors)
+
+
+def _rules(call: Call) -> Mapping[int, Rule]:
+    return call.state.platform.rules.get(call.caller.app.api_key, {})
+
+
+def _key(rule_id: str) -> int:
+    """The key of a rule, or one that no rule has."""
+    return int(rule_id) if rule_id.isascii() and rule_id.isdigit() and len(rule_id) < 20 else -1
+
+
+def _unknown(call: Call, rule_id: str) -> Shown:
+    return missing(call.service.problem_base_url, "rule", "ids", rule_id)
+
+
+def _shown(rule: Rule) -> Shown:
+    return {name: value for name, value in attrs.asdict(rule).items() if value is not None}

@@ -1,0 +1,147 @@
+"""Webhooks of an app, their states and the link of its filtered stream to one (platform sections 3.1, 4.1, 7.2)."""
+
+import ipaddress
+from typing import Any
+from urllib.parse import urlsplit
+
+from socialapi.emulator.arguments import Arguments, InvalidArguments
+from socialapi.emulator.call import Call
+from socialapi.emulator.clock import milliseconds
+from socialapi.emulator.envelopes import Answer, Refusal, answer, data, invalid_request, not_found
+from socialapi.emulator.platform.endpoint import serves
+from socialapi.emulator.platform.records import StreamLink, Webhook
+from socialapi.emulator.platform.selection import selection
+from socialapi.models.webhooks import WebhookFailure
+from socialapi.routes import platform as routes
+
+
+def rejected(reason: WebhookFailure, message: str) -> Refusal:
+    """A failure of section 7.2: the reason is the title, and begins the detail."""
+    return Refusal(400, "INVALID_PARAMETER", f"{reason}: {message}", title=reason)
+
+
+def _bad_url(refusal: InvalidArguments) -> Refusal:
+    """An address that breaks the rule of its field is a reason of its own; one that is missing is not."""
+    broken = [rule for rule in refusal.broken if rule.path == "url" and rule.code != "MISSING_PARAMETER"]
+    return rejected("UrlValidationFailed", f"the url {broken[0].reason}") if broken else refusal
+
+
+def _bad_id(refusal: InvalidArguments) -> Refusal:
+    broken = [rule for rule in refusal.broken if rule.path == "webhook_id"]
+    return rejected("WebhookIdInvalid", f"the id {broken[0].reason}") if broken else refusal
+
+
+@serves(routes.WEBHOOK_CREATE, refuse=_bad_url)
+async def create_webhook(call: Call, arguments: Arguments) -> Answer:
+    """The webhook, once its owner has answered the challenge."""
+    url, app = arguments.body["url"], call.caller.app
+    _check_public(url)
+    _check_room(call, url)
+    if reason := await call.service.challenges.failure(url, app.api_key_secret):
+        raise rejected("CrcValidationFailed", reason)
+    # Others may have been registered in the meantime.
+    _check_room(call, url)
+    now = call.now
+    webhook = Webhook(
+        id=str(call.state.platform.new_id(now)),
+        url=url,
+        app_key=app.api_key,
+        valid=True,
+        created_at=now,
+        checked_at=now,
+    )
+    call.state.platform.webhooks[webhook.id] = webhook
+    return data(_shown(webhook))
+
+
+@serves(routes.WEBHOOKS)
+async def list_webhooks(call: Call, arguments: Arguments) -> Answer:
+    """The app's webhooks, valid or not."""
+    own = _own(call)
+    return answer({"data": [_shown(webhook) for webhook in own], "meta": {"result_count": len(own)}})
+
+
+@serves(routes.WEBHOOK_VALIDATE, refuse=_bad_id)
+async def validate_webhook(call: Call, arguments: Arguments) -> Answer:
+    """A new challenge, whose outcome is the webhook's validity from now on."""
+    webhook = _webhook(call, arguments)
+    reason = await call.service.challenges.failure(webhook.url, call.caller.app.api_key_secret)
+    webhook.valid, webhook.checked_at = reason is None, call.now
+    if reason is not None:
+        raise rejected("CrcValidationFailed", reason)
+    return data({"valid": True})
+
+
+@serves(routes.WEBHOOK_DELETE, refuse=_bad_id)
+async def delete_webhook(call: Call, arguments: Arguments) -> Answer:
+    """The webhook goes, and with it what was linked to it."""
+    webhook = _webhook(call, arguments)
+    # Another request may have been faster, while this one was on its way.
+    call.state.platform.webhooks.pop(webhook.id, None)
+    call.state.platform.links.pop(webhook.id, None)
+    return data({"deleted": True})
+
+
+@serves(routes.WEBHOOK_REPLAY)
+async def replay_events(call: Call, arguments: Arguments) -> Answer:
+    """A replay job that is taken on; no parameter of it is documented, so none is required."""
+    job_id = str(call.state.platform.new_id(call.now))
+    return data({"job_id": job_id, "status": "accepted", "created_at": milliseconds(call.now), **arguments.body})
+
+
+@serves(routes.STREAM_LINK)
+async def link_stream(call: Call, arguments: Arguments) -> Answer:
+    """Links the app's filtered-stream rules to a valid webhook; a second time, with other fields."""
+    selection(arguments.query)
+    webhook_id = arguments.path["webhook_id"]
+    webhook = next((webhook for webhook in _own(call) if webhook.id == webhook_id), None)
+    if webhook is None:
+        raise not_found("webhook", "webhook_id", webhook_id)
+    if not webhook.valid:
+        message = "the webhook is not valid: have it challenged again with PUT /2/webhooks/{webhook_id}"
+        raise invalid_request(message, {"webhook_id": [webhook_id]})
+    call.state.platform.links[webhook_id] = StreamLink(
+        webhook_id=webhook_id, app_key=webhook.app_key, parameters=dict(arguments.query)
+    )
+    return data({"provisioned": True})
+
+
+def _own(call: Call) -> list[Webhook]:
+    webhooks = call.state.platform.webhooks.values()
+    return [webhook for webhook in webhooks if webhook.app_key == call.caller.app.api_key]
+
+
+def _webhook(call: Call, arguments: Arguments) -> Webhook:
+    for webhook in _own(call):
+        if webhook.id == arguments.path["webhook_id"]:
+            return webhook
+    raise rejected("WebhookIdInvalid", "the app has no webhook with this id")
+
+
+def _check_public(url: str) -> None:
+    """That the host is not plainly a private one, which the pattern of the field cannot tell."""
+    host = (urlsplit(url).hostname or "").rstrip(".")
+    try:
+        is_private = not ipaddress.ip_address(host).is_global
+    except ValueError:
+        is_private = host == "localhost" or host.endswith(".localhost")
+    if is_private:
+        raise rejected("UrlValidationFailed", "the host of the url is not a public one")
+
+
+def _check_room(call: Call, url: str) -> None:
+    own = _own(call)
+    if any(webhook.url == url for webhook in own):
+        raise rejected("DuplicateUrlFailed", "the app already has a webhook for this url")
+    most = call.state.platform.max_webhooks
+    if len(own) >= most:
+        raise rejected("WebhookLimitExceeded", f"the app has {most} webhooks, as many as it may")
+
+
+def _shown(webhook: Webhook) -> dict[str, Any]:
+    return {
+        "id": webhook.id,
+        "url": webhook.url,
+        "valid": webhook.valid,
+        "created_at": milliseconds(webhook.created_at),
+    }

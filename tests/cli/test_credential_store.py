@@ -1,0 +1,176 @@
+"""The file that logins are kept in."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import attrs
+import platformdirs
+import pytest
+from filelock import FileLock
+
+from socialapi import AppOnly, MemoryTokenCache, OAuth1, OAuth2User
+from socialapi.cli import credential_store
+from socialapi.cli.connecting import open_client, with_logins
+from socialapi.cli.credential_store import CredentialStore, Login
+from socialapi.credentials import credentials_from_env
+from socialapi.errors import ConfigurationError
+
+HOST = "https://api.example"
+SIGNED = Login(
+    host=HOST,
+    kind="oauth1",
+    secrets={"api_key": "k", "api_key_secret": "ks", "access_token": "at", "access_token_secret": "ats"},
+    user_id="7",
+    screen_name="ada",
+)
+RENEWED = Login(
+    host=HOST,
+    kind="oauth2",
+    secrets={"oauth2_access_token": "oat", "oauth2_refresh_token": "ort", "oauth2_client_id": "c"},
+    scope="users.read",
+)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> CredentialStore:
+    return CredentialStore(tmp_path / "new" / "credentials.json")
+
+
+def test_what_is_saved_is_read_again_by_its_owner_alone(store: CredentialStore) -> None:
+    assert store.logins() == []
+    store.save(SIGNED)
+    store.save(RENEWED)
+    assert store.logins() == [SIGNED, RENEWED]
+    assert store.path.stat().st_mode & 0o777 == 0o600
+    assert store.path.parent.stat().st_mode & 0o777 == 0o700
+    assert [path.name for path in store.path.parent.iterdir() if path.suffix != ".lock"] == ["credentials.json"]
+
+
+def test_a_second_login_takes_the_place_of_the_first(store: CredentialStore) -> None:
+    store.save(SIGNED)
+    other = attrs.evolve(SIGNED, screen_name=None, user_id="8")
+    store.save(other)
+    store.save(attrs.evolve(SIGNED, host="https://other.example"))
+    assert store.logins() == [other, attrs.evolve(SIGNED, host="https://other.example")]
+
+
+def test_only_the_login_that_is_meant_is_removed(store: CredentialStore) -> None:
+    for login in (SIGNED, RENEWED):
+        store.save(login)
+    store.remove(attrs.evolve(SIGNED, user_id="8"))
+    assert store.logins() == [SIGNED, RENEWED]
+    store.remove(SIGNED)
+    store.remove(SIGNED)
+    assert store.logins() == [RENEWED]
+    store.remove(RENEWED)
+    assert json.loads(store.path.read_text()) == {"version": 1, "hosts": {}}
+
+
+def test_no_secret_is_shown() -> None:
+    assert (
+        repr(SIGNED) == "Login(host='https://api.example', kind='oauth1', user_id='7', screen_name='ada', scope=None)"
+    )
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "7", '{"hosts": []}', '{"hosts": {"h": 1}}', "[" * 100_000, "\xff"])
+def test_a_file_of_another_make_is_neither_read_nor_written(store: CredentialStore, text: str) -> None:
+    store.path.parent.mkdir()
+    store.path.write_bytes(text.encode("latin-1"))
+    for use in (store.logins, lambda: store.save(SIGNED), lambda: store.remove(SIGNED)):
+        with pytest.raises(ConfigurationError, match="is not what `socialapi auth login` writes"):
+            use()
+    assert store.path.read_bytes() == text.encode("latin-1")
+
+
+def test_what_cannot_be_read_or_written_is_said(store: CredentialStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.path.mkdir(parents=True)
+    with pytest.raises(ConfigurationError, match="cannot be read: Is a directory"):
+        store.logins()
+    in_a_file = CredentialStore(Path(__file__) / "credentials.json")
+    with pytest.raises(ConfigurationError, match="cannot be written: "):
+        in_a_file.save(SIGNED)
+
+
+def test_a_write_that_fails_leaves_nothing_behind(store: CredentialStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.save(SIGNED)
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(ConfigurationError, match="cannot be written: No space left on device"):
+        store.save(RENEWED)
+    assert store.logins() == [SIGNED]
+    assert [path.name for path in store.path.parent.iterdir() if path.suffix != ".lock"] == ["credentials.json"]
+
+
+def test_a_file_that_stays_locked_is_not_waited_for_forever(
+    store: CredentialStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(credential_store, "LOCK_TIMEOUT_SECONDS", 0.01)
+    store.save(SIGNED)
+    with FileLock(f"{store.path}.lock"), pytest.raises(ConfigurationError, match="stays locked by another process"):
+        store.save(RENEWED)
+
+
+def test_the_file_is_in_the_users_configuration_folder_unless_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert CredentialStore.of({"SOCIALAPI_CREDENTIALS_FILE": "/x/mine.json"}).path == Path("/x/mine.json")
+    monkeypatch.setattr(platformdirs, "user_config_path", lambda name: Path("/home/ada/.config") / name)
+    assert CredentialStore.of({}).path == Path("/home/ada/.config/socialapi/credentials.json")
+    assert CredentialStore.of({}).token_cache_path == Path("/home/ada/.config/socialapi/credentials.tokens.json")
+
+
+@pytest.mark.parametrize(
+    ("environ", "expected"),
+    [
+        ({}, (OAuth1("k", "ks", "at", "ats"), AppOnly("k", "ks"), OAuth2User("oat", "ort", "c"))),
+        # What the environment brings itself goes before what is stored, kind by kind ...
+        ({"OAUTH2_ACCESS_TOKEN": "own"}, (OAuth1("k", "ks", "at", "ats"), AppOnly("k", "ks"), OAuth2User("own"))),
+        # ... a key of another app keeps its user's login out ...
+        ({"API_KEY": "l", "API_KEY_SECRET": "ls"}, (AppOnly("l", "ls"), OAuth2User("oat", "ort", "c"))),
+        ({"OAUTH2_CLIENT_ID": "d"}, (OAuth1("k", "ks", "at", "ats"), AppOnly("k", "ks"))),
+        # ... and the same app with a secret of its own is the same app.
+        (
+            {"API_KEY": "k", "API_KEY_SECRET": "newer", "ACCESS_TOKEN": ""},
+            (OAuth1("k", "newer", "at", "ats"), AppOnly("k", "newer"), OAuth2User("oat", "ort", "c")),
+        ),
+    ],
+)
+def test_the_environment_goes_before_what_is_stored(
+    store: CredentialStore, environ: Mapping[str, str], expected: tuple[object, ...]
+) -> None:
+    store.save(SIGNED)
+    store.save(RENEWED)
+    named = {f"SOCIALAPI_{name}": value for name, value in environ.items()}
+    assert credentials_from_env(with_logins(named, store, HOST)) == expected
+
+
+@pytest.mark.parametrize("base_url", ["", "https://other.example", "https://api.example/v", "http://127.0.0.1:1"])
+def test_a_login_goes_to_the_host_it_was_made_for_and_to_no_other(store: CredentialStore, base_url: str) -> None:
+    store.save(SIGNED)
+    assert with_logins({}, store, base_url) == {}
+
+
+async def test_fetched_and_renewed_tokens_are_kept_for_the_next_command(store: CredentialStore) -> None:
+    environ = {"SOCIALAPI_CREDENTIALS_FILE": str(store.path), "SOCIALAPI_BASE_URL": f"{HOST}/"}
+    kept = f"FileTokenCache({str(store.token_cache_path)!r})"
+    store.save(SIGNED)
+    async with open_client(environ) as client:
+        assert repr(client._session.authenticators.app()._cache) == kept
+    store.remove(SIGNED)
+    store.save(RENEWED)
+    async with open_client(environ) as client:
+        assert repr(client._session.authenticators._renewing[0]._cache) == kept
+
+
+async def test_where_nothing_can_be_written_an_app_works_all_the_same() -> None:
+    environ = {
+        "SOCIALAPI_CREDENTIALS_FILE": f"{__file__}/nowhere/credentials.json",
+        "SOCIALAPI_BASE_URL": HOST,
+        "SOCIALAPI_API_KEY": "k",
+        "SOCIALAPI_API_KEY_SECRET": "ks",
+    }
+    async with open_client(environ) as client:
+        assert isinstance(client._session.authenticators.app()._cache, MemoryTokenCache)

@@ -1,0 +1,177 @@
+"""Posts on the command line: lines, JSON Lines, and going on where it stopped."""
+
+import asyncio
+import re
+import shlex
+import signal
+import sys
+from typing import Any
+
+import pytest
+
+from socialapi.cli.posts import json_line, text_line
+from socialapi.emulator import Emulator
+from socialapi.models.posts import Post
+from socialapi.models.users import User
+from tests.cli.running import Shell
+from tests.support.server import Fault, Received, Server, answer
+
+GO_ON = re.compile(r"stopped after ([\d,]+) posts; go on with --start (\S+)\n")
+
+
+@pytest.fixture
+def ready(shell: Shell, emulator: Emulator) -> Shell:
+    shell.put_service(emulator.ready)
+    return shell
+
+
+def position(text: str) -> str:
+    found = GO_ON.search(text)
+    assert found is not None, text
+    return shlex.split(found[2])[0]
+
+
+async def test_a_users_posts_are_printed_one_on_a_line(ready: Shell, emulator: Emulator) -> None:
+    user = emulator.seed["user_ids"][0]
+    printed = await ready.run(
+        "posts", "by-user", user, "--limit", "7", "--fields", "created_at", "--expansions", "author_id"
+    )
+    assert printed.status == 0, printed.err
+    name = emulator.state.users[user].username
+    assert len(printed.out.splitlines()) == 7
+    for line in printed.out.splitlines():
+        assert re.fullmatch(rf"\d+  \d{{4}}-\d\d-\d\d \d\d:\d\d  @{name}  \S.*", line)
+
+
+async def test_stopping_anywhere_and_going_on_prints_every_post_once(ready: Shell, emulator: Emulator) -> None:
+    read = ("posts", "by-user", emulator.seed["user_ids"][0], "--json", "--max-results", "7")
+    first = await ready.run(*read, "--limit", "30")
+    whole = [post["id"] for post in first.objects]
+    assert len(set(whole)) == 30
+    begin = await ready.run(*read, "--limit", "9")
+    then = await ready.run(*read, "--limit", "5", "--start", position(begin.err))
+    last = await ready.run(*read, "--limit", "16", "--start", position(then.err))
+    assert [post["id"] for part in (begin, then, last) for post in part.objects] == whole
+
+
+async def test_json_has_what_was_asked_for_and_the_author_if_included(ready: Shell, emulator: Emulator) -> None:
+    user = emulator.seed["user_ids"][0]
+    read = ("posts", "by-user", user, "--limit", "5", "--json")
+    plain = await ready.run(*read)
+    assert all(post.keys() == {"id", "text"} for post in plain.objects)
+    full = await ready.run(*read, "--fields", "public_metrics, created_at", "--expansions", "author_id")
+    for post in full.objects:
+        assert {"id", "text", "author_id", "created_at", "public_metrics", "author"} <= post.keys()
+        assert post["author"]["id"] == post["author_id"] == user
+        assert post["author"].keys() == {"id", "name", "username"}
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--max-results", "4"), "max_results: must be at least 5"),
+        (("--start", "nonsense"), "start is not the position of a pager"),
+        (("--limit", "0"), "Must be >= 1"),
+    ],
+)
+async def test_wrong_usage_is_a_sentence_and_nothing_is_sent(
+    ready: Shell, emulator: Emulator, options: tuple[str, ...], says: str
+) -> None:
+    done = await ready.run("posts", "by-user", "1", *options)
+    assert done.status == 2
+    assert says in done.err
+    assert done.err.startswith("socialapi: ")
+    assert [record for record in emulator.requests if "tweets" in record.path] == []
+
+
+async def test_a_user_who_does_not_exist_is_the_services_refusal(ready: Shell) -> None:
+    done = await ready.run("posts", "by-user", "404404404")
+    assert (done.status, done.out) == (3, "")
+    assert "socialapi: " in done.err
+
+
+def page(number: int, **more: Any) -> bytes:
+    posts = [{"id": f"{number}{index}", "text": f"post {number}{index}"} for index in range(5)]
+    return answer({"data": posts, "meta": {"result_count": 5, "next_token": f"page-{number + 1}"}, **more})
+
+
+class Pages:
+    """Serves two pages, and for the third one whatever comes next."""
+
+    def __init__(self, third: Any) -> None:
+        self.third = third
+        self.asked = asyncio.Event()
+
+    async def __call__(self, received: Received) -> Any:
+        if "page-2" not in received.path:
+            return page(1 if "page-1" in received.path else 0)
+        self.asked.set()
+        return self.third
+
+
+async def test_an_error_in_the_middle_says_how_to_go_on(shell: Shell) -> None:
+    async with Server(then=Pages(answer(status=404))) as server:
+        shell.put(BASE_URL=server.url, BEARER_TOKEN="b")
+        done = await shell.run("posts", "by-user", "1")
+    assert done.status == 3
+    assert len(done.out.splitlines()) == 10
+    assert GO_ON.search(done.err)
+    assert position(done.err) == "5:page-1"
+
+
+async def test_the_last_post_of_all_leaves_nothing_to_go_on_with(shell: Shell) -> None:
+    last = answer({"data": [{"id": "1", "text": "one"}], "meta": {"result_count": 1}})
+    async with Server(then=last) as server:
+        shell.put(BASE_URL=server.url, BEARER_TOKEN="b")
+        for options in ((), ("--limit", "1"), ("--limit", "2")):
+            done = await shell.run("posts", "by-user", "1", *options)
+            assert (done.status, done.out, done.err) == (0, "1  one\n", "")
+
+
+async def test_what_the_service_left_out_is_said_beside_the_posts(shell: Shell) -> None:
+    errors = [
+        {"type": "about:blank", "title": "Gone", "detail": "the post\x1b[2J is gone"},
+        {"type": "about:blank", "title": "Also gone"},
+        {"code": 34, "message": "not there"},
+        {"code": 35},
+    ]
+    content = {"data": [{"id": "1", "text": "one"}], "meta": {"result_count": 1}, "errors": errors}
+    async with Server(then=answer(content)) as server:
+        shell.put(BASE_URL=server.url, BEARER_TOKEN="b")
+        done = await shell.run("posts", "by-user", "1")
+    assert (done.status, done.out) == (0, "1  one\n")
+    assert done.err.splitlines() == [
+        "socialapi: the post [2J is gone",
+        "socialapi: Also gone",
+        "socialapi: not there",
+        "socialapi: error 35",
+    ]
+
+
+async def test_ctrl_c_says_how_to_go_on_and_ends_with_130(shell: Shell) -> None:
+    pages = Pages(Fault.SILENCE)
+    async with Server(then=pages) as server:
+        shell.put(BASE_URL=server.url, BEARER_TOKEN="b")
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "socialapi", "posts", "by-user", "1"),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        await pages.asked.wait()
+        assert process.stdout is not None
+        lines = [await process.stdout.readline() for _ in range(10)]
+        process.send_signal(signal.SIGINT)
+        out, err = await process.communicate()
+    assert (process.returncode, out) == (130, b"")
+    assert lines[9] == b"14  post 14\n"
+    assert err.decode().splitlines() == [
+        "socialapi: stopped after 10 posts; go on with --start 5:page-1",
+        "socialapi: interrupted",
+    ]
+
+
+def test_signs_that_move_a_cursor_are_not_printed() -> None:
+    post = Post(id="1", text="two\nlines\x1b]0;title\x07 and\u202e more")
+    assert text_line(post, User(id="2", username="a\x08da")) == "1  @a da  two lines ]0;title  and  more"
+    assert text_line(Post(id="1"), None) == "1"
+    assert json_line(post, None) == '{"id":"1","text":"two\\nlines\\u001b]0;title\\u0007 and\u202e more"}'

@@ -1,0 +1,119 @@
+"""The end of a sign-in by OAuth 1.0a, and of a token (platform documentation, sections 2.7, 3.2 and 5.3, step 3)."""
+
+import asyncio
+
+import aiohttp
+import pytest
+from authlib.oauth1 import ClientAuth
+from authlib.oauth1.client import OAuth1Client
+
+from socialapi.emulator.oauth.callbacks import with_parameters
+from tests.emulator.asking import Asker, Reply
+from tests.emulator.oauth.signing_in import (
+    CALLBACK,
+    App,
+    Browser,
+    approved,
+    assert_refused,
+    pairs,
+    signed_in,
+)
+
+
+async def test_without_the_right_verifier_there_is_no_access_token(app: App, browser: Browser) -> None:
+    begun = await app.begin()
+    assert_refused(await app.access_token(begun, "1234567"), 401, 32)  # nobody has approved
+    page = await approved(browser, begun)
+    wrong = f"{(int(page.pin) + 1) % 10_000_000:07}"
+    for verifier in (None, wrong, "é"):
+        assert_refused(await app.access_token(begun, verifier), 401, 32)
+    assert (await app.access_token(begun, page.pin)).status == 200
+    assert_refused(await app.access_token(begun, page.pin), 401, 89)
+
+
+@pytest.mark.parametrize("place", ["query", "form"])
+async def test_the_verifier_may_be_a_parameter(app: App, browser: Browser, place: str) -> None:
+    begun = await app.begin()
+    page = await approved(browser, begun)
+    given = f"oauth_verifier={page.pin}"
+    if place == "query":
+        reply = await app.access_token(begun, None, path=f"/oauth/access_token?{given}")
+    else:
+        secrets = {"resource_owner_key": begun["oauth_token"], "resource_owner_secret": begun["oauth_token_secret"]}
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        url = app.ask.emulator.ready["base_url"] + "/oauth/access_token"
+        _, headers, body = app.signer(**secrets).sign(url, "POST", body=given, headers=form)
+        reply = await app.ask.send("POST", "/oauth/access_token", data=body.encode(), headers=headers)
+    assert pairs(reply)["screen_name"] == "northwind"
+
+
+async def test_a_request_token_is_good_for_its_app_and_its_secret_alone(ask: Asker, app: App, browser: Browser) -> None:
+    begun = await app.begin()
+    page = await approved(browser, begun)
+    assert_refused(await app.access_token({**begun, "oauth_token_secret": "wrong"}, page.pin), 401, 32)
+    assert_refused(await app.access_token({**begun, "oauth_token": "unknown"}, page.pin), 401, 89)
+    other = await ask.another_app()
+    signer = ask.signer(
+        api_key=other["api_key"],
+        api_key_secret=other["api_key_secret"],
+        access_token=begun["oauth_token"],
+        access_token_secret=begun["oauth_token_secret"],
+        verifier=page.pin,
+    )
+    assert_refused(await ask.signed("POST", "/oauth/access_token", signer=signer), 401, 89)
+    assert_refused(await ask.send("POST", "/oauth/access_token"), 401, 32)
+    assert (await app.access_token(begun, page.pin)).status == 200
+
+
+async def test_an_invalidated_token_is_dead_and_others_are_not(ask: Asker, app: App, browser: Browser) -> None:
+    first, second = await signed_in(app, browser), await signed_in(app, browser)
+    assert first["oauth_token"] != second["oauth_token"]
+    path = "/1.1/oauth/invalidate_token"
+    reply = await ask.signed("POST", path, signer=app.acting(first))
+    assert (reply.status, reply.json) == (200, {"access_token": first["oauth_token"]})
+    assert_refused(await ask.signed("POST", path, signer=app.acting(first)), 401, 89)
+    assert_refused(await ask.signed("GET", "/2/webhooks", signer=app.acting(first)), 401, 89)
+    assert (await ask.signed("GET", "/2/webhooks", signer=app.acting(second))).status == 200
+    assert (await ask.signed("GET", "/2/webhooks")).status == 200
+
+
+async def test_a_token_for_reading_can_end_itself(ask: Asker, app: App, browser: Browser) -> None:
+    granted = await signed_in(app, browser, query="?service_auth_access_type=read")
+    assert (await ask.signed("POST", "/1.1/oauth/invalidate_token", signer=app.acting(granted))).status == 200
+
+
+async def test_another_library_takes_the_same_steps(ask: Asker, browser: Browser) -> None:
+    """Authlib signs, and reads the answers."""
+    ready = ask.emulator.ready
+    client = OAuth1Client(None, ready["api_key"], ready["api_key_secret"], redirect_uri=CALLBACK)
+
+    async def post(path: str, auth: ClientAuth) -> Reply:
+        _, headers, body = auth.prepare("POST", ready["base_url"] + path, {}, b"")
+        return await ask.send("POST", path, headers=headers, data=body)
+
+    begun = client.parse_response_token(*_parts(await post("/oauth/request_token", client.auth)))
+    page = await approved(browser, begun)
+    client.parse_authorization_response(page.reply.headers["Location"])
+    client.auth.token_secret = begun["oauth_token_secret"]
+    granted = client.parse_response_token(*_parts(await post("/oauth/access_token", client.auth)))
+    assert granted["screen_name"] == "northwind"
+    with pytest.raises(ValueError, match='"code":89'):
+        client.parse_response_token(*_parts(await post("/oauth/access_token", client.auth)))
+
+
+def _parts(reply: Reply) -> tuple[int, str]:
+    return reply.status, reply.text
+
+
+async def test_of_many_at_once_each_gets_their_own(ask: Asker, app: App) -> None:
+    async def one(name: str) -> str:
+        async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as session:
+            return (await signed_in(app, Browser(ask, session), name))["screen_name"]
+
+    names = [user.username for user in ask.emulator.state.users.values()] * 3
+    assert await asyncio.gather(*map(one, names)) == names
+
+
+def test_parameters_stand_behind_those_that_are_there() -> None:
+    assert with_parameters("http://a.example", {"b": "c d"}) == "http://a.example/?b=c+d"
+    assert with_parameters("http://a.example/x?y=%20", {"b": "c"}) == "http://a.example/x?y=%20&b=c"

@@ -1,0 +1,159 @@
+"""The sign-in pages in a real browser, with real clicks (platform documentation, section 5.3, step 2)."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from socialapi.emulator import Emulator
+from tests.emulator.asking import Asker
+from tests.emulator.oauth.chromium import Chromium, chromium_running
+from tests.emulator.oauth.signing_in import App, pairs
+
+pytestmark = pytest.mark.xdist_group("chromium")
+
+NAME, APPROVE, DENY = "#screen_name", "button[value=approve]", "button[value=deny]"
+
+
+@pytest.fixture(scope="module")
+def webdriver() -> Iterator[str]:
+    with chromium_running() as address:
+        yield address
+
+
+@pytest.fixture
+async def chromium(webdriver: str, session: aiohttp.ClientSession) -> Chromium:
+    browser = Chromium(session, webdriver)
+    await browser.forget()
+    return browser
+
+
+@pytest.fixture
+async def callback() -> AsyncIterator[str]:
+    """An app on this machine that waits for the browser."""
+
+    async def serve(request: web.BaseRequest) -> web.Response:
+        return web.Response(text="<!DOCTYPE html><title>App</title><h1>Back in the app</h1>", content_type="text/html")
+
+    runner = web.ServerRunner(web.Server(serve), shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    yield f"http://127.0.0.1:{runner.addresses[0][1]}/back?kept=yes"
+    await runner.cleanup()
+
+
+def page_of(emulator: Emulator, begun: dict[str, str], more: str = "", step: str = "authorize") -> str:
+    return f"{emulator.ready['base_url']}/oauth/{step}?oauth_token={begun['oauth_token']}{more}"
+
+
+async def test_pin_mode(ask: Asker, app: App, chromium: Chromium) -> None:
+    begun = await app.begin()
+    await chromium.open(page_of(ask.emulator, begun, "&screen_name=ada_lindqvist"))
+    assert await chromium.text("h1") == "Authorize Example app 1?"
+    assert await chromium.value(NAME) == "ada_lindqvist"
+    await chromium.type(NAME, "northwind")
+    await chromium.go(APPROVE)
+    pin = await chromium.text("#pin")
+    assert pairs(await app.access_token(begun, pin))["screen_name"] == "northwind"
+    # Signed in by now: another app-side start needs one click, unless the login is forced.
+    begun = await app.begin()
+    await chromium.open(page_of(ask.emulator, begun))
+    assert not await chromium.has(NAME)
+    assert "@northwind" in await chromium.text(".who")
+    await chromium.open(page_of(ask.emulator, begun, "&force_login=true"))
+    assert await chromium.has(NAME)
+    await chromium.open(page_of(ask.emulator, begun))
+    await chromium.go("button[value=switch]")
+    await chromium.type(NAME, "marco_ferri")
+    await chromium.go(APPROVE)
+    assert pairs(await app.access_token(begun, await chromium.text("#pin")))["screen_name"] == "marco_ferri"
+
+
+async def test_callback_mode_and_signing_in_again_without_a_click(
+    ask: Asker, app: App, chromium: Chromium, callback: str
+) -> None:
+    begun = await app.begin(callback)
+    await chromium.open(page_of(ask.emulator, begun, step="authenticate"))
+    await chromium.type(NAME, "northwind")
+    await chromium.go(APPROVE)
+    assert await chromium.text("h1") == "Back in the app"
+    given = dict(parse_qsl(urlsplit(await chromium.url()).query))
+    assert (given["kept"], given["oauth_token"]) == ("yes", begun["oauth_token"])
+    assert pairs(await app.access_token(begun, given["oauth_verifier"]))["screen_name"] == "northwind"
+    begun = await app.begin(callback)
+    await chromium.open(page_of(ask.emulator, begun, step="authenticate"))
+    assert await chromium.text("h1") == "Back in the app"
+    assert begun["oauth_token"] in await chromium.url()
+
+
+async def test_denial(ask: Asker, app: App, chromium: Chromium, callback: str) -> None:
+    begun = await app.begin()
+    await chromium.open(page_of(ask.emulator, begun))
+    await chromium.go(DENY)
+    assert await chromium.text("h1") == "Access denied"
+    begun = await app.begin(callback)
+    await chromium.open(page_of(ask.emulator, begun))
+    await chromium.go(DENY)
+    assert await chromium.text("h1") == "Back in the app"
+    assert dict(parse_qsl(urlsplit(await chromium.url()).query)) == {"kept": "yes", "denied": begun["oauth_token"]}
+    await chromium.open(page_of(ask.emulator, begun))
+    assert await chromium.text("h1") == "This link is of no use any more"
+
+
+async def test_a_name_is_required_and_a_wrong_one_is_said(ask: Asker, app: App, chromium: Chromium) -> None:
+    await chromium.open(page_of(ask.emulator, await app.begin()))
+    await chromium.click(APPROVE)
+    assert await chromium.run("return document.activeElement.id") == "screen_name"
+    await chromium.type(NAME, "<i>nobody</i>")
+    await chromium.go(APPROVE)
+    assert "<i>nobody</i>" in await chromium.text("[role=alert]")
+    assert await chromium.value(NAME) == "<i>nobody</i>"
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 900), (360, 740)], ids=["desktop", "phone"])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+async def test_the_pages_fit_and_can_be_read(
+    ask: Asker, app: App, chromium: Chromium, tmp_path: Path, width: int, height: int, dark: bool
+) -> None:
+    """The pictures are for people: SOCIALAPI_SCREENSHOTS names a folder to keep them in."""
+    folder = Path(os.environ.get("SOCIALAPI_SCREENSHOTS", tmp_path))
+    await chromium.resize(width, height, dark=dark)
+    await chromium.open(page_of(ask.emulator, await app.begin()))
+    for name, button in (("authorize", None), ("unknown-name", APPROVE), ("pin", APPROVE)):
+        if button:
+            await chromium.type(NAME, "nobody" if name == "unknown-name" else "northwind")
+            await chromium.go(button)
+        picture = folder / f"{name}-{width}-{'dark' if dark else 'light'}.png"
+        await asyncio.to_thread(picture.write_bytes, await chromium.screenshot())
+        assert await chromium.run("return document.documentElement.scrollWidth <= window.innerWidth"), name
+        assert await chromium.run("return document.documentElement.lang") == "en"
+        assert await chromium.run(_CONTRAST) >= 4.5, name
+        assert await chromium.run("return performance.getEntriesByType('resource').length") == 0
+        labelled = "return [...document.querySelectorAll('input[type=text]')].every(i => i.labels.length == 1)"
+        assert await chromium.run(labelled)
+
+
+_CONTRAST = """
+const luminance = colour => {
+  const [r, g, b] = colour.match(/[\\d.]+/g).slice(0, 3).map(v => v / 255)
+    .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+const ground = element => {
+  for (let each = element; each; each = each.parentElement) {
+    const colour = getComputedStyle(each).backgroundColor;
+    if (colour !== 'rgba(0, 0, 0, 0)') return colour;
+  }
+  return 'rgb(255, 255, 255)';
+};
+const ratios = [...document.querySelectorAll('h1, h2, p, li, label, button, input[type=text]')].map(element => {
+  const [a, b] = [luminance(getComputedStyle(element).color), luminance(ground(element))];
+  return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+});
+return Math.min(...ratios);
+"""

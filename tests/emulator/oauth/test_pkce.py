@@ -1,0 +1,261 @@
+"""OAuth 2.0 with PKCE (platform documentation, section 5.4; RFC 6749 and RFC 7636)."""
+
+import base64
+import hashlib
+from typing import Any
+
+import aiohttp
+import pytest
+from authlib.oauth2.rfc7636 import create_s256_code_challenge
+
+from tests.emulator.asking import Asker, Reply
+from tests.emulator.oauth.signing_in import CALLBACK, Browser, Page, sent_back
+
+PAGE, TOKEN = "/2/oauth2/authorize", "/2/oauth2/token"
+VERIFIER = "v" * 43
+SCOPES = "tweet.read tweet.write users.read"
+
+
+def asked(ask: Asker, **changed: str | None) -> dict[str, str]:
+    """The query of the page."""
+    query = {
+        "response_type": "code",
+        "client_id": ask.emulator.ready["api_key"],
+        "redirect_uri": CALLBACK,
+        "scope": SCOPES,
+        "state": "s t&te",
+        "code_challenge": create_s256_code_challenge(VERIFIER),
+        "code_challenge_method": "S256",
+    }
+    return {name: value for name, value in (query | changed).items() if value is not None}
+
+
+async def approved(ask: Asker, browser: Browser, **changed: str | None) -> str:
+    page = await browser.open(PAGE, **asked(ask, **changed))
+    page = await browser.send(page, "approve", **({"screen_name": "northwind"} if page.asks_who else {}))
+    given = sent_back(page)
+    assert given["state"] == "s t&te"
+    return given["code"]
+
+
+async def redeem(ask: Asker, code: str, /, **changed: Any) -> Reply:
+    headers = changed.pop("headers", {})
+    form = {
+        "grant_type": "authorization_code",
+        "client_id": ask.emulator.ready["api_key"],
+        "code": code,
+        "redirect_uri": CALLBACK,
+        "code_verifier": VERIFIER,
+    } | changed
+    data = {name: value for name, value in form.items() if value is not None}
+    return await ask.send("POST", TOKEN, data=data, headers=headers)
+
+
+async def refresh(ask: Asker, token: str, **changed: str) -> Reply:
+    form = {"grant_type": "refresh_token", "client_id": ask.emulator.ready["api_key"], "refresh_token": token}
+    return await ask.send("POST", TOKEN, data=form | changed)
+
+
+def basic(key: str, secret: str) -> dict[str, str]:
+    return {"Authorization": "Basic " + base64.b64encode(f"{key}:{secret}".encode()).decode()}
+
+
+def assert_error(reply: Reply, error: str, status: int = 400) -> None:
+    assert (reply.status, reply.json["error"]) == (status, error), reply.text
+    assert set(reply.json) == {"error", "error_description"}
+    assert reply.headers["Cache-Control"] == "no-store"
+
+
+# The page ----------------------------------------------------------------------------------------------------------
+
+
+async def test_the_page_says_what_the_scopes_mean(ask: Asker, browser: Browser) -> None:
+    page = await browser.open(PAGE, **asked(ask, scope="tweet.read offline.access list.read", further="passed over"))
+    assert (page.reply.status, page.heading) == (200, "Authorize Example app 1?")
+    may, _, may_not = page.visible.partition("It will not")
+    assert "See your posts" in may
+    assert "list.read" in may
+    assert "Create posts" in may_not
+    assert page.buttons == ["approve", "deny"]
+
+
+async def test_who_denies_sends_the_app_a_refusal(ask: Asker, browser: Browser) -> None:
+    page = await browser.open(PAGE, **asked(ask))
+    given = sent_back(await browser.send(page, "deny"))
+    assert (given["error"], given["state"]) == ("access_denied", "s t&te")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"client_id": None}, {"client_id": "nobody"}, {"redirect_uri": None}, {"redirect_uri": "https://evil.example/"}],
+)
+async def test_where_app_and_address_do_not_belong_together_nobody_is_sent_anywhere(
+    ask: Asker, browser: Browser, changed: dict[str, str | None]
+) -> None:
+    page = await browser.open(PAGE, **asked(ask, **changed))
+    assert (page.reply.status, page.heading) == (400, "This link is not right")
+
+
+@pytest.mark.parametrize(
+    ("changed", "error"),
+    [
+        ({"response_type": "token"}, "unsupported_response_type"),
+        ({"response_type": None}, "invalid_request"),
+        ({"code_challenge": None}, "invalid_request"),
+        ({"code_challenge": "short"}, "invalid_request"),
+        ({"code_challenge_method": "plain"}, "invalid_request"),
+        ({"code_challenge_method": None}, "invalid_request"),
+        ({"scope": None}, "invalid_scope"),
+        ({"scope": " "}, "invalid_scope"),
+        ({"scope": "Tweet.Read"}, "invalid_scope"),
+    ],
+)
+async def test_what_is_wrong_beside_that_is_told_to_the_app(
+    ask: Asker, browser: Browser, changed: dict[str, str | None], error: str
+) -> None:
+    given = sent_back(await browser.open(PAGE, **asked(ask, **changed)))
+    assert (given["error"], given["state"]) == (error, "s t&te")
+    assert given["error_description"]
+
+
+async def test_without_a_state_none_comes_back(ask: Asker, browser: Browser) -> None:
+    given = sent_back(await browser.open(PAGE, **asked(ask, state=None)))
+    assert (given["error"], "state" in given) == ("invalid_request", False)
+
+
+async def test_the_form_is_sealed_whole(ask: Asker, browser: Browser) -> None:
+    page = await browser.open(PAGE, **asked(ask))
+    for changed in ({"scope": "tweet.read"}, {"state": "other"}, {"redirect_uri": CALLBACK + "/2"}, {"seal": ""}):
+        reply = await browser.send(page, "approve", screen_name="northwind", **changed)
+        assert (reply.reply.status, reply.heading) == (403, "This form cannot be trusted")
+
+
+async def test_a_person_is_signed_in_for_both_kinds_of_pages(ask: Asker, browser: Browser) -> None:
+    await approved(ask, browser)
+    page = await browser.open(PAGE, **asked(ask))
+    assert (page.asks_who, "@northwind" in page.visible) == (False, True)
+
+
+# Codes -------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_code_is_exchanged_for_tokens_that_work(ask: Asker, browser: Browser) -> None:
+    reply = await redeem(ask, await approved(ask, browser))
+    assert (reply.status, reply.headers["Cache-Control"]) == (200, "no-store")
+    assert set(reply.json) == {"token_type", "expires_in", "access_token", "refresh_token", "scope"}
+    assert (reply.json["token_type"], reply.json["expires_in"], reply.json["scope"]) == ("bearer", 7_200, SCOPES)
+    made = await ask.bearer("POST", "/2/tweets", token=reply.json["access_token"], json={"text": "Hello"})
+    found = await ask.get("/2/tweets", ids=made.data["id"], tweet_fields="author_id")
+    assert found.data[0]["author_id"] == ask.emulator.seed["user_ids"][0]
+
+
+async def test_a_code_serves_once_and_for_30_seconds(ask: Asker, browser: Browser) -> None:
+    code = await approved(ask, browser)
+    assert (await redeem(ask, code)).status == 200
+    assert_error(await redeem(ask, code), "invalid_grant")
+    code = await approved(ask, browser)
+    ask.emulator.advance(30)
+    assert_error(await redeem(ask, code), "invalid_grant")
+    assert_error(await redeem(ask, "unknown"), "invalid_grant")
+
+
+@pytest.mark.parametrize("changed", [{"code_verifier": "w" * 43}, {"redirect_uri": CALLBACK + "?"}])
+async def test_a_code_is_bound_to_verifier_and_address(ask: Asker, browser: Browser, changed: dict[str, str]) -> None:
+    assert_error(await redeem(ask, await approved(ask, browser), **changed), "invalid_grant")
+
+
+async def test_a_code_is_bound_to_its_app(ask: Asker, browser: Browser) -> None:
+    other = await ask.another_app()
+    assert_error(await redeem(ask, await approved(ask, browser), client_id=other["api_key"]), "invalid_grant")
+
+
+@pytest.mark.parametrize(
+    ("changed", "error"),
+    [
+        ({"grant_type": None}, "invalid_request"),
+        ({"grant_type": "password"}, "unsupported_grant_type"),
+        ({"client_id": None}, "invalid_request"),
+        ({"code": None}, "invalid_request"),
+        ({"redirect_uri": None}, "invalid_request"),
+        ({"code_verifier": None}, "invalid_request"),
+        ({"code_verifier": "short"}, "invalid_request"),
+        ({"code_verifier": "x" * 129}, "invalid_request"),
+        ({"grant_type": "refresh_token"}, "invalid_request"),
+    ],
+)
+async def test_a_request_that_breaks_a_rule_is_told_which(
+    ask: Asker, browser: Browser, changed: dict[str, Any], error: str
+) -> None:
+    assert_error(await redeem(ask, "any", **changed), error)
+
+
+async def test_parameters_come_in_a_form(ask: Asker) -> None:
+    assert_error(await ask.send("POST", TOKEN, json={"grant_type": "refresh_token"}), "invalid_request")
+
+
+async def test_an_app_with_a_secret_may_show_it(ask: Asker, browser: Browser) -> None:
+    ready = ask.emulator.ready
+    good = basic(ready["api_key"], ready["api_key_secret"])
+    assert (await redeem(ask, await approved(ask, browser), client_id=None, headers=good)).status == 200
+    assert (await redeem(ask, await approved(ask, browser), headers=good, further="x")).status == 200
+    secret = ready["api_key_secret"]
+    assert (await redeem(ask, await approved(ask, browser), client_secret=secret)).status == 200
+    for wrong in (basic(ready["api_key"], "wrong"), basic("nobody", "x")):
+        reply = await redeem(ask, "any", client_id=None, headers=wrong)
+        assert_error(reply, "invalid_client", 401)
+        assert reply.headers["WWW-Authenticate"] == "Basic"
+    assert_error(await redeem(ask, "any", client_secret="wrong"), "invalid_client", 401)
+    assert_error(await redeem(ask, "any", client_id="nobody", headers=good), "invalid_client", 401)
+    assert_error(await redeem(ask, "any", client_id="nobody"), "invalid_client", 401)
+
+
+# Tokens ------------------------------------------------------------------------------------------------------------
+
+
+async def test_an_access_token_ends_after_two_hours(ask: Asker, browser: Browser) -> None:
+    token = (await redeem(ask, await approved(ask, browser))).json["access_token"]
+    ask.emulator.advance(7_199)
+    assert (await ask.bearer("GET", "/2/tweets?ids=1", token=token)).status == 200
+    ask.emulator.advance(1)
+    reply = await ask.bearer("GET", "/2/tweets?ids=1", token=token)
+    assert (reply.status, reply.codes) == (401, [89])
+
+
+async def test_each_refresh_replaces_the_refresh_token(ask: Asker, browser: Browser) -> None:
+    first = (await redeem(ask, await approved(ask, browser))).json
+    ask.emulator.advance(7_200)
+    second = (await refresh(ask, first["refresh_token"])).json
+    assert set(second) == set(first)
+    assert not {second["access_token"], second["refresh_token"]} & {first["access_token"], first["refresh_token"]}
+    assert (await ask.bearer("GET", "/2/tweets?ids=1", token=second["access_token"])).status == 200
+    assert_error(await refresh(ask, first["refresh_token"]), "invalid_grant")
+    assert_error(await refresh(ask, "unknown"), "invalid_grant")
+    assert (await refresh(ask, second["refresh_token"])).status == 200
+
+
+async def test_a_refresh_token_is_bound_to_its_app(ask: Asker, browser: Browser) -> None:
+    token = (await redeem(ask, await approved(ask, browser))).json["refresh_token"]
+    other = await ask.another_app()
+    assert_error(await refresh(ask, token, client_id=other["api_key"]), "invalid_grant")
+    assert (await refresh(ask, token)).status == 200
+
+
+async def test_scopes_are_those_that_were_granted(ask: Asker, browser: Browser) -> None:
+    granted = (await redeem(ask, await approved(ask, browser, scope="tweet.read"))).json
+    assert granted["scope"] == "tweet.read"
+    assert (await refresh(ask, granted["refresh_token"])).json["scope"] == "tweet.read"
+    reply = await ask.bearer("POST", "/2/tweets", token=granted["access_token"], json={"text": "x"})
+    assert reply.status == 403
+
+
+def test_the_challenge_of_the_tests_is_that_of_the_standard() -> None:
+    digest = hashlib.sha256(VERIFIER.encode()).digest()
+    assert create_s256_code_challenge(VERIFIER) == base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+
+async def test_a_page_for_a_browser_that_has_never_been_here_sets_its_name(ask: Asker) -> None:
+    async with aiohttp.ClientSession() as session:
+        page: Page = await Browser(ask, session).open(PAGE, **asked(ask))
+    cookie = page.reply.headers["Set-Cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=Lax" in cookie

@@ -1,0 +1,198 @@
+"""Creating posts (platform documentation, sections 4.4 and 8): what is kept, and who may reply, edit and quote."""
+
+from typing import Any
+
+import pytest
+
+from tests.emulator.asking import Asker, Reply
+
+ALL = (
+    "author_id,attachments,community_id,conversation_id,created_at,edit_controls,edit_history_tweet_ids,entities,"
+    "in_reply_to_user_id,paid_partnership,public_metrics,referenced_tweets"
+)
+
+
+async def create(ask: Asker, **body: Any) -> Reply:
+    return await ask.signed("POST", "/2/tweets", json=body)
+
+
+async def full(ask: Asker, post_id: str) -> dict[str, Any]:
+    post: dict[str, Any] = (await ask.get("/2/tweets", ids=post_id, tweet_fields=ALL)).data[0]
+    return post
+
+
+async def written(ask: Asker, text: str) -> str:
+    posts = (await ask.get("/2/tweets", ids=",".join(ask.emulator.seed["post_ids"][:20]))).data
+    return next(str(post["id"]) for post in posts if text in post["text"])
+
+
+async def test_a_post_is_answered_with_its_default_fields_and_found_everywhere(ask: Asker) -> None:
+    user = ask.emulator.seed["user_ids"][0]
+    reply = await create(ask, text="Hello @ada_lindqvist and @nobody, see https://elsewhere.example/a_page. #New")
+    assert (reply.status, set(reply.data)) == (201, {"id", "text"})
+    post = await full(ask, reply.data["id"])
+    assert (post["author_id"], post["conversation_id"], post["paid_partnership"]) == (user, post["id"], False)
+    assert post["edit_history_tweet_ids"] == [post["id"]]
+    assert set(post["public_metrics"].values()) == {0}
+    mentions = post["entities"]["mentions"]
+    assert [(each["username"], "id" in each) for each in mentions] == [("ada_lindqvist", True), ("nobody", False)]
+    (url,) = post["entities"]["urls"]
+    assert (url["display_url"], "title" in url) == ("elsewhere.example/a_page", False)
+    (newest, *_) = (await ask.get(f"/2/users/{user}/tweets")).data
+    assert newest == reply.data
+
+
+async def test_25000_characters_are_taken_and_one_more_is_not(ask: Asker) -> None:
+    assert (await create(ask, text="é" * 25_000)).status == 201
+    reply = await create(ask, text="é" * 25_001)
+    assert reply.at_fault == ["text"]
+    assert reply.json["errors"][0]["parameters"]["text"] == ["é" * 100]
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ({}, "text"),
+        ({"text": "  "}, "text"),
+        ({"text": 5}, "text"),
+        ({"text": "x", "paid_partnership": "yes"}, "paid_partnership"),
+        ({"text": "x", "share_with_followers": 1}, "share_with_followers"),
+        ({"text": "x", "community_id": 17}, "community_id"),
+        ({"text": "x", "reply": {}}, "reply.in_reply_to_tweet_id"),
+        ({"text": "x", "reply": {"in_reply_to_tweet_id": "17"}}, "reply.in_reply_to_tweet_id"),
+        ({"text": "x", "quote_tweet_id": "17"}, "quote_tweet_id"),
+        ({"text": "x", "edit_options": {"previous_post_id": "17"}}, "edit_options.previous_post_id"),
+        ({"text": "x", "edit_options": {}}, "edit_options.previous_post_id"),
+        ({"text": "x", "media": {"media_ids": ["17"]}}, "media.media_ids"),
+        ({"text": "x", "media": {"media_ids": ["17", 18]}}, "media.media_ids[1]"),
+        ([], ""),
+        ("text", ""),
+    ],
+)
+async def test_a_post_that_breaks_a_rule_is_an_invalid_request_and_is_not_kept(
+    ask: Asker, body: Any, named: str
+) -> None:
+    before = len(ask.emulator.state.platform.posts.timeline(ask.emulator.seed["user_ids"][0]))
+    assert (await ask.signed("POST", "/2/tweets", json=body)).at_fault == [named]
+    assert len(ask.emulator.state.platform.posts.timeline(ask.emulator.seed["user_ids"][0])) == before
+
+
+async def test_a_value_at_fault_is_repeated_from_the_place_where_it_stands(ask: Asker) -> None:
+    reply = await create(ask, text="x", media={"media_ids": ["17", 18]})
+    assert reply.json["errors"][0]["parameters"] == {"media.media_ids[1]": ["18"]}
+    reply = await create(ask, text=None)
+    assert reply.json["errors"][0]["parameters"] == {"text": []}
+
+
+async def test_a_body_that_is_no_json_is_refused(ask: Asker) -> None:
+    headers = {"Content-Type": "application/json"}
+    assert (await ask.signed("POST", "/2/tweets", data=b"{", headers=headers)).at_fault == ["body"]
+    assert (await ask.signed("POST", "/2/tweets", data=b" " * 1_048_577, headers=headers)).at_fault == ["body"]
+    reply = await ask.signed("POST", "/2/tweets", data=b"{}", headers={"Content-Type": "text/plain"})
+    assert (reply.status, reply.json["title"]) == (415, "Unsupported Media Type")
+
+
+async def test_media_community_and_paid_partnership_are_kept(ask: Asker) -> None:
+    key = ask.emulator.seed["media_keys"][0]
+    media = {"media_ids": [key.partition("_")[2], ask.emulator.seed["media_keys"][1]]}
+    further = {"community_id": "1493446837214187523", "share_with_followers": True, "paid_partnership": True}
+    reply = await create(ask, media=media, **further, further="is passed over")
+    post = await full(ask, reply.data["id"])
+    assert post["attachments"] == {"media_keys": ask.emulator.seed["media_keys"][:2]}
+    assert (post["text"], post["paid_partnership"], post["community_id"]) == ("", True, further["community_id"])
+    record = ask.emulator.state.platform.posts.get(post["id"])
+    assert record is not None
+    assert record.shared_with_followers
+
+
+# Who may -----------------------------------------------------------------------------------------------------------
+
+
+async def test_an_app_alone_cannot_post(ask: Asker) -> None:
+    reply = await ask.bearer("POST", "/2/tweets", json={"text": "x"})
+    assert (reply.status, reply.slug) == (403, "unsupported-authentication")
+
+
+@pytest.mark.parametrize("text", ["run small", "my cat"], ids=["mention", "quote"])
+async def test_who_was_summoned_may_reply(ask: Asker, text: str) -> None:
+    target = await written(ask, text)
+    before = (await full(ask, target))["public_metrics"]["reply_count"]
+    reply = await create(ask, text="Certainly.", reply={"in_reply_to_tweet_id": target})
+    assert reply.status == 201
+    post, answered = await full(ask, reply.data["id"]), await full(ask, target)
+    assert post["referenced_tweets"] == [{"type": "replied_to", "id": target}]
+    assert (post["in_reply_to_user_id"], post["conversation_id"]) == (answered["author_id"], answered["id"])
+    assert answered["public_metrics"]["reply_count"] == before + 1
+
+
+async def test_who_was_not_summoned_may_not_reply(ask: Asker) -> None:
+    for text in ("Snow line", "aged well", "reading circle"):
+        reply = await create(ask, text="Well!", reply={"in_reply_to_tweet_id": await written(ask, text)})
+        assert (reply.status, reply.json["type"]) == (403, "about:blank")
+        assert "summoned" in reply.json["detail"]
+
+
+async def test_one_may_always_reply_to_oneself_and_enterprise_apps_to_everybody(ask: Asker) -> None:
+    own = await create(ask, text="One")
+    assert (await create(ask, text="Two", reply={"in_reply_to_tweet_id": own.data["id"]})).status == 201
+    signer = await ask.as_user(ask.emulator.seed["user_ids"][0], tier="enterprise")
+    body = {"text": "Well!", "reply": {"in_reply_to_tweet_id": await written(ask, "Snow line")}}
+    assert (await ask.signed("POST", "/2/tweets", signer=signer, json=body)).status == 201
+
+
+async def test_a_quote_names_the_post_and_is_counted_even_of_a_made_up_one(ask: Asker) -> None:
+    for target in (await written(ask, "Snow line"), ask.emulator.seed["post_ids"][-1]):
+        before = (await full(ask, target))["public_metrics"]["quote_count"]
+        post = await full(ask, (await create(ask, text="Look", quote_tweet_id=target)).data["id"])
+        assert post["referenced_tweets"] == [{"type": "quoted", "id": target}]
+        assert (await full(ask, target))["public_metrics"]["quote_count"] == before + 1
+
+
+# Editing -----------------------------------------------------------------------------------------------------------
+
+
+async def edit(ask: Asker, previous: str, **options: Any) -> Reply:
+    body = {"text": "Better", "edit_options": {"previous_post_id": previous}}
+    return await ask.signed("POST", "/2/tweets", json=body, **options)
+
+
+async def test_an_edited_post_takes_the_place_of_the_previous_version(ask: Asker) -> None:
+    user = ask.emulator.seed["user_ids"][0]
+    first = (await create(ask, text="Good")).data["id"]
+    between = (await create(ask, text="Something else")).data["id"]
+    ask.emulator.advance(1_800)
+    second = (await edit(ask, first)).data["id"]
+    ask.emulator.advance(1_800)
+    third = (await edit(ask, second)).data["id"]
+    newest = [post["id"] for post in (await ask.get(f"/2/users/{user}/tweets")).data[:2]]
+    assert newest == [third, between]
+    for version in (first, second, third):
+        post = await full(ask, version)
+        assert post["edit_history_tweet_ids"] == [first, second, third]
+    assert (await full(ask, third))["edit_controls"] == (await full(ask, first))["edit_controls"]
+    assert (await full(ask, first))["text"] == "Good"
+
+
+async def test_after_an_hour_a_post_cannot_be_edited_not_even_by_way_of_a_later_version(ask: Asker) -> None:
+    first = (await create(ask, text="Good")).data["id"]
+    ask.emulator.advance(3_000)
+    second = (await edit(ask, first)).data["id"]
+    ask.emulator.advance(601)
+    for version in (first, second):
+        reply = await edit(ask, version)
+        assert (reply.status, reply.json["type"]) == (403, "about:blank")
+        assert "within the last hour" in reply.json["detail"]
+
+
+async def test_only_ones_own_latest_version_can_be_edited_and_only_with_a_subscription(ask: Asker) -> None:
+    first = (await create(ask, text="Good")).data["id"]
+    second = (await edit(ask, first)).data["id"]
+    reply = await edit(ask, first)
+    assert (reply.status, second in reply.json["detail"]) == (403, True)
+    poor = await ask.as_user(ask.emulator.seed["user_ids"][1])
+    reply = await edit(ask, second, signer=poor)
+    assert (reply.status, "somebody else's" in reply.json["detail"]) == (403, True)
+    own = (await ask.signed("POST", "/2/tweets", signer=poor, json={"text": "Mine"})).data["id"]
+    reply = await edit(ask, own, signer=poor)
+    assert (reply.status, "premium" in reply.json["detail"]) == (403, True)
+    assert (await full(ask, own))["edit_controls"]["is_edit_eligible"] is False

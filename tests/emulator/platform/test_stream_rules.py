@@ -1,0 +1,175 @@
+"""Filtered-stream and powerstream rules (platform documentation, sections 4.1, 4.4, 7.1 and 8)."""
+
+from typing import Any
+
+import aiohttp
+import pytest
+
+from socialapi.emulator import Emulator
+from socialapi.emulator.platform.rule_syntax import fault_of
+from tests.emulator.asking import Asker, Reply
+
+PATH = "/2/tweets/search/stream/rules"
+
+
+async def change(ask: Asker, query: str = "", **body: Any) -> Reply:
+    return await ask.bearer("POST", PATH + query, json=body)
+
+
+async def add(ask: Asker, *values: str, query: str = "") -> Reply:
+    return await change(ask, query, add=[{"value": value} for value in values])
+
+
+async def values(ask: Asker, **query: Any) -> list[str]:
+    return [rule["value"] for rule in (await ask.get(PATH, **query)).data]
+
+
+def summary(reply: Reply) -> dict[str, int]:
+    found: dict[str, int] = reply.json["meta"]["summary"]
+    return found
+
+
+async def test_rules_are_added_listed_and_deleted(ask: Asker) -> None:
+    assert (await ask.get(PATH)).data == []
+    reply = await change(ask, add=[{"value": "cats has:media", "tag": "cats"}, {"value": "dogs"}])
+    assert reply.status == 201
+    assert [set(rule) for rule in reply.data] == [{"id", "value", "tag"}, {"id", "value"}]
+    assert summary(reply) == {"created": 2, "not_created": 0, "valid": 2, "invalid": 0}
+    listed = await ask.get(PATH)
+    assert (listed.data, listed.json["meta"]["result_count"]) == (reply.data, 2)
+    assert listed.json["meta"]["sent"].endswith("Z")
+    reply = await change(ask, delete={"ids": [reply.data[0]["id"]]})
+    assert (reply.status, summary(reply)) == (200, {"deleted": 1, "not_deleted": 0})
+    assert await values(ask) == ["dogs"]
+
+
+async def test_rules_are_listed_by_ids_and_in_pages(ask: Asker) -> None:
+    made = (await add(ask, "a", "b", "c", "d", "e")).data
+    reply = await ask.get(PATH, ids=f"{made[3]['id']},{made[1]['id']},17,x")
+    assert [rule["value"] for rule in reply.data] == ["b", "d"]
+    assert [error["value"] for error in reply.json["errors"]] == ["17", "x"]
+    first = await ask.get(PATH, max_results=2)
+    second = await ask.get(PATH, max_results=2, pagination_token=first.json["meta"]["next_token"])
+    third = await ask.get(PATH, max_results=2, pagination_token=second.json["meta"]["next_token"])
+    assert [[rule["value"] for rule in page.data] for page in (first, second, third)] == [["a", "b"], ["c", "d"], ["e"]]
+    assert "next_token" not in third.json["meta"]
+    back = await ask.get(PATH, max_results=2, pagination_token=third.json["meta"]["previous_token"])
+    assert back.data == second.data
+    back = await ask.get(PATH, max_results=3, pagination_token=second.json["meta"]["previous_token"])
+    assert back.data == first.data
+
+
+async def test_every_app_has_rules_of_its_own(ask: Asker) -> None:
+    await add(ask, "cats")
+    other = (await ask.another_app())["bearer_token"]
+    assert (await ask.bearer("GET", PATH, token=other)).data == []
+
+
+async def test_some_rules_are_taken_and_the_others_are_problems(ask: Asker) -> None:
+    (first,) = (await add(ask, "cats")).data
+    reply = await add(ask, "dogs", "cats", "(birds", "dogs", " ")
+    assert reply.status == 201
+    assert [rule["value"] for rule in reply.data] == ["dogs"]
+    assert reply.slugs == ["duplicate-rules", "invalid-rules", "duplicate-rules", "invalid-rules"]
+    duplicates = [error for error in reply.json["errors"] if "id" in error]
+    assert [(each["id"], each["value"]) for each in duplicates] == [
+        (first["id"], "cats"),
+        (reply.data[0]["id"], "dogs"),
+    ]
+    assert summary(reply) == {"created": 1, "not_created": 4, "valid": 3, "invalid": 2}
+
+
+async def test_where_nothing_was_changed_there_are_errors_and_no_data(ask: Asker) -> None:
+    await add(ask, "cats")
+    reply = await add(ask, "cats")
+    assert (reply.status, "data" in reply.json, reply.slugs) == (200, False, ["duplicate-rules"])
+    assert summary(reply)["created"] == 0
+    reply = await change(ask, delete={"ids": ["17", "18", "17"]})
+    assert (reply.status, "data" in reply.json, reply.slugs) == (200, False, ["resource-not-found"] * 2)
+    assert summary(reply) == {"deleted": 0, "not_deleted": 2}
+
+
+async def test_a_dry_run_says_the_same_and_changes_nothing(ask: Asker) -> None:
+    reply = await add(ask, "cats", "(dogs", query="?dry_run=true")
+    assert (reply.status, reply.slugs, len(reply.data)) == (200, ["invalid-rules"], 1)
+    assert summary(reply)["created"] == 1
+    assert await values(ask) == []
+    (made,) = (await add(ask, "cats", query="?dry_run=false")).data
+    reply = await change(ask, "?dry_run=true", delete={"ids": [made["id"]]})
+    assert summary(reply) == {"deleted": 1, "not_deleted": 0}
+    assert await values(ask) == ["cats"]
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ({}, "add"),
+        ({"add": []}, "add"),
+        ({"add": [{"value": "a"}], "delete": {"ids": ["1"]}}, "delete"),
+        ({"add": [{"value": ""}]}, "add[0].value"),
+        ({"add": [{"value": "x" * 2_049}]}, "add[0].value"),
+        ({"add": [{"value": "a"}, {"tag": "b"}]}, "add[1].value"),
+        ({"add": [{"value": "a", "id": "17"}]}, "add[0].id"),
+        ({"add": "cats"}, "add"),
+        ({"delete": {}}, "delete.ids"),
+        ({"delete": {"ids": []}}, "delete.ids"),
+        ({"delete": {"ids": [17]}}, "delete.ids[0]"),
+    ],
+)
+async def test_a_change_that_breaks_a_rule_is_an_invalid_request(ask: Asker, body: Any, named: str) -> None:
+    assert (await change(ask, **body)).at_fault == [named]
+    assert await values(ask) == []
+
+
+async def test_dry_run_is_true_or_false(ask: Asker) -> None:
+    assert (await add(ask, "cats", query="?dry_run=perhaps")).at_fault == ["dry_run"]
+
+
+async def test_2048_characters_are_taken(ask: Asker) -> None:
+    assert (await add(ask, "x" * 2_048)).status == 201
+
+
+async def test_beyond_the_cap_no_rule_is_added(session: aiohttp.ClientSession) -> None:
+    async with Emulator(max_rules=2) as emulator:
+        ask = Asker(emulator, session)
+        reply = await add(ask, "a", "b", "c", "(")
+        assert (reply.status, len(reply.data), reply.slugs) == (201, 2, ["rule-cap", "invalid-rules"])
+        reply = await add(ask, "d")
+        assert (reply.status, reply.slugs) == (200, ["rule-cap"])
+
+
+async def test_25000_rules_are_taken_by_default(ask: Asker) -> None:
+    for start in range(0, 25_000, 5_000):
+        assert (await add(ask, *(f"rule {number}" for number in range(start, start + 5_000)))).status == 201
+    assert (await add(ask, "one more")).slugs == ["rule-cap"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "fault"),
+    [
+        ("cats", None),
+        ('"black cats" (from:ada OR from:marco) -is:retweet', None),
+        ("-(cats dogs) likes_count:10", None),
+        ("   ", "empty"),
+        ('"cats', "quotation"),
+        ('"a" "b', "quotation"),
+        ("(cats", "opening"),
+        ("cats)", "closing"),
+        (")cats(", "closing"),
+        ("()", "parentheses"),
+        ("cats ()", "parentheses"),
+        ("OR cats", "before"),
+        ("cats OR", "behind"),
+        ("cats OR OR dogs", "before"),
+        ("(cats OR) dogs", "behind"),
+    ],
+)
+def test_a_rule_that_cannot_be_read_is_found(rule: str, fault: str | None) -> None:
+    found = fault_of(rule)
+    assert found is None if fault is None else fault in str(found)
+
+
+async def test_the_powerstream_has_rules(ask: Asker) -> None:
+    reply = await ask.get("/2/powerstream/rules")
+    assert reply.json["meta"] == {"result_count": 2}
+    assert all(set(rule) == {"id", "value", "tag"} for rule in reply.data)

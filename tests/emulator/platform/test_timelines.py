@@ -1,0 +1,120 @@
+"""A user's posts, page by page (platform documentation, sections 2.3 and 4.3)."""
+
+from typing import Any
+
+import pytest
+
+from socialapi.emulator import Emulator
+from tests.emulator.asking import Asker
+
+
+@pytest.fixture
+def northwind(emulator: Emulator) -> str:
+    return emulator.seed["user_ids"][0]
+
+
+async def test_a_timeline_begins_with_ten_posts_the_newest_first(ask: Asker, northwind: str) -> None:
+    reply = await ask.get(f"/2/users/{northwind}/tweets", tweet_fields="created_at")
+    times = [post["created_at"] for post in reply.data]
+    assert times == sorted(times, reverse=True)
+    assert (len(times), reply.json["meta"]["result_count"]) == (10, 10)
+    assert set(reply.json["meta"]) == {"result_count", "next_token"}
+    assert reply.data[0]["text"].startswith("Grüße")
+
+
+@pytest.mark.parametrize("size", ["4", "101", "0", "-5", "ten", "1e1", ""])
+async def test_a_page_has_5_to_100_posts(ask: Asker, northwind: str, size: str) -> None:
+    assert (await ask.get(f"/2/users/{northwind}/tweets", max_results=size)).at_fault == ["max_results"]
+
+
+@pytest.mark.parametrize("size", [5, 100])
+async def test_a_page_is_as_large_as_asked_for(ask: Asker, northwind: str, size: int) -> None:
+    assert len((await ask.get(f"/2/users/{northwind}/tweets", max_results=size)).data) == size
+
+
+async def test_all_20000_posts_are_read_each_of_them_once(ask: Asker, northwind: str) -> None:
+    path, ids, query = f"/2/users/{northwind}/tweets", [], {"max_results": "100"}
+    while True:
+        reply = await ask.get(path, **query)
+        ids += [post["id"] for post in reply.data]
+        token = reply.json["meta"].get("next_token")
+        if token is None:
+            break
+        query["pagination_token"] = token
+    assert len(ids) == 20_000
+    assert ids == sorted(set(ids), key=int, reverse=True)
+    assert set(reply.json["meta"]) == {"result_count", "previous_token"}
+
+
+async def test_tokens_lead_forth_and_back(ask: Asker, northwind: str) -> None:
+    path = f"/2/users/{northwind}/tweets"
+    first = await ask.get(path, max_results=20)
+    second = await ask.get(path, max_results=20, pagination_token=first.json["meta"]["next_token"])
+    back = await ask.get(path, max_results=20, pagination_token=second.json["meta"]["previous_token"])
+    assert (back.data, back.json["meta"]) == (first.data, first.json["meta"])
+    # Pages may change their size and their fields on the way.
+    shorter = await ask.get(path, pagination_token=first.json["meta"]["next_token"], tweet_fields="lang")
+    assert [post["id"] for post in shorter.data] == [post["id"] for post in second.data[:10]]
+
+
+async def test_a_new_post_shifts_no_page(ask: Asker, northwind: str) -> None:
+    path = f"/2/users/{northwind}/tweets"
+    first = await ask.get(path)
+    token = first.json["meta"]["next_token"]
+    before = await ask.get(path, pagination_token=token)
+    made = (await ask.signed("POST", "/2/tweets", json={"text": "News"})).data["id"]
+    assert (await ask.get(path, pagination_token=token)).data == before.data
+    back = await ask.get(path, pagination_token=before.json["meta"]["previous_token"])
+    assert back.data == first.data
+    newest = await ask.get(path, pagination_token=back.json["meta"]["previous_token"])
+    assert [post["id"] for post in newest.data] == [made]
+    assert "previous_token" not in newest.json["meta"]
+
+
+@pytest.mark.parametrize("token", ["", "x", "nonsense!", "AAAAAAAAAAAAbjE3", "é", "a" * 500])
+async def test_a_forged_token_is_refused(ask: Asker, northwind: str, token: str) -> None:
+    reply = await ask.get(f"/2/users/{northwind}/tweets", pagination_token=token)
+    assert reply.at_fault == ["pagination_token"]
+
+
+async def test_a_token_is_good_for_its_own_collection_alone(ask: Asker, northwind: str) -> None:
+    token = (await ask.get(f"/2/users/{northwind}/tweets")).json["meta"]["next_token"]
+    other = ask.emulator.seed["user_ids"][1]
+    assert (await ask.get(f"/2/users/{other}/tweets", pagination_token=token)).at_fault == ["pagination_token"]
+
+
+async def test_posts_of_nobody_are_errors_without_data(ask: Asker) -> None:
+    reply = await ask.get("/2/users/17/tweets")
+    assert (reply.status, set(reply.json)) == (200, {"errors"})
+    assert reply.slugs == ["resource-not-found"]
+    assert reply.json["errors"][0]["resource_type"] == "user"
+
+
+async def test_a_user_without_posts_has_an_empty_page(ask: Asker) -> None:
+    silent = ask.emulator.seed["user_ids"][-1]
+    reply = await ask.get(f"/2/users/{silent}/tweets")
+    assert reply.json == {"data": [], "meta": {"result_count": 0}}
+
+
+async def test_in_an_empty_emulator_nothing_was_posted(session: Any) -> None:
+    async with Emulator(empty=True) as emulator:
+        ask = Asker(emulator, session)
+        reply = await ask.get(f"/2/users/{emulator.seed['user_ids'][0]}/tweets")
+        assert reply.json == {"data": [], "meta": {"result_count": 0}}
+        assert (await ask.get("/2/tweets", ids="17")).slugs == ["resource-not-found"]
+        assert (await ask.get("/2/connections")).data == []
+
+
+async def test_reading_can_be_limited_by_route(session: Any) -> None:
+    async with Emulator(rate_limits={"GET /2/users/{id}/tweets": (2, 900.0)}) as emulator:
+        ask = Asker(emulator, session)
+        path = f"/2/users/{emulator.seed['user_ids'][0]}/tweets"
+        replies = [await ask.get(path) for _ in range(3)]
+        assert [reply.status for reply in replies] == [200, 200, 429]
+        assert [reply.headers["x-rate-limit-remaining"] for reply in replies] == ["1", "0", "0"]
+        assert "x-account-rate-limit-limit" not in replies[0].headers
+        assert (replies[2].json["type"], replies[2].json["title"]) == ("about:blank", "Too Many Requests")
+        assert (await ask.signed("GET", path)).status == 200  # another user of the app
+        assert "x-rate-limit-limit" not in (await ask.get("/2/tweets", ids="17")).headers
+        emulator.advance(900)
+        assert (await ask.get(path)).status == 200

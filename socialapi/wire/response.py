@@ -9,7 +9,7 @@ import orjson
 from socialapi.errors import ApiError, DecodeError, error_class
 from socialapi.problems import PROBLEM_TYPES, OperationError, Problem, ServiceError
 from socialapi.routes.route import Route
-from socialapi.wire.converter import structure
+from socialapi.wire.converter import join_path, structure
 
 R = TypeVar("R")
 
@@ -49,7 +49,9 @@ def decode(content: bytes) -> Any:
     try:
         return orjson.loads(content)
     except orjson.JSONDecodeError as problem:
-        raise DecodeError("", f"is not JSON ({problem.msg} at byte {problem.pos})") from None
+        error = DecodeError("", f"is not JSON ({problem.msg} at byte {problem.pos})")
+    # Out here, so that orjson's error, which holds the whole document, is not even its context.
+    raise error
 
 
 def read_result(route: Route[R], reply: Reply) -> R:
@@ -66,19 +68,20 @@ def read_result(route: Route[R], reply: Reply) -> R:
         return result
     if not isinstance(body, dict):
         raise DecodeError("", "expected an object")
-    if body.get("operation_errors") or ("data" not in body and body.get("errors")):
+    if body.get("operation_errors") or (body.get("data") is None and body.get("errors")):
         raise read_error(reply)
+    enveloped = "data" in body
     try:
-        result = structure(body.get("data", body), route.result)
+        result = structure(body["data"] if enveloped else body, route.result)
     except DecodeError as problem:
-        raise DecodeError(f"data.{problem.path}" if problem.path else "data", problem.reason) from None
+        raise DecodeError(join_path("data", problem.path) if enveloped else problem.path, problem.reason) from None
     return result
 
 
 def read_error(reply: Reply) -> ApiError:
     """The error that a reply stands for; never raises, so that an HTML page or an empty body keeps its status."""
     body: Any = None
-    if reply.content[:1] in (b"{", b"["):
+    if reply.content.lstrip()[:1] in (b"{", b"["):
         try:
             body = orjson.loads(reply.content)
         except orjson.JSONDecodeError:

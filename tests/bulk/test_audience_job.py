@@ -452,9 +452,9 @@ async def test_concurrency_follows_the_latency_and_never_exceeds_the_most() -> N
 
     assert await most_at(0.0) <= 7
     assert await most_at(0.4) == 13
-    assert await most_at(0.8) == 25
+    assert await most_at(0.7) == 22
     assert await most_at(2.0) == 32
-    assert await most_at(0.8, max_concurrency=5) == 5
+    assert await most_at(0.7, max_concurrency=5) == 5
 
 
 async def test_fixed_concurrency_is_used_to_the_full_and_not_exceeded() -> None:

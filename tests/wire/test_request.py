@@ -80,7 +80,7 @@ def test_no_path_parameter_leaves_its_segment(value: str, segment: str) -> None:
     assert url == f"https://ads.example.com/api/12/accounts/{segment}/do_not_reach_lists/2"
 
 
-@given(st.text(st.characters(codec="utf-8"), min_size=1))
+@given(st.text(st.characters(codec="utf-8"), min_size=1).filter(lambda text: text not in (".", "..")))
 def test_every_path_parameter_arrives_as_it_was_given(value: str) -> None:
     url = build(ads.DO_NOT_REACH_LIST_DELETE.at(account_id=value, do_not_reach_list_id="2")).url
     before, segment, after = (
@@ -93,7 +93,7 @@ def test_every_path_parameter_arrives_as_it_was_given(value: str) -> None:
 
 
 def test_an_empty_path_parameter_is_refused_since_the_path_would_be_that_of_something_else() -> None:
-    with pytest.raises(InvalidInput, match="account_id and do_not_reach_list_id must not be empty, . or .."):
+    with pytest.raises(InvalidInput, match=r"account_id and do_not_reach_list_id must not be empty, \. or \.\."):
         build(ads.DO_NOT_REACH_LIST_DELETE.at(account_id="", do_not_reach_list_id=""))
 
 
@@ -153,6 +153,6 @@ def test_the_repr_of_a_request_shows_neither_parameters_nor_body() -> None:
 
 @pytest.mark.parametrize("odd", [".", ".."])
 def test_an_id_that_a_proxy_would_resolve_is_refused(odd: str) -> None:
-    target = DO_NOT_REACH_LIST_DELETE.at(account_id=odd, do_not_reach_list_id="7b2f1")
+    target = ads.DO_NOT_REACH_LIST_DELETE.at(account_id=odd, do_not_reach_list_id="7b2f1")
     with pytest.raises(InvalidInput, match=r"account_id must not be empty, \. or \.\."):
         assemble(target, Config(ads_url="https://ads.example"), {}, ())

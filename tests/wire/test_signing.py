@@ -24,7 +24,9 @@ CONFIG = Config(ads_url="https://ads.example.com/api")
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
 # authlib leaves out `realm` wherever it stands; the standard only means the one of the Authorization header.
-PARAMETERS = st.dictionaries(TEXT.filter(lambda name: name not in ("", "realm")), TEXT, max_size=4)
+# oauthlib's verifier takes a body parameter called `oauth_…` for one of the protocol, as RFC 5849 reserves the prefix.
+NAMES = TEXT.filter(lambda name: name not in ("", "realm") and not name.startswith("oauth_"))
+PARAMETERS = st.dictionaries(NAMES, TEXT, max_size=4)
 
 
 class Validator(RequestValidator):

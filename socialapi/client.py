@@ -1,10 +1,12 @@
 """The front door: a `Client` opens the session and hands out the resources."""
 
 import random
+import re
 import ssl as ssl_module
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self, cast
+from urllib.parse import unquote
 
 import aiohttp
 import attrs
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
     from socialapi.resources.platform.oauth import OAuth
     from socialapi.resources.platform.posts import Posts
     from socialapi.resources.platform.webhooks import Webhooks
+
+_OPEN_FAMILIES: Final = tuple(name for name, family in FAMILIES.items() if family.credentials)
+_PATH: Final = re.compile(r"(/([A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})*)+")
 
 
 class Client:
@@ -110,20 +115,15 @@ class Client:
         """A view of this client with other limits for its calls, sharing session, tokens and pacer.
 
         `timeout_seconds` bounds one attempt, `max_wait_seconds` one wait (for a limit or between attempts), and
-        `retries` says how often a failed attempt is repeated where that is safe.
+        `retries` says how often a failed attempt is repeated where that is safe. Raises ConfigurationError for a
+        value that makes no sense.
         """
-        policy = self._options.policy
+        given = {"timeout_seconds": timeout_seconds, "max_wait_seconds": max_wait_seconds, "retries": retries}
+        changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         view = object.__new__(type(self))
         view.__dict__.update(self.__dict__)
-        view._options = attrs.evolve(
-            self._options,
-            timeout_seconds=self._options.timeout_seconds if timeout_seconds is None else timeout_seconds,
-            policy=attrs.evolve(
-                policy,
-                max_wait_seconds=policy.max_wait_seconds if max_wait_seconds is None else max_wait_seconds,
-                max_attempts=policy.max_attempts if retries is None else retries + 1,
-            ),
-        )
+        view.config = attrs.evolve(self.config, **changes)
+        view._options = CallOptions.interactive(view.config)
         return view
 
     @property
@@ -219,14 +219,22 @@ class Client:
     ) -> Reply:
         """Any endpoint, also one this version does not know: `status`, `headers` and decoded `body` of the answer.
 
-        `path` begins with the version (`/2/…`, `/12/…`); `family` (platform, ads, ads_sandbox) chooses host and
-        credentials. Authentication, retries and limits are those of every other call; only GET and PUT are repeated
-        after an unknown outcome. Raises ApiError for an answer that is no success.
+        `path` begins with the version (`/2/…`, `/12/…`) and is percent-encoded; parameters go into `params`. `family`
+        (platform, ads, ads_sandbox) chooses host and credentials. Authentication, retries and limits are those of
+        every other call; only GET and PUT are repeated after an unknown outcome. Raises ApiError for an answer that
+        is no success, InvalidInput for a path that would not arrive as it is.
         """
-        if family not in FAMILIES:
-            raise InvalidInput(f"family must be one of {', '.join(FAMILIES)}")
-        if not path.startswith("/"):
-            raise InvalidInput("path must begin with a slash, for example /2/tweets")
-        literal = path.replace("{", "{{").replace("}", "}}")
-        route = Route(method, FAMILIES[family], literal, object, None, "json", repeatable=method in ("GET", "PUT"))
-        return await self._session.request(route.at(), options=self._options, query=params, body=json)
+        if family not in _OPEN_FAMILIES:
+            raise InvalidInput(f"family must be one of {', '.join(_OPEN_FAMILIES)}")
+        if not _PATH.fullmatch(path) or any(unquote(segment) in (".", "..") for segment in path.split("/")):
+            raise InvalidInput(
+                "path must begin with a slash, for example /2/tweets, and have percent-encoded segments, none of which "
+                "is . or ..; query parameters go into params"
+            )
+        verb = cast("Method", method.upper())
+        from socialapi.routes.matching import documented_limit
+
+        limit, counted_by = documented_limit(verb, FAMILIES[family], path)
+        repeatable = verb in ("GET", "PUT")
+        route = Route(verb, FAMILIES[family], path, object, None, "json", repeatable=repeatable, rate_limit=limit)
+        return await self._session.request(route.at(**counted_by), options=self._options, query=params, body=json)

@@ -2,11 +2,12 @@
 
 import ipaddress
 import os
+import string
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
-from urllib.parse import urlsplit
+from typing import Any, Final, TypeGuard
+from urllib.parse import SplitResult, urlsplit
 
 import attrs
 
@@ -24,11 +25,22 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _check_host(instance: object, attribute: "attrs.Attribute[str]", value: str) -> None:
-    if not value:
+def _split_url(text: object) -> SplitResult | None:
+    if not isinstance(text, str) or not text.isascii() or any(map(str.isspace, text)):
+        return None
+    try:
+        parts = urlsplit(text)
+        usable = parts.scheme in ("https", "http") and parts.port != 0
+    except ValueError:
+        return None
+    return parts if usable and not parts.query and not parts.fragment else None
+
+
+def _check_host(instance: object, attribute: "attrs.Attribute[str]", value: object) -> None:
+    if value == "":
         return
-    parts = urlsplit(value)
-    if parts.scheme not in ("https", "http") or not parts.hostname or parts.query or parts.fragment:
+    parts = _split_url(value)
+    if parts is None or not parts.hostname:
         raise ConfigurationError(f"{attribute.name} is not a URL of the form https://host[/path]")
     if parts.username or parts.password:
         raise ConfigurationError(f"{attribute.name} holds a user name or password; pass credentials=[…] instead")
@@ -36,18 +48,72 @@ def _check_host(instance: object, attribute: "attrs.Attribute[str]", value: str)
         raise ConfigurationError(f"{attribute.name} must be https: credentials are never sent in the clear")
 
 
+def _is_number(attribute: "attrs.Attribute[Any]", value: object) -> TypeGuard[float]:
+    allowed = int if _scalar_type(attribute.type) is int else int | float
+    return isinstance(value, allowed) and not isinstance(value, bool)
+
+
 def _positive(instance: object, attribute: "attrs.Attribute[Any]", value: float | None) -> None:
-    if value is not None and not value > 0:
-        raise ConfigurationError(f"{attribute.name} must be greater than zero, not {value!r}")
+    if value is not None and not (_is_number(attribute, value) and value > 0):
+        raise ConfigurationError(f"{attribute.name} must be {_says(attribute)} greater than zero, not {value!r}")
 
 
 def _not_negative(instance: object, attribute: "attrs.Attribute[Any]", value: float) -> None:
-    if value < 0:
-        raise ConfigurationError(f"{attribute.name} must not be negative, got {value!r}")
+    if not (_is_number(attribute, value) and value >= 0):
+        raise ConfigurationError(f"{attribute.name} must be {_says(attribute)} of at least zero, not {value!r}")
 
 
-def _without_slash(value: str) -> str:
-    return value.strip().rstrip("/")
+def _share(instance: object, attribute: "attrs.Attribute[Any]", value: float) -> None:
+    if not (_is_number(attribute, value) and 0 <= value < 1):
+        raise ConfigurationError(f"{attribute.name} must be a number from 0 to below 1, not {value!r}")
+
+
+def _says(attribute: "attrs.Attribute[Any]") -> str:
+    return "a whole number" if _scalar_type(attribute.type) is int else "a number"
+
+
+def _table(attribute: "attrs.Attribute[Any]", value: object) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ConfigurationError(f"{attribute.name} must be a table")
+    return value
+
+
+def _check_rate_limits(instance: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
+    for name, limit in _table(attribute, value).items():
+        pair = isinstance(limit, tuple) and len(limit) == 2 and all(isinstance(each, int | float) for each in limit)
+        if not (pair and limit[0] >= 1 and limit[1] > 0):
+            raise ConfigurationError(f"{attribute.name}: {name} must be (requests, window in seconds), both above zero")
+
+
+def _check_paths(instance: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
+    for documented, path in _table(attribute, value).items():
+        if not str(path).startswith("/") or not _parameters(path) <= _parameters(documented):
+            raise ConfigurationError(
+                f"{attribute.name}: {path} must begin with a slash and have no other {{parameters}} than {documented}"
+            )
+
+
+def _check_prefixes(instance: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
+    if not isinstance(value, tuple) or not all(isinstance(each, str) and each == each.lower() for each in value):
+        raise ConfigurationError(f"{attribute.name} must be a tuple of lower-case texts")
+
+
+def _parameters(path: str) -> set[str | None]:
+    try:
+        return {name for _, name, _, _ in string.Formatter().parse(path) if name is not None}
+    except ValueError:
+        return {None}
+
+
+def _tuples(value: Any) -> Any:
+    """Files have arrays where the settings have tuples."""
+    if isinstance(value, Mapping):
+        return {name: _tuples(each) for name, each in value.items()}
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _without_slash(value: Any) -> Any:
+    return value.strip().rstrip("/") if isinstance(value, str) else value  # the validator names the field
 
 
 @attrs.frozen(kw_only=True)
@@ -90,17 +156,21 @@ class Config:
     """Largest answer that is read; a larger one is an error."""
     retry_budget: int = attrs.field(default=100, validator=_positive)
     """Repeats that a host may be asked for beyond one for each success, before calls stop repeating."""
-    interactive_reserve: float = attrs.field(default=0.02, validator=_not_negative)
+    interactive_reserve: float = attrs.field(default=0.02, validator=_share)
     """Share of every rate-limit window (at least one request) that bulk jobs leave to interactive calls."""
-    rate_limit_header_prefixes: tuple[str, ...] = ("x-account-rate-limit-", "x-rate-limit-")
+    rate_limit_header_prefixes: tuple[str, ...] = attrs.field(
+        default=("x-account-rate-limit-", "x-rate-limit-"), converter=_tuples, validator=_check_prefixes
+    )
     """Prefixes of the `limit`, `remaining` and `reset` headers, the preferred one first."""
-    rate_limits: Mapping[str, tuple[int, float]] = attrs.field(factory=dict)
+    rate_limits: Mapping[str, tuple[int, float]] = attrs.field(
+        factory=dict, converter=_tuples, validator=_check_rate_limits
+    )
     """Limits that differ from the documented ones: name of the limit to (requests, window in seconds)."""
     max_operations: int | None = attrs.field(default=None, validator=_positive)
     """Operations in one upload request, if the service takes another number than documented."""
     max_batch_bytes: int | None = attrs.field(default=None, validator=_positive)
     """Bytes in one upload request, if the service takes another number than documented."""
-    paths: Mapping[str, str] = attrs.field(factory=dict)
+    paths: Mapping[str, str] = attrs.field(factory=dict, validator=_check_paths)
     """Paths that differ from the documented ones: documented path, with its {parameters}, to the one to use."""
 
     def host(self, name: str) -> str:
@@ -139,9 +209,6 @@ def _read_file(path: Path) -> dict[str, Any]:
     unknown = sorted(settings.keys() - {field.name for field in attrs.fields(Config)})
     if unknown:
         raise ConfigurationError(f"{path}: unknown settings {', '.join(unknown)}")
-    for name in ("rate_limits",):
-        if name in settings:
-            settings[name] = {key: tuple(value) for key, value in settings[name].items()}
     return settings
 
 

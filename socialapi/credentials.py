@@ -11,9 +11,12 @@ import attrs
 from socialapi.errors import ConfigurationError
 
 
-def _filled(instance: object, attribute: "attrs.Attribute[str]", value: str) -> None:
-    if not value.strip():
-        raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} is empty")
+def _filled(instance: object, attribute: "attrs.Attribute[str]", value: object) -> None:
+    name = f"{type(instance).__name__}.{attribute.name}"
+    if not isinstance(value, str) or not value.strip():
+        raise ConfigurationError(f"{name} is empty")
+    if any(letter.isspace() or not letter.isprintable() for letter in value):
+        raise ConfigurationError(f"{name} holds a blank, line break or control character, which no secret has")
 
 
 def _secret() -> str:
@@ -80,7 +83,7 @@ def credentials_from_env(environ: Mapping[str, str] | None = None) -> tuple[Cred
     would otherwise be made with some other credential.
     """
     env = os.environ if environ is None else environ
-    values = {name: env.get(f"SOCIALAPI_{name}", "") for name in _VARIABLES}
+    values = {name: env.get(f"SOCIALAPI_{name}", "").strip() for name in _VARIABLES}
     found: list[Credentials] = []
     app = (values["API_KEY"], values["API_KEY_SECRET"])
     user = (values["ACCESS_TOKEN"], values["ACCESS_TOKEN_SECRET"])

@@ -27,6 +27,7 @@ class Batch:
     number: int
     size_bytes: int
     rows: list[Row] = attrs.field(factory=list)
+    actions: set[Action] = attrs.field(factory=set)
     after: set["Batch"] = attrs.field(factory=set)
     followers: list[Row] = attrs.field(factory=list)
     followed_too: set["Batch"] = attrs.field(factory=set)
@@ -37,7 +38,7 @@ class Batch:
 
     def release(self) -> None:
         """Lets go of the rows and of other batches, since the window over recent identifiers keeps this one."""
-        self.rows, self.followers = [], []
+        self.rows, self.followers, self.actions = [], [], set()
         self.after, self.followed_too = set(), set()
 
 
@@ -74,7 +75,6 @@ class Packer:
         self._max_operations = max_operations
         self._max_bytes = max_bytes
         self._frames: dict[Action, _Frame] = {}
-        self._open_actions: set[Action] = set()
         self._made = 0
 
     def _frame(self, action: Action) -> _Frame:
@@ -86,8 +86,7 @@ class Packer:
         return frame
 
     def new_batch(self) -> Batch:
-        """An empty batch, which takes the place of the one rows were added to."""
-        self._open_actions.clear()
+        """An empty batch."""
         self._made += 1
         return Batch(self._made, BRACKETS)
 
@@ -96,9 +95,9 @@ class Packer:
         return BRACKETS + self._frame(row.action).size + len(row.user_json) <= self._max_bytes
 
     def add(self, batch: Batch, row: Row) -> bool:
-        """Adds the row to the batch now open, if it fits."""
-        joins = self._packing == "packed" and row.action in self._open_actions
-        operations = len(self._open_actions) if self._packing == "packed" else len(batch.rows)
+        """Adds the row to the batch, if it fits."""
+        joins = self._packing == "packed" and row.action in batch.actions
+        operations = len(batch.actions) if self._packing == "packed" else len(batch.rows)
         added = len(row.user_json) + (COMMA if batch.rows else 0)
         if not joins:
             if operations >= self._max_operations:
@@ -106,10 +105,21 @@ class Packer:
             added += self._frame(row.action).size
         if batch.size_bytes + added > self._max_bytes:
             return False
-        self._open_actions.add(row.action)
+        batch.actions.add(row.action)
         batch.size_bytes += added
         batch.rows.append(row)
         return True
+
+    def split(self, rows: Sequence[Row]) -> Iterator[list[Row]]:
+        """The rows in parts that fit into a request each; each row has to fit alone."""
+        part = Batch(0, BRACKETS)
+        for row in rows:
+            if not self.add(part, row):
+                yield part.rows
+                part = Batch(0, BRACKETS)
+                self.add(part, row)
+        if part.rows:
+            yield part.rows
 
     def operations(self, rows: Sequence[Row]) -> list[list[Row]]:
         """The rows of each operation of the request, so that an operation's index leads back to them."""

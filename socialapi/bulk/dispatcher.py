@@ -46,7 +46,7 @@ class Dispatcher:
         self._bytes_live += batch.size_bytes
         task = asyncio.create_task(self._run(batch), name=f"socialapi batch {batch.number}")
         self._live.add(task)
-        task.add_done_callback(self._live.discard)
+        task.add_done_callback(self._ended)
 
     def _full(self, batch: Batch) -> bool:
         # A batch larger than the bound still goes out, alone.
@@ -73,6 +73,10 @@ class Dispatcher:
         batch.failed = batch.failed or failed
         batch.release()
         batch.settled.set()
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        # Not before: who was woken while the task still counts as live would find no room, and sleep on.
+        self._live.discard(task)
         self._freed.set()
 
     def stop(self, problem: Exception) -> None:

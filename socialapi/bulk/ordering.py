@@ -38,8 +38,8 @@ class Verdict:
     """What the recent past means for a row.
 
     `repeats` is the unsettled batch whose fate decides about a duplicate (None when it is one already), and
-    `repeats_too` further ones. `conflicts` are the unsettled batches that hold another operation on one of the row's
-    identifiers.
+    `repeats_too` further ones. `conflicts` are batches that hold another operation on one of the row's identifiers,
+    those among them that are unsettled at least.
     """
 
     duplicate: bool
@@ -70,8 +70,12 @@ class RecentIdentifiers:
             return _NEW
         if len(known) == len(found) and all(each.does(row.action) for each in known):
             return _duplicate(known)
-        conflicts = frozenset(b for each in known if not each.does(row.action) for b in each.unsettled)
-        return Verdict(duplicate=False, conflicts=conflicts) if conflicts else _NEW
+        conflicts: set[Batch] = set()
+        for each in known:
+            # What carries the same may still wait for something else, which this row must not overtake either.
+            same = each.does(row.action)
+            conflicts.update(*(batch.after if same else (batch,) for batch in each.unsettled))
+        return Verdict(duplicate=False, conflicts=frozenset(conflicts)) if conflicts else _NEW
 
     def place(self, row: Row, batch: Batch) -> None:
         """The row travels in the batch, or will if a row is refused that it repeats: who conflicts has to wait for it."""

@@ -51,8 +51,8 @@ class BatchSender:
             followers, batch.followers = batch.followers, []
             needed = [row for row in followers if not batch.refused_keys.isdisjoint(row.keys)]
             self.tally.repeat(len(followers) - len(needed))
-            if needed:
-                refused += await self._send_all(batch, needed)
+            for part in self.packer.split(needed):
+                refused += await self._send_all(batch, part)
         for row in refused:
             recent.forget(row, batch)
 

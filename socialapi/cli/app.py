@@ -1,5 +1,8 @@
 """The commands, and what becomes of their errors: one sentence and a documented exit status, never a traceback."""
 
+import contextlib
+import io
+import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -10,11 +13,12 @@ from socialapi.cli import auth, exits, posts, webhooks
 from socialapi.cli.demo import demo
 from socialapi.cli.emulator import emulator
 from socialapi.cli.upload import upload_audience, upload_do_not_reach
+from socialapi.version import __version__
 
 app = App(
     name="socialapi",
     help="A social platform's APIs from the command line, with an emulator of the service to try them on.",
-    version="socialapi {version}",
+    version=f"socialapi {__version__}",
     help_epilogue="Hosts and credentials come from SOCIALAPI_* variables; `socialapi emulator` prints a set that works, and "
     "`socialapi auth login` keeps the credentials of a user.",
     suppress_keyboard_interrupt=False,
@@ -60,11 +64,28 @@ def run(arguments: Sequence[str] | None = None) -> int:
         exits.say("interrupted")
         return exits.INTERRUPTED
     except exits.EXPECTED as problem:
-        exits.say(str(problem))
+        exits.say(exits.sentence(problem))
         return exits.status_of(problem)
     return result if isinstance(result, int) else exits.DONE
 
 
 def main() -> NoReturn:
     """The entry point of the `socialapi` command."""
-    sys.exit(run())
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a sign that the terminal does not have is no reason to fail
+    status = run()
+    try:
+        sys.stdout.flush()
+    except OSError as problem:
+        status = _without_output(status, problem)
+    sys.exit(status)
+
+
+def _without_output(status: int, problem: OSError) -> int:
+    """Standard output does not take what is left: says so, unless it was said, and keeps Python from saying it again."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if status in (exits.DONE, exits.SOME_REJECTED):
+        exits.say(exits.sentence(problem))
+        return exits.USAGE
+    return status

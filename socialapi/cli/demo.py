@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 import orjson
-from cyclopts import Parameter
+from cyclopts import Parameter, validators
 from rich.console import Console
 from rich.table import Table
 
 from socialapi.cli import exits
 from socialapi.cli.crm_export import DEFAULT_REGION, ExpectedOutcome, Member, write_crm_export
+from socialapi.cli.output import Output
 from socialapi.cli.private_emulator import private_emulator
 from socialapi.cli.progress import ProgressDisplay
 from socialapi.client import Client
@@ -27,14 +28,14 @@ FAULTS: Final[tuple[tuple[str, Mapping[str, Any]], ...]] = (
 
 async def demo(
     *,
-    rows: Annotated[int, Parameter(help="Rows of the CRM export.")] = 100_000,
+    rows: Annotated[int, Parameter(help="Rows of the CRM export.", validator=validators.Number(gte=1))] = 100_000,
 ) -> int:
     """Upload a dirty CRM export to a private emulator, with faults on the way, and prove the outcome.
 
     Writes the export to a temporary folder, uploads it, and compares the audience that the emulator then holds with
     the expected one, identifier by identifier. Exits with 0 only if they are the same.
     """
-    console = Console()
+    console = Output()
     with tempfile.TemporaryDirectory(prefix="socialapi-demo-") as folder:
         path = Path(folder) / "crm.csv"
         console.print(f"Writing a CRM export of {rows:,} rows …")

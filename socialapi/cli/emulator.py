@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from cyclopts import Parameter
+from cyclopts import Parameter, validators
 
 from socialapi.cli import exits
 
@@ -10,7 +10,10 @@ from socialapi.cli import exits
 async def emulator(
     *,
     host: Annotated[str, Parameter(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, Parameter(help="Port to listen on; 0 takes a free one.")] = 8080,
+    port: Annotated[
+        int,
+        Parameter(help="Port to listen on; 0 takes a free one.", validator=validators.Number(gte=0, lte=65_535)),
+    ] = 8080,
     empty: Annotated[bool, Parameter(help="Start without the seed data.", negative=())] = False,
     until_stdin_closes: Annotated[
         bool, Parameter(help="Also end when standard input does, so that it never outlives its parent.", negative=())

@@ -11,8 +11,8 @@ USAGE: Final = 2
 SERVICE: Final = 3
 INTERRUPTED: Final = 130
 
-EXPECTED: Final = (SocialApiError, BrokenPipeError)
-"""What can go wrong without being a bug."""
+EXPECTED: Final = (SocialApiError, OSError)
+"""What can go wrong without being a bug: an OSError is about an output, since inputs have their own errors."""
 
 
 def status_of(problem: BaseException) -> int:
@@ -24,6 +24,14 @@ def status_of(problem: BaseException) -> int:
 
 def _is_usage(problem: SocialApiError) -> bool:
     return isinstance(problem, InvalidInput | ConfigurationError)
+
+
+def sentence(problem: BaseException) -> str:
+    """What is said about it."""
+    if isinstance(problem, OSError):
+        where = f"{problem.filename}" if problem.filename else "the output"
+        return f"{where} cannot be written: {problem.strerror or type(problem).__name__}"
+    return str(problem)
 
 
 def say(sentence: str) -> None:

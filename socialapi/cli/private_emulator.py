@@ -27,10 +27,7 @@ async def private_emulator() -> AsyncIterator[Mapping[str, str]]:
     assert process.stdin is not None
     assert process.stdout is not None
     try:
-        line = await asyncio.wait_for(process.stdout.readline(), READY_TIMEOUT_SECONDS)
-        if not line:
-            raise ConfigurationError("the emulator did not start")
-        yield json.loads(line)
+        yield json.loads(await _ready_line(process.stdout))
     finally:
         process.stdin.close()
         try:
@@ -38,3 +35,13 @@ async def private_emulator() -> AsyncIterator[Mapping[str, str]]:
         except TimeoutError:
             process.kill()
             await process.wait()
+
+
+async def _ready_line(output: asyncio.StreamReader) -> bytes:
+    try:
+        line = await asyncio.wait_for(output.readline(), READY_TIMEOUT_SECONDS)
+    except TimeoutError:
+        line = b""
+    if not line:
+        raise ConfigurationError("the emulator did not start")
+    return line

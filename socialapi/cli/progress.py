@@ -24,7 +24,7 @@ class ProgressDisplay:
         self._next_line = time.monotonic() + LINE_EVERY_SECONDS
         self._bar: Progress | None = None
         self._task: TaskID | None = None
-        if self._console.is_terminal:
+        if sys.stderr.isatty():
             self._bar = Progress(
                 TextColumn("{task.description}"),
                 BarColumn(),

@@ -8,12 +8,12 @@ from typing import Annotated, Literal, cast
 import attrs
 import orjson
 from cyclopts import Parameter
-from rich.console import Console
 from rich.table import Table
 
 from socialapi.bulk.audience_job import OnProgress
 from socialapi.cli import exits
 from socialapi.cli.connecting import open_client
+from socialapi.cli.output import Output
 from socialapi.cli.progress import ProgressDisplay
 from socialapi.client import Client
 from socialapi.errors import BulkError, InvalidInput
@@ -67,7 +67,7 @@ class UploadFlags:
             columns=_mapping(self.column),
             default_region=self.default_region,
             expires_at=self.expires_at,
-            concurrency=self.concurrency or "auto",
+            concurrency="auto" if self.concurrency is None else self.concurrency,
             rejects=self.rejects,
             dry_run=self.dry_run,
             on_progress=on_progress,
@@ -140,7 +140,7 @@ def show(report: UploadReport, *, as_json: bool) -> None:
     if as_json:
         print(orjson.dumps(report.to_dict()).decode(), flush=True)
         return
-    console = Console()
+    console = Output()
     console.print(_table(report))
     for issue in report.rejects[:REJECTS_SHOWN]:
         console.print(f"row {issue.row}: {issue.field + ': ' if issue.field else ''}{issue.reason}", markup=False)

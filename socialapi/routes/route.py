@@ -98,10 +98,9 @@ class Target(Generic[R]):
         known = self.route.rate_limit
         name = known.name if known else f"{self.route.method} {self.route.path}"
         per = known.per if known else tuple(p for p in ("account_id",) if p in self.path_parameters)
-        return "/".join((name, *(self.path_parameters[p] for p in per)))
+        return "/".join((name, *(str(self.path_parameters[p]) for p in per)))
 
 
 def encode_segment(value: str) -> str:
-    """A path segment, percent-encoded; `.` and `..`, which clients and proxies resolve, are encoded as well."""
-    text = str(value)
-    return text.replace(".", "%2E") if text in (".", "..") else quote(text, safe="")
+    """A path segment, percent-encoded."""
+    return quote(str(value), safe="")

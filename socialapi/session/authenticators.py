@@ -149,11 +149,14 @@ class AppOnlyAuthenticator:
             raise
 
     async def renew(self, dead: Authorization) -> bool:
-        """Drops the token that was refused, unless another task has replaced it already."""
+        """Drops the token that was refused, unless another task has replaced it already, and gets the one after it.
+
+        A service that still hands out the refused token would only refuse it again.
+        """
         if dead.token is None:
             return False
         await self.forget(dead.token)
-        return True
+        return await self.token() != dead.token
 
     async def forget(self, token: str) -> None:
         """Drops exactly this token, here and in the cache."""

@@ -36,11 +36,13 @@ class SystemClock:
 
 async def wait_for_event(clock: Clock, event: asyncio.Event, seconds: float) -> bool:
     """Waits for the event, at most so long by the clock; whether it was set. Leaves no task behind."""
-    waiters = {asyncio.ensure_future(event.wait()), asyncio.ensure_future(clock.sleep(seconds))}
+    setting = asyncio.ensure_future(event.wait())
+    waiters = (setting, asyncio.ensure_future(clock.sleep(seconds)))
     try:
         await asyncio.wait(waiters, return_when=asyncio.FIRST_COMPLETED)
     finally:
         for waiter in waiters:
             waiter.cancel()
         await asyncio.gather(*waiters, return_exceptions=True)
-    return event.is_set()
+    # Not `event.is_set()` alone: another waiter may have been quicker, and cleared it again.
+    return event.is_set() or not setting.cancelled()

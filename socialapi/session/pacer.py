@@ -15,7 +15,7 @@ from socialapi.session.windows import UNKNOWN, LimitStatus, SlidingWindow
 from socialapi.wire.limits import LimitReading
 
 MAX_WINDOWS: Final = 10_000
-"""Limit keys remembered; beyond that, windows with nothing on its way are forgotten, the oldest first."""
+"""Limit keys remembered; beyond that, windows with nothing on its way are forgotten, the least recently used first."""
 
 
 class Slot(Protocol):
@@ -72,7 +72,7 @@ class _WindowSlot:
         self.paced.changed.set()
 
     def unsent(self) -> None:
-        self.paced.window.unsent(self.clock.monotonic())
+        self.paced.window.unsent()
         self.paced.changed.set()
 
 
@@ -91,13 +91,19 @@ class SlidingWindowPacer:
         return attrs.evolve(documented, requests=requests, window_seconds=window_seconds)
 
     def _paced(self, key: str, documented: RateLimit | None) -> _Paced:
-        paced = self._windows.get(key)
+        paced = self._windows.pop(key, None)
         if paced is None:
             if len(self._windows) >= MAX_WINDOWS:
-                self._windows = {k: p for k, p in self._windows.items() if not p.idle}
+                self._forget_one()
             window = SlidingWindow(self._documented(documented), reserve_share=self._config.interactive_reserve)
-            paced = self._windows[key] = _Paced(window)
+            paced = _Paced(window)
+        self._windows[key] = paced  # at the end: the order is that of use
         return paced
+
+    def _forget_one(self) -> None:
+        unused = next((key for key, paced in self._windows.items() if paced.idle), None)
+        if unused is not None:
+            del self._windows[unused]
 
     async def acquire(self, key: str, documented: RateLimit | None, *, bulk: bool, max_wait_seconds: float) -> Slot:
         """Waits for a place in the window of `key`; callers of one kind are served in the order they came.
@@ -112,7 +118,7 @@ class SlidingWindowPacer:
         try:
             async with lane.turn:
                 await self._until_free(key, paced, bulk=bulk, deadline=begin + max_wait_seconds)
-                paced.window.take(self._clock.monotonic())
+                paced.window.take()
         finally:
             lane.waiting -= 1
         return _WindowSlot(paced, self._clock)

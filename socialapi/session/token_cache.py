@@ -11,9 +11,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Final, Protocol
 
-import platformdirs
-from filelock import AsyncFileLock, Timeout
-
 from socialapi.errors import ConfigurationError
 
 LOCK_TIMEOUT_SECONDS: Final = 60.0
@@ -74,7 +71,7 @@ class FileTokenCache:
     """Tokens in one JSON file (mode 0600) that processes share: locked without blocking, replaced atomically."""
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
-        self.path = Path(path) if path is not None else platformdirs.user_cache_path("socialapi") / "tokens.json"
+        self.path = Path(path) if path is not None else _default_path()
 
     async def load(self, key: str) -> str | None:
         """The token, or None. Raises ConfigurationError when the file cannot be read."""
@@ -96,6 +93,8 @@ class FileTokenCache:
 
     @contextlib.asynccontextmanager
     async def _locked(self, purpose: str) -> AsyncIterator[None]:
+        from filelock import AsyncFileLock, Timeout  # here, because importing it takes a tenth of aiohttp's time
+
         await asyncio.to_thread(self._make_folder)
         lock = AsyncFileLock(f"{self.path}.{purpose}.lock", timeout=LOCK_TIMEOUT_SECONDS, mode=0o600)
         try:
@@ -104,6 +103,8 @@ class FileTokenCache:
             raise ConfigurationError(
                 f"the token cache {self.path} stays locked by another process; remove {lock.lock_file} if there is none"
             ) from None
+        except OSError as problem:
+            raise self._cannot_be_written(problem) from None
         try:
             yield
         finally:
@@ -113,7 +114,10 @@ class FileTokenCache:
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as problem:
-            raise ConfigurationError(f"the token cache cannot be kept at {self.path}: {problem.strerror}") from None
+            raise self._cannot_be_written(problem) from None
+
+    def _cannot_be_written(self, problem: OSError) -> ConfigurationError:
+        return ConfigurationError(f"the token cache {self.path} cannot be written: {problem.strerror}")
 
     def _read(self) -> dict[str, str]:
         try:
@@ -122,7 +126,7 @@ class FileTokenCache:
             return {}
         except OSError as problem:
             raise ConfigurationError(f"the token cache {self.path} cannot be read: {problem.strerror}") from None
-        except ValueError:
+        except (ValueError, RecursionError):
             # Atomic replacement rules out a half-written file, so this is not ours to trust; tokens can be had again.
             return {}
         return {k: v for k, v in tokens.items() if isinstance(v, str)} if isinstance(tokens, dict) else {}
@@ -137,13 +141,23 @@ class FileTokenCache:
         try:
             # mkstemp makes the file with mode 0600, before anything is in it.
             handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
+        except OSError as problem:
+            raise self._cannot_be_written(problem) from None
+        try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 json.dump(tokens, file)
                 file.flush()
                 os.fsync(file.fileno())
             Path(name).replace(self.path)
         except OSError as problem:
-            raise ConfigurationError(f"the token cache {self.path} cannot be written: {problem.strerror}") from None
+            Path(name).unlink(missing_ok=True)
+            raise self._cannot_be_written(problem) from None
 
     def __repr__(self) -> str:
         return f"FileTokenCache({str(self.path)!r})"
+
+
+def _default_path() -> Path:
+    import platformdirs
+
+    return platformdirs.user_cache_path("socialapi") / "tokens.json"

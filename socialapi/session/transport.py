@@ -1,8 +1,9 @@
 """The one user of aiohttp's client: sends a request once, and says exactly what became of it."""
 
+import math
 import ssl as ssl_module
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -11,9 +12,20 @@ from aiohttp import payload
 from aiohttp.abc import AbstractStreamWriter
 
 from socialapi.config import Config
-from socialapi.errors import OutcomeUnknown, TransportError
+from socialapi.errors import DecodeError, OutcomeUnknown, TransportError
 from socialapi.wire.request import Request
 from socialapi.wire.response import Reply
+
+NOT_SENT: Final = (
+    aiohttp.ClientConnectorError,
+    aiohttp.ConnectionTimeoutError,
+    aiohttp.ClientHttpProxyError,
+    aiohttp.ServerFingerprintMismatch,
+)
+"""What aiohttp raises before the first byte of a request goes out."""
+
+CONNECTING_SHARE: Final = 0.9
+"""Connecting runs out of time before the whole attempt does: afterwards nobody could tell that nothing was sent."""
 
 
 class _Lost(Exception):
@@ -96,10 +108,16 @@ class Transport:
     async def send(self, request: Request[Any], headers: Mapping[str, str], *, timeout_seconds: float) -> Reply:
         """One attempt: the response whole, whatever its status.
 
-        Raises TransportError when the service cannot have executed the request, OutcomeUnknown when it may have.
+        Raises TransportError when the service cannot have executed the request, OutcomeUnknown when it may have,
+        DecodeError for an answer that is too large.
         """
         host = urlsplit(request.url).hostname or ""
-        timeout = aiohttp.ClientTimeout(total=timeout_seconds, connect=self._config.connect_timeout_seconds)
+        timeout = aiohttp.ClientTimeout(
+            total=timeout_seconds,
+            connect=min(self._config.connect_timeout_seconds, CONNECTING_SHARE * timeout_seconds),
+            ceil_threshold=math.inf,  # no rounding, which could let both end together
+        )
+        error: TransportError
         try:
             async with self._open().request(
                 request.method,
@@ -114,18 +132,27 @@ class Transport:
             ) as response:
                 content = await self._read(response)
                 return Reply(response.status, {k.lower(): v for k, v in response.headers.items()}, content)
-        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as problem:
-            raise TransportError(_why_not_connected(problem), host) from None
+        except NOT_SENT as problem:
+            error = TransportError(_why_not_sent(problem), host)
         except (_Lost, aiohttp.ClientError, TimeoutError) as problem:
-            raise OutcomeUnknown(_why_lost(problem, timeout_seconds), host) from None
+            error = OutcomeUnknown(_why_lost(problem, timeout_seconds), host)
+        # Out here, so that aiohttp's error, which may hold the headers of the request, is not even its context.
+        raise error
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
+        """The body; of a refusal that is too large the beginning, since its status says enough."""
         limit = self._config.max_response_bytes
-        content = await _read_at_most(response.content, limit)
-        if content is None:
-            response.close()
-            raise aiohttp.ClientPayloadError(f"the answer is larger than {limit:,} bytes")
-        return content
+        chunks: list[bytes] = []
+        size = 0
+        async for chunk in response.content.iter_any():
+            size += len(chunk)
+            chunks.append(chunk)
+            if size > limit:
+                response.close()
+                break
+        if size > limit and response.ok:
+            raise DecodeError("", f"is larger than the {limit:,} bytes that Config.max_response_bytes allows")
+        return b"".join(chunks)[:limit]
 
     async def aclose(self) -> None:
         """Closes the connections, if the session is ours. Idempotent."""
@@ -135,28 +162,24 @@ class Transport:
             self._session = None
 
 
-async def _read_at_most(stream: aiohttp.StreamReader, limit: int) -> bytes | None:
-    chunks: list[bytes] = []
-    size = 0
-    async for chunk in stream.iter_any():
-        size += len(chunk)
-        if size > limit:
-            return None
-        chunks.append(chunk)
-    return b"".join(chunks)
+NOT_SENT_REASONS: Final[Mapping[type[Exception], str]] = {
+    aiohttp.ConnectionTimeoutError: "no connection within the time allowed",
+    aiohttp.ClientConnectorCertificateError: "its certificate is not valid",
+    aiohttp.ServerFingerprintMismatch: "its certificate is another one than expected",
+    aiohttp.ClientSSLError: "no TLS connection could be made",
+    aiohttp.ClientConnectorDNSError: "its name cannot be resolved",
+}
 
 
-def _why_not_connected(problem: Exception) -> str:
-    if isinstance(problem, aiohttp.ConnectionTimeoutError):
-        return "no connection within the time allowed"
-    if isinstance(problem, aiohttp.ClientConnectorCertificateError):
-        return "its certificate is not valid"
-    if isinstance(problem, aiohttp.ClientSSLError):
-        return "no TLS connection could be made"
-    if isinstance(problem, aiohttp.ClientConnectorDNSError):
-        return "its name cannot be resolved"
+def _why_not_sent(problem: Exception) -> str:
+    for kind, reason in NOT_SENT_REASONS.items():
+        if isinstance(problem, kind):
+            return reason
+    if isinstance(problem, aiohttp.ClientHttpProxyError):
+        return f"the proxy refused to connect (HTTP {problem.status})"
     os_error = getattr(problem, "os_error", None)
-    return f"could not connect ({(os_error and os_error.strerror) or type(problem).__name__})"
+    whereto = " to the proxy" if isinstance(problem, aiohttp.ClientProxyConnectionError) else ""
+    return f"could not connect{whereto} ({(os_error and os_error.strerror) or type(problem).__name__})"
 
 
 def _why_lost(problem: BaseException, timeout_seconds: float) -> str:
@@ -164,6 +187,6 @@ def _why_lost(problem: BaseException, timeout_seconds: float) -> str:
         return f"no complete answer within {timeout_seconds:g} s"
     if isinstance(problem, aiohttp.ClientPayloadError):
         return "the answer broke off"
-    if isinstance(problem, _Lost):
+    if isinstance(problem, _Lost | aiohttp.ClientConnectionError):
         return "the connection was lost before the answer"
     return f"the answer could not be read ({type(problem).__name__})"

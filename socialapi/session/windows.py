@@ -12,6 +12,9 @@ from socialapi.wire.limits import LimitReading
 UNKNOWN: Final = math.inf
 """A wait whose end no clock knows: it depends on an answer that is still out."""
 
+SAME_RESET_SECONDS: Final = 2.0
+"""How far apart two reports of the same reset can be: they are in whole seconds, and answers take their time."""
+
 
 @attrs.frozen
 class LimitStatus:
@@ -27,8 +30,8 @@ class SlidingWindow:
     """Counts requests by the moment of their *reply*, so that jitter on the way never makes two windows overlap.
 
     Two bounds hold together: our own count over the last window, where its length is documented, and the `remaining`
-    that the service reported, which other processes use up as well. While nothing is known of a limit, one request
-    at a time goes out until an answer tells.
+    that the service reported last, which other processes use up as well. While nothing is known of a limit, one
+    request at a time goes out until an answer tells.
     """
 
     def __init__(self, documented: RateLimit | None, *, reserve_share: float) -> None:
@@ -40,6 +43,8 @@ class SlidingWindow:
         self._answered = documented is not None
         self._reported_remaining: int | None = None
         self._reported_reset = -math.inf
+        self._former_reset = -math.inf
+        self._unaccounted = 0
         self._blocked_until = -math.inf
 
     @property
@@ -47,17 +52,13 @@ class SlidingWindow:
         """Whether nothing is on its way."""
         return self.in_flight == 0
 
-    def take(self, now: float) -> None:
+    def take(self) -> None:
         """A request goes out."""
         self.in_flight += 1
-        if self._reported_remaining is not None and now < self._reported_reset:
-            self._reported_remaining -= 1
 
-    def unsent(self, now: float) -> None:
+    def unsent(self) -> None:
         """A request did not reach the service: its place is free at once."""
         self.in_flight -= 1
-        if self._reported_remaining is not None and now < self._reported_reset:
-            self._reported_remaining += 1
 
     def replied(self, now: float, reading: LimitReading | None, *, refused_for_seconds: float | None = None) -> None:
         """An answer came, or the outcome is unknown. `refused_for_seconds` is given after a 429."""
@@ -65,19 +66,41 @@ class SlidingWindow:
         self._answered = True
         if self.window_seconds is not None:
             self._replies.append(now)
-        if reading is not None:
+        if reading is None:
+            self._unaccounted += 1
+        else:
             self._learn(now, reading)
         if refused_for_seconds is not None:
             self._blocked_until = max(self._blocked_until, now + refused_for_seconds)
 
     def _learn(self, now: float, reading: LimitReading) -> None:
-        if reading.limit is not None:
+        if reading.limit:
             self.limit = reading.limit
         if reading.remaining is None or reading.resets_in_seconds is None:
+            self._unaccounted += 1
             return
-        # The service may or may not have counted what is still on its way; assuming that it has not avoids a 429.
-        self._reported_remaining = reading.remaining - self.in_flight
-        self._reported_reset = now + reading.resets_in_seconds
+        reset = now + reading.resets_in_seconds
+        if self._is_overtaken(now, reading.remaining, reset):
+            return
+        if reset > self._reported_reset + SAME_RESET_SECONDS:
+            self._former_reset = self._reported_reset
+        self._reported_remaining, self._reported_reset, self._unaccounted = reading.remaining, reset, 0
+
+    def _is_overtaken(self, now: float, remaining: int, reset: float) -> bool:
+        """Whether a later answer came first: it had less remaining in the same window, or was of the next window."""
+        if self._reported_remaining is None or now >= self._reported_reset:
+            return False
+        if reset <= self._former_reset + SAME_RESET_SECONDS:
+            return True
+        return remaining > self._reported_remaining and abs(reset - self._reported_reset) <= SAME_RESET_SECONDS
+
+    def _left(self) -> int:
+        """What remains of the service's window.
+
+        The service may or may not have counted what is still on its way, and what ended without a word; assuming that
+        it will avoids a 429.
+        """
+        return (self._reported_remaining or 0) - self.in_flight - self._unaccounted
 
     def wait_seconds(self, now: float, *, bulk: bool, ahead: int = 0) -> float:
         """How long until a request may go out when `ahead` others go first: 0 is now, `UNKNOWN` after a reply."""
@@ -91,21 +114,26 @@ class SlidingWindow:
         )
 
     def _reserve(self) -> int:
-        if self.limit is None or self.limit < 2:
+        if self.limit is None or not self._reserve_share:
             return 0
-        return max(1, math.ceil(self.limit * self._reserve_share)) if self._reserve_share else 0
+        return min(self.limit - 1, max(1, math.ceil(self.limit * self._reserve_share)))
 
     def _by_our_count(self, now: float, reserve: int, ahead: int) -> float:
         if self.limit is None or self.window_seconds is None:
             return 0.0
         while self._replies and self._replies[0] + self.window_seconds <= now:
             self._replies.popleft()
-        missing = ahead + 1 - (self.limit - reserve - self.in_flight - len(self._replies))
-        if missing <= 0:
-            return 0.0
-        if missing > len(self._replies):
-            return UNKNOWN
-        return self._replies[missing - 1] + self.window_seconds - now
+        places = self.limit - reserve
+        free = places - self.in_flight - len(self._replies)
+        # Places come back one window after their replies, in the order of these; those on their way reply now at best.
+        turns, place = divmod(ahead, places)
+        if place < free:
+            first = 0.0
+        elif place - free < len(self._replies):
+            first = self._replies[place - free] + self.window_seconds - now
+        else:
+            first = self.window_seconds
+        return first + turns * self.window_seconds
 
     def _by_report(self, now: float, reserve: int, ahead: int) -> float:
         if self._reported_remaining is None:
@@ -114,7 +142,7 @@ class SlidingWindow:
             # A new window of the service, of which nothing is known but its size.
             full = self.limit
             return UNKNOWN if full is not None and self.in_flight + ahead >= max(1, full - reserve) else 0.0
-        return 0.0 if self._reported_remaining - reserve > ahead else self._reported_reset - now
+        return 0.0 if self._left() - reserve > ahead else self._reported_reset - now
 
     def status(self, now: float) -> LimitStatus:
         """What is known now."""
@@ -122,9 +150,8 @@ class SlidingWindow:
         if self.limit is not None and self.window_seconds is not None:
             recent = sum(1 for reply in self._replies if reply + self.window_seconds > now)
             candidates.append(self.limit - self.in_flight - recent)
-        reported = self._reported_remaining is not None and now < self._reported_reset
-        if reported and self._reported_remaining is not None:
-            candidates.append(self._reported_remaining)
+        if self._reported_remaining is not None and now < self._reported_reset:
+            candidates.append(self._left())
         if self._blocked_until > now:
             candidates.append(0)
         resets = [t - now for t in (self._blocked_until, self._reported_reset) if t > now]

@@ -23,7 +23,12 @@ Structure = Callable[[Any, Any], Any]
 
 def structure(data: Any, cls: Any) -> Any:
     """`data` as an instance of `cls`. Raises DecodeError with the path of the first field that cannot be read."""
-    return CONVERTER.structure(data, cls)
+    try:
+        return CONVERTER.structure(data, cls)
+    except DecodeError as problem:
+        error = DecodeError(problem.path, problem.reason)
+    # Made anew out here: the context of the other one may hold what was to be read.
+    raise error
 
 
 def _is_plain(kind: Any) -> bool:
@@ -49,8 +54,7 @@ def _without_none(annotation: Any) -> Any:
     if typing.get_origin(annotation) is typing.Annotated:
         return _without_none(typing.get_args(annotation)[0])
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
-        members = [a for a in typing.get_args(annotation) if a is not type(None)]
-        kinds = {str if typing.get_origin(m) is Literal else m for m in members}
+        kinds = {_without_none(member) for member in typing.get_args(annotation) if member is not type(None)}
         if len(kinds) != 1:
             raise TypeError(f"no way to tell the members of {annotation} apart")
         return kinds.pop()
@@ -71,8 +75,9 @@ def _structure_fn(cls: Any) -> Structure:
         lines.append(f"        {v} = " + (f"data[{wire_name(field)!r}]" if required else f"get({wire_name(field)!r})"))
         indent = " " * 8
         if not required:
-            names[f"d{i}"] = _default(field)
-            lines += [f"        if {v} is None: {v} = d{i}", "        else:"]
+            default, make = _default(field)
+            names[f"d{i}"] = default
+            lines += [f"        if {v} is None: {v} = d{i}{'()' if make else ''}", "        else:"]
             indent += "    "
         if _is_plain(kind):
             lines.append(f"{indent}if {_PLAIN[kind].format(v=v)}: raise TypeError")
@@ -95,9 +100,10 @@ def _structure_fn(cls: Any) -> Structure:
     return read
 
 
-def _default(field: "attrs.Attribute[Any]") -> Any:
+def _default(field: "attrs.Attribute[Any]") -> tuple[Any, bool]:
+    """The default, and whether it is a function that makes it anew for every object."""
     default: Any = field.default
-    return default.factory() if hasattr(default, "factory") else default
+    return (default.factory, True) if hasattr(default, "factory") else (default, False)
 
 
 def _explain(cls: Any, data: Any, problem: Exception) -> DecodeError:
@@ -115,7 +121,7 @@ def _explain(cls: Any, data: Any, problem: Exception) -> DecodeError:
             try:
                 _read_value(kind, data[name])
             except DecodeError as inner:
-                return DecodeError(_join(name, inner.path), inner.reason)
+                return DecodeError(join_path(name, inner.path), inner.reason)
     return DecodeError("", f"expected an object of type {cls.__name__} ({type(problem).__name__})")
 
 
@@ -128,14 +134,17 @@ def _read_value(kind: Any, value: Any) -> Any:
     return CONVERTER.get_structure_hook(kind)(value, kind)
 
 
-def _join(name: str, rest: str) -> str:
+def join_path(name: str, rest: str) -> str:
+    """The path of a field and, within it, of what could not be read: `a` and `b` are `a.b`, `a` and `[0]` are `a[0]`."""
     return name + rest if rest.startswith("[") else f"{name}.{rest}" if rest else name
 
 
 def _tuple_fn(declared: Any) -> Structure:
     kind = _without_none(typing.get_args(declared)[0])
-    hook = None if _is_plain(kind) else CONVERTER.get_structure_hook(kind)
+    return _array_fn(kind, None if _is_plain(kind) else CONVERTER.get_structure_hook(kind))
 
+
+def _array_fn(kind: Any, hook: Structure | None) -> Structure:
     def read(data: Any, _: Any) -> tuple[Any, ...]:
         if data.__class__ is not list:
             raise DecodeError("", "expected an array")
@@ -144,7 +153,7 @@ def _tuple_fn(declared: Any) -> Structure:
             for value in data:
                 items.append(_read_value(kind, value) if hook is None else hook(value, kind))  # noqa: PERF401  # keeps the index for the path
         except DecodeError as inner:
-            raise DecodeError(_join(f"[{len(items)}]", inner.path), inner.reason) from None
+            raise DecodeError(join_path(f"[{len(items)}]", inner.path), inner.reason) from None
         return tuple(items)
 
     return read
@@ -194,14 +203,15 @@ CONVERTER: Final = _make_converter()
 
 def _upload_counts(data: Any, _: Any) -> UploadCounts:
     """Audiences answer one pair of counts, do-not-reach lists one for each operation, which are added up."""
-    parts = data if isinstance(data, list) else [data]
-    counts: list[UploadCounts] = [_read_counts(part, UploadCounts) for part in parts]
-    if isinstance(data, dict):
-        return counts[0]
+    if not isinstance(data, list):
+        counts: UploadCounts = _read_counts(data, UploadCounts)
+        return counts
+    parts: tuple[UploadCounts, ...] = _read_each(data, None)
     return UploadCounts(
-        success_count=sum(c.success_count for c in counts), total_count=sum(c.total_count for c in counts)
+        success_count=sum(part.success_count for part in parts), total_count=sum(part.total_count for part in parts)
     )
 
 
 _read_counts: Final = _structure_fn(UploadCounts)
+_read_each: Final = _array_fn(UploadCounts, _read_counts)
 CONVERTER.register_structure_hook(UploadCounts, _upload_counts)

@@ -8,6 +8,7 @@ from urllib.parse import quote, urlencode
 import attrs
 import orjson
 
+from socialapi.errors import InvalidInput
 from socialapi.models.rules import format_timestamp, wire_name
 from socialapi.unset import UNSET
 
@@ -29,8 +30,11 @@ def json_shape(value: Any) -> Any:
 
 
 def json_bytes(shape: Any) -> bytes:
-    """JSON-shaped data as bytes."""
-    return orjson.dumps(shape)
+    """JSON-shaped data as bytes. Raises InvalidInput for what JSON has no form for."""
+    try:
+        return orjson.dumps(shape)
+    except orjson.JSONEncodeError as problem:
+        raise InvalidInput(f"the body cannot be sent as JSON: {problem}") from None
 
 
 def parameters(values: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -39,8 +43,19 @@ def parameters(values: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def query_string(values: Mapping[str, Any]) -> str:
-    """The parameters percent-encoded as RFC 3986 has it, so that what is signed is byte for byte what is sent."""
-    return urlencode(parameters(values), quote_via=quote)
+    """The parameters percent-encoded as RFC 3986 has it, so that what is signed is byte for byte what is sent.
+
+    Raises InvalidInput for text that is not Unicode.
+    """
+    pairs = parameters(values)
+    broken = [name for name, value in pairs if _has_lone_surrogate(name + value)]
+    if broken:
+        raise InvalidInput(f"the value of {broken[0]!r} is not valid Unicode text: it has half of a surrogate pair")
+    return urlencode(pairs, quote_via=quote)
+
+
+def _has_lone_surrogate(text: str) -> bool:
+    return not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def _text(value: Any) -> str:

@@ -1,5 +1,6 @@
 """What the response headers say about limits and waits, in seconds from now. No clock: the time comes in."""
 
+import datetime
 import email.utils
 import math
 from collections.abc import Iterable, Mapping
@@ -9,6 +10,8 @@ import attrs
 
 _MILLISECONDS_FROM: Final = 1e11
 _EPOCH_FROM: Final = 1e8
+_LONGEST_SECONDS: Final = 366 * 86_400.0
+"""A wait beyond a year is no wait but a mistake, and read as if it were not there."""
 
 
 @attrs.frozen
@@ -39,13 +42,15 @@ def read_limit(headers: Mapping[str, str], prefixes: Iterable[str], now: float) 
 def told_wait_seconds(headers: Mapping[str, str], prefixes: Iterable[str], now: float) -> float | None:
     """How long the service asks to wait: `Retry-After` in any form, or else the reset of the limit; None if silent.
 
-    A moment in the past counts as silence, so that a wrong header never makes a client repeat at once.
+    A moment in the past counts as silence, so that a wrong header never makes a client repeat at once. A limit of
+    which something remains is not what has to be waited for.
     """
     service_now = service_time(headers, now)
     told = _seconds_until(headers.get("retry-after"), service_now)
     if told is None:
-        resets = (_seconds_until(headers.get(f"{prefix}reset"), service_now) for prefix in prefixes)
-        told = next((each for each in resets if each is not None), None)
+        used_up = [prefix for prefix in prefixes if not _whole(headers.get(f"{prefix}remaining"))]
+        resets = (_seconds_until(headers.get(f"{prefix}reset"), service_now) for prefix in used_up)
+        told = next((each for each in resets if each), None)
     return told or None
 
 
@@ -63,21 +68,23 @@ def _seconds_until(text: str | None, now: float) -> float | None:
         number = float(text)
     except ValueError:
         moment = _http_date(text)
-        return None if moment is None else max(0.0, moment - now)
-    if not math.isfinite(number) or number < 0:
-        return None
-    if number >= _MILLISECONDS_FROM:
-        number /= 1000
-    return max(0.0, number - now) if number >= _EPOCH_FROM else number
+        seconds = math.nan if moment is None else max(0.0, moment - now)
+    else:
+        if number >= _MILLISECONDS_FROM:
+            number /= 1000
+        seconds = max(0.0, number - now) if number >= _EPOCH_FROM else number
+    return seconds if 0 <= seconds <= _LONGEST_SECONDS else None
 
 
 def _http_date(text: str | None) -> float | None:
     if not text:
         return None
     try:
-        return email.utils.parsedate_to_datetime(text).timestamp()
+        moment = email.utils.parsedate_to_datetime(text)
     except (ValueError, OverflowError):
         return None
+    # HTTP dates are in UTC, the old form without a zone as well; Python takes that one for local time.
+    return (moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).timestamp()
 
 
 def _whole(text: str | None) -> int | None:

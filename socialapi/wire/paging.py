@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from socialapi.errors import DecodeError
 from socialapi.models.pages import Includes, Page
 from socialapi.routes.route import Family
-from socialapi.wire.converter import structure
+from socialapi.wire.converter import join_path, structure
 from socialapi.wire.problems import read_partial_error
 
 T = TypeVar("T")
@@ -40,8 +40,7 @@ def _read(name: str, data: Any, declared: Any) -> Any:
     try:
         return structure(data, declared)
     except DecodeError as problem:
-        path = name + problem.path if problem.path.startswith("[") else f"{name}.{problem.path}".rstrip(".")
-        raise DecodeError(path, problem.reason) from None
+        raise DecodeError(join_path(name, problem.path), problem.reason) from None
 
 
 def _token(value: Any) -> str | None:

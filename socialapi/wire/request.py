@@ -100,6 +100,9 @@ def assemble(
     limit = config.max_batch_bytes or route.max_body_bytes if route.max_body_bytes else None
     if limit is not None and sum(map(len, body)) > limit:
         raise InvalidInput(f"the request body is larger than {limit:,} bytes; send it in several requests")
+    if lost := [name for name, value in target.path_parameters.items() if str(value) in ("", ".", "..")]:
+        # Clients and proxies resolve these, however encoded: the path would become that of something else.
+        raise InvalidInput(f"{' and '.join(lost)} must not be empty, . or ..")
     url = config.host(route.family.host) + target.path(config.paths)
     text = query_string(query)
     headers = {"Accept": JSON}

@@ -11,7 +11,7 @@ from socialapi.errors import ApiError, DecodeError, WebhookRejected, error_class
 from socialapi.models.webhooks import WEBHOOK_FAILURES
 from socialapi.problems import OperationError, Problem
 from socialapi.routes.route import Route
-from socialapi.wire.converter import structure
+from socialapi.wire.converter import join_path, structure
 from socialapi.wire.paging import is_paged, read_page
 from socialapi.wire.problems import read_partial_error, read_problem, read_service_error
 
@@ -53,7 +53,9 @@ def decode(content: bytes) -> Any:
     try:
         return orjson.loads(content)
     except orjson.JSONDecodeError as problem:
-        raise DecodeError("", f"is not JSON ({problem.msg} at byte {problem.pos})") from None
+        error = DecodeError("", f"is not JSON ({problem.msg} at byte {problem.pos})")
+    # Out here, so that orjson's error, which holds the whole document, is not even its context.
+    raise error
 
 
 def _decode_form(content: bytes) -> Any:
@@ -80,14 +82,15 @@ def read_result(route: Route[R], reply: Reply) -> R:
         return result
     if not isinstance(body, dict):
         raise DecodeError("", "expected an object")
-    if body.get("operation_errors") or ("data" not in body and body.get("errors")):
+    if body.get("operation_errors") or (body.get("data") is None and body.get("errors")):
         raise read_error(reply)
     if is_paged(route.result):
         return cast("R", read_page(route.result, body))
+    enveloped = "data" in body
     try:
-        result = structure(body.get("data", body), route.result)
+        result = structure(body["data"] if enveloped else body, route.result)
     except DecodeError as problem:
-        raise DecodeError(f"data.{problem.path}" if problem.path else "data", problem.reason) from None
+        raise DecodeError(join_path("data", problem.path) if enveloped else problem.path, problem.reason) from None
     return with_partial_errors(result, body)
 
 
@@ -103,7 +106,7 @@ def with_partial_errors(result: R, body: Mapping[str, Any]) -> R:
 def read_error(reply: Reply) -> ApiError:
     """The error that a reply stands for; never raises, so that an HTML page or an empty body keeps its status."""
     body: Any = None
-    if reply.content[:1] in (b"{", b"["):
+    if reply.content.lstrip()[:1] in (b"{", b"["):
         try:
             body = orjson.loads(reply.content)
         except orjson.JSONDecodeError:

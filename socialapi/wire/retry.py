@@ -61,7 +61,9 @@ def failure_of_status(status: int, told_wait_seconds: float | None) -> Failure:
         executed = "no"
     elif status in OUTCOME_UNKNOWN:
         executed = "unknown"
-    return Failure(executed, f"HTTP {status}", status, told_wait_seconds)
+    # Other answers may carry limit headers too, which say nothing about when the failure will be over.
+    told = told_wait_seconds if status in NOT_EXECUTED else None
+    return Failure(executed, f"HTTP {status}", status, told)
 
 
 def decide(
@@ -76,10 +78,10 @@ def decide(
         policy.max_elapsed_seconds is None or elapsed_seconds >= policy.max_elapsed_seconds
     ):
         return GiveUp("attempts")
-    seconds = _wait_seconds(attempt, failure, jitter)
-    if seconds > policy.max_wait_seconds and failure.told_wait_seconds is not None:
+    told = failure.told_wait_seconds
+    if told is not None and told > policy.max_wait_seconds:
         return GiveUp("wait too long")
-    return Wait(min(seconds, policy.max_wait_seconds))
+    return Wait(min(_wait_seconds(attempt, failure, jitter), policy.max_wait_seconds))
 
 
 def _wait_seconds(attempt: int, failure: Failure, jitter: float) -> float:

@@ -63,14 +63,20 @@ OK: Final = answer({"data": {"success_count": 1, "total_count": 1}})
 
 
 class Server:
-    """Answers requests with the steps of a script, one after another, and those after them with `then`."""
+    """Answers requests with the steps of a script, one after another, and those after them with `then`.
 
-    def __init__(self, *script: Step, then: Step = OK, tls: ssl.SSLContext | None = None) -> None:
+    A `greeting` is sent before anything is received.
+    """
+
+    def __init__(
+        self, *script: Step, then: Step = OK, tls: ssl.SSLContext | None = None, greeting: bytes = b""
+    ) -> None:
         self.requests: list[Received] = []
         self.connections = 0
         self._script = list(script)
         self._then = then
         self._tls = tls
+        self._greeting = greeting
         self._tasks: set[asyncio.Task[Any]] = set()
         self._writers: set[asyncio.StreamWriter] = set()
         self._server: asyncio.Server | None = None
@@ -107,6 +113,7 @@ class Server:
         self._writers.add(writer)
         self.connections += 1
         try:
+            writer.write(self._greeting)
             await self._converse(reader, writer, self.connections)
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass

@@ -6,21 +6,24 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, TypedDict
 
-from socialapi.bulk.audience_job import Destination, OnProgress, UploadJob, UploadOptions
+import attrs
+
+from socialapi.bulk.audience_job import Destination, OnProgress, UploadJob, UploadOptions, default_expiry
 from socialapi.bulk.batches import Packing
 from socialapi.bulk.preparing import prepare_user
 from socialapi.bulk.readers import Records
 from socialapi.bulk.uploading import send_until_counted
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import Operation, OperationType, UploadCounts
+from socialapi.models.rules import broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.reports import UploadReport
 from socialapi.session.session import CallOptions, Session
 from socialapi.wire.encoding import json_bytes, json_shape
-from socialapi.wire.request import assemble, check, refuse
+from socialapi.wire.request import assemble, refuse
 
-OPERATIONS_PER_SLICE: Final = 250
-"""Operations prepared before other tasks get their turn."""
+USERS_PER_SLICE: Final = 250
+"""Users prepared before other tasks get their turn."""
 
 
 class UploadKeywords(TypedDict, total=False):
@@ -70,27 +73,26 @@ async def send_operations(
     default_region: str | None,
 ) -> UploadCounts:
     """Sends operations as one request; identifiers are normalised and hashed first, and a bad one stops everything."""
-    route = destination.target.route
+    now = session.now()
+    expiry = default_expiry(destination, now)
     shapes: list[dict[str, Any]] = []
     broken: list[BrokenRule] = []
     users = 0
     for index, operation in enumerate(operations):
-        shape = json_shape(operation)
         prepared = []
         for position, user in enumerate(operation.params.users):
             identifiers, rules = prepare_user(user, destination.kinds, default_region)
             prepared.append(identifiers)
-            broken += [
-                BrokenRule(path=f"[{index}].params.users[{position}].{rule.path}", reason=rule.reason) for rule in rules
-            ]
-        shape["params"]["users"] = prepared
-        shapes.append(shape)
-        users += len(prepared)
-        if index % OPERATIONS_PER_SLICE == OPERATIONS_PER_SLICE - 1:
-            await asyncio.sleep(0)
+            path = f"[{index}].params.users[{position}]"
+            broken += [attrs.evolve(rule, path=f"{path}.{rule.path}" if rule.path else path) for rule in rules]
+            users += 1
+            if users % USERS_PER_SLICE == 0:
+                await asyncio.sleep(0)
+        times = json_shape(attrs.evolve(operation.params, users=()))
+        params = ({} if expiry is None else {"expires_at": expiry}) | times | {"users": prepared}
+        shapes.append({"operation_type": operation.operation_type, "params": params})
     if not shapes:
         raise InvalidInput("there are no operations to send")
-    refuse(broken)
-    check(route.body, shapes, now=session.now())
+    refuse([*broken, *broken_rules(destination.target.route.body, shapes, now=now)])
     request = assemble(destination.target, session.config, {}, (json_bytes(shapes),))
     return await send_until_counted(session, request, users, options=options)

@@ -1,0 +1,169 @@
+"""One task per batch, within bounds that are read anew."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+
+from socialapi.bulk.batches import Batch
+from socialapi.bulk.dispatcher import Dispatcher
+
+
+class Line:
+    """Batches that are settled when the test says so."""
+
+    def __init__(self) -> None:
+        self.limit = 2
+        self.started: list[int] = []
+        self.most = 0
+        self.settled = 0
+        self.gates: dict[int, asyncio.Event] = {}
+        self.problem: Exception | None = None
+        self.dispatcher = Dispatcher(self._settle, lambda: self.limit, max_bytes=100, on_settled=self._count)
+
+    def _count(self) -> None:
+        self.settled += 1
+
+    async def _settle(self, batch: Batch) -> None:
+        self.started.append(batch.number)
+        self.most = max(self.most, self.dispatcher.in_flight)
+        await self.gates.setdefault(batch.number, asyncio.Event()).wait()
+        if self.problem is not None:
+            raise self.problem
+
+    def finish(self, *numbers: int) -> None:
+        for number in numbers:
+            self.gates.setdefault(number, asyncio.Event()).set()
+
+
+@pytest.fixture
+async def line() -> AsyncIterator[Line]:
+    line = Line()
+    yield line
+    await line.dispatcher.cancel()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def turns(condition: Callable[[], bool] = lambda: False) -> None:
+    """Lets everything happen that can happen."""
+    for _ in range(50):
+        if condition():
+            return
+        await asyncio.sleep(0)
+
+
+async def blocked(waiting: Awaitable[None]) -> "asyncio.Future[None]":
+    task = asyncio.ensure_future(waiting)
+    await turns()
+    assert not task.done()
+    return task
+
+
+async def test_as_many_start_as_there_is_room_for_and_the_next_when_one_is_done(line: Line) -> None:
+    await line.dispatcher.submit(Batch(1, 10))
+    await line.dispatcher.submit(Batch(2, 10))
+    third = await blocked(line.dispatcher.submit(Batch(3, 10)))
+    assert line.started == [1, 2]
+    line.finish(2)
+    await turns()
+    assert third.done()
+    assert line.started == [1, 2, 3]
+    assert line.most == 2
+
+
+async def test_one_at_a_time_goes_on_too(line: Line) -> None:
+    line.limit = 1
+    line.finish(1, 2, 3, 4)
+    async with asyncio.timeout(5):
+        for number in (1, 2, 3, 4):
+            await line.dispatcher.submit(Batch(number, 10))
+        await line.dispatcher.drain()
+    assert line.started == [1, 2, 3, 4]
+    assert (line.most, line.settled) == (1, 4)
+
+
+async def test_the_limit_is_read_anew_for_every_batch(line: Line) -> None:
+    for number in (1, 2):
+        await line.dispatcher.submit(Batch(number, 10))
+    line.limit = 3
+    await line.dispatcher.submit(Batch(3, 10))
+    line.limit = 1
+    fourth = await blocked(line.dispatcher.submit(Batch(4, 10)))
+    line.finish(1, 2)
+    await turns()
+    assert not fourth.done()
+    line.finish(3)
+    await turns()
+    assert fourth.done()
+
+
+async def test_bytes_on_their_way_are_bounded_and_a_batch_beyond_the_bound_goes_alone(line: Line) -> None:
+    line.limit = 10
+    await line.dispatcher.submit(Batch(1, 60))
+    await line.dispatcher.submit(Batch(2, 40))
+    third = await blocked(line.dispatcher.submit(Batch(3, 101)))
+    line.finish(1)
+    await turns()
+    assert not third.done()
+    line.finish(2)
+    await turns()
+    assert third.done()
+    assert line.started == [1, 2, 3]
+
+
+async def test_a_batch_starts_when_those_before_it_are_settled(line: Line) -> None:
+    first, second = Batch(1, 10), Batch(2, 10)
+    second.after.add(first)
+    await line.dispatcher.submit(first)
+    await line.dispatcher.submit(second)
+    await turns()
+    assert line.started == [1]
+    line.finish(1)
+    await turns()
+    assert line.started == [1, 2]
+
+
+async def test_after_a_failure_nothing_starts_what_is_on_its_way_finishes_and_the_first_failure_counts(
+    line: Line,
+) -> None:
+    line.limit = 3
+    first, second, dependent, late = Batch(1, 10), Batch(2, 10), Batch(3, 10), Batch(4, 10)
+    dependent.after.add(first)
+    for each in (first, second, dependent):
+        await line.dispatcher.submit(each)
+    waiting = await blocked(line.dispatcher.submit(late))
+    problem = line.problem = ValueError("no")
+    line.finish(1)
+    await turns()
+    assert waiting.done()
+    assert line.dispatcher.failure is problem
+    assert not second.settled.is_set()
+    line.problem = None
+    line.finish(2)
+    await line.dispatcher.drain()
+    line.dispatcher.stop(ValueError("another"))
+    assert line.dispatcher.failure is problem
+    assert line.started == [1, 2]
+    assert [each.failed for each in (first, second, dependent, late)] == [True, False, True, True]
+    assert all(each.settled.is_set() for each in (first, second, dependent, late))
+
+
+async def test_who_waits_for_room_is_told_when_the_job_stops(line: Line) -> None:
+    line.limit = 1
+    await line.dispatcher.submit(Batch(1, 10))
+    late = Batch(2, 10)
+    waiting = await blocked(line.dispatcher.submit(late))
+    line.dispatcher.stop(ValueError("no"))
+    await turns()
+    assert waiting.done()
+    assert late.failed
+
+
+async def test_cancelling_ends_what_is_on_its_way_without_an_outcome(line: Line) -> None:
+    batch = Batch(1, 10)
+    await line.dispatcher.submit(batch)
+    await turns()
+    await line.dispatcher.cancel()
+    assert line.dispatcher.in_flight == 0
+    assert batch.failed
+    assert line.dispatcher.failure is None

@@ -1,0 +1,100 @@
+"""The rejects file."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from socialapi.bulk.rejects import RejectsFile
+from socialapi.errors import InvalidInput
+from socialapi.reports import RowIssue
+
+FULL = Path("/dev/full")
+needs_full = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full here")
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_it_has_a_line_for_each_row_and_only_its_owner_may_read_it(tmp_path: Path) -> None:
+    path = tmp_path / "rejects.csv"
+    file = RejectsFile(path)
+    file.write([RowIssue(2, "email", 'is "odd", really'), RowIssue(7, "", "is blank")])
+    file.close()
+    file.close()
+    assert path.read_bytes() == b'row,field,reason\r\n2,email,"is ""odd"", really"\r\n7,,is blank\r\n'
+    assert mode(path) == 0o600
+
+
+def test_a_file_that_others_could_read_is_emptied_and_closed_to_them(tmp_path: Path) -> None:
+    path = tmp_path / "rejects.csv"
+    path.write_text("what was here before", "utf-8")
+    path.chmod(0o644)
+    RejectsFile(str(path)).close()
+    assert path.read_bytes() == b"row,field,reason\r\n"
+    assert mode(path) == 0o600
+
+
+def test_the_mode_of_a_device_is_left_alone() -> None:
+    before = mode(Path(os.devnull))
+    RejectsFile(os.devnull).close()
+    assert mode(Path(os.devnull)) == before
+
+
+@pytest.mark.parametrize("name", ["missing/rejects.csv", "", "with\0zero"])
+def test_a_path_that_cannot_be_written_is_said(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InvalidInput, match=r"the rejects file .* cannot be written: \w+"):
+        RejectsFile(f"{tmp_path}/{name}")
+
+
+def test_a_mode_that_cannot_be_set_is_said_and_the_file_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[int] = []
+
+    def refuse(handle: int, mode: int) -> None:
+        opened.append(handle)
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "fchmod", refuse)
+    with pytest.raises(InvalidInput, match="cannot be written: Operation not permitted"):
+        RejectsFile(tmp_path / "rejects.csv")
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(opened[0])
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_the_input_itself_is_refused_under_whatever_name(tmp_path: Path, *, link: bool) -> None:
+    source = tmp_path / "people.csv"
+    source.write_text("email\na@example.com\n", "utf-8")
+    other = tmp_path / "other.csv"
+    if link:
+        other.symlink_to(source)
+    with pytest.raises(InvalidInput, match="is the input itself"):
+        RejectsFile(other if link else source, source=str(source))
+    assert source.read_text("utf-8") == "email\na@example.com\n"
+
+
+def test_an_input_that_is_missing_is_somebody_elses_business(tmp_path: Path) -> None:
+    (tmp_path / "rejects.csv").touch()
+    RejectsFile(tmp_path / "rejects.csv", source=tmp_path / "missing.csv").close()
+    RejectsFile(tmp_path / "rejects.csv", source=[{"email": "a@example.com"}]).close()
+
+
+@needs_full
+def test_a_full_disk_is_said_while_writing() -> None:
+    file = RejectsFile(FULL)
+    with pytest.raises(InvalidInput, match="/dev/full cannot be written: No space left on device"):
+        file.write(RowIssue(number, "email", "is wrong " * 10) for number in range(10_000))
+    file.close()
+
+
+@needs_full
+def test_a_full_disk_is_said_at_the_end() -> None:
+    file = RejectsFile(FULL)
+    file.write([RowIssue(1, "email", "is wrong")])
+    with pytest.raises(InvalidInput, match="/dev/full cannot be written: No space left on device"):
+        file.close()
+    file.close()

@@ -1,0 +1,62 @@
+"""The counts of a job."""
+
+from typing import Final
+
+from socialapi.bulk.tally import Tally
+from socialapi.reports import MAX_ISSUES_KEPT, Forecast, RowIssue
+from socialapi.routes.route import RateLimit
+from socialapi.session.session import Attempt
+
+LIMIT: Final = RateLimit("uploads", 1_500, 60.0)
+
+
+def issues(count: int) -> list[RowIssue]:
+    return [RowIssue(number, "email", "is wrong") for number in range(count)]
+
+
+def test_every_row_read_is_pending_until_it_has_its_one_outcome() -> None:
+    tally = Tally(LIMIT)
+    tally.take_in(10)
+    assert tally.report(1.0, dry_run=False).pending == 10
+    tally.accept(4)
+    tally.repeat(2)
+    tally.reject(issues(3))
+    report = tally.report(1.0, dry_run=False)
+    assert (report.read, report.accepted, report.duplicate, report.rejected, report.pending) == (10, 4, 2, 3, 1)
+    assert report.adds_up
+
+
+def test_a_report_names_a_bounded_number_of_rows_and_counts_all() -> None:
+    tally = Tally(None)
+    for _ in range(3):
+        tally.reject(issues(700))
+        tally.warn(issues(600))
+    report = tally.report(1.0, dry_run=False)
+    assert (report.rejected, len(report.rejects)) == (2_100, MAX_ISSUES_KEPT)
+    assert (report.warnings, len(report.warning_details)) == (1_800, MAX_ISSUES_KEPT)
+
+
+def test_repeats_are_the_requests_beyond_the_first_of_each_batch() -> None:
+    tally = Tally(LIMIT, sent_first=2)
+    for _ in range(5):
+        tally.attempted(Attempt(0.1, 1_000, None))
+    report = tally.report(1.0, dry_run=False)
+    assert (report.requests, report.retries, report.bytes_sent) == (5, 3, 5_000)
+
+
+def test_the_quota_used_is_a_share_of_the_windows_that_the_job_took_at_least_one() -> None:
+    tally = Tally(LIMIT, attempts=750)
+    assert tally.report(1.0, dry_run=False).quota_used == 0.5
+    assert tally.report(120.0, dry_run=False).quota_used == 0.25
+    assert Tally(None, attempts=750).report(1.0, dry_run=False).quota_used == 0.0
+
+
+def test_a_forecast_says_how_long_the_limit_makes_it() -> None:
+    tally = Tally(LIMIT)
+    for _ in range(3_000):
+        tally.planned(1_000)
+    assert tally.report(1.0, dry_run=True).forecast == Forecast(requests=3_000, bytes=3_000_000, quota_minutes=2.0)
+    assert tally.report(1.0, dry_run=False).forecast is None
+    assert Tally(None, forecast_requests=1).report(1.0, dry_run=True).forecast == Forecast(
+        requests=1, bytes=0, quota_minutes=0.0
+    )

@@ -1,0 +1,87 @@
+"""What the tests of the command line share: a service to talk to, files, and a program run as people run it."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import AsyncIterator, Iterator, Mapping
+from pathlib import Path
+
+import attrs
+
+from socialapi.emulator import Emulator
+
+
+def variables(emulator: Emulator) -> dict[str, str]:
+    """The environment of a command that talks to the emulator."""
+    return {f"SOCIALAPI_{name.upper()}": value for name, value in emulator.ready.items() if name != "event"}
+
+
+@contextlib.contextmanager
+def emulator_in_a_thread() -> Iterator[Emulator]:
+    """For commands run in this thread, which have an event loop of their own."""
+    ready = threading.Event()
+    found: list[Emulator] = []
+    loop = asyncio.new_event_loop()
+    ended = asyncio.Event()
+
+    async def serve() -> None:
+        async with Emulator() as emulator:
+            found.append(emulator)
+            ready.set()
+            await ended.wait()
+
+    thread = threading.Thread(target=lambda: asyncio.Runner(loop_factory=lambda: loop).run(serve()))
+    thread.start()
+    try:
+        assert ready.wait(30)
+        yield found[0]
+    finally:
+        loop.call_soon_threadsafe(ended.set)
+        thread.join()
+        loop.close()
+
+
+def write_people(path: Path, count: int, *more: str) -> Path:
+    path.write_text("".join(f"{line}\n" for line in ("email", *(f"p{n}@example.com" for n in range(count)), *more)))
+    return path
+
+
+@attrs.define
+class Program:
+    """`python -m socialapi` as it runs."""
+
+    process: asyncio.subprocess.Process
+
+    async def ended(self) -> tuple[int, str, str]:
+        """Its exit status and what it wrote to standard output and standard error."""
+        async with asyncio.timeout(60):
+            out, err = await self.process.communicate()
+        status = self.process.returncode
+        assert status is not None
+        return status, out.decode(), err.decode()
+
+    def interrupt(self, number: int = signal.SIGINT) -> None:
+        self.process.send_signal(number)
+
+
+@contextlib.asynccontextmanager
+async def program(
+    *arguments: str | Path, environment: Mapping[str, str] | None = None, stdout: int = asyncio.subprocess.PIPE
+) -> AsyncIterator[Program]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("SOCIALAPI_")}
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-W", "error", "-m", "socialapi", *map(str, arguments)),
+        env=kept | dict(environment or {}),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        yield Program(process)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.communicate()

@@ -1,0 +1,181 @@
+"""The command line as a whole: help, wrong usage, and what becomes of errors."""
+
+import io
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from socialapi.cli import app, exits
+from socialapi.errors import BulkError, ConfigurationError, InvalidInput, TransportError
+from socialapi.reports import UploadReport
+
+HELP = {
+    (): "Commands",
+    ("demo",): "--rows",
+    ("emulator",): "--until-stdin-closes",
+    ("audience",): "upload",
+    ("audience", "upload"): "--effective-at",
+    ("do-not-reach", "upload"): "--list",
+}
+
+
+@pytest.mark.parametrize("command", HELP)
+def test_every_command_helps(command: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert app.run([*command, "--help"]) == 0
+    printed = capsys.readouterr()
+    assert HELP[command] in printed.out
+    assert "Usage: socialapi" in printed.out
+    assert not printed.err
+
+
+def test_a_do_not_reach_upload_has_no_time_of_effect(capsys: pytest.CaptureFixture[str]) -> None:
+    assert app.run(["do-not-reach", "upload", "--help"]) == 0
+    assert "--effective-at" not in capsys.readouterr().out
+
+
+def test_it_tells_its_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert app.run(["--version"]) == 0
+    assert re.fullmatch(r"socialapi \d+\.\d+\.\d+\n", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ("bogus", 'Unknown command "bogus"'),
+        ("audience upload people.csv --account a --audience b --bogus", "Unknown option: --bogus"),
+        ("audience upload people.csv --audience b", "--account"),
+        ("audience upload --account a --audience b", "FILE requires an argument"),
+        ("audience upload people.csv --account a --audience b --packing loose", "--packing"),
+        ("audience upload people.csv --account a --audience b --operation upsert", "--operation"),
+        ("audience upload people.csv --account a --audience b --concurrency many", "--concurrency"),
+        ("do-not-reach upload people.csv --account a --list b --effective-at 2090", "--effective-at"),
+        ("demo --rows 0", 'Invalid value "0" for --rows. Must be >= 1'),
+        ("emulator --port 65536", 'Invalid value "65536" for --port. Must be <= 65535'),
+    ],
+)
+def test_wrong_usage_is_one_sentence_and_status_2(
+    arguments: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app.run(arguments.split()) == 2
+    printed = capsys.readouterr()
+    assert printed.err.startswith("socialapi: ")
+    assert says in printed.err
+    assert "see --help" in printed.err
+    assert printed.err.count("\n") == 1
+    assert not printed.out
+
+
+@pytest.mark.parametrize(
+    ("problem", "status", "says"),
+    [
+        (InvalidInput("no such thing"), 2, "no such thing"),
+        (ConfigurationError("nothing is set"), 2, "nothing is set"),
+        (TransportError("no connection", "example.com"), 3, "example.com: no connection"),
+        (OSError(28, "No space left on device"), 2, "the output cannot be written: No space left on device"),
+        (PermissionError(13, "Permission denied", "/x"), 2, "/x cannot be written: Permission denied"),
+        (BrokenPipeError(), 2, "the output cannot be written: BrokenPipeError"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+    ],
+)
+def test_errors_become_a_sentence_and_a_status(
+    problem: BaseException,
+    status: int,
+    says: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail(*arguments: object, **options: object) -> None:
+        raise problem
+
+    monkeypatch.setattr(app, "app", fail)
+    assert app.run([]) == status
+    assert capsys.readouterr().err == f"socialapi: {says}\n"
+
+
+def test_a_bug_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: object, **options: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(app, "app", fail)
+    with pytest.raises(ZeroDivisionError):
+        app.run([])
+
+
+def test_a_stopped_job_has_the_status_of_its_cause() -> None:
+    def caused_by(cause: BaseException | None) -> BulkError:
+        error = BulkError("stopped", UploadReport())
+        error.__cause__ = cause
+        return error
+
+    assert exits.status_of(caused_by(InvalidInput("bad row"))) == 2
+    assert exits.status_of(caused_by(TransportError("gone"))) == 3
+    assert exits.status_of(caused_by(ValueError("of an iterable"))) == 2
+    assert exits.status_of(caused_by(None)) == 3
+
+
+class Full(io.TextIOWrapper):
+    """A standard output that takes nothing."""
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__(io.BytesIO(), "ascii")
+        self.descriptor = descriptor
+
+    def reconfigure(self, **settings: object) -> None:
+        return
+
+    def flush(self) -> None:
+        raise OSError(28, "No space left on device")
+
+    def fileno(self) -> int:
+        return self.descriptor
+
+    def close(self) -> None:
+        return
+
+
+@pytest.mark.parametrize(
+    ("status", "ends_with", "says"),
+    [
+        (0, 2, "socialapi: the output cannot be written: No space left on device\n"),
+        (1, 2, "socialapi: the output cannot be written: No space left on device\n"),
+        (2, 2, ""),
+        (3, 3, ""),
+    ],
+)
+def test_output_that_cannot_be_written_at_the_end_is_said_once(
+    status: int,
+    ends_with: int,
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with (tmp_path / "output").open("w") as file:
+        monkeypatch.setattr(sys, "stdout", Full(file.fileno()))
+        monkeypatch.setattr(app, "run", lambda: status)
+        with pytest.raises(SystemExit) as caught:
+            app.main()
+        assert os.fstat(file.fileno()).st_rdev == Path(os.devnull).stat().st_rdev
+    assert caught.value.code == ends_with
+    assert capsys.readouterr().err == says
+
+
+def test_a_sign_that_the_terminal_does_not_have_is_no_reason_to_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, "ascii", write_through=True))
+    monkeypatch.setattr(app, "run", lambda: 0 * sys.stdout.write("…\n"))
+    with pytest.raises(SystemExit):
+        app.main()
+    assert written.getvalue() == b"\\u2026\n"
+
+
+def test_an_output_of_another_kind_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", written)
+    monkeypatch.setattr(app, "run", lambda: 0 * sys.stdout.write("…"))
+    with pytest.raises(SystemExit):
+        app.main()
+    assert written.getvalue() == "…"

@@ -1,0 +1,75 @@
+"""`socialapi demo` and the emulator it starts."""
+
+import asyncio
+import signal
+import sys
+
+import attrs
+import pytest
+
+from socialapi.cli import app, demo, private_emulator
+from socialapi.cli.crm_export import ExpectedOutcome, write_crm_export
+from socialapi.errors import ConfigurationError
+
+
+def test_the_demo_proves_its_outcome(capfd: pytest.CaptureFixture[str]) -> None:
+    assert app.run(["demo", "--rows", "2000"]) == 0
+    printed = capfd.readouterr()
+    assert "2,000 read = 1,850 accepted + 70 rejected + 80 duplicate: yes" in printed.out
+    assert "emulator holds exactly the expected members: yes" in printed.out
+    assert [line.split() for line in printed.out.splitlines() if line.startswith("re")][:3] == [
+        ["requests", "4"],
+        ["retries", "3"],
+    ]
+    assert "\x1b" not in printed.out + printed.err
+    assert not printed.err
+
+
+def test_what_is_not_proven_ends_with_another_status(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def write_less(*arguments: object) -> ExpectedOutcome:
+        truth = write_crm_export(*arguments)  # type: ignore[arg-type]
+        return attrs.evolve(truth, members=truth.members | {("email", "0" * 64), ("email", "1" * 64)})
+
+    monkeypatch.setattr(demo, "write_crm_export", write_less)
+    monkeypatch.setattr(demo, "FAULTS", ())
+    assert app.run(["demo", "--rows", "100"]) == 3
+    out = capfd.readouterr().out
+    assert "emulator holds exactly the expected members: no" in out
+    assert "NOT PROVEN: 2 members missing, 0 unexpected" in out
+
+
+async def test_the_private_emulator_ends_with_its_block() -> None:
+    async with private_emulator.private_emulator() as ready:
+        host, port = ready["base_url"].removeprefix("http://").split(":")
+        _, writer = await asyncio.open_connection(host, int(port))
+        writer.close()
+    with pytest.raises(ConnectionRefusedError):
+        await asyncio.open_connection(host, int(port))
+
+
+async def test_an_emulator_that_does_not_start_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/true")
+    with pytest.raises(ConfigurationError, match="the emulator did not start"):
+        async with private_emulator.private_emulator():
+            pass
+
+
+async def test_an_emulator_that_says_nothing_or_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[asyncio.subprocess.Process] = []
+
+    async def start(*command: str, **options: int) -> asyncio.subprocess.Process:
+        deaf = "import signal, time; signal.pause()"
+        process = await create(sys.executable, "-c", deaf, **options)  # type: ignore[arg-type]
+        started.append(process)
+        return process
+
+    create = asyncio.create_subprocess_exec
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
+    monkeypatch.setattr(private_emulator, "READY_TIMEOUT_SECONDS", 0.01)
+    monkeypatch.setattr(private_emulator, "END_TIMEOUT_SECONDS", 0.01)
+    with pytest.raises(ConfigurationError, match="the emulator did not start"):
+        async with private_emulator.private_emulator():
+            pass
+    assert started[0].returncode == -signal.SIGKILL

@@ -1,0 +1,129 @@
+"""The program as people run it: signals, pipes, a service that goes away."""
+
+import asyncio
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from socialapi.cli import app
+from socialapi.emulator import Emulator
+from tests.cli.terminal import Program, program, variables, write_people
+
+TO_AUDIENCE: Final = ("--account", "18ce54d4x5t", "--audience", "1nmth")
+HURRY: Final = {
+    "SOCIALAPI_MAX_OPERATIONS": "10",
+    "SOCIALAPI_MAX_ELAPSED_SECONDS": "0.1",
+    "SOCIALAPI_BULK_MAX_WAIT_SECONDS": "0.02",
+}
+
+
+async def accepted(emulator: Emulator, number: int) -> None:
+    """Waits until the job is under way."""
+    async with asyncio.timeout(30):
+        while sum(request.status == 200 for request in emulator.requests) < number:  # noqa: ASYNC110  # another process
+            await asyncio.sleep(0.005)
+
+
+def check_stopped(status: int, out: str, err: str, *, expected: int, says: str) -> dict[str, Any]:
+    assert "Traceback" not in err
+    assert says in err
+    assert err.count("\n") == 1
+    report: dict[str, Any] = json.loads(out.splitlines()[-1])
+    assert report["read"] == sum(report[name] for name in ("accepted", "rejected", "duplicate", "pending"))
+    assert 0 < report["accepted"] < 500
+    assert status == expected
+    return report
+
+
+async def test_a_service_that_goes_away_ends_the_job_with_3(tmp_path: Path) -> None:
+    file = write_people(tmp_path / "people.csv", 500)
+    async with Emulator() as emulator:
+        emulator.faults.add("latency", delay_seconds=0.05)
+        running = program("audience", "upload", file, *TO_AUDIENCE, "--json", environment=variables(emulator) | HURRY)
+        job = await running.__aenter__()
+        await accepted(emulator, 3)
+    try:
+        report = check_stopped(*await job.ended(), expected=3, says="socialapi: the upload stopped: 127.0.0.1: ")
+    finally:
+        await running.__aexit__(None, None, None)
+    assert report["pending"] > 0
+    assert report["retries"] >= 11
+
+
+async def test_an_interrupted_job_ends_with_130_and_its_report(tmp_path: Path) -> None:
+    file = write_people(tmp_path / "people.csv", 500)
+    async with Emulator() as emulator:
+        emulator.faults.add("latency", delay_seconds=0.05)
+        environment = variables(emulator) | HURRY
+        async with program("audience", "upload", file, *TO_AUDIENCE, "--json", environment=environment) as job:
+            await accepted(emulator, 3)
+            job.interrupt()
+            report = check_stopped(*await job.ended(), expected=130, says="socialapi: interrupted\n")
+        assert report["pending"] > 0
+        held = len(emulator.members("18ce54d4x5t", "1nmth"))
+        assert held >= report["accepted"]
+
+
+@pytest.mark.parametrize("json_flag", [(), ("--json",)])
+async def test_a_reader_that_leaves_is_no_traceback(tmp_path: Path, json_flag: tuple[str, ...]) -> None:
+    file = write_people(tmp_path / "people.csv", 3)
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        async with program("audience", "upload", file, *TO_AUDIENCE, "--dry-run", *json_flag, stdout=writing) as job:
+            status, _, err = await _ended_without_output(job)
+    finally:
+        os.close(writing)
+    assert (status, err) == (2, "socialapi: the output cannot be written: Broken pipe\n")
+
+
+async def _ended_without_output(job: Program) -> tuple[int, str, str]:
+    async with asyncio.timeout(30):
+        _, err = await job.process.communicate()
+    assert job.process.returncode is not None
+    return job.process.returncode, "", err.decode()
+
+
+async def test_standard_error_without_a_terminal_gets_neither_a_bar_nor_colours(tmp_path: Path) -> None:
+    file = write_people(tmp_path / "people.csv", 3)
+    async with program(
+        "audience", "upload", file, *TO_AUDIENCE, "--dry-run", environment={"TERM": "xterm-256color"}
+    ) as job:
+        status, out, err = await job.ended()
+    assert (status, err) == (0, "")
+    assert "\x1b" not in out
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_the_emulator_says_when_it_is_ready_and_ends_when_it_is_told_to(number: int) -> None:
+    async with program("emulator", "--port", "0", "--empty") as emulator:
+        assert emulator.process.stdout is not None
+        ready = json.loads(await asyncio.wait_for(emulator.process.stdout.readline(), 30))
+        assert ready["event"] == "ready"
+        assert ready.keys() == {
+            *("event", "base_url", "ads_url", "ads_sandbox_url", "problem_base_url", "api_key", "api_key_secret"),
+            *("access_token", "access_token_secret", "bearer_token"),
+        }
+        emulator.interrupt(number)
+        assert await emulator.ended() == (0, "", "")
+
+
+async def test_a_port_in_use_ends_with_2_and_a_sentence(
+    socialapi_emulator: Emulator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    port = socialapi_emulator.ready["base_url"].rpartition(":")[2]
+    # In a thread, as it runs a loop of its own; it gets no further than its port, and so touches no signal.
+    async with program("emulator", "--port", port) as second:
+        status, out, err = await second.ended()
+    assert (status, out) == (2, "")
+    assert err.startswith(f"socialapi: cannot listen on 127.0.0.1 port {port}: ")
+    assert err.count("\n") == 1
+
+
+def test_a_port_in_use_is_said_in_this_process_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert app.run(["emulator", "--host", "no.such.host.invalid", "--port", "0"]) == 2
+    assert "socialapi: cannot listen on no.such.host.invalid port 0: " in capsys.readouterr().err

@@ -1,0 +1,264 @@
+"""The upload commands, run in this process against an emulator in another thread."""
+
+import asyncio
+import json
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from socialapi.cli import app, upload
+from socialapi.cli.progress import ProgressDisplay
+from socialapi.client import Client
+from socialapi.emulator import Emulator
+from socialapi.reports import UploadReport
+from tests.cli.terminal import emulator_in_a_thread, variables, write_people
+
+ACCOUNT: Final = "18ce54d4x5t"
+TO_AUDIENCE: Final = ("--account", ACCOUNT, "--audience", "1nmth")
+TO_LIST: Final = ("--account", ACCOUNT, "--list", "7b2f1")
+JSON_KEYS: Final = {"read", "accepted", "rejected", "duplicate", "pending", "warnings", "requests", "retries"}
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Emulator]:
+    with emulator_in_a_thread() as emulator:
+        yield emulator
+
+
+@pytest.fixture
+def emulator(running: Emulator, monkeypatch: pytest.MonkeyPatch) -> Emulator:
+    running.reset()
+    for name, value in variables(running).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("COLUMNS", "100")
+    return running
+
+
+@pytest.fixture
+def printed(capsys: pytest.CaptureFixture[str]) -> pytest.CaptureFixture[str]:
+    return capsys
+
+
+def test_a_clean_file_ends_with_0_and_a_table(
+    emulator: Emulator, tmp_path: Path, printed: pytest.CaptureFixture[str]
+) -> None:
+    file = write_people(tmp_path / "people.csv", 3, "P1@example.com")
+    assert app.run(["audience", "upload", str(file), *TO_AUDIENCE]) == 0
+    out, err = printed.readouterr()
+    assert [line.split() for line in out.splitlines()[:8]] == [
+        ["read", "4"],
+        ["accepted", "3"],
+        ["rejected", "0"],
+        ["duplicate", "1"],
+        ["pending", "0"],
+        ["warnings", "0"],
+        ["requests", "1"],
+        ["retries", "0"],
+    ]
+    assert "rows/s" in out
+    assert "\x1b" not in out + err
+    assert not err
+    assert len(emulator.members(ACCOUNT, "1nmth")) == 3
+    assert app.run(["audience", "upload", str(file), *TO_AUDIENCE, "--operation", "delete"]) == 0
+    assert not emulator.members(ACCOUNT, "1nmth")
+
+
+def test_rejected_rows_end_with_1_and_are_shown(
+    emulator: Emulator, tmp_path: Path, printed: pytest.CaptureFixture[str]
+) -> None:
+    file = write_people(tmp_path / "people.csv", 1, *["[planted]"] * 7)
+    rejects = tmp_path / "rejects.csv"
+    assert app.run(["audience", "upload", str(file), *TO_AUDIENCE]) == 1
+    out = printed.readouterr().out
+    assert "row 2: email: is not a plausible e-mail address\n" in out
+    assert out.count("row ") == 5
+    assert "… 2 more rejected rows; list all with --rejects FILE" in out
+    assert "planted" not in out
+    assert app.run(["audience", "upload", str(file), *TO_AUDIENCE, "--rejects", str(rejects)]) == 1
+    assert "… 2 more rejected rows; all of them in" in printed.readouterr().out
+    assert len(rejects.read_text("utf-8").splitlines()) == 8
+    assert stat.S_IMODE(rejects.stat().st_mode) == 0o600
+
+
+def test_json_is_the_last_line_of_standard_output(
+    emulator: Emulator, tmp_path: Path, printed: pytest.CaptureFixture[str]
+) -> None:
+    file = write_people(tmp_path / "people.csv", 3, "wrong")
+    assert app.run(["audience", "upload", str(file), *TO_AUDIENCE, "--json"]) == 1
+    report = json.loads(printed.readouterr().out.splitlines()[-1])
+    assert report.keys() >= JSON_KEYS
+    assert {key: report[key] for key in JSON_KEYS} == {
+        "read": 4,
+        "accepted": 3,
+        "rejected": 1,
+        "duplicate": 0,
+        "pending": 0,
+        "warnings": 0,
+        "requests": 1,
+        "retries": 0,
+    }
+
+
+@pytest.mark.parametrize(("last", "status"), [("fine@example.com", 0), ("wrong", 1)])
+def test_a_dry_run_needs_no_environment_and_forecasts(
+    last: str, status: int, tmp_path: Path, printed: pytest.CaptureFixture[str]
+) -> None:
+    file = write_people(tmp_path / "people.csv", 3_000, last)
+    assert app.run(["audience", "upload", str(file), *TO_AUDIENCE, "--dry-run"]) == status
+    out = printed.readouterr().out
+    assert "requests needed" in out
+    assert ["pending", f"{3_001 - status:,}"] in [line.split() for line in out.splitlines()]
+    assert app.run(["audience", "upload", str(file), *TO_AUDIENCE, "--dry-run", "--json"]) == status
+    report = json.loads(printed.readouterr().out)
+    assert report["forecast"]["requests"] == 2
+
+
+def test_columns_regions_times_and_packing_are_passed_on(emulator: Emulator, tmp_path: Path) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text("Who;Second;email\n(415) 555-2671;4155552672;ignored@example.com\n", "utf-8")
+    command = [
+        *("audience", "upload", str(file), *TO_AUDIENCE, "--packing", "packed", "--concurrency", "1"),
+        *("--column", "phone_number=Who", "--column", "phone_number=Second", "--column", "email="),
+        *("--default-region", "US", "--effective-at", "2089-01-01T00:00:00Z", "--expires-at", "2090-01-01T00:00:00Z"),
+    ]
+    assert app.run(command) == 0
+    held = emulator.state.audiences[ACCOUNT, "1nmth"].members._by_kind
+    assert {kind: len(values) for kind, values in held.items()} == {"phone_number": 2}
+    assert set(held["phone_number"].values()) == {(3_755_376_000.0, 3_786_912_000.0)}
+
+
+def test_a_do_not_reach_list_is_uploaded_to(emulator: Emulator, tmp_path: Path) -> None:
+    file = write_people(tmp_path / "people.csv", 3)
+    assert app.run(["do-not-reach", "upload", str(file), *TO_LIST, "--json"]) == 0
+    assert len(emulator.do_not_reach_members(ACCOUNT, "7b2f1")) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "more", "says"),
+    [
+        ("empty.csv", b"", "", "the file is empty"),
+        ("header.csv", b"email\n", "", "the file has no rows, only column names"),
+        ("binary.csv", b"\x00\x01\x02" * 100, "", "this looks like a binary file"),
+        ("book.xlsx", b"PK\x03\x04....", "", "an Excel workbook or a zip archive"),
+        ("odd.csv", b"name,size\nBob,4\n", "", "no column of identifiers was found"),
+        ("missing.csv", None, "", "there is no such file"),
+        (".", None, "", "this is a directory, not a file"),
+        ("ok.csv", b"email\na@b.cd\n", "--rejects missing/rejects.csv", "cannot be written: No such file"),
+        ("ok.csv", b"email\na@b.cd\n", "--rejects ok.csv", "is the input itself"),
+        ("ok.csv", b"email\na@b.cd\n", "--column email", "--column takes KIND=NAME"),
+        ("ok.csv", b"email\na@b.cd\n", "--column =email", "--column takes KIND=NAME"),
+        ("ok.csv", b"email\na@b.cd\n", "--column shoe=size", '"shoe" is not a kind of identifier'),
+        ("ok.csv", b"email\na@b.cd\n", "--column email=Contact", 'there is no column "Contact" for email'),
+        ("ok.csv", b"email\na@b.cd\n", "--concurrency 0", "a number of at least 1"),
+        ("ok.csv", b"email\na@b.cd\n", "--expires-at 2001-01-01T00:00:00Z", "is not in the future"),
+        ("ok.csv", b"email\na@b.cd\n", "--expires-at tomorrow", "is not an ISO 8601 time"),
+        ("ok.csv", b"email\na@b.cd\n", "--default-region Atlantis", "region"),
+    ],
+)
+def test_what_cannot_be_used_ends_with_2_and_says_why_and_nothing_is_sent(
+    emulator: Emulator,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    printed: pytest.CaptureFixture[str],
+    name: str,
+    content: bytes | None,
+    more: str,
+    says: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if content is not None:
+        Path(name).write_bytes(content)
+    assert app.run(["audience", "upload", name, *TO_AUDIENCE, *more.split()]) == 2
+    out, err = printed.readouterr()
+    assert err.startswith("socialapi: ")
+    assert says in err
+    assert not out
+    assert not emulator.requests
+
+
+def test_a_file_that_breaks_midway_ends_with_2_and_its_report(
+    emulator: Emulator, tmp_path: Path, printed: pytest.CaptureFixture[str]
+) -> None:
+    file = write_people(tmp_path / "people.csv", 3, '"never closed')
+    assert app.run(["audience", "upload", str(file), *TO_AUDIENCE, "--json"]) == 2
+    out, err = printed.readouterr()
+    assert json.loads(out)["accepted"] == 3
+    assert "the input broke off" in err
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "status", "says"),
+    [
+        ("SOCIALAPI_ACCESS_TOKEN_SECRET", "planted", 3, "HTTP 401"),
+        ("SOCIALAPI_ADS_URL", "", 2, "no ads_url is configured"),
+        ("SOCIALAPI_ADS_URL", "http://example.com", 2, "ads_url must be https"),
+        ("SOCIALAPI_TIMEOUT_SECONDS", "soon", 2, "SOCIALAPI_TIMEOUT_SECONDS is not a number"),
+    ],
+)
+def test_a_wrong_environment_is_said(
+    emulator: Emulator,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    printed: pytest.CaptureFixture[str],
+    variable: str,
+    value: str,
+    status: int,
+    says: str,
+) -> None:
+    monkeypatch.setenv(variable, value)
+    file = write_people(tmp_path / "people.csv", 3)
+    assert app.run(["audience", "upload", str(file), *TO_AUDIENCE]) == status
+    err = printed.readouterr().err
+    assert err.startswith("socialapi: ")
+    assert says in err
+    assert err.count("\n") == 1
+    assert "planted" not in err
+
+
+def test_without_credentials_it_says_what_to_set(
+    emulator: Emulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("API_KEY", "API_KEY_SECRET", "ACCESS_TOKEN", "ACCESS_TOKEN_SECRET", "BEARER_TOKEN"):
+        monkeypatch.delenv(f"SOCIALAPI_{name}")
+    assert app.run(["audience", "upload", str(write_people(tmp_path / "people.csv", 3)), *TO_AUDIENCE]) == 2
+    assert "the credentials given are: none" in printed.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("account", "audience", "says"),
+    [(ACCOUNT, "unknown", "HTTP 404: NOT_FOUND"), ("18ce55a9q0m", "1nmvl", "HTTP 403")],
+)
+def test_a_wrong_account_or_audience_ends_with_3_and_the_report(
+    emulator: Emulator,
+    tmp_path: Path,
+    printed: pytest.CaptureFixture[str],
+    account: str,
+    audience: str,
+    says: str,
+) -> None:
+    file = write_people(tmp_path / "people.csv", 3)
+    command = ["audience", "upload", str(file), "--account", account, "--audience", audience, "--json"]
+    assert app.run(command) == 3
+    out, err = printed.readouterr()
+    assert json.loads(out.splitlines()[-1])["pending"] == 3
+    assert says in err
+    assert err.count("\n") == 1
+
+
+def test_a_mapping_of_columns_is_read() -> None:
+    assert upload._mapping(None) is None
+    assert upload._mapping(["email=A", "email=B=C", "handle="]) == {"email": ["A", "B=C"], "handle": []}
+
+
+async def test_a_job_that_is_cancelled_before_it_began_has_nothing_to_report(
+    printed: pytest.CaptureFixture[str],
+) -> None:
+    async def job(client: Client, display: ProgressDisplay) -> UploadReport:
+        raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await upload._run(job, "people.csv", upload.UploadFlags(account=ACCOUNT))
+    assert printed.readouterr() == ("", "")

@@ -1,0 +1,152 @@
+"""The reader of rules: every kind of declaration it understands."""
+
+import datetime
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal
+
+import annotated_types
+import attrs
+import pytest
+from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
+
+from socialapi.errors import InvalidInput
+from socialapi.models.rules import Pattern, broken_rules, format_timestamp, parse_timestamp
+from socialapi.problems import BrokenRule
+from socialapi.unset import UNSET, Unset
+
+NOW = datetime.datetime(2026, 1, 31, 9, tzinfo=datetime.UTC)
+
+
+def reasons(declared: Any, value: Any) -> list[str]:
+    return [rule.reason for rule in broken_rules(declared, value, now=NOW)]
+
+
+@pytest.mark.parametrize(
+    ("declared", "fine", "wrong", "reason"),
+    [
+        (str, ["", "a"], [1, None, b"a", ["a"]], "must be a string"),
+        (bool, [True, False], [0, 1, "true", None], "must be true or false"),
+        (int, [0, -1, 2**70], [True, 1.0, "1", None], "must be a whole number"),
+        (float, [0, 1.5, -2], [True, "1", None], "must be a number"),
+        (type(None), [None], [0, "", False], "must be null"),
+        (Literal["a"], ["a"], ["b", 1, None, ["a"]], "must be a"),
+        (Literal["a", "b"], ["a", "b"], ["c", {}], "must be one of a, b"),
+        (tuple[int, ...], [[], [1, 2], (1,)], [1, {}, "ab"], "must be an array"),
+        (list[str], [[], ["a"]], [{"a": 1}], "must be an array"),
+        (Annotated[int, Ge(5)], [5, 6], [4], "must be at least 5"),
+        (Annotated[int, Gt(5)], [6], [5], "must be greater than 5"),
+        (Annotated[int, Le(5)], [5], [6], "must be at most 5"),
+        (Annotated[float, Lt(5)], [4.9], [5.0], "must be less than 5"),
+        (Annotated[str, MinLen(2)], ["ab"], ["a"], "must have at least 2 items or characters"),
+        (Annotated[tuple[int, ...], MaxLen(1)], [[], [1]], [[1, 2]], "must have at most 1 items or characters"),
+        (Annotated[str, Pattern("[a-z]+", "must be letters")], ["ab"], ["", "a1", "ab\n"], "must be letters"),
+        (str | None, ["a", None], [1], "must be a string"),
+        (Literal["a"] | Unset, ["a"], ["b"], "must be a"),
+        (dict[str, Any], [{}, 5, None], [], ""),
+        (Mapping[str, int], [{}, "x"], [], ""),
+        (Any, [None, object()], [], ""),
+    ],
+)
+def test_each_kind_of_declaration_is_checked(declared: Any, fine: list[Any], wrong: list[Any], reason: str) -> None:
+    for value in fine:
+        assert reasons(declared, value) == []
+    for value in wrong:
+        assert reasons(declared, value) == [reason]
+
+
+def test_constraints_are_asked_only_of_a_value_that_has_the_type() -> None:
+    assert reasons(Annotated[int, Ge(0), Le(9)], "5") == ["must be a whole number"]
+    assert reasons(Annotated[int, Ge(3), Lt(2)], 2) == ["must be at least 3", "must be less than 2"]
+    assert reasons(Annotated[str, MinLen(1)], 5) == ["must be a string"]
+    assert reasons(Annotated[tuple[int, ...], MinLen(1)], [True]) == ["must be a whole number"]
+
+
+def test_of_a_union_the_first_member_says_what_is_expected() -> None:
+    assert reasons(int | str | None, [1]) == ["must be a whole number"]
+    assert reasons(Annotated[int, Ge(0)] | None, -1) == ["must be at least 0"]
+
+
+def test_a_rule_that_nobody_can_check_is_a_mistake_in_the_declaration() -> None:
+    with pytest.raises(TypeError, match="no check is known for the rule"):
+        broken_rules(Annotated[int, annotated_types.MultipleOf(3)], 3, now=NOW)
+
+
+@attrs.define
+class Range:
+    low: int
+    high: int | Unset = UNSET
+    kept: str = attrs.field(default="", metadata={"name": "kept-as"})
+
+    @staticmethod
+    def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+        if data.get("high", data["low"]) < data["low"]:
+            yield BrokenRule(path="high", reason="must not be below low", code="EXCLUSIVE_PARAMETERS")
+        if data["low"] > now.year:
+            yield BrokenRule(path="low", reason="lies in the future")
+
+
+@attrs.define
+class Open:
+    id: str
+    extra: dict[str, Any] = attrs.field(factory=dict)
+
+
+def test_rules_across_fields_are_asked_when_the_fields_are_right() -> None:
+    listed = broken_rules(tuple[Range, ...], [{"low": 5, "high": 4}, {"low": "5", "high": 4}, {"low": 9999}], now=NOW)
+    assert [(rule.path, rule.reason, rule.code) for rule in listed] == [
+        ("[0].high", "must not be below low", "EXCLUSIVE_PARAMETERS"),
+        ("[1].low", "must be a whole number", "INVALID_PARAMETER"),
+        ("[2].low", "lies in the future", "INVALID_PARAMETER"),
+    ]
+
+
+def test_fields_go_by_the_name_that_the_service_gives_them() -> None:
+    assert reasons(Range, {"low": 1, "kept-as": "x"}) == []
+    assert reasons(Range, {"low": 1, "kept": "x"}) == ["is not a field of this object"]
+
+
+def test_an_open_class_takes_further_fields_and_a_closed_one_does_not() -> None:
+    assert reasons(Open, {"id": "1", "more": 5}) == []
+    assert reasons(Range, {"low": 1, "more": 5}) == ["is not a field of this object"]
+
+
+def test_a_path_can_begin_somewhere() -> None:
+    (rule,) = broken_rules(Range, {"low": None}, now=NOW, path="body")
+    assert rule.path == "body.low"
+    (top,) = broken_rules(int, "5", now=NOW)
+    assert str(top) == "must be a whole number"
+
+
+def test_any_mapping_is_an_object() -> None:
+    class Headers(Mapping[str, Any]):
+        def __getitem__(self, name: str) -> Any:
+            return {"low": 1}[name]
+
+        def __iter__(self) -> Iterator[str]:
+            return iter(["low"])
+
+        def __len__(self) -> int:
+            return 1
+
+    assert reasons(Range, Headers()) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (datetime.datetime(2026, 1, 31, 9, tzinfo=datetime.UTC), "2026-01-31T09:00:00Z"),
+        (datetime.datetime(2026, 1, 31, 9, 0, 0, 5, tzinfo=datetime.UTC), "2026-01-31T09:00:00.000005Z"),
+        (
+            datetime.datetime(2026, 1, 31, 9, tzinfo=datetime.timezone(datetime.timedelta(hours=2))),
+            "2026-01-31T07:00:00Z",
+        ),
+    ],
+)
+def test_times_are_written_in_utc_and_read_back(value: datetime.datetime, text: str) -> None:
+    assert format_timestamp(value) == text
+    assert parse_timestamp(text) == value
+
+
+def test_a_time_without_a_zone_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"give an aware datetime, for example datetime\.now\(datetime\.UTC\)"):
+        format_timestamp(datetime.datetime(2026, 1, 31))  # noqa: DTZ001

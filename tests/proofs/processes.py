@@ -1,0 +1,86 @@
+"""The emulator and the client of a proof, each in a process of its own, so that neither is measured with the other."""
+
+import contextlib
+import json
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+HERE: Final = Path(__file__).parent
+UPLOADS: Final = "/ads/12/accounts/*/custom_audiences/*/users"
+EMULATOR: Final = """
+import asyncio, json, sys
+from socialapi.emulator.serve import serve
+limits = {name: tuple(value) for name, value in json.loads(sys.argv[1]).items()}
+asyncio.run(serve(rate_limits=limits, until_stdin_closes=True))
+"""
+
+Member = tuple[str, str]
+
+
+@attrs.frozen
+class Service:
+    """A running emulator, asked over its control plane."""
+
+    ready: Mapping[str, str]
+
+    def control(self, method: str, path: str, body: Any = None) -> Iterator[Any]:
+        """The JSON documents of the answer, one for each line."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(f"{self.ready['base_url']}/_emulator/{path}", data=data, method=method)
+        with urllib.request.urlopen(request) as answer:
+            for line in answer:
+                yield json.loads(line)
+
+    def ask(self, method: str, path: str, body: Any = None) -> Any:
+        (answer,) = self.control(method, path, body)
+        return answer
+
+    def fault(self, fault: str, **options: Any) -> None:
+        self.ask("POST", "faults", {"fault": fault, "method": "POST", "path": UPLOADS, **options})
+
+    @property
+    def audience(self) -> tuple[str, str]:
+        seed = self.ask("GET", "seed")
+        return seed["account_ids"][0], seed["custom_audience_ids"][0]
+
+    def members(self) -> set[Member]:
+        account, audience = self.audience
+        return {
+            (each["kind"], each["value"]) for each in self.control("GET", f"audiences/{account}/{audience}/members")
+        }
+
+    def requests(self) -> list[dict[str, Any]]:
+        return list(self.control("GET", "requests"))
+
+
+@contextlib.contextmanager
+def service(rate_limits: Mapping[str, tuple[int, float]] | None = None) -> Iterator[Service]:
+    command = [sys.executable, "-c", EMULATOR, json.dumps(dict(rate_limits or {}))]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            yield Service(json.loads(process.stdout.readline()))
+        finally:
+            process.stdin.close()
+
+
+def upload(service: Service, path: Path, **order: Any) -> dict[str, Any]:
+    """What `upload_client.py` tells about an upload of the file."""
+    account, audience = service.audience
+    order |= {"ready": dict(service.ready), "path": str(path), "account": account, "audience": audience}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", HERE / "upload_client.py"],
+        input=json.dumps(order),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told

@@ -1,0 +1,65 @@
+"""A client in a process of its own, which uploads a file and tells what it took, memory included.
+
+Standard input has one JSON object: `ready` (the emulator's ready line), `path`, and optionally `config` (settings of
+`Config`), `options` (of `upload`) and `timeout_seconds` (of an attempt). Standard output gets one JSON object.
+"""
+
+import asyncio
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from socialapi.client import Client
+from socialapi.config import Config
+from socialapi.credentials import OAuth1
+from socialapi.reports import Progress
+
+MARKS = (0.25, 0.5, 0.75)
+
+
+def resident_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def peak_resident_bytes() -> int:
+    """`getrusage` would also count the process that started this one."""
+    status = Path("/proc/self/status").read_text("ascii")
+    (line,) = (line for line in status.splitlines() if line.startswith("VmHWM:"))
+    return int(line.split()[1]) * 1024
+
+
+async def main(order: dict[str, Any]) -> dict[str, Any]:
+    ready = order["ready"]
+    resident: list[int] = []
+    most_in_flight = 0
+
+    def look(progress: Progress) -> None:
+        nonlocal most_in_flight
+        most_in_flight = max(most_in_flight, progress.in_flight)
+        if len(resident) < len(MARKS) and (progress.fraction_read or 0.0) >= MARKS[len(resident)]:
+            resident.append(resident_bytes())
+
+    config = attrs.evolve(Config(ads_url=ready["ads_url"]), **order.get("config", {}))
+    credentials = OAuth1(*(ready[n] for n in ("api_key", "api_key_secret", "access_token", "access_token_secret")))
+    started = time.monotonic()
+    async with Client(config, [credentials]) as client:
+        view = client.with_options(timeout_seconds=order.get("timeout_seconds"))
+        target = view.ads.account(order["account"]).custom_audience(order["audience"])
+        report = await target.upload(order["path"], on_progress=look, **order.get("options", {}))
+    return {
+        "report": report.to_dict(),
+        "adds_up": report.adds_up,
+        "seconds": time.monotonic() - started,
+        "resident": [*resident, resident_bytes()],
+        "peak": peak_resident_bytes(),
+        "most_in_flight": most_in_flight,
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(asyncio.run(main(json.load(sys.stdin)))))

@@ -1,0 +1,73 @@
+"""The token endpoints, against the emulator."""
+
+import pytest
+
+from socialapi import AppOnly, Client
+from socialapi.emulator import Emulator
+from socialapi.errors import Forbidden, OutcomeUnknown, ServerError, Unauthorized
+from tests.support.clock import VirtualClock
+
+
+def asked(emulator: Emulator) -> list[str]:
+    return [record.path for record in emulator.requests]
+
+
+async def test_the_app_only_token_is_the_one_outstanding(
+    socialapi_emulator: Emulator, socialapi_client: Client
+) -> None:
+    token = await socialapi_client.oauth.app_only_token()
+    assert (token.access_token, token.token_type) == (socialapi_emulator.ready["bearer_token"], "bearer")
+    assert token.access_token not in repr(token)
+    assert await socialapi_client.oauth.app_only_token() == token
+    assert asked(socialapi_emulator) == ["/oauth2/token"]
+
+
+async def test_an_invalidated_token_is_followed_by_a_different_one(
+    socialapi_emulator: Emulator, socialapi_client: Client
+) -> None:
+    first = await socialapi_client.oauth.app_only_token()
+    ended = await socialapi_client.oauth.invalidate_app_only_token()
+    assert ended.access_token == first.access_token
+    assert ended.access_token not in repr(ended)
+    second = await socialapi_client.oauth.app_only_token()
+    assert second.access_token != first.access_token
+    assert asked(socialapi_emulator) == ["/oauth2/token", "/oauth2/invalidate_token", "/oauth2/token"]
+
+
+async def test_a_token_that_is_not_known_yet_is_had_before_it_is_ended(
+    socialapi_emulator: Emulator, socialapi_client: Client
+) -> None:
+    outstanding = socialapi_emulator.ready["bearer_token"]
+    assert (await socialapi_client.oauth.invalidate_app_only_token()).access_token == outstanding
+    assert asked(socialapi_emulator) == ["/oauth2/token", "/oauth2/invalidate_token"]
+
+
+@pytest.mark.parametrize(("fault", "kind"), [("reset_after", OutcomeUnknown), ("status", ServerError)])
+async def test_an_invalidation_whose_outcome_is_unknown_is_not_repeated(
+    socialapi_emulator: Emulator, fault: str, kind: type[Exception], clock: VirtualClock
+) -> None:
+    """A second one could end the token that has replaced the first."""
+    async with Client(socialapi_emulator.config, socialapi_emulator.credentials, clock=clock) as client:
+        await client.oauth.app_only_token()
+        options = {"status": 500} if fault == "status" else {}
+        socialapi_emulator.faults.add(fault, path="/oauth2/invalidate_token", **options)
+        with pytest.raises(kind):
+            await client.oauth.invalidate_app_only_token()
+    assert asked(socialapi_emulator).count("/oauth2/invalidate_token") == 1
+
+
+async def test_a_wrong_secret_is_refused(socialapi_emulator: Emulator) -> None:
+    wrong = AppOnly(socialapi_emulator.ready["api_key"], "wrong")
+    async with Client(socialapi_emulator.config, [wrong]) as client:
+        with pytest.raises(Unauthorized):
+            await client.oauth.app_only_token()
+
+
+async def test_a_token_that_somebody_else_has_ended_cannot_be_ended_again(
+    socialapi_emulator: Emulator, socialapi_client: Client
+) -> None:
+    await socialapi_client.oauth.app_only_token()
+    async with Client(socialapi_emulator.config, socialapi_emulator.credentials) as other:
+        await other.oauth.invalidate_app_only_token()
+    with pytest.raises(Forbidden):
+        await socialapi_client.oauth.invalidate_app_only_token()

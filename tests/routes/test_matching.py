@@ -1,0 +1,19 @@
+"""A path that was written out has the limit that is documented for it."""
+
+from socialapi.routes.ads import CUSTOM_AUDIENCE_UPLOADS
+from socialapi.routes.matching import documented_limit
+from socialapi.routes.route import ADS, ADS_SANDBOX
+
+PATH = "/12/accounts/18ce%2F5/custom_audiences/1nmth/users"
+
+
+def test_an_upload_by_its_path_is_counted_with_the_other_uploads_of_the_account() -> None:
+    limit, counted_by = documented_limit("POST", ADS, PATH)
+    assert limit is CUSTOM_AUDIENCE_UPLOADS
+    assert counted_by == {"account_id": "18ce/5", "custom_audience_id": "1nmth"}
+
+
+def test_what_is_not_documented_has_no_limit() -> None:
+    assert documented_limit("GET", ADS, PATH) == (None, {})
+    assert documented_limit("POST", ADS_SANDBOX, PATH) == (None, {})
+    assert documented_limit("POST", ADS, PATH + "/more") == (None, {})

@@ -1,0 +1,195 @@
+"""Where tokens are kept: in memory, and in a file that processes share."""
+
+# ruff: noqa: ASYNC240  # a test may look at a file where it stands
+
+import asyncio
+import json
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from socialapi.errors import ConfigurationError
+from socialapi.session import token_cache as module
+from socialapi.session.token_cache import FileTokenCache, MemoryTokenCache, TokenCache, cache_key
+
+SECRET = "token-planted-4711"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "made on first use" / "tokens.json"
+
+
+@pytest.fixture(params=["memory", "file"])
+def cache(request: pytest.FixtureRequest, path: Path) -> TokenCache:
+    makers: dict[str, Callable[[], TokenCache]] = {"memory": MemoryTokenCache, "file": lambda: FileTokenCache(path)}
+    return makers[request.param]()
+
+
+async def test_a_token_is_kept_under_its_key(cache: TokenCache) -> None:
+    assert await cache.load("a") is None
+    await cache.store("a", "one")
+    await cache.store("b", "two")
+    assert (await cache.load("a"), await cache.load("b"), await cache.load("c")) == ("one", "two", None)
+    await cache.store("a", "three")
+    assert (await cache.load("a"), await cache.load("b")) == ("three", "two")
+
+
+async def test_a_token_is_discarded_by_its_value_so_that_a_newer_one_stays(cache: TokenCache) -> None:
+    await cache.store("a", "new")
+    await cache.discard("a", "old")
+    assert await cache.load("a") == "new"
+    await cache.discard("a", "new")
+    assert await cache.load("a") is None
+    await cache.discard("a", "new")
+
+
+async def test_only_one_at_a_time_holds_the_lock_of_a_key(cache: TokenCache) -> None:
+    holders = 0
+    most = 0
+
+    async def hold() -> None:
+        nonlocal holders, most
+        async with cache.lock("a"):
+            holders += 1
+            most = max(most, holders)
+            await cache.store("a", str(most))
+            holders -= 1
+
+    await asyncio.gather(*(hold() for _ in range(4)))
+    assert most == 1
+
+
+async def test_the_lock_of_one_key_does_not_hold_up_another(cache: TokenCache) -> None:
+    async with cache.lock("a"), cache.lock("b"):
+        await cache.store("a", "one")
+    assert await cache.load("a") == "one"
+
+
+async def test_the_repr_shows_no_token(cache: TokenCache) -> None:
+    await cache.store("a", SECRET)
+    assert SECRET not in repr(cache)
+
+
+def test_a_key_names_an_app_without_revealing_it() -> None:
+    key = cache_key("https://api.example.com", "planted-key")
+    assert "planted" not in key
+    assert len(key) == 32
+    assert cache_key("ab", "c") != cache_key("a", "bc")
+
+
+# The file
+
+
+async def test_the_file_can_be_read_by_its_owner_alone_and_so_can_its_folder(path: Path) -> None:
+    old_mask = os.umask(0)
+    try:
+        await FileTokenCache(path).store("a", SECRET)
+    finally:
+        os.umask(old_mask)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(each.stat().st_mode) for each in path.parent.iterdir()} == {0o600}
+
+
+async def test_a_file_that_others_can_read_is_replaced_by_one_they_cannot(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_text("{}")
+    path.chmod(0o644)
+    await FileTokenCache(path).store("a", SECRET)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+async def test_the_file_is_replaced_whole_so_that_no_reader_sees_half_of_it(path: Path) -> None:
+    cache = FileTokenCache(path)
+    await cache.store("a", "one")
+    with path.open() as before:
+        await cache.store("a", "two")
+        assert json.load(before) == {"a": "one"}
+    assert json.loads(path.read_text()) == {"a": "two"}
+    assert not [each for each in path.parent.iterdir() if each.suffix not in (".json", ".lock")]
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b'{"a": "on', b"[1]", b'"a"', b"\xff\xfe", b'{"a": 5, "b": null}', b"[" * 100_000]
+)
+async def test_a_file_that_makes_no_sense_is_as_good_as_none(path: Path, content: bytes) -> None:
+    path.parent.mkdir()
+    path.write_bytes(content)
+    cache = FileTokenCache(path)
+    assert await cache.load("a") is None
+    await cache.store("a", "one")
+    assert await cache.load("a") == "one"
+
+
+async def test_what_others_keep_in_the_file_stays(path: Path) -> None:
+    await asyncio.gather(*(FileTokenCache(path).store(f"app {number}", str(number)) for number in range(8)))
+    assert json.loads(path.read_text()) == {f"app {number}": str(number) for number in range(8)}
+
+
+async def test_a_file_that_cannot_be_read_says_so(path: Path) -> None:
+    path.mkdir(parents=True)
+    with pytest.raises(ConfigurationError, match=r"the token cache .*tokens\.json cannot be read: Is a directory"):
+        await FileTokenCache(path).load("a")
+
+
+async def test_a_folder_that_cannot_be_made_says_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    cache = FileTokenCache(tmp_path / "file" / "tokens.json")
+    with pytest.raises(ConfigurationError, match=r"the token cache .*tokens\.json cannot be written: "):
+        await cache.store("a", "one")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everywhere")
+async def test_a_folder_that_cannot_be_written_to_says_so(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(ConfigurationError, match=r"tokens\.json cannot be written: Permission denied"):
+        await FileTokenCache(tmp_path / "tokens.json").store("a", "one")
+
+
+async def test_a_lock_that_cannot_be_made_says_so(path: Path) -> None:
+    Path(f"{path}.write.lock").mkdir(parents=True)
+    with pytest.raises(ConfigurationError, match=r"tokens\.json cannot be written: Is a directory"):
+        await FileTokenCache(path).store("a", "one")
+
+
+async def test_a_folder_that_vanishes_says_so(path: Path) -> None:
+    cache = FileTokenCache(path)
+    with pytest.raises(ConfigurationError, match=r"tokens\.json cannot be written: No such file or directory"):
+        await asyncio.to_thread(cache._replace, "a", None, "one")
+
+
+async def test_a_disk_that_is_full_leaves_the_old_file_and_no_other(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    cache = FileTokenCache(path)
+    await cache.store("a", "one")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(ConfigurationError, match="cannot be written: No space left on device"):
+        await cache.store("a", SECRET)
+    assert json.loads(path.read_text()) == {"a": "one"}
+    assert not [each for each in path.parent.iterdir() if each.suffix not in (".json", ".lock")]
+
+
+async def test_a_lock_that_another_process_never_gives_back_is_named(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LOCK_TIMEOUT_SECONDS", 0.01)
+    path.parent.mkdir()
+    with FileLock(f"{path}.a.lock"), pytest.raises(ConfigurationError, match=r"stays locked .* remove .*a\.lock"):
+        async with FileTokenCache(path).lock("a"):
+            pass
+
+
+def test_without_a_path_the_file_is_in_the_cache_folder_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
+    found = FileTokenCache().path
+    assert found.name == "tokens.json"
+    assert "socialapi" in found.parts

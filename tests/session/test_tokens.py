@@ -1,0 +1,380 @@
+"""App-only tokens against the emulator: one fetched for everybody, renewed when dead, not asked for too often."""
+
+import asyncio
+import base64
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from socialapi import AppOnly, Bearer, Client, FileTokenCache, OAuth1, OAuth2User
+from socialapi.config import Config
+from socialapi.emulator import Emulator
+from socialapi.errors import ConfigurationError, Forbidden, NotFound, OutcomeUnknown, TransportError, Unauthorized
+from socialapi.routes.route import ADS, OAUTH, PLATFORM
+from socialapi.session.authenticators import AppOnlyAuthenticator, Authenticators, Authorization
+from socialapi.session.token_cache import MemoryTokenCache
+from tests.support.clients import client_of
+from tests.support.clock import VirtualClock
+from tests.support.server import Fault, Received, Server, Step, answer
+
+APP = AppOnly("app-key", "app-key-secret")
+DEAD = answer({"errors": [{"code": 89, "message": "Invalid or expired token."}]}, status=401)
+TOO_OFTEN = answer({"errors": [{"code": 99, "message": "Too often."}]}, status=403)
+
+
+class Tokens:
+    """A service that gives out `t1`, `t2`, … and takes the last one it gave out unless it is revoked."""
+
+    def __init__(self, *, invents: bool = True) -> None:
+        self.given = 0
+        self.live: set[str] = set()
+        self._invents = invents
+
+    async def __call__(self, received: Received) -> bytes:
+        if received.path == "/oauth2/token":
+            if self._invents or not self.given:
+                self.given += 1
+            token = f"t{self.given}"
+            if self._invents:
+                self.live.add(token)
+            return answer({"token_type": "bearer", "access_token": token})
+        sent = received.headers["authorization"].removeprefix("Bearer ")
+        return answer({}) if sent in self.live else DEAD
+
+    def revoke(self) -> None:
+        self.live.clear()
+
+
+async def get(client: Client) -> Any:
+    return await client.request("GET", "/2/tweets")
+
+
+def sent_tokens(server: Server) -> list[str]:
+    return [r.headers["authorization"].removeprefix("Bearer ") for r in server.requests if r.path == "/2/tweets"]
+
+
+def app_of(client: Client) -> AppOnlyAuthenticator:
+    return client._session.authenticators.app()
+
+
+# One token for everybody
+
+
+async def test_fifty_first_calls_at_once_fetch_one_token() -> None:
+    async with (
+        Emulator() as emulator,
+        Client(emulator.config, emulator.credentials) as client,
+    ):
+        found = await asyncio.gather(*(get(client) for _ in range(50)), return_exceptions=True)
+        assert {type(each) for each in found} == {NotFound}, "signed in, and there is nothing at this path"
+        fetched = [record for record in emulator.requests if record.path == "/oauth2/token"]
+        assert len(fetched) == 1
+        assert len([record for record in emulator.requests if record.path == "/2/tweets"]) == 50
+
+
+async def test_fifty_callers_for_the_token_itself_get_the_same_one() -> None:
+    async with Emulator() as emulator, Client(emulator.config, emulator.credentials) as client:
+        tokens = await asyncio.gather(*(client.oauth.app_only_token() for _ in range(50)))
+        assert {token.access_token for token in tokens} == {emulator.ready["bearer_token"]}
+        assert len(emulator.requests) == 1
+
+
+async def test_the_token_is_asked_for_as_documented() -> None:
+    async with Server(then=Tokens()) as server, client_of(server, credentials=(APP,)) as client:
+        await get(client)
+    request = server.requests[0]
+    assert (request.method, request.path, request.body) == ("POST", "/oauth2/token", b"grant_type=client_credentials")
+    assert request.headers["content-type"] == "application/x-www-form-urlencoded"
+    assert base64.b64decode(request.headers["authorization"].removeprefix("Basic ")) == b"app-key:app-key-secret"
+
+
+FETCH_ONE = """
+import asyncio, json, sys
+from socialapi import AppOnly, Client, Config, FileTokenCache
+
+async def main(url, key, secret, path):
+    print("ready", flush=True)
+    sys.stdin.readline()
+    async with Client(Config(base_url=url), [AppOnly(key, secret)], token_cache=FileTokenCache(path)) as client:
+        tokens = await asyncio.gather(*(client.oauth.app_only_token() for _ in range(5)))
+        print(*{token.access_token for token in tokens})
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+async def test_two_processes_that_share_a_file_fetch_one_token(tmp_path: Path) -> None:
+    async with Emulator() as emulator:
+        ready = emulator.ready
+        emulator.faults.add("latency", path="/oauth2/token", delay_seconds=0.3)
+        arguments = (ready["base_url"], ready["api_key"], ready["api_key_secret"], str(tmp_path / "tokens.json"))
+        processes = [
+            await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-c",
+                FETCH_ONE,
+                *arguments,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+            )
+            for _ in range(2)
+        ]
+        for process in processes:
+            assert process.stdout is not None
+            assert await process.stdout.readline() == b"ready\n"
+        printed = await asyncio.gather(*(process.communicate(b"go\n") for process in processes))
+        assert [out.decode().strip() for out, _ in printed] == [ready["bearer_token"]] * 2
+        assert [record.path for record in emulator.requests] == ["/oauth2/token"]
+
+
+async def test_two_clients_that_share_a_cache_fetch_one_token(tmp_path: Path) -> None:
+    """Both look into the cache, find nothing, and ask for the lock; the second must look again."""
+    for cache in (MemoryTokenCache(), FileTokenCache(tmp_path / "tokens.json")):
+        async with Server(then=Tokens()) as server:
+            clients = [client_of(server, credentials=(APP,), options={"token_cache": cache}) for _ in range(5)]
+            await asyncio.gather(*(get(client) for client in clients))
+            await asyncio.gather(*(client.aclose() for client in clients))
+            assert [request.path for request in server.requests].count("/oauth2/token") == 1
+
+
+async def test_a_file_keeps_the_token_for_the_next_run(tmp_path: Path) -> None:
+    async with Server(then=Tokens()) as server:
+        for _ in range(3):
+            cache = FileTokenCache(tmp_path / "tokens.json")
+            async with client_of(server, credentials=(APP,), options={"token_cache": cache}) as client:
+                await get(client)
+        assert [request.path for request in server.requests].count("/oauth2/token") == 1
+
+
+async def test_another_app_or_another_host_has_another_token(tmp_path: Path) -> None:
+    cache = FileTokenCache(tmp_path / "tokens.json")
+    async with Server(then=Tokens()) as server, Server(then=Tokens()) as elsewhere:
+        for app, where in ((APP, server), (AppOnly("other", "secret"), server), (APP, elsewhere)):
+            async with client_of(where, credentials=(app,), options={"token_cache": cache}) as client:
+                await get(client)
+        assert [request.path for request in server.requests].count("/oauth2/token") == 2
+        assert [request.path for request in elsewhere.requests].count("/oauth2/token") == 1
+
+
+# Dead tokens
+
+
+async def test_a_revoked_token_costs_each_caller_one_repeat_at_most_and_is_never_sent_again() -> None:
+    """aiohttp's own example of a token refresh sent the same token again."""
+    tokens = Tokens()
+    async with Server(then=tokens) as server, client_of(server, credentials=(APP,)) as client:
+        await get(client)
+        tokens.revoke()
+        before = len(server.requests)
+        await asyncio.gather(*(get(client) for _ in range(50)))
+        paths = [request.path for request in server.requests[before:]]
+        sent = sent_tokens(server)[1:]
+    assert paths.count("/oauth2/token") == 1
+    assert paths.count("/2/tweets") <= 100
+    assert set(sent) == {"t1", "t2"}
+    assert sent.count("t2") == 50
+
+
+async def test_after_a_refusal_the_dead_token_is_gone_for_calls_that_begin_later() -> None:
+    tokens = Tokens()
+    async with Server(then=tokens) as server, client_of(server, credentials=(APP,)) as client:
+        for _ in range(3):
+            await get(client)
+            tokens.revoke()
+            await get(client)
+            await get(client)
+    assert sent_tokens(server) == ["t1", "t1", "t2", "t2", "t2", "t2", "t3", "t3", "t3", "t3", "t4", "t4"]
+
+
+async def test_a_service_that_hands_out_the_dead_token_again_is_not_sent_it_again() -> None:
+    async with Server(then=Tokens(invents=False)) as server, client_of(server, credentials=(APP,)) as client:
+        with pytest.raises(Unauthorized, match="89"):
+            await get(client)
+        assert sent_tokens(server) == ["t1"]
+        assert [request.path for request in server.requests].count("/oauth2/token") == 2
+
+
+async def test_a_new_token_that_is_refused_too_ends_the_call() -> None:
+    async def never(received: Received) -> bytes:
+        if received.path == "/oauth2/token":
+            return answer({"access_token": f"t{len(server.requests)}"})
+        return DEAD
+
+    async with Server(then=never) as server, client_of(server, credentials=(APP,)) as client:
+        with pytest.raises(Unauthorized) as caught:
+            await get(client)
+    assert len(sent_tokens(server)) == caught.value.attempts == 2
+
+
+async def test_a_401_with_another_code_renews_nothing() -> None:
+    refused = answer({"errors": [{"code": 32, "message": "Could not authenticate you."}]}, status=401)
+    async with Server(answer({"access_token": "t1"}), then=refused) as server:
+        async with client_of(server, credentials=(APP,)) as client:
+            with pytest.raises(Unauthorized, match="32"):
+                await get(client)
+        assert len(server.requests) == 2
+
+
+async def test_a_token_that_another_task_has_replaced_is_left_alone() -> None:
+    tokens = Tokens()
+    async with Server(then=tokens) as server, client_of(server, credentials=(APP,)) as client:
+        await get(client)
+        app = app_of(client)
+        await app.forget("some older token")
+        await get(client)
+        assert sent_tokens(server) == ["t1", "t1"]
+        assert await app.renew(Authorization("Bearer t0", "t0"))
+        await get(client)
+        assert sent_tokens(server) == ["t1", "t1", "t1"]
+        assert not await app.renew(Authorization("Bearer fixed"))
+
+
+# Asked too often
+
+
+async def test_code_99_is_raised_once_and_then_remembered_for_a_minute(clock: VirtualClock) -> None:
+    async with Server(then=TOO_OFTEN) as server, client_of(server, clock, credentials=(APP,)) as client:
+        for _ in range(5):
+            with pytest.raises(Forbidden) as caught:
+                await get(client)
+            assert caught.value.codes == (99,)
+        found = await asyncio.gather(*(get(client) for _ in range(50)), return_exceptions=True)
+        assert {type(each) for each in found} == {Forbidden}
+        assert len(server.requests) == 1
+        clock.advance(59.0)
+        with pytest.raises(Forbidden, match="99: Too often"):
+            await get(client)
+        assert len(server.requests) == 1
+        clock.advance(1.0)
+        with pytest.raises(Forbidden):
+            await get(client)
+        assert len(server.requests) == 2
+        assert client.limits["GET /2/tweets"].in_flight == 0
+
+
+async def test_after_the_pause_a_token_is_had_again(clock: VirtualClock) -> None:
+    async with Server(TOO_OFTEN, then=Tokens()) as server, client_of(server, clock, credentials=(APP,)) as client:
+        with pytest.raises(Forbidden):
+            await get(client)
+        clock.advance(60.0)
+        await get(client)
+
+
+async def test_the_emulator_says_99_when_a_token_is_asked_for_too_often(clock: VirtualClock) -> None:
+    async with Emulator(rate_limits={"app_only_tokens": (1, 60.0)}) as emulator:
+        for number in range(2):
+            async with Client(emulator.config, emulator.credentials, clock=clock) as client:
+                if number == 0:
+                    await client.oauth.app_only_token()
+                    continue
+                for _ in range(3):
+                    with pytest.raises(Forbidden) as caught:
+                        await client.oauth.app_only_token()
+                    assert caught.value.codes == (99,)
+        assert len(emulator.requests) == 2
+
+
+# Tokens that cannot be had
+
+
+@pytest.mark.parametrize(
+    ("step", "kind"),
+    [
+        (answer({"errors": [{"code": 32, "message": "no"}]}, status=401), Unauthorized),
+        (answer({"errors": [{"code": 1, "message": "no"}]}, status=403), Forbidden),
+        (Fault.CLOSE, OutcomeUnknown),
+    ],
+)
+async def test_a_token_that_cannot_be_had_is_the_error_of_the_call(
+    step: Step, kind: type[Exception], clock: VirtualClock
+) -> None:
+    async with Server(then=step) as server, client_of(server, clock, credentials=(APP,), retries=1) as client:
+        with pytest.raises(kind):
+            await get(client)
+        assert {request.path for request in server.requests} == {"/oauth2/token"}
+        assert client.limits["GET /2/tweets"].in_flight == 0
+        assert client.limits["GET /2/tweets"].remaining is None
+
+
+async def test_a_token_service_that_is_not_there_is_not_taken_for_the_call_itself(clock: VirtualClock) -> None:
+    async with Server() as server:
+        gone = server.url
+    async with client_of(gone, clock, credentials=(APP,), retries=2) as client:
+        with pytest.raises(TransportError) as caught:
+            await get(client)
+    assert caught.value.attempts == 3
+
+
+async def test_a_token_fetch_is_repeated_like_any_call(clock: VirtualClock) -> None:
+    async with Server(answer(status=503), Fault.RESET, then=Tokens()) as server:
+        async with client_of(server, clock, credentials=(APP,)) as client:
+            await get(client)
+        assert [request.path for request in server.requests].count("/oauth2/token") == 3
+
+
+# Which credential is used
+
+
+def authenticators(*credentials: Any) -> Authenticators:
+    async def ask(*_: Any) -> Any:
+        raise AssertionError("nobody is asked here")
+
+    async def fetch(credential: AppOnly) -> str:
+        raise AssertionError("nothing is fetched here")
+
+    return Authenticators(credentials, Config(), MemoryTokenCache(), VirtualClock(), fetch, ask)
+
+
+def test_each_api_takes_the_credential_it_prefers() -> None:
+    bearer, user, oauth2 = Bearer("b"), OAuth1("k", "s", "t", "ts"), OAuth2User("u")
+    given = authenticators(oauth2, user, bearer, APP)
+    assert given.choose(PLATFORM) is given.app()
+    assert type(given.choose(ADS)).__name__ == "OAuth1Authenticator"
+    without_app = authenticators(user, bearer)
+    assert type(without_app.choose(PLATFORM)).__name__ == "StaticAuthenticator"
+
+
+async def test_ready_tokens_are_sent_as_bearer_tokens() -> None:
+    for credential, token in ((Bearer("b"), "b"), (OAuth2User("u"), "u")):
+        chosen = authenticators(credential).choose(PLATFORM)
+        authorization = await chosen.authorize(None)  # type: ignore[arg-type]  # a fixed header looks at no request
+        assert authorization.header == f"Bearer {token}"
+        assert not await chosen.renew(authorization)
+
+
+def test_of_several_credentials_of_a_kind_the_first_is_used() -> None:
+    assert authenticators(AppOnly("one", "s"), AppOnly("two", "s")).app().credential.api_key == "one"
+
+
+@pytest.mark.parametrize(
+    ("family", "credentials", "says"),
+    [
+        (
+            PLATFORM,
+            (),
+            "the platform API takes AppOnly or Bearer or OAuth2User or OAuth1, and the credentials given are: none",
+        ),
+        (ADS, (), "the ads API takes OAuth1 or OAuth2User or Bearer or AppOnly, and the credentials given are: none"),
+        (
+            OAUTH,
+            (Bearer("b"),),
+            r"the oauth API takes an app's key and secret \(AppOnly\), and the credentials given are: Bearer",
+        ),
+    ],
+)
+def test_a_missing_credential_is_said_with_what_to_pass(family: Any, credentials: Any, says: str) -> None:
+    with pytest.raises(ConfigurationError, match=says) as caught:
+        authenticators(*credentials).choose(family)
+    assert "Pass credentials=[…] or set SOCIALAPI_API_KEY" in str(caught.value)
+
+
+def test_a_token_without_an_app_is_refused_with_what_to_pass() -> None:
+    with pytest.raises(ConfigurationError, match=r"pass credentials=\[AppOnly\(…\)\] or set SOCIALAPI_API_KEY"):
+        authenticators(Bearer("b")).app()
+
+
+def test_something_else_is_no_credential() -> None:
+    with pytest.raises(ConfigurationError, match="str is not a credential of this package"):
+        authenticators("a token")

@@ -1,0 +1,257 @@
+"""One attempt over a real socket: what became of it, said exactly and in words for people."""
+
+import asyncio
+import gzip
+import socket
+import ssl
+from typing import Any, NoReturn
+
+import aiohttp
+import pytest
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+from socialapi import Client, errors
+from socialapi.errors import DecodeError, OutcomeUnknown, ServerError, TransportError
+from socialapi.session.transport import _Parts
+from tests.support.clients import client_of
+from tests.support.clock import VirtualClock
+from tests.support.server import OK, Cut, Fault, Server, answer
+from tests.support.tls import make_contexts
+
+
+async def get(client: Client) -> Any:
+    return await client.request("GET", "/2/tweets")
+
+
+@pytest.fixture(scope="module")
+def contexts(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+    return make_contexts(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture
+async def gone() -> str:
+    """An address where nobody listens any more."""
+    async with Server() as server:
+        return server.url
+
+
+async def failure(client: Client) -> TransportError:
+    async with client:
+        with pytest.raises(TransportError) as caught:
+            await get(client)
+    return caught.value
+
+
+# Not connected: the service cannot have executed anything
+
+
+async def test_nobody_listens(gone: str) -> None:
+    error = await failure(client_of(gone, retries=0))
+    assert type(error) is TransportError
+    assert str(error).startswith("127.0.0.1: could not connect (")
+
+
+class Nowhere(AbstractResolver):
+    async def resolve(self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET) -> NoReturn:
+        raise OSError(None, "no such name")
+
+    async def close(self) -> None: ...
+
+
+class Endless(Nowhere):
+    async def resolve(  # type: ignore[override]  # it returns as little as the other one
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        await asyncio.Event().wait()
+        return []
+
+
+async def test_a_name_that_cannot_be_resolved() -> None:
+    async with aiohttp.TCPConnector(resolver=Nowhere()) as connector:
+        error = await failure(client_of("https://api.example.com", retries=0, options={"connector": connector}))
+    assert type(error) is TransportError
+    assert str(error) == "api.example.com: its name cannot be resolved"
+
+
+@pytest.mark.parametrize("times", [{"connect_timeout_seconds": 0.02}, {"timeout_seconds": 0.5}])
+async def test_a_connection_that_takes_too_long_was_never_made(times: dict[str, Any]) -> None:
+    """Also when the time for the whole attempt is the shorter one: nothing was sent, and the error must say so."""
+    async with aiohttp.TCPConnector(resolver=Endless()) as connector:
+        error = await failure(
+            client_of("https://api.example.com", retries=0, options={"connector": connector}, **times)
+        )
+    assert type(error) is TransportError
+    assert error.reason == "no connection within the time allowed"
+
+
+async def test_a_certificate_that_is_not_valid(contexts: tuple[ssl.SSLContext, ssl.SSLContext]) -> None:
+    async with Server(tls=contexts[0]) as server:
+        error = await failure(client_of(server, retries=0))
+        assert type(error) is TransportError
+        assert error.reason == "its certificate is not valid"
+        assert server.requests == []
+
+
+async def test_a_certificate_that_is_trusted(contexts: tuple[ssl.SSLContext, ssl.SSLContext]) -> None:
+    async with Server(tls=contexts[0]) as server, client_of(server, options={"ssl": contexts[1]}) as client:
+        assert (await get(client)).ok
+
+
+async def test_a_certificate_that_is_another_one_than_expected(
+    contexts: tuple[ssl.SSLContext, ssl.SSLContext],
+) -> None:
+    async with (
+        Server(tls=contexts[0]) as server,
+        aiohttp.TCPConnector(ssl=aiohttp.Fingerprint(b"\0" * 32)) as connector,
+    ):
+        error = await failure(client_of(server, retries=0, options={"connector": connector}))
+        assert type(error) is TransportError
+        assert error.reason == "its certificate is another one than expected"
+        assert server.requests == []
+
+
+async def test_a_service_that_speaks_no_tls() -> None:
+    async with Server(greeting=b"220 mail.example.com ready\r\n") as server:
+        error = await failure(client_of(server.url.replace("http:", "https:"), retries=0))
+    assert type(error) is TransportError
+    assert error.reason == "no TLS connection could be made"
+
+
+# Proxies
+
+
+async def test_requests_go_through_the_proxy() -> None:
+    async with Server() as proxy, client_of("http://localhost:1", options={"proxy": proxy.url}) as client:
+        await get(client)
+    assert proxy.requests[0].path == "http://localhost:1/2/tweets"
+
+
+async def test_a_proxy_that_is_not_there(gone: str) -> None:
+    error = await failure(client_of("http://localhost:1", retries=0, options={"proxy": gone}))
+    assert type(error) is TransportError
+    assert error.reason.startswith("could not connect to the proxy (")
+
+
+async def test_a_proxy_that_refuses_has_passed_nothing_on() -> None:
+    async with Server(answer(status=407)) as proxy:
+        error = await failure(client_of("https://api.example.com", retries=0, options={"proxy": proxy.url}))
+        assert proxy.requests[0].method == "CONNECT"
+        assert "authorization" not in proxy.requests[0].headers
+    assert type(error) is TransportError
+    assert error.reason == "the proxy refused to connect (HTTP 407)"
+
+
+# Lost on the way: the service may have executed the request
+
+
+@pytest.mark.parametrize(
+    ("step", "reason"),
+    [
+        (Fault.CLOSE, "the connection was lost before the answer"),
+        (Fault.RESET, "the connection was lost before the answer"),
+        (Cut(b"HTTP/1.1 200 OK\r\nContent-Le"), "the connection was lost before the answer"),
+        (Cut(OK[:-5]), "the answer broke off"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Encoding: gzip\r\n\r\nplain", "the answer broke off"),
+        (b"SSH-2.0-OpenSSH_9.6\r\n\r\n", "the answer could not be read (ClientResponseError)"),
+    ],
+)
+async def test_an_answer_that_does_not_arrive_whole(step: Any, reason: str) -> None:
+    async with Server(then=step) as server:
+        error = await failure(client_of(server, retries=0))
+    assert type(error) is OutcomeUnknown
+    assert (error.host, error.reason) == ("127.0.0.1", reason)
+
+
+@pytest.mark.parametrize("step", [Fault.SILENCE, OK[:-5], OK[:20]])
+async def test_an_answer_that_takes_too_long(step: Any) -> None:
+    async with Server(then=step) as server:
+        error = await failure(client_of(server, retries=0, timeout_seconds=0.05))
+    assert type(error) is OutcomeUnknown
+    assert error.reason == "no complete answer within 0.05 s"
+
+
+@pytest.mark.parametrize("step", [Fault.CLOSE, b"SSH-2.0-OpenSSH_9.6\r\n\r\n"])
+async def test_the_error_of_aiohttp_that_holds_the_headers_of_the_request_is_not_kept(step: Any) -> None:
+    async with Server(then=step) as server:
+        error = await failure(client_of(server, retries=0))
+    assert error.__cause__ is None
+    assert error.__context__ is None
+
+
+# Large and packed answers
+
+
+async def test_an_answer_as_large_as_allowed_is_read_and_a_larger_one_is_not(clock: VirtualClock) -> None:
+    async with Server(answer(b"x" * 1_000), then=answer(b"x" * 1_001)) as server:
+        async with client_of(server, clock, max_response_bytes=1_000) as client:
+            assert len((await get(client)).content) == 1_000
+            with pytest.raises(
+                DecodeError, match=r"is larger than the 1,000 bytes that Config\.max_response_bytes allows"
+            ):
+                await get(client)
+            assert client.limits["GET /2/tweets"].in_flight == 0
+        assert len(server.requests) == 2, "to ask again would bring the same"
+
+
+async def test_a_refusal_that_is_too_large_keeps_its_status(clock: VirtualClock) -> None:
+    page = answer(b"x" * 100_000, status=503, content_type="text/html")
+    async with Server(page) as server, client_of(server, clock, max_response_bytes=1_000, retries=0) as client:
+        with pytest.raises(ServerError) as caught:
+            await get(client)
+        assert caught.value.status == 503
+        assert (await get(client)).ok
+
+
+async def test_the_bound_holds_for_what_a_packed_answer_unpacks_to() -> None:
+    packed = gzip.compress(b"[" + b" " * 5_000_000 + b"]")
+    assert len(packed) < 10_000
+    async with Server(then=answer(packed, Content_Encoding="gzip")) as server:
+        async with client_of(server, max_response_bytes=100_000) as client:
+            with pytest.raises(DecodeError, match="larger than"):
+                await get(client)
+        async with client_of(server) as client:
+            assert (await get(client)).body == []
+
+
+# What is sent
+
+
+async def test_the_client_names_itself_and_asks_for_json() -> None:
+    async with Server() as server, client_of(server) as client:
+        await get(client)
+    (request,) = server.requests
+    assert request.headers["user-agent"].startswith("aiosocialapi/")
+    assert request.headers["accept"] == "application/json"
+    assert request.headers["authorization"] == "Bearer bearer-token"
+
+
+async def test_cookies_are_not_kept() -> None:
+    async with Server(answer({}, Set_Cookie="session=1")) as server, client_of(server) as client:
+        await get(client)
+        await get(client)
+    assert "cookie" not in server.requests[1].headers
+
+
+async def test_a_query_arrives_byte_for_byte_as_it_was_signed() -> None:
+    async with Server() as server, client_of(server) as client:
+        await client.request("GET", "/2/a%2Fb", params={"q": "a b+c/ü'~", "fields": ["x", "y"]})
+    assert server.requests[0].path == "/2/a%2Fb?q=a%20b%2Bc%2F%C3%BC%27~&fields=x%2Cy"
+
+
+def test_a_body_in_parts_can_be_read_as_text() -> None:
+    assert _Parts((b"a", b"b")).decode() == "ab"
+
+
+async def test_a_client_that_is_closed_says_so() -> None:
+    async with Server() as server:
+        client = client_of(server)
+        await get(client)
+        await client.aclose()
+        await client.aclose()
+        with pytest.raises(RuntimeError, match="this client is closed"):
+            await get(client)
+
+
+def test_every_error_of_the_transport_is_one_of_two() -> None:
+    assert issubclass(errors.OutcomeUnknown, errors.TransportError)
+    assert (TransportError.may_be_executed, OutcomeUnknown.may_be_executed) == (False, True)

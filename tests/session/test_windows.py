@@ -1,0 +1,284 @@
+"""One window as arithmetic: when the next request may go out."""
+
+import math
+
+import pytest
+
+from socialapi.routes.route import RateLimit
+from socialapi.session.windows import UNKNOWN, LimitStatus, SlidingWindow
+from socialapi.wire.limits import LimitReading
+
+TEN_A_MINUTE = RateLimit("ten", 10, 60.0)
+
+
+def window(documented: RateLimit | None = TEN_A_MINUTE, reserve_share: float = 0.0) -> SlidingWindow:
+    return SlidingWindow(documented, reserve_share=reserve_share)
+
+
+def wait(of: SlidingWindow, now: float, *, bulk: bool = False, ahead: int = 0) -> float:
+    return of.wait_seconds(now, bulk=bulk, ahead=ahead)
+
+
+def used(count: int, *, at: float, documented: RateLimit | None = TEN_A_MINUTE) -> SlidingWindow:
+    made = window(documented)
+    for _ in range(count):
+        made.take()
+    for _ in range(count):
+        made.replied(at, None)
+    return made
+
+
+def test_a_documented_window_lets_as_many_go_as_it_holds() -> None:
+    made = window()
+    for _ in range(10):
+        assert wait(made, 0.0) == 0.0
+        made.take()
+    assert wait(made, 0.0) > 0
+    assert made.in_flight == 10
+    assert not made.idle
+
+
+def test_a_place_comes_back_one_window_after_the_reply_and_not_after_the_request() -> None:
+    made = window()
+    for _ in range(10):
+        made.take()
+    for second in range(10):
+        made.replied(30.0 + second, None)
+    assert wait(made, 60.0) == 30.0
+    assert wait(made, 89.999) == pytest.approx(0.001)
+    assert wait(made, 90.0) == 0.0
+
+
+def test_who_stands_behind_others_waits_for_a_later_place() -> None:
+    made = window()
+    for _ in range(10):
+        made.take()
+    for second in range(10):
+        made.replied(float(second), None)
+    assert [wait(made, 10.0, ahead=n) for n in (0, 1, 9)] == [50.0, 51.0, 59.0]
+    assert wait(made, 10.0, ahead=10) == 110.0, "the first place for the second time"
+    assert wait(made, 10.0, ahead=25) == 175.0
+
+
+def test_behind_others_who_take_all_that_is_free_it_takes_a_window_too() -> None:
+    assert wait(window(), 0.0, ahead=9) == 0.0
+    assert wait(window(), 0.0, ahead=10) == 60.0
+    assert wait(window(), 0.0, ahead=20) == 120.0
+
+
+def test_a_place_that_is_on_its_way_comes_back_in_a_window_at_best() -> None:
+    made = window()
+    for _ in range(10):
+        made.take()
+    assert wait(made, 5.0) == 60.0
+
+
+def test_what_did_not_reach_the_service_frees_its_place_at_once() -> None:
+    made = window()
+    for _ in range(10):
+        made.take()
+    made.unsent()
+    assert wait(made, 0.0) == 0.0
+
+
+def test_an_outcome_that_is_not_known_counts() -> None:
+    assert wait(used(10, at=0.0), 0.0) == 60.0
+
+
+def test_bulk_leaves_two_in_a_hundred_and_at_least_one_to_others() -> None:
+    for limit, reserve in ((1_500, 30), (200, 4), (10, 1), (2, 1)):
+        made = window(RateLimit("x", limit, 60.0), reserve_share=0.02)
+        for _ in range(limit - reserve):
+            assert wait(made, 0.0, bulk=True) == 0.0
+            made.take()
+        assert wait(made, 0.0, bulk=True) > 0
+        assert wait(made, 0.0, bulk=False) == 0.0
+
+
+def test_a_limit_of_one_is_not_reserved_away() -> None:
+    assert wait(window(RateLimit("x", 1, 60.0), reserve_share=0.5), 0.0, bulk=True) == 0.0
+    most = window(RateLimit("x", 4, 60.0), reserve_share=0.99)
+    assert wait(most, 0.0, bulk=True) == 0.0
+
+
+def test_without_a_share_nothing_is_reserved() -> None:
+    made = window(reserve_share=0.0)
+    for _ in range(9):
+        made.take()
+    assert wait(made, 0.0, bulk=True) == 0.0
+
+
+# What the service reports
+
+
+def test_while_nothing_is_known_one_request_goes_and_the_others_wait_for_its_answer() -> None:
+    made = window(None)
+    assert wait(made, 0.0) == 0.0
+    assert wait(made, 0.0, ahead=1) == UNKNOWN
+    made.take()
+    assert wait(made, 0.0) == UNKNOWN
+    made.replied(1.0, None)
+    assert wait(made, 1.0, ahead=100) == 0.0, "an answer without headers: nobody counts"
+
+
+def test_a_probe_that_did_not_arrive_lets_the_next_one_go() -> None:
+    made = window(None)
+    made.take()
+    made.unsent()
+    assert wait(made, 0.0) == 0.0
+    made.take()
+    assert wait(made, 0.0) == UNKNOWN
+
+
+def test_what_the_service_says_remains_is_what_remains() -> None:
+    made = window(None)
+    made.take()
+    made.replied(0.0, LimitReading(10, 9, 900.0))
+    for _ in range(9):
+        assert wait(made, 1.0) == 0.0
+        made.take()
+    assert wait(made, 1.0) == 899.0
+    assert made.status(1.0) == LimitStatus(10, 0, 9, 899.0)
+
+
+def test_another_process_that_uses_the_limit_up_is_obeyed() -> None:
+    made = window()
+    made.take()
+    made.replied(0.0, LimitReading(10, 0, 25.0))
+    assert wait(made, 0.0) == 25.0
+    assert made.status(0.0).remaining == 0
+
+
+def test_requests_on_their_way_are_taken_off_what_is_reported() -> None:
+    made = window(None)
+    made.take()
+    made.replied(0.0, LimitReading(10, 9, 60.0))
+    for _ in range(5):
+        made.take()
+    made.replied(1.0, LimitReading(10, 8, 59.0))
+    assert made.status(1.0).remaining == 4
+    made.unsent()
+    assert made.status(1.0).remaining == 5
+
+
+def test_a_request_that_ended_without_a_word_is_taken_off_as_well() -> None:
+    made = window(None)
+    for remaining in (9, 8):
+        made.take()
+        made.replied(0.0, LimitReading(10, remaining, 60.0))
+    made.take()
+    made.replied(1.0, None)
+    assert made.status(1.0).remaining == 7
+    made.take()
+    made.replied(1.0, LimitReading(10, None, None))
+    assert made.status(1.0).remaining == 6
+
+
+def test_an_answer_that_was_overtaken_does_not_raise_what_remains() -> None:
+    """Two answers of one window arrive the wrong way round; the lower count is the newer one."""
+    made = window(None)
+    made.take()
+    made.replied(0.0, LimitReading(10, 9, 60.0))
+    made.take()
+    made.take()
+    made.replied(1.0, LimitReading(10, 7, 59.0))
+    made.replied(1.5, LimitReading(10, 8, 58.5))
+    assert made.status(1.5).remaining == 7
+
+
+def test_a_late_answer_of_the_window_before_does_not_replace_the_present_one() -> None:
+    made = window(None)
+    for _ in range(2):
+        made.take()
+    made.replied(0.0, LimitReading(10, 5, 10.0))
+    made.take()
+    made.replied(11.0, LimitReading(10, 9, 60.0))
+    made.replied(11.5, LimitReading(10, 0, 0.5))
+    assert wait(made, 11.5) == 0.0
+    assert made.status(11.5).remaining == 9
+    assert wait(made, 13.0, ahead=8) == 0.0
+    assert wait(made, 13.0, ahead=9) == 58.0
+
+
+def test_a_reset_that_was_wrong_is_replaced_by_an_earlier_one() -> None:
+    made = window(None)
+    made.take()
+    made.replied(0.0, LimitReading(10, 5, 86_400.0))
+    made.take()
+    made.replied(1.0, LimitReading(10, 9, 60.0))
+    assert made.status(1.0) == LimitStatus(10, 9, 0, 60.0)
+
+
+def test_after_the_reset_as_many_go_as_the_window_holds_until_an_answer_tells() -> None:
+    made = window(None)
+    made.take()
+    made.replied(0.0, LimitReading(3, 0, 60.0))
+    assert wait(made, 59.0) == 1.0
+    for _ in range(3):
+        assert wait(made, 60.0) == 0.0
+        made.take()
+    assert wait(made, 60.0) == UNKNOWN
+
+
+def test_a_remaining_count_without_a_limit_is_obeyed_too() -> None:
+    made = window(None)
+    made.take()
+    made.replied(0.0, LimitReading(None, 0, 60.0))
+    assert wait(made, 1.0) == 59.0
+    assert wait(made, 60.0) == 0.0
+
+
+def test_a_remaining_count_without_a_reset_cannot_be_obeyed() -> None:
+    made = window(None)
+    made.take()
+    made.replied(0.0, LimitReading(None, 0, None))
+    assert wait(made, 1.0) == 0.0
+
+
+def test_a_limit_that_the_service_reports_replaces_the_documented_one() -> None:
+    made = used(3, at=0.0)
+    made.take()
+    made.replied(0.0, LimitReading(4, 4, 60.0))
+    assert made.limit == 4
+    assert wait(made, 0.0) == 60.0
+
+
+def test_a_limit_below_what_is_used_already_waits_until_enough_is_free() -> None:
+    made = window()
+    for second in range(5):
+        made.take()
+        made.replied(float(second), LimitReading(2, None, None))
+    assert wait(made, 5.0) == 58.0, "the fourth of five places"
+
+
+def test_a_limit_of_zero_is_no_limit_that_can_be_meant() -> None:
+    made = window()
+    made.take()
+    made.replied(0.0, LimitReading(0, 5, 60.0))
+    assert made.limit == 10
+    assert wait(made, 0.0) == 0.0
+
+
+def test_after_a_429_nothing_goes_until_the_reset() -> None:
+    made = window()
+    made.take()
+    made.replied(0.0, None, refused_for_seconds=42.0)
+    assert wait(made, 0.0) == 42.0
+    assert made.status(0.0) == LimitStatus(10, 0, 0, 42.0)
+    made.take()
+    made.replied(1.0, None, refused_for_seconds=1.0)
+    assert wait(made, 2.0) == 40.0, "the longer wait holds"
+    assert wait(made, 42.0) == 0.0
+
+
+def test_the_status_says_what_is_known() -> None:
+    assert window(None).status(0.0) == LimitStatus(None, None, 0, None)
+    assert window().status(0.0) == LimitStatus(10, 10, 0, None)
+    made = used(3, at=0.0)
+    made.take()
+    assert made.status(1.0) == LimitStatus(10, 6, 1, None)
+    assert made.status(61.0) == LimitStatus(10, 9, 1, None)
+
+
+def test_unknown_is_longer_than_any_wait() -> None:
+    assert math.isinf(UNKNOWN)

@@ -1,0 +1,346 @@
+"""The front door."""
+
+import asyncio
+import ssl
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import unquote
+
+import aiohttp
+import pytest
+import yarl
+from aioresponses import aioresponses as AioResponses  # noqa: N812  # a class with the name of its module
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from socialapi import AppOnly, Bearer, Client, Config, MemoryTokenCache, OAuth1, __version__
+from socialapi.errors import ApiError, ConfigurationError, InvalidInput, NotFound, RateLimitTooLong, TransportError
+from socialapi.routes.route import RateLimit
+from socialapi.session.pacer import Slot
+from socialapi.session.windows import LimitStatus
+from socialapi.wire.limits import LimitReading
+from tests.support.clients import BEARER, OPERATION, USER, client_of
+from tests.support.clock import VirtualClock
+from tests.support.server import Fault, Server, answer
+
+# The escape hatch
+
+
+async def test_any_endpoint_can_be_asked_and_its_answer_comes_as_it_is() -> None:
+    made = answer({"data": {"id": "1"}}, status=201, X_Request_Id="abc")
+    async with Server(made) as server, client_of(server) as client:
+        reply = await client.request("POST", "/2/anything", params={"a": [1, 2], "b": True}, json={"text": "hallo"})
+    assert (reply.status, reply.headers["x-request-id"], reply.body) == (201, "abc", {"data": {"id": "1"}})
+    (request,) = server.requests
+    assert (request.method, request.path, request.json) == ("POST", "/2/anything?a=1%2C2&b=true", {"text": "hallo"})
+    assert request.headers["content-type"] == "application/json"
+
+
+async def test_an_answer_that_is_not_json_comes_as_bytes() -> None:
+    async with Server(answer(b"a=1&b=2", content_type="text/plain")) as server, client_of(server) as client:
+        assert (await client.request("GET", "/oauth/anything")).body == b"a=1&b=2"
+
+
+async def test_an_answer_without_a_body_is_fine() -> None:
+    async with Server(answer(status=204)) as server, client_of(server) as client:
+        reply = await client.request("DELETE", "/2/anything")
+    assert (reply.status, reply.body) == (204, b"")
+
+
+async def test_an_answer_that_is_no_success_is_an_error() -> None:
+    missing = answer({"title": "Not Found", "type": "about:blank"}, status=404)
+    async with Server(missing) as server, client_of(server) as client:
+        with pytest.raises(NotFound, match="HTTP 404: Not Found"):
+            await client.request("GET", "/2/anything")
+
+
+@pytest.mark.parametrize(
+    ("family", "path", "scheme"),
+    [("platform", "/2/x", "Bearer"), ("ads", "/ads/2/x", "OAuth"), ("ads_sandbox", "/ads-sandbox/2/x", "OAuth")],
+)
+async def test_the_family_chooses_host_and_credential(family: str, path: str, scheme: str) -> None:
+    async with Server() as server, client_of(server) as client:
+        await client.request("GET", "/2/x", family=family)
+    (request,) = server.requests
+    assert request.path == path
+    assert request.headers["authorization"].startswith(scheme)
+
+
+async def test_the_method_can_be_written_small() -> None:
+    method: Any = "get"
+    async with Server(Fault.CLOSE) as server, client_of(server, VirtualClock()) as client:
+        await client.request(method, "/2/x")
+    assert [request.method for request in server.requests] == ["GET", "GET"], "and is repeated as any GET"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "2/tweets",
+        "https://evil.example.com/2/tweets",
+        "/2/tweets?ids=1",
+        "/2/tweets#top",
+        "/2/a b",
+        "/2/é",
+        "/2/{id}",
+        "/2/50%",
+        "/2/%zz",
+        "/2/x HTTP/1.1\r\nX-Evil: 1",
+        "/2/x\n",
+        "/2/x\\y",
+        "/2/../oauth2/token",
+        "/2/./x",
+        "/2/..",
+        "/2/%2e%2E/oauth2/token",
+    ],
+)
+async def test_a_path_that_would_not_arrive_as_it_is_given_is_refused(path: str) -> None:
+    async with Server() as server, client_of(server) as client:
+        with pytest.raises(InvalidInput, match="path must begin with a slash, for example /2/tweets"):
+            await client.request("GET", path)
+    assert server.requests == []
+
+
+@given(st.text(st.sampled_from("/ab.%2eF?# \r\n\t\\{}é@:")))
+@example("/2/tweets")
+def test_no_path_reaches_another_host_or_smuggles_a_second_request(path: str) -> None:
+    async def run() -> None:
+        async with Client(Config(base_url="http://127.0.0.1:1", retries=0), [BEARER]) as client:
+            with pytest.raises((InvalidInput, TransportError)) as caught:
+                await client.request("GET", path)
+            if not isinstance(caught.value, InvalidInput):
+                assert path.startswith("/")
+                assert path.isascii()
+                assert not set(path) & set(' \r\n\t\0?#\\{}<>"`^|')
+                assert not {".", ".."} & set(unquote(path).split("/"))
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("family", ["oauth", "nonsense", ""])
+async def test_a_family_that_is_not_there_is_refused(family: str) -> None:
+    async with client_of("http://localhost:1") as client:
+        with pytest.raises(InvalidInput, match="family must be one of platform, ads, ads_sandbox"):
+            await client.request("GET", "/2/x", family=family)
+
+
+async def test_a_body_that_cannot_be_sent_is_refused() -> None:
+    async with client_of("http://localhost:1") as client:
+        with pytest.raises(InvalidInput, match="cannot be sent as JSON"):
+            await client.request("POST", "/2/x", json={"a": {1, 2}})
+
+
+# The shape of requests, without a server
+
+
+async def test_an_upload_is_sent_as_documented(mocked: AioResponses) -> None:
+    url = "https://ads.example.com/12/accounts/18ce5/custom_audiences/4f2a/users"
+    mocked.post(url, payload={"data": {"success_count": 1, "total_count": 1}})
+    async with Client(Config(ads_url="https://ads.example.com"), [USER]) as client:
+        counts = await client.ads.account("18ce5").custom_audience("4f2a").send([OPERATION])
+    assert (counts.success_count, counts.total_count) == (1, 1)
+    ((call,),) = mocked.requests.values()
+    assert call.kwargs["headers"]["Content-Type"] == "application/json"
+    assert call.kwargs["headers"]["Authorization"].startswith("OAuth oauth_nonce=")
+    assert call.kwargs["allow_redirects"] is False
+
+
+async def test_a_list_is_deleted_as_documented(mocked: AioResponses) -> None:
+    url = "https://ads.example.com/12/accounts/18ce5/do_not_reach_lists/7b2f1"
+    mocked.delete(url, payload={"data": {"id": "7b2f1", "name": "Complaints", "deleted": True}, "request": {}})
+    async with Client(Config(ads_url="https://ads.example.com"), [USER]) as client:
+        deleted = await client.ads.account("18ce5").do_not_reach_list("7b2f1").delete()
+    assert (deleted.id, deleted.name, deleted.deleted) == ("7b2f1", "Complaints", True)
+    assert list(mocked.requests) == [("DELETE", yarl.URL(url))]
+
+
+# Views
+
+
+async def test_a_view_has_limits_of_its_own_and_shares_everything_else(clock: VirtualClock) -> None:
+    async with Server(then=answer(status=503)) as server, client_of(server, clock) as client:
+        view = client.with_options(retries=1, max_wait_seconds=0.1, timeout_seconds=3.0)
+        with pytest.raises(ApiError) as caught:
+            await view.request("GET", "/2/x")
+        assert caught.value.attempts == len(server.requests) == 2
+        assert clock.sleeps == [0.1]
+        assert view.limits.keys() == client.limits.keys() == {"GET /2/x"}
+        assert view._session is client._session
+        assert (view.config.retries, client.config.retries) == (1, 4)
+        nested = view.with_options(retries=0)
+        with pytest.raises(ApiError):
+            await nested.request("GET", "/2/x")
+        assert (len(server.requests), nested.config.max_wait_seconds) == (3, 0.1)
+
+
+async def test_a_view_reaches_the_resources(clock: VirtualClock) -> None:
+    async with Server(then=answer(status=503)) as server, client_of(server, clock) as client:
+        view = client.with_options(retries=0)
+        with pytest.raises(ApiError):
+            await view.ads.account("1").do_not_reach_list("2").delete()
+        with pytest.raises(ApiError):
+            await view.ads.account("1").custom_audience("2").send([OPERATION])
+    assert len(server.requests) == 2
+
+
+async def test_a_view_that_may_not_wait_is_refused_at_once(clock: VirtualClock) -> None:
+    said = answer({}, x_rate_limit_limit="15", x_rate_limit_remaining="0", x_rate_limit_reset="1800000030")
+    async with Server(said) as server, client_of(server, clock) as client:
+        await client.request("GET", "/2/x")
+        with pytest.raises(RateLimitTooLong, match="frees up in 30 s"):
+            await client.with_options(max_wait_seconds=29).request("GET", "/2/x")
+        assert clock.sleeps == []
+        await client.request("GET", "/2/x")
+        assert clock.monotonic() == 30.0
+
+
+@pytest.mark.parametrize("options", [{"retries": -1}, {"timeout_seconds": 0}, {"max_wait_seconds": -1.0}])
+def test_a_view_with_limits_that_make_no_sense_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match=next(iter(options))):
+        client_of("http://localhost:1").with_options(**options)
+
+
+async def test_a_view_of_a_client_that_is_closed_is_closed() -> None:
+    async with Server() as server:
+        client = client_of(server)
+        view = client.with_options(retries=0)
+        await client.aclose()
+        with pytest.raises(RuntimeError, match="this client is closed"):
+            await view.request("GET", "/2/x")
+
+
+# How it is made
+
+
+async def test_a_client_comes_from_the_environment() -> None:
+    async with Server() as server:
+        env = {"SOCIALAPI_BASE_URL": server.url, "SOCIALAPI_BEARER_TOKEN": "from-env", "SOCIALAPI_RETRIES": "0"}
+        async with Client.from_env(env) as client:
+            await client.request("GET", "/2/x")
+        assert client.config.retries == 0
+    assert server.requests[0].headers["authorization"] == "Bearer from-env"
+
+
+def test_an_environment_that_contradicts_itself_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="set SOCIALAPI_API_KEY_SECRET"):
+        Client.from_env({"SOCIALAPI_API_KEY": "k"})
+
+
+async def test_what_is_missing_is_said_when_a_call_needs_it() -> None:
+    async with Client() as client:
+        with pytest.raises(ConfigurationError, match="no base_url is configured"):
+            await client.request("GET", "/2/x")
+    async with Client(Config(base_url="https://api.example.com")) as client:
+        with pytest.raises(ConfigurationError, match=r"credentials given are: none\. Pass credentials="):
+            await client.request("GET", "/2/x")
+        with pytest.raises(ConfigurationError, match=r"pass credentials=\[AppOnly"):
+            await client.oauth.app_only_token()
+
+
+async def test_the_client_names_itself_and_its_version() -> None:
+    async with Server() as server, client_of(server) as client:
+        await client.request("GET", "/2/x")
+    assert server.requests[0].headers["user-agent"] == f"aiosocialapi/{__version__}"
+
+
+async def test_a_session_of_the_users_own_is_used_and_stays_open() -> None:
+    async with Server() as server, aiohttp.ClientSession(headers={"X-Own": "1"}) as session:
+        async with client_of(server, options={"session": session}) as client:
+            await client.request("GET", "/2/x")
+        assert not session.closed
+        assert server.requests[0].headers["x-own"] == "1"
+        assert server.requests[0].headers["user-agent"].startswith("aiosocialapi/")
+
+
+async def test_a_connector_of_the_users_own_is_used_and_stays_open() -> None:
+    async with Server() as server, aiohttp.TCPConnector(limit=1) as connector:
+        async with client_of(server, options={"connector": connector}) as client:
+            await asyncio.gather(*(client.request("GET", f"/2/{number}") for number in range(5)))
+        assert not connector.closed
+        assert (len(server.requests), server.connections) == (5, 1)
+
+
+async def test_the_pool_is_as_large_as_configured() -> None:
+    async with Server() as server, client_of(server, max_connections=2) as client:
+        await asyncio.gather(*(client.request("GET", f"/2/{number}") for number in range(20)))
+    assert server.connections == 2
+
+
+async def test_trace_hooks_of_the_user_are_called() -> None:
+    traced: list[str] = []
+
+    async def on_end(session: Any, context: Any, end: aiohttp.TraceRequestEndParams) -> None:
+        traced.append(f"{end.method} {end.url.path} {end.response.status}")
+
+    trace = aiohttp.TraceConfig()
+    trace.on_request_end.append(on_end)
+    async with Server() as server, client_of(server, options={"trace_configs": [trace]}) as client:
+        await client.request("GET", "/2/x")
+    assert traced == ["GET /2/x 200"]
+
+
+async def test_a_client_needs_no_loop_to_be_made_and_may_never_be_used() -> None:
+    client = await asyncio.to_thread(Client, Config(base_url="https://api.example.com"), [BEARER])
+    await client.aclose()
+    async with Client() as unused:
+        assert unused.limits == {}
+
+
+async def test_leaving_the_block_closes_the_connections() -> None:
+    async with Server() as server:
+        async with client_of(server) as client:
+            await client.request("GET", "/2/x")
+            session = client._session._transport._session
+            assert session is not None
+        assert session.closed
+
+
+class Recorder:
+    """A pacer that lets everything through and remembers it."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str | None, bool]] = []
+        self.readings: list[LimitReading | None] = []
+
+    async def acquire(self, key: str, documented: RateLimit | None, *, bulk: bool, max_wait_seconds: float) -> Slot:
+        self.asked.append((key, documented.name if documented else None, bulk))
+        return self
+
+    def replied(self, reading: LimitReading | None, *, refused_for_seconds: float | None = None) -> None:
+        self.readings.append(reading)
+
+    def unsent(self) -> None:
+        raise AssertionError("everything is sent here")
+
+    def limits(self) -> Mapping[str, LimitStatus]:
+        return {"all": LimitStatus(None, None, 0, None)}
+
+    def requests_per_second(self, key: str, documented: RateLimit | None) -> float | None:
+        return None
+
+
+async def test_the_pacer_can_be_another() -> None:
+    pacer = Recorder()
+    async with Server() as server, client_of(server, options={"pacer": pacer}) as client:
+        await client.ads.account("a").custom_audience("c").send([OPERATION])
+        assert list(client.limits) == ["all"]
+    assert pacer.asked == [("custom_audience_uploads/a", "custom_audience_uploads", False)]
+    assert pacer.readings == [None]
+
+
+async def test_the_token_cache_can_be_another() -> None:
+    cache = MemoryTokenCache()
+    async with Server(answer({"access_token": "t1"})) as server:
+        for _ in range(2):
+            async with client_of(server, credentials=(AppOnly("k", "s"),), options={"token_cache": cache}) as client:
+                await client.request("GET", "/2/x")
+    assert [request.path for request in server.requests] == ["/oauth2/token", "/2/x", "/2/x"]
+
+
+async def test_the_reprs_of_what_a_client_is_made_of_show_no_secret() -> None:
+    credentials = (AppOnly("planted", "planted"), Bearer("planted"), OAuth1("planted", "planted", "planted", "planted"))
+    client = Client(Config(base_url="https://api.example.com"), credentials, ssl=ssl.create_default_context())
+    for each in (client, client._session, client._session.authenticators, client._session._transport, client._options):
+        assert "planted" not in repr(each)
+    await client.aclose()

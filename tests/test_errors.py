@@ -1,0 +1,142 @@
+"""The errors: what each says, and that each survives being pickled."""
+
+import copy
+import datetime
+import inspect
+import pickle
+from typing import Any
+
+import pytest
+
+from socialapi import errors
+from socialapi.problems import BrokenRule, OperationError, ResourceNotFound, ServiceError
+from socialapi.reports import RowIssue, UploadReport
+
+NOON = datetime.datetime(2026, 1, 31, 12, tzinfo=datetime.UTC)
+
+
+def api_error(kind: type[errors.ApiError], status: int) -> errors.ApiError:
+    return kind(
+        status,
+        headers={"x-request-id": "abc"},
+        errors=[ServiceError(code=88, message="slow down"), ServiceError(message="and again")],
+        problems=[ResourceNotFound(type="https://example.com/resource-not-found", title="Not Found", value="7")],
+        operation_errors=[OperationError(index=3, code="NO", message="bad hash")],
+        request_id="abc",
+        attempts=3,
+    )
+
+
+API_SAYS = "88: slow down; and again; Not Found; operation 3: NO: bad hash (after 3 attempts)"
+
+SAMPLES: list[tuple[errors.SocialApiError, str]] = [
+    (errors.SocialApiError("on purpose"), "on purpose"),
+    (errors.ConfigurationError("set this"), "set this"),
+    (errors.InvalidInput("wrong"), "wrong"),
+    (
+        errors.InvalidInput(
+            "wrong", [BrokenRule(path="a.b", reason="must be a string"), BrokenRule(path="", reason="no")]
+        ),
+        "wrong\n  - a.b: must be a string\n  - no",
+    ),
+    (
+        errors.RateLimitTooLong("uploads/1", 90.4, NOON),
+        (
+            "the rate limit of uploads/1 frees up in 90 s (at 12:00:00 UTC), longer than this call may wait; allow it with "
+            "max_wait_seconds or come back then"
+        ),
+    ),
+    (errors.TransportError("could not connect", "api.example.com"), "api.example.com: could not connect"),
+    (errors.TransportError("could not connect", attempts=5), "the service: could not connect (after 5 attempts)"),
+    (errors.OutcomeUnknown("the answer broke off", "host"), "host: the answer broke off"),
+    (errors.ApiError(400), "HTTP 400: no reason given"),
+    (errors.ApiError(400, summary="an empty answer"), "HTTP 400: an empty answer"),
+    *(
+        (api_error(errors.error_class(status), status), f"HTTP {status}: {API_SAYS}")
+        for status in (400, 401, 403, 404, 409, 429, 500)
+    ),
+    (errors.DecodeError("data.id", "expected a string"), "cannot read the answer at data.id: expected a string"),
+    (errors.DecodeError("", "is not JSON"), "cannot read the answer at its top: is not JSON"),
+    (
+        errors.BulkError(
+            "the upload stopped",
+            UploadReport(read=1_000, accepted=900, rejected=1, pending=99, rejects=(RowIssue(3, "email", "is empty"),)),
+        ),
+        "the upload stopped (of 1,000 rows read: 900 accepted, 1 rejected, 0 duplicate, 99 pending)",
+    ),
+]
+
+
+def same(one: BaseException, other: BaseException) -> bool:
+    return type(one) is type(other) and one.args == other.args and vars(one) == vars(other) and str(one) == str(other)
+
+
+@pytest.mark.parametrize(("error", "says"), SAMPLES)
+def test_an_error_says_what_is_to_be_known(error: errors.SocialApiError, says: str) -> None:
+    assert str(error) == says
+
+
+@pytest.mark.parametrize("error", [error for error, _ in SAMPLES])
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_an_error_survives_being_pickled(error: errors.SocialApiError, protocol: int) -> None:
+    assert same(pickle.loads(pickle.dumps(error, protocol)), error)
+
+
+@pytest.mark.parametrize("error", [error for error, _ in SAMPLES])
+def test_an_error_survives_being_copied(error: errors.SocialApiError) -> None:
+    assert same(copy.copy(error), error)
+    assert same(copy.deepcopy(error), error)
+
+
+def test_what_was_learned_later_is_pickled_too() -> None:
+    error = errors.TransportError("could not connect")
+    error.attempts = 5
+    assert pickle.loads(pickle.dumps(error)).attempts == 5
+
+
+def test_every_class_is_tested_here() -> None:
+    declared = {each for _, each in inspect.getmembers(errors, inspect.isclass) if issubclass(each, Exception)}
+    assert declared == {type(error) for error, _ in SAMPLES}
+
+
+def test_the_tree_in_the_docstring_is_the_tree() -> None:
+    drawn = inspect.cleandoc(errors.__doc__ or "")
+    declared = {each for _, each in inspect.getmembers(errors, inspect.isclass) if issubclass(each, Exception)}
+    assert {each.__name__ for each in declared if each.__name__ not in drawn} == set()
+    assert all(issubclass(each, errors.SocialApiError) for each in declared)
+
+
+def test_an_invalid_input_is_a_value_error_for_those_who_expect_one() -> None:
+    assert issubclass(errors.InvalidInput, ValueError)
+
+
+def test_only_the_first_twenty_rules_are_shown_and_all_are_there() -> None:
+    rules = [BrokenRule(path=f"[{number}]", reason="no") for number in range(25)]
+    error = errors.InvalidInput("wrong", rules)
+    assert len(str(error).splitlines()) == 22
+    assert str(error).endswith("\n  … and 5 more")
+    assert len(error.broken_rules) == 25
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"), [(418, errors.ApiError), (500, errors.ServerError), (599, errors.ServerError)]
+)
+def test_a_status_has_a_class(status: int, kind: type[errors.ApiError]) -> None:
+    assert errors.error_class(status) is kind
+
+
+def test_codes_leave_out_errors_without_one() -> None:
+    assert api_error(errors.ApiError, 400).codes == (88, "NO")
+
+
+def test_headers_are_a_copy() -> None:
+    headers = {"a": "1"}
+    error = errors.ApiError(400, headers=headers)
+    headers["a"] = "2"
+    assert error.headers == {"a": "1"}
+
+
+def test_values_that_a_problem_quotes_are_not_in_its_repr() -> None:
+    error: Any = api_error(errors.NotFound, 404)
+    assert error.problems[0].value == "7"
+    assert "value" not in repr(error.problems[0])

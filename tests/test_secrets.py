@@ -1,0 +1,304 @@
+"""No secret and no raw identifier leaves by a log line, an error or a repr: planted values are searched for."""
+
+import asyncio
+import gc
+import logging
+import pickle
+import time
+import traceback
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+import pytest
+
+from socialapi import AppOnly, AudienceUser, Bearer, Client, Config, FileTokenCache, OAuth1, OAuth2User, Operation
+from socialapi.emulator import Emulator
+from socialapi.errors import ApiError, BulkError, SocialApiError, TransportError
+from tests.support.clients import HighestJitter
+from tests.support.clock import VirtualClock
+from tests.support.server import Cut, Fault, Received, Server, Step, answer
+
+SECRETS: Final = {
+    "api_key": "PlantedKey4711",
+    "api_key_secret": "PlantedKeySecret4712",
+    "access_token": "PlantedToken4713",
+    "access_token_secret": "PlantedTokenSecret4714",
+    "bearer": "PlantedBearer4715",
+    "app_only_token": "PlantedAppOnly4716",
+    "oauth2": "PlantedOAuth24717",
+}
+PEOPLE: Final = {
+    "email": "planted.anna@example.com",
+    "phone_number": "+15550147180",
+    "partner_user_id": "PlantedPartner4719",
+    "handle": "planted_anna_4720",
+    "device_id": "PlantedDevice4721",
+    "bad_email": "planted.bad.4722",
+    "bad_phone": "0555014723x",
+}
+PLANTED: Final = (*SECRETS.values(), *PEOPLE.values(), "15550147180", "5550147180")
+
+APP = AppOnly(SECRETS["api_key"], SECRETS["api_key_secret"])
+USER = OAuth1(SECRETS["api_key"], SECRETS["api_key_secret"], SECRETS["access_token"], SECRETS["access_token_secret"])
+CREDENTIALS = (USER, APP, Bearer(SECRETS["bearer"]), OAuth2User(SECRETS["oauth2"]))
+
+ANNA = AudienceUser(
+    email=PEOPLE["email"],
+    phone_number=PEOPLE["phone_number"],
+    partner_user_id=PEOPLE["partner_user_id"],
+    handle=PEOPLE["handle"],
+    device_id=PEOPLE["device_id"],
+)
+ROWS = [
+    {"email": PEOPLE["email"], "phone_number": PEOPLE["phone_number"], "partner_user_id": PEOPLE["partner_user_id"]},
+    {"email": PEOPLE["bad_email"], "handle": PEOPLE["handle"]},
+    {"email": PEOPLE["bad_email"], "phone_number": PEOPLE["bad_phone"]},
+]
+BAD = AudienceUser(email=PEOPLE["bad_email"], phone_number=PEOPLE["bad_phone"])
+
+
+def leaks(text: str) -> list[str]:
+    return [value for value in PLANTED if value.lower() in text.lower()]
+
+
+def told_by(error: BaseException) -> Iterator[str]:
+    """Everything that somebody who logs, prints, pickles or reports the error would see."""
+    seen: set[int] = set()
+    queue: list[BaseException] = [error]
+    while queue:
+        each = queue.pop()
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        yield from (str(each), repr(each), repr(each.args), repr(vars(each)))
+        yield "".join(traceback.format_exception_only(each))
+        if isinstance(each, SocialApiError):
+            yield pickle.dumps(each, 0).decode("latin-1")
+        queue += [linked for linked in (each.__cause__, each.__context__) if linked is not None]
+
+
+class Listener(logging.Handler):
+    """Keeps every line of every logger, formatted, with its arguments and its traceback."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.DEBUG)
+        self.lines: list[str] = []
+        self.setFormatter(logging.Formatter("%(name)s %(levelname)s %(message)s"))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(self.format(record) + repr(record.args))
+
+
+@pytest.fixture
+async def listener() -> AsyncIterator[Listener]:
+    """Everything is logged at DEBUG, and the event loop reports every single callback as slow."""
+    listener, root, loop = Listener(), logging.getLogger(), asyncio.get_running_loop()
+    level = root.level
+    root.addHandler(listener)
+    root.setLevel(logging.DEBUG)
+    loop.set_debug(True)
+    loop.slow_callback_duration = 0.0
+    try:
+        yield listener
+    finally:
+        loop.set_debug(False)
+        root.setLevel(level)
+        root.removeHandler(listener)
+
+
+def client_for(server: Server, clock: VirtualClock, **options: Any) -> Client:
+    return Client(
+        Config(base_url=server.url, ads_url=f"{server.url}/ads", retries=1, max_elapsed_seconds=1.0),
+        options.pop("credentials", CREDENTIALS),
+        clock=clock,
+        rng=HighestJitter(),
+        **options,
+    )
+
+
+async def token(client: Client) -> Any:
+    return await client.oauth.app_only_token()
+
+
+async def end_token(client: Client) -> Any:
+    return await client.oauth.invalidate_app_only_token()
+
+
+async def ask(client: Client) -> Any:
+    return await client.request("GET", "/2/tweets", params={"q": PEOPLE["email"]})
+
+
+async def ask_for_something_odd(client: Client) -> Any:
+    return await client.request("POST", "/2/tweets", json={"text": PEOPLE["email"], "odd": {PEOPLE["handle"]}})
+
+
+async def ask_at_an_odd_path(client: Client) -> Any:
+    return await client.request("GET", f"/2/{PEOPLE['email']} x")
+
+
+async def send(client: Client) -> Any:
+    return await client.ads.account("18ce5").custom_audience("4f2a").send([Operation.update([ANNA])])
+
+
+async def send_bad(client: Client) -> Any:
+    return await client.ads.account("18ce5").custom_audience("4f2a").send([Operation.update([BAD, ANNA])])
+
+
+async def upload(client: Client) -> Any:
+    return await client.ads.account("18ce5").custom_audience("4f2a").upload(ROWS)
+
+
+async def upload_objects(client: Client) -> Any:
+    return await client.ads.account("18ce5").do_not_reach_list("7b2f").upload([ANNA, BAD])
+
+
+CALLS: list[Callable[[Client], Awaitable[Any]]] = [
+    token,
+    end_token,
+    ask,
+    ask_for_something_odd,
+    ask_at_an_odd_path,
+    send,
+    send_bad,
+    upload,
+    upload_objects,
+]
+FAILURES: dict[str, Step] = {
+    "refused": answer({"errors": [{"code": 1, "message": "no"}]}, status=400),
+    "dead token": answer({"errors": [{"code": 89, "message": "Invalid or expired token."}]}, status=401),
+    "asked too often": answer({"errors": [{"code": 99, "message": "too often"}]}, status=403),
+    "problem": answer({"type": "about:blank", "title": "Forbidden"}, status=403),
+    "limited": answer(status=429, Retry_After="3"),
+    "unavailable": answer(status=503, Retry_After="3"),
+    "page": answer(b"<html></html>", status=500, content_type="text/html"),
+    "closed": Fault.CLOSE,
+    "reset": Fault.RESET,
+    "cut": Cut(answer({"access_token": SECRETS["app_only_token"]})[:-3]),
+    "no http": b"SSH-2.0-OpenSSH_9.6\r\n\r\n",
+    "broken json": answer(b'{"access_token": "' + SECRETS["app_only_token"].encode() + b'" oops'),
+    "another shape": answer({"access_token": [SECRETS["app_only_token"]], "data": [SECRETS["app_only_token"]]}),
+    "redirect": answer(status=302, Location="https://example.com/"),
+    "other counts": answer({"data": {"success_count": 0, "total_count": 9}}),
+    "operation errors": answer({"operation_errors": [{"index": 0, "code": "NO", "message": "bad"}]}, status=400),
+}
+
+
+async def outcome(call: Callable[[Client], Awaitable[Any]], client: Client) -> tuple[Any, BaseException | None]:
+    try:
+        return await call(client), None
+    except (SocialApiError, RuntimeError) as error:
+        return None, error
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+async def test_nothing_planted_is_told_when_calls_fail(failure: str, listener: Listener, clock: VirtualClock) -> None:
+    raised = 0
+    async with Server(then=FAILURES[failure]) as server, client_for(server, clock) as client:
+        for call in CALLS:
+            result, error = await outcome(call, client)
+            raised += error is not None
+            assert leaks(repr(result)) == [], call
+            if error is not None:
+                assert [line for line in told_by(error) if leaks(line)] == [], call
+    assert raised
+    assert server.requests
+    assert [line for line in listener.lines if leaks(line)] == []
+
+
+async def test_nothing_planted_is_told_when_nobody_listens(listener: Listener, clock: VirtualClock) -> None:
+    async with Server() as server:
+        client = client_for(server, clock)
+    async with client:
+        for call in (token, ask, send, upload):
+            _, error = await outcome(call, client)
+            assert isinstance(error, TransportError | BulkError)
+            assert [line for line in told_by(error) if leaks(line)] == []
+    assert [line for line in listener.lines if leaks(line)] == []
+
+
+async def test_nothing_planted_is_told_when_all_goes_well(
+    listener: Listener, tmp_path: Path, clock: VirtualClock
+) -> None:
+    async def service(received: Received) -> bytes:
+        if received.path.startswith("/oauth2/"):
+            return answer({"access_token": SECRETS["app_only_token"], "token_type": "bearer"})
+        users = sum(len(operation["params"]["users"]) for operation in received.json) if received.body else 0
+        return answer({"data": {"success_count": users, "total_count": users}})
+
+    shown: list[str] = []
+
+    def look(progress: Any) -> None:
+        shown.append(repr(progress))
+        shown.extend(ours())
+
+    cache = FileTokenCache(tmp_path / "tokens.json")
+    rejects = tmp_path / "rejects.csv"
+    async with Server(then=service) as server, client_for(server, clock, token_cache=cache) as client:
+        await token(client)
+        await ask(client)
+        await send(client)
+        audience = client.ads.account("18ce5").custom_audience("4f2a")
+        report = await audience.upload(ROWS, on_progress=look, rejects=rejects)
+        await audience.upload([ANNA, Operation.delete([ANNA])], on_progress=look)
+        shown += ours()
+        await end_token(client)
+    assert (report.read, report.accepted, report.rejected) == (3, 2, 1)
+    assert any(SECRETS["app_only_token"] in request.headers["authorization"] for request in server.requests)
+    assert [line for line in [*listener.lines, *shown, repr(report), str(report.to_dict())] if leaks(line)] == []
+    assert leaks(rejects.read_text()) == []  # a test may look at a file where it stands
+
+
+def ours() -> list[str]:
+    """The repr of every object alive whose class is the SDK's own."""
+    gc.collect()
+    return [
+        repr(each)
+        for each in gc.get_objects()
+        if str(type(each).__module__).startswith("socialapi") and "emulator" not in str(type(each).__module__)
+    ]
+
+
+async def test_the_secrets_of_a_real_exchange_are_not_told(listener: Listener) -> None:
+    clock = VirtualClock(start=time.time())  # signatures have to be of today
+    async with Emulator() as emulator:
+        ready = emulator.ready
+        secrets = {name: ready[name] for name in ready if name.startswith(("api_", "access_", "bearer_"))}
+        account, audience = emulator.seed["account_ids"][0], emulator.seed["custom_audience_ids"][0]
+        for fault in ("reset_before", "reset_after", "truncate", "html", "count_mismatch", "operation_error"):
+            emulator.faults.add(fault, path="/ads/12/accounts/*/custom_audiences/*/users")
+        async with Client(emulator.config, emulator.credentials, clock=clock, rng=HighestJitter()) as client:
+            await client.oauth.app_only_token()
+            target = client.ads.account(account).custom_audience(audience)
+            report = await target.upload([*ROWS, ANNA])
+            errors = [
+                (await outcome(lambda view: view.request("GET", "/12/nothing", family="ads"), client))[1],
+                (await outcome(lambda view: view.ads.account(account).custom_audience("none").send([]), client))[1],
+                (await outcome(lambda view: view.ads.account("none").do_not_reach_list("1").delete(), client))[1],
+            ]
+            objects = ours()
+    assert report.accepted + report.rejected + report.duplicate == 4
+    told = [line for error in errors if error is not None for line in told_by(error)]
+    assert len(told) > 10
+    lines = [line for line in (*listener.lines, *told, *objects) if "Emulator" not in line]
+    assert len(listener.lines) > 50
+    assert [(name, line) for name, secret in secrets.items() for line in lines if secret in line] == []
+    assert [line for line in lines if leaks(line)] == []
+
+
+def test_what_a_program_may_print_shows_nothing() -> None:
+    objects = [*CREDENTIALS, ANNA, Operation.update([ANNA]), [Operation.delete([ANNA, BAD])], APP]
+    assert leaks(repr(objects) + str(objects)) == []
+    for credential in CREDENTIALS:
+        assert [field.name for field in attrs.fields(type(credential)) if field.repr] == []
+
+
+def test_the_search_finds_what_is_planted() -> None:
+    """The tests above are worth what this one says."""
+    inner = ApiError(400, headers={"x": SECRETS["bearer"]})
+    outer = TransportError("lost")
+    outer.__context__ = inner
+    assert any(leaks(line) for line in told_by(outer))
+    assert any(leaks(line) for line in told_by(ValueError(PEOPLE["email"].upper())))
+    assert not any(leaks(line) for line in told_by(TransportError("lost")))

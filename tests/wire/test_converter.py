@@ -1,0 +1,188 @@
+"""The functions that are generated to read models."""
+
+import datetime
+from typing import Annotated, Any, Literal
+
+import attrs
+import pytest
+from annotated_types import Ge
+from hypothesis import given
+from hypothesis import strategies as st
+
+from socialapi.errors import DecodeError
+from socialapi.wire.converter import join_path, structure
+
+
+@attrs.define(kw_only=True)
+class Leaf:
+    name: str
+    size: int = 0
+
+
+@attrs.define(kw_only=True)
+class Tree:
+    id: str
+    leaf: Leaf | None = None
+    leaves: tuple[Leaf, ...] = ()
+    tags: tuple[str, ...] = ()
+    kind: Literal["oak", "elm"] | str | None = None
+    strict: Literal["a"] = "a"
+    height: float | None = None
+    alive: bool | None = None
+    planted_at: datetime.datetime | None = None
+    rings: Annotated[int, Ge(0)] | None = None
+    anything: Any = None
+    counts: dict[str, int] = attrs.field(factory=dict)
+    bag: dict = attrs.field(factory=dict)  # type: ignore[type-arg]  # a mapping of which nothing is declared
+    renamed: str | None = attrs.field(default=None, metadata={"name": "re-named"})
+    extra: dict[str, Any] = attrs.field(factory=dict)
+
+
+def read(**data: Any) -> Tree:
+    tree: Tree = structure({"id": "t", **data}, Tree)
+    return tree
+
+
+def test_every_kind_of_field_is_read() -> None:
+    found = read(
+        leaf={"name": "a", "size": 2},
+        leaves=[{"name": "b"}, {"name": "c", "size": None}],
+        tags=["x", "y"],
+        kind="yew",
+        height=3,
+        alive=False,
+        planted_at="2026-01-31T09:00:00.250Z",
+        rings=7,
+        anything=[1, {"a": None}],
+        counts={"a": 1},
+        bag={"b": "c"},
+        **{"re-named": "new", "soil": "clay"},
+    )
+    assert found == Tree(
+        id="t",
+        leaf=Leaf(name="a", size=2),
+        leaves=(Leaf(name="b"), Leaf(name="c")),
+        tags=("x", "y"),
+        kind="yew",
+        height=3,
+        alive=False,
+        planted_at=datetime.datetime(2026, 1, 31, 9, 0, 0, 250_000, tzinfo=datetime.UTC),
+        rings=7,
+        anything=[1, {"a": None}],
+        counts={"a": 1},
+        bag={"b": "c"},
+        renamed="new",
+        extra={"soil": "clay"},
+    )
+
+
+def test_what_is_missing_or_null_gets_its_default() -> None:
+    assert read() == Tree(id="t")
+    nulls = {
+        field.metadata.get("name", field.name): None
+        for field in attrs.fields(Tree)
+        if field.name not in ("id", "extra")
+    }
+    assert read(**nulls) == Tree(id="t")
+
+
+def test_defaults_that_can_change_are_not_shared_between_objects() -> None:
+    one, other = read(), read()
+    one.counts["a"] = 1
+    one.extra["b"] = 2
+    assert (other.counts, other.extra) == ({}, {})
+
+
+def test_a_time_without_a_zone_is_taken_for_utc_since_the_service_writes_no_other() -> None:
+    assert read(planted_at="2026-01-31T09:00:00").planted_at == datetime.datetime(2026, 1, 31, 9, tzinfo=datetime.UTC)
+
+
+@pytest.mark.parametrize(
+    ("data", "path", "reason"),
+    [
+        ({"id": 5}, "id", "expected a string"),
+        ({"id": None}, "id", "expected a string"),
+        ({"leaf": []}, "leaf", "expected an object"),
+        ({"leaf": {}}, "leaf.name", "is missing"),
+        ({"leaf": {"name": "a", "size": "2"}}, "leaf.size", "expected a whole number"),
+        ({"leaves": {"name": "b"}}, "leaves", "expected an array"),
+        ({"leaves": [{"name": "b"}, {"name": "c", "size": 1.5}]}, "leaves[1].size", "expected a whole number"),
+        ({"leaves": [{"name": "b"}, None]}, "leaves[1]", "expected an object"),
+        ({"tags": "x"}, "tags", "expected an array"),
+        ({"tags": ["x", None]}, "tags[1]", "expected a string"),
+        ({"kind": 5}, "kind", "expected a string"),
+        ({"strict": 5}, "strict", "expected a string"),
+        ({"height": "3"}, "height", "expected a number"),
+        ({"height": True}, "height", "expected a number"),
+        ({"alive": 1}, "alive", "expected true or false"),
+        ({"rings": 7.0}, "rings", "expected a whole number"),
+        ({"planted_at": "yesterday"}, "planted_at", "expected an ISO 8601 time"),
+        ({"planted_at": 1_800_000_000}, "planted_at", "expected an ISO 8601 time"),
+        ({"counts": []}, "counts", "expected an object"),
+        ({"counts": {"a": "1"}}, "counts", "expected a whole number"),
+    ],
+)
+def test_a_field_of_another_kind_is_named_with_its_path_and_without_its_value(
+    data: dict[str, Any], path: str, reason: str
+) -> None:
+    with pytest.raises(DecodeError) as caught:
+        structure({"id": "t", **data}, Tree)
+    assert (caught.value.path, caught.value.reason) == (path, reason)
+
+
+def test_the_top_must_be_an_object() -> None:
+    for data in ("text", 5, None, ["a"]):
+        with pytest.raises(DecodeError, match="cannot read the answer at its top: expected an object"):
+            structure(data, Tree)
+
+
+def test_a_missing_required_field_is_named() -> None:
+    with pytest.raises(DecodeError, match="at id: is missing"):
+        structure({}, Tree)
+
+
+def test_a_class_that_refuses_its_values_is_named() -> None:
+    @attrs.define
+    class Even:
+        number: int = attrs.field()
+
+        @number.validator
+        def _check(self, attribute: "attrs.Attribute[int]", value: int) -> None:
+            if value % 2:
+                raise ValueError("planted 5")
+
+    assert structure({"number": 4}, Even) == Even(4)
+    with pytest.raises(DecodeError, match=r"expected an object of type Even \(ValueError\)") as caught:
+        structure({"number": 5}, Even)
+    assert "planted" not in str(caught.value)
+
+
+def test_members_of_a_union_that_cannot_be_told_apart_are_refused_when_the_model_is_first_used() -> None:
+    @attrs.define
+    class Vague:
+        either: int | str
+
+    with pytest.raises(TypeError, match="no way to tell the members"):
+        structure({"either": 5}, Vague)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["id", "leaf", "leaves", "tags", "height", "planted_at", "counts", "name", "size"]),
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
+            lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["name", "size"]), inner),
+        ),
+    )
+)
+def test_any_json_is_read_or_refused_with_a_decode_error(data: dict[str, Any]) -> None:
+    try:
+        found = structure(data, Tree)
+    except DecodeError:
+        return
+    assert isinstance(found, Tree)
+
+
+@pytest.mark.parametrize(("name", "rest", "path"), [("a", "b", "a.b"), ("a", "[0].b", "a[0].b"), ("a", "", "a")])
+def test_paths_are_written_as_people_write_them(name: str, rest: str, path: str) -> None:
+    assert join_path(name, rest) == path

@@ -1,0 +1,158 @@
+"""What is sent for a route and its arguments."""
+
+import datetime
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from socialapi.config import Config
+from socialapi.errors import ConfigurationError, InvalidInput
+from socialapi.models.oauth import InvalidateTokenRequest
+from socialapi.routes import ads, oauth
+from socialapi.routes.route import ADS, PLATFORM, Route, Target
+from socialapi.wire.request import Request, assemble, build_request
+
+NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+CONFIG = Config(base_url="https://api.example.com", ads_url="https://ads.example.com/api/")
+USERS = ads.CUSTOM_AUDIENCE_USERS.at(account_id="18ce5", custom_audience_id="4f2a")
+DIGEST = "49e0be2aeccfb51a8dee4c945c8a70a9ac500cf6f5cb08112575f74db9b1470d"
+
+
+def build(target: Target[Any], config: Config = CONFIG, **arguments: Any) -> Request[Any]:
+    return build_request(target, config, now=NOW, **arguments)
+
+
+def test_a_json_body_goes_to_the_documented_path() -> None:
+    operation = {"operation_type": "Update", "params": {"users": [{"email": [DIGEST]}]}}
+    request = build(USERS, body=[operation])
+    assert request.method == "POST"
+    assert request.url == "https://ads.example.com/api/12/accounts/18ce5/custom_audiences/4f2a/users"
+    assert request.headers == {"Accept": "application/json", "Content-Type": "application/json"}
+    assert b"".join(request.body) == (
+        b'[{"operation_type":"Update","params":{"users":[{"email":["' + DIGEST.encode() + b'"]}]}}]'
+    )
+    assert request.form is None
+
+
+def test_a_form_body_is_percent_encoded_and_kept_as_text_for_the_signature() -> None:
+    request = build(oauth.INVALIDATE_APP_ONLY_TOKEN.at(), body=InvalidateTokenRequest(access_token="a b&c"))
+    assert request.url == "https://api.example.com/oauth2/invalidate_token"
+    assert request.headers["Content-Type"] == "application/x-www-form-urlencoded"
+    assert request.body == (b"access_token=a%20b%26c",)
+    assert request.form == "access_token=a%20b%26c"
+
+
+def test_parameters_of_a_write_without_a_body_go_into_the_query() -> None:
+    rename = Route("PUT", ADS, "/12/accounts/{account_id}/cards/{card_id}", dict, Any, "query")
+    request = build(rename.at(account_id="1", card_id="2"), query={"trace": True}, body={"name": "new name"})
+    assert request.url == "https://ads.example.com/api/12/accounts/1/cards/2?trace=true&name=new%20name"
+    assert request.body == ()
+    assert "Content-Type" not in request.headers
+
+
+def test_a_request_without_parameters_has_no_question_mark_and_no_body() -> None:
+    request = build(ads.DO_NOT_REACH_LIST_DELETE.at(account_id="1", do_not_reach_list_id="2"))
+    assert (request.method, request.url) == (
+        "DELETE",
+        "https://ads.example.com/api/12/accounts/1/do_not_reach_lists/2",
+    )
+    assert (request.body, request.body_bytes) == ((), 0)
+
+
+@pytest.mark.parametrize(
+    ("value", "segment"),
+    [
+        ("a/b", "a%2Fb"),
+        ("...", "..."),
+        ("a?b#c", "a%3Fb%23c"),
+        ("50%", "50%25"),
+        ("a b", "a%20b"),
+        ("ü", "%C3%BC"),
+        ("{account_id}", "%7Baccount_id%7D"),
+        ("a\r\nHost: evil", "a%0D%0AHost%3A%20evil"),
+    ],
+)
+def test_no_path_parameter_leaves_its_segment(value: str, segment: str) -> None:
+    url = build(ads.DO_NOT_REACH_LIST_DELETE.at(account_id=value, do_not_reach_list_id="2")).url
+    assert url == f"https://ads.example.com/api/12/accounts/{segment}/do_not_reach_lists/2"
+
+
+@given(st.text(st.characters(codec="utf-8"), min_size=1).filter(lambda text: text not in (".", "..")))
+def test_every_path_parameter_arrives_as_it_was_given(value: str) -> None:
+    url = build(ads.DO_NOT_REACH_LIST_DELETE.at(account_id=value, do_not_reach_list_id="2")).url
+    before, segment, after = (
+        url.removeprefix("https://ads.example.com/api/12/").removesuffix("/do_not_reach_lists/2").partition("/")
+    )
+    assert (before, segment) == ("accounts", "/")
+    assert "/" not in after
+    assert unquote(after) == value
+    assert urlsplit(url).query == urlsplit(url).fragment == ""
+
+
+def test_an_empty_path_parameter_is_refused_since_the_path_would_be_that_of_something_else() -> None:
+    with pytest.raises(InvalidInput, match=r"account_id and do_not_reach_list_id must not be empty, \. or \.\."):
+        build(ads.DO_NOT_REACH_LIST_DELETE.at(account_id="", do_not_reach_list_id=""))
+
+
+def test_a_path_can_be_replaced_in_the_configuration() -> None:
+    config = Config(
+        ads_url="https://ads.example.com",
+        paths={ads.CUSTOM_AUDIENCE_USERS.path: "/13/a/{account_id}/{custom_audience_id}"},
+    )
+    assert build(USERS, config).url == "https://ads.example.com/13/a/18ce5/4f2a"
+
+
+def test_a_missing_host_says_what_to_set() -> None:
+    with pytest.raises(ConfigurationError, match=r"pass Config\(ads_url=…\) or set SOCIALAPI_ADS_URL"):
+        build(USERS, Config())
+
+
+def test_a_body_of_five_million_bytes_is_sent_and_one_byte_more_is_not() -> None:
+    assert assemble(USERS, CONFIG, {}, (b"x" * 4_999_999, b"y")).body_bytes == 5_000_000
+    with pytest.raises(InvalidInput, match="larger than 5,000,000 bytes; send it in several requests"):
+        assemble(USERS, CONFIG, {}, (b"x" * 5_000_000, b"y"))
+
+
+def test_the_largest_body_can_be_configured_where_the_service_bounds_it() -> None:
+    small = Config(base_url="https://api.example.com", ads_url="https://ads.example.com", max_batch_bytes=10)
+    with pytest.raises(InvalidInput, match="larger than 10 bytes"):
+        assemble(USERS, small, {}, (b"x" * 11,))
+    unbounded = Route("POST", PLATFORM, "/2/anything", dict, Any, "json").at()
+    assert assemble(unbounded, small, {}, (b"x" * 11,)).body_bytes == 11
+
+
+def test_a_body_that_breaks_rules_is_refused_with_all_of_them_and_none_of_its_values() -> None:
+    operations = [
+        {"operation_type": "Upsert", "params": {"users": [{"email": ["anna@example.com", DIGEST, "B" * 64]}]}},
+        {"params": {"users": "anna"}},
+    ]
+    with pytest.raises(InvalidInput, match="breaks 5 rules of the service; nothing was sent") as caught:
+        build(USERS, body=operations)
+    assert [(rule.path, rule.reason) for rule in caught.value.broken_rules] == [
+        ("[0].operation_type", "must be one of Update, Delete"),
+        ("[0].params.users[0].email[0]", "must be a SHA-256 digest: 64 lower-case hexadecimal digits"),
+        ("[0].params.users[0].email[2]", "must be a SHA-256 digest: 64 lower-case hexadecimal digits"),
+        ("[1].operation_type", "is required"),
+        ("[1].params.users", "must be an array"),
+    ]
+    said = str(caught.value) + repr(caught.value)
+    assert "anna" not in said
+    assert "B" * 64 not in said
+    assert DIGEST not in said
+
+
+def test_the_repr_of_a_request_shows_neither_parameters_nor_body() -> None:
+    request = build(USERS, query={"q": "planted"}, body=[])
+    assert repr(request) == (
+        "Request(POST /12/accounts/{account_id}/custom_audiences/{custom_audience_id}/users, 2 bytes)"
+    )
+
+
+@pytest.mark.parametrize("odd", [".", ".."])
+def test_an_id_that_a_proxy_would_resolve_is_refused(odd: str) -> None:
+    target = ads.DO_NOT_REACH_LIST_DELETE.at(account_id=odd, do_not_reach_list_id="7b2f1")
+    with pytest.raises(InvalidInput, match=r"account_id must not be empty, \. or \.\."):
+        assemble(target, Config(ads_url="https://ads.example"), {}, ())

@@ -1,0 +1,374 @@
+"""What an answer means: a result, or an error that says what the service said."""
+
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from socialapi import errors, problems
+from socialapi.models.audiences import DoNotReachList, UploadCounts
+from socialapi.models.oauth import AppOnlyToken
+from socialapi.problems import OperationError, Problem, ServiceError
+from socialapi.routes import ads, oauth
+from socialapi.wire.problems import read_problem
+from socialapi.wire.response import Reply, decode, read_error, read_result
+
+BASE = "https://api.example.com/problems"
+
+
+def reply(body: Any, status: int = 200, content_type: str = "application/json", **headers: str) -> Reply:
+    content = body if isinstance(body, bytes) else orjson.dumps(body)
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Reply(status, {"content-type": content_type, **named}, content)
+
+
+def refusal(body: Any, status: int = 400, content_type: str = "application/json", **headers: str) -> errors.ApiError:
+    return read_error(reply(body, status, content_type, **headers))
+
+
+# Results
+
+
+def test_the_result_is_taken_out_of_its_envelope() -> None:
+    found = read_result(
+        ads.CUSTOM_AUDIENCE_USERS, reply({"data": {"success_count": 3, "total_count": 3}, "request": {}})
+    )
+    assert found == UploadCounts(success_count=3, total_count=3)
+
+
+def test_a_result_without_an_envelope_is_read_as_well() -> None:
+    found = read_result(ads.CUSTOM_AUDIENCE_USERS, reply({"success_count": 3, "total_count": 4}))
+    assert (found.success_count, found.total_count) == (3, 4)
+
+
+def test_the_counts_of_a_do_not_reach_upload_are_summed_over_its_operations() -> None:
+    data = [{"success_count": 2, "total_count": 2}, {"success_count": 0, "total_count": 1}]
+    assert read_result(ads.DO_NOT_REACH_USERS, reply({"data": data})) == UploadCounts(success_count=2, total_count=3)
+
+
+def test_a_token_comes_without_an_envelope() -> None:
+    found = read_result(oauth.APP_ONLY_TOKEN, reply({"token_type": "bearer", "access_token": "AAAA", "scope": "all"}))
+    assert found == AppOnlyToken(access_token="AAAA", token_type="bearer", extra={"scope": "all"})
+    assert "AAAA" not in repr(found)
+
+
+def test_errors_beside_data_do_not_hide_the_data() -> None:
+    body = {"data": {"success_count": 1, "total_count": 1}, "errors": [{"title": "Gone", "type": f"{BASE}/conflict"}]}
+    assert read_result(ads.CUSTOM_AUDIENCE_USERS, reply(body)).success_count == 1
+
+
+@pytest.mark.parametrize("empty", [{}, {"data": None}])
+def test_errors_without_data_are_an_error_even_with_status_200(empty: dict[str, Any]) -> None:
+    with pytest.raises(errors.ApiError) as caught:
+        read_result(ads.CUSTOM_AUDIENCE_USERS, reply({**empty, "errors": [{"code": 88, "message": "no"}]}))
+    assert (caught.value.status, caught.value.codes) == (200, (88,))
+
+
+@pytest.mark.parametrize(
+    "operation_errors",
+    [
+        [{"index": 1, "code": "INVALID_PARAMETER", "message": "bad hash", "parameter": "users"}],
+        [[], [{"code": "INVALID_PARAMETER", "message": "bad hash", "parameter": "users"}], []],
+        [{}, {"code": "INVALID_PARAMETER", "message": "bad hash", "parameter": "users"}],
+        [None, [{"code": "INVALID_PARAMETER", "message": "bad hash", "parameter": "users"}]],
+    ],
+)
+@pytest.mark.parametrize("status", [200, 400])
+def test_operation_errors_are_never_plain_success_and_name_the_operation(operation_errors: Any, status: int) -> None:
+    """The official ads SDK returned 2,499 accepted of 2,500 as plain success."""
+    body = {"data": {"success_count": 2499, "total_count": 2500}, "operation_errors": operation_errors}
+    with pytest.raises(errors.ApiError) as caught:
+        read_result(ads.CUSTOM_AUDIENCE_USERS, reply(body, status))
+    assert caught.value.status == status
+    assert caught.value.operation_errors == (
+        OperationError(index=1, code="INVALID_PARAMETER", message="bad hash", parameter="users"),
+    )
+    assert caught.value.codes == ("INVALID_PARAMETER",)
+    assert str(caught.value) == f"HTTP {status}: operation 1: INVALID_PARAMETER: bad hash"
+
+
+# Answers that cannot be read
+
+
+@pytest.mark.parametrize(
+    ("body", "path", "reason"),
+    [
+        (b"", "", "is not JSON"),
+        (b'{"data": {"success_count": 1', "", "is not JSON"),
+        (b"<html>", "", "is not JSON"),
+        ([], "", "expected an object"),
+        ({"data": 5}, "data", "expected an object"),
+        ({"data": None}, "data", "expected an object"),
+        ({"data": {"total_count": 1}}, "data.success_count", "is missing"),
+        ({"total_count": 1}, "success_count", "is missing"),
+        ({"data": {"success_count": "1", "total_count": 1}}, "data.success_count", "expected a whole number"),
+        ({"data": {"success_count": True, "total_count": 1}}, "data.success_count", "expected a whole number"),
+        ({"data": [{"success_count": 1, "total_count": 1}, {"success_count": 1}]}, "data[1].total_count", "is missing"),
+        ({"data": ["x"]}, "data[0]", "expected an object"),
+    ],
+)
+def test_an_answer_of_another_shape_names_the_field_and_no_value(body: Any, path: str, reason: str) -> None:
+    with pytest.raises(errors.DecodeError) as caught:
+        read_result(ads.CUSTOM_AUDIENCE_USERS, reply(body))
+    assert caught.value.path == path
+    assert caught.value.reason.startswith(reason)
+
+
+def test_a_number_where_text_is_documented_is_an_error_and_not_made_a_text() -> None:
+    with pytest.raises(errors.DecodeError, match=r"cannot read the answer at data\.id: expected a string"):
+        read_result(ads.DO_NOT_REACH_LIST_DELETE, reply({"data": {"id": 12345}}))
+
+
+def test_the_path_goes_through_lists() -> None:
+    with pytest.raises(errors.DecodeError) as caught:
+        read_result(ads.DO_NOT_REACH_LIST_DELETE, reply({"data": {"id": "1", "reasons_not_targetable": ["x", 5]}}))
+    assert caught.value.path == "data.reasons_not_targetable[1]"
+
+
+def test_unknown_fields_and_unknown_values_of_enumerations_survive() -> None:
+    data = {"id": "1", "reasons_not_targetable": ["TOO_SMALL", "TOO_NEW"], "colour": "blue", "deleted": True}
+    found = read_result(ads.DO_NOT_REACH_LIST_DELETE, reply({"data": data}))
+    assert found == DoNotReachList(
+        id="1", reasons_not_targetable=("TOO_SMALL", "TOO_NEW"), deleted=True, extra={"colour": "blue"}
+    )
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (302, errors.ApiError),
+        (400, errors.ApiError),
+        (401, errors.Unauthorized),
+        (403, errors.Forbidden),
+        (404, errors.NotFound),
+        (409, errors.Conflict),
+        (429, errors.RateLimited),
+        (500, errors.ServerError),
+        (503, errors.ServerError),
+        (599, errors.ServerError),
+    ],
+)
+def test_the_status_chooses_the_class(status: int, kind: type[errors.ApiError]) -> None:
+    assert type(refusal({"errors": []}, status)) is kind
+
+
+@pytest.mark.parametrize(
+    ("content", "content_type", "says"),
+    [
+        (b"<html><h1>503</h1></html>", "text/html", "an answer of type text/html with no reason in it"),
+        (b"", "application/json", "an empty answer"),
+        (b'{"errors": [{"code"', "application/json", "an answer of type application/json with no reason in it"),
+        (b"[1, 2]", "application/json; charset=utf-8", "an answer of type application/json with no reason in it"),
+        (b"\xff\xfe", "", "an answer of type unknown with no reason in it"),
+        (b'{"errors": "no"}', "application/json", "an answer of type application/json with no reason in it"),
+    ],
+)
+def test_a_body_without_a_reason_keeps_the_status(content: bytes, content_type: str, says: str) -> None:
+    """A peer raised ContentTypeError for a 503 with an HTML body."""
+    error = refusal(content, 503, content_type)
+    assert isinstance(error, errors.ServerError)
+    assert str(error) == f"HTTP 503: {says}"
+    with pytest.raises(errors.ServerError):
+        read_result(ads.CUSTOM_AUDIENCE_USERS, reply(content, 503, content_type))
+
+
+def test_coded_errors_of_both_apis_are_read() -> None:
+    error = refusal(
+        {
+            "errors": [
+                {"code": "MISSING_PARAMETER", "message": "users is required", "parameter": "users"},
+                {"code": 89, "message": "Invalid or expired token."},
+            ],
+            "request": {"params": {}},
+        }
+    )
+    assert error.errors == (
+        ServiceError(code="MISSING_PARAMETER", message="users is required", parameter="users"),
+        ServiceError(code=89, message="Invalid or expired token."),
+    )
+    assert str(error) == "HTTP 400: MISSING_PARAMETER: users is required; 89: Invalid or expired token."
+
+
+def test_an_error_that_is_a_single_object_is_read() -> None:
+    assert refusal({"code": 32, "message": "no"}, 401).errors == (ServiceError(code=32, message="no"),)
+
+
+@pytest.mark.parametrize("prefix", [b"", b"\n ", b"\r\n"])
+def test_blanks_before_the_body_do_not_hide_it(prefix: bytes) -> None:
+    assert refusal(prefix + b'{"errors":[{"code":89}]}').codes == (89,)
+
+
+def test_the_request_id_is_what_the_service_calls_the_request() -> None:
+    assert refusal({}, x_transaction_id="abc", x_request_id="def").request_id == "abc"
+    assert refusal({}, x_request_id="def").request_id == "def"
+    assert refusal({}).request_id is None
+
+
+def test_only_the_first_operations_are_shown_in_full() -> None:
+    listed = [{"index": i, "code": "INVALID_PARAMETER", "message": "no"} for i in range(5)]
+    shown = "; ".join(f"operation {i}: INVALID_PARAMETER: no" for i in range(3))
+    assert str(refusal({"operation_errors": listed})) == f"HTTP 400: {shown}; and 2 more operations"
+
+
+@given(
+    st.binary()
+    | st.recursive(
+        st.none() | st.booleans() | st.text() | st.integers(-9, 99),
+        lambda inner: (
+            st.lists(inner)
+            | st.dictionaries(
+                st.sampled_from(
+                    [
+                        "errors",
+                        "operation_errors",
+                        "index",
+                        "code",
+                        "message",
+                        "title",
+                        "type",
+                        "detail",
+                        "status",
+                        "parameter",
+                        "data",
+                    ]
+                ),
+                inner,
+            )
+        ),
+    ).map(orjson.dumps)
+)
+def test_no_body_whatsoever_breaks_the_reading_of_an_error(content: bytes) -> None:
+    error = read_error(Reply(503, {}, content))
+    assert error.status == 503
+    assert str(error).startswith("HTTP 503: ")
+
+
+# Problems
+
+DOCUMENTED: dict[str, tuple[type[Problem], dict[str, Any]]] = {
+    "client-disconnected": (problems.ClientDisconnected, {}),
+    "client-forbidden": (
+        problems.ClientForbidden,
+        {"reason": "client-not-enrolled", "registration_url": "https://example.com/register"},
+    ),
+    "conflict": (problems.ConflictProblem, {}),
+    "disallowed-resource": (
+        problems.DisallowedResource,
+        {"resource_id": "7", "resource_type": "tweet", "section": "includes"},
+    ),
+    "duplicate-rules": (problems.DuplicateRules, {"id": "7", "value": "cats has:images"}),
+    "invalid-rules": (problems.InvalidRules, {}),
+    "noncompliant-rules": (problems.NoncompliantRules, {}),
+    "rule-cap": (problems.RuleCap, {}),
+    "unsupported-authentication": (problems.UnsupportedAuthentication, {}),
+    "not-authorized-for-field": (
+        problems.NotAuthorizedForField,
+        {"field": "email", "resource_type": "user", "section": "data"},
+    ),
+    "not-authorized-for-resource": (
+        problems.NotAuthorizedForResource,
+        {"value": "7", "resource_id": "7", "resource_type": "list", "section": "data", "parameter": "id"},
+    ),
+    "operational-disconnect": (problems.OperationalDisconnect, {"disconnect_type": "SlowReader"}),
+    "resource-not-found": (
+        problems.ResourceNotFound,
+        {"parameter": "id", "value": "7", "resource_id": "7", "resource_type": "space"},
+    ),
+    "resource-unavailable": (
+        problems.ResourceUnavailable,
+        {"parameter": "id", "resource_id": "7", "resource_type": "media"},
+    ),
+    "streaming-connection": (problems.StreamingConnection, {"connection_issue": "TooManyConnections"}),
+    "usage-capped": (problems.UsageCapped, {"period": "Monthly", "scope": "Product"}),
+}
+
+
+@pytest.mark.parametrize("slug", DOCUMENTED)
+def test_each_documented_problem_is_a_type_of_its_own_with_its_fields(slug: str) -> None:
+    cls, fields = DOCUMENTED[slug]
+    common: dict[str, Any] = {"type": f"{BASE}/{slug}", "title": "A title", "detail": "A detail", "status": 400}
+    (found,) = refusal({**common, **fields}).problems
+    assert type(found) is cls
+    assert found == cls(**common, **fields)
+    assert found.slug == slug
+
+
+def test_an_invalid_request_lists_its_parameters() -> None:
+    body = {
+        "type": f"{BASE}/invalid-request",
+        "title": "Invalid Request",
+        "detail": "One or more parameters were invalid.",
+        "errors": [{"message": "out of range", "parameters": {"max_results": ["500"], "ids": []}}, {"message": "odd"}],
+    }
+    (found,) = refusal(body).problems
+    assert isinstance(found, problems.InvalidRequest)
+    assert found.errors[0].message == "out of range"
+    assert found.errors[0].parameters == {"max_results": ("500",), "ids": ()}
+    assert found.errors[1].parameters == {}
+    assert str(refusal(body)) == "HTTP 400: One or more parameters were invalid."
+
+
+def test_every_type_that_has_a_class_is_tested_here() -> None:
+    assert {*DOCUMENTED, "invalid-request"} == problems.PROBLEM_TYPES.keys()
+
+
+@pytest.mark.parametrize("kind", ["about:blank", f"{BASE}/made-yesterday", "made-yesterday", ""])
+def test_a_type_that_is_not_known_is_a_plain_problem(kind: str) -> None:
+    found = read_problem({"type": kind, "title": "New", "budget": 5})
+    assert type(found) is Problem
+    assert (found.type, found.title, found.extra) == (kind, "New", {"budget": 5})
+
+
+def test_the_address_before_the_slug_does_not_matter() -> None:
+    for kind in ("https://other.example.net/a/b/rule-cap", "rule-cap", "https://other.example.net/rule-cap/"):
+        assert type(read_problem({"type": kind, "title": "Cap"})) is problems.RuleCap
+
+
+def test_values_of_an_enumeration_that_are_not_known_survive() -> None:
+    found = read_problem({"type": f"{BASE}/usage-capped", "title": "Cap", "period": "Hourly"})
+    assert found == problems.UsageCapped(type=f"{BASE}/usage-capped", title="Cap", period="Hourly")
+
+
+def test_a_problem_with_an_odd_field_keeps_what_can_be_read() -> None:
+    odd = {"type": f"{BASE}/rule-cap", "title": "Cap", "status": "400", "detail": 5}
+    found = read_problem(odd)
+    assert (found.title, found.slug, found.extra) == ("Cap", "rule-cap", {"status": "400", "detail": 5})
+    half_odd = read_problem({"type": f"{BASE}/usage-capped", "title": "Cap", "period": 5})
+    assert (type(half_odd), half_odd.extra) == (Problem, {"period": 5})
+
+
+def test_problems_and_coded_errors_can_stand_side_by_side() -> None:
+    error = refusal({"errors": [{"type": f"{BASE}/conflict", "title": "Busy"}, {"code": 1, "message": "x"}, "odd"]})
+    assert [type(each) for each in error.problems] == [problems.ConflictProblem]
+    assert error.codes == (1,)
+    assert str(error) == "HTTP 400: 1: x; Busy"
+
+
+# Replies as they are
+
+
+def test_a_reply_gives_its_body_decoded_when_it_is_json() -> None:
+    assert reply({"a": 1}).body == {"a": 1}
+    assert reply({"a": 1}, content_type="application/problem+json; charset=utf-8").body == {"a": 1}
+    assert reply(b"a=1", content_type="text/plain").body == b"a=1"
+    assert reply(b"", content_type="application/json").body == b""
+
+
+def test_a_reply_whose_json_is_cut_off_says_where() -> None:
+    with pytest.raises(errors.DecodeError, match=r"is not JSON .* at byte"):
+        _ = reply(b'{"a": ').body
+
+
+def test_the_repr_of_a_reply_shows_no_content() -> None:
+    assert repr(reply(b"planted")) == "Reply(200, 7 bytes)"
+
+
+def test_the_message_of_broken_json_quotes_nothing_of_it() -> None:
+    with pytest.raises(errors.DecodeError) as caught:
+        decode(b'{"token": "planted" "x"}')
+    assert "planted" not in repr(caught.value)

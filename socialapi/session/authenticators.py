@@ -1,6 +1,7 @@
 """Who signs a request, anew for every attempt, and who gets a new token when one is refused."""
 
 import asyncio
+import copy
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -9,7 +10,7 @@ import attrs
 
 from socialapi.config import Config
 from socialapi.credentials import AppOnly, Bearer, Credentials, OAuth1, OAuth2User
-from socialapi.errors import ConfigurationError, Forbidden
+from socialapi.errors import ConfigurationError, Forbidden, SocialApiError
 from socialapi.routes.route import Family
 from socialapi.session.clock import Clock
 from socialapi.session.sign_ins import SignIns
@@ -108,7 +109,8 @@ class AppOnlyAuthenticator:
         self._key = cache_key(host, credential.api_key)
         self._turn = asyncio.Lock()
         self._token: str | None = None
-        self._refusal: Forbidden | None = None
+        self._failure: SocialApiError | None = None
+        self._failures = 0
         self._refused_until = 0.0
 
     async def authorize(self, request: Request[Any]) -> Authorization:
@@ -118,19 +120,17 @@ class AppOnlyAuthenticator:
 
     async def token(self) -> str:
         """The token from memory, the cache, or the service, in this order."""
+        failures = self._failures
         async with self._turn:
+            if self._token is None and self._failures > failures and self._failure is not None:
+                raise copy.copy(self._failure)  # what whoever went first was told holds for those who waited
             if self._token is None:
                 self._token = await self._cache.load(self._key) or await self._fetch_once()
             return self._token
 
     async def _fetch_once(self) -> str:
-        if self._refusal is not None and self._clock.monotonic() < self._refused_until:
-            raise Forbidden(
-                self._refusal.status,
-                headers=self._refusal.headers,
-                errors=self._refusal.errors,
-                request_id=self._refusal.request_id,
-            )
+        if self._failure is not None and self._clock.monotonic() < self._refused_until:
+            raise copy.copy(self._failure)
         async with self._cache.lock(self._key):
             # Another process may have fetched one while this one waited.
             token = await self._cache.load(self._key)
@@ -142,9 +142,10 @@ class AppOnlyAuthenticator:
     async def _ask(self) -> str:
         try:
             return await self._fetch(self.credential)
-        except Forbidden as refusal:
-            if ASKED_TOO_OFTEN in refusal.codes:
-                self._refusal = refusal
+        except SocialApiError as failure:
+            self._failures += 1
+            self._failure = failure
+            if isinstance(failure, Forbidden) and ASKED_TOO_OFTEN in failure.codes:
                 self._refused_until = self._clock.monotonic() + ASKED_TOO_OFTEN_PAUSE_SECONDS
             raise
 
@@ -187,8 +188,9 @@ class Authenticators:
         self._apps: dict[AppOnly, AppOnlyAuthenticator] = {}
         for credential in credentials:
             kind = type(credential).__name__
-            if kind not in self._by_kind:
-                self._by_kind[kind] = self._make(credential, cache, clock, fetch)
+            if kind in self._by_kind:
+                raise ConfigurationError(f"there are two credentials of the kind {kind}: give each client one of them")
+            self._by_kind[kind] = self._make(credential, cache, clock, fetch)
 
     def _make(
         self,

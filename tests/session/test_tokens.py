@@ -254,6 +254,16 @@ async def test_code_99_is_raised_once_and_then_remembered_for_a_minute(clock: Vi
         assert client.limits["GET /2/tweets"].in_flight == 0
 
 
+async def test_callers_who_waited_for_a_token_share_the_refusal_and_later_ones_ask_anew(clock: VirtualClock) -> None:
+    wrong = answer({"errors": [{"code": 32, "message": "no"}]}, status=401)
+    async with Server(wrong, then=Tokens()) as server, client_of(server, clock, credentials=(APP,)) as client:
+        found = await asyncio.gather(*(client.oauth.app_only_token() for _ in range(50)), return_exceptions=True)
+        assert {type(each) for each in found} == {Unauthorized}
+        assert len(server.requests) == 1
+        await client.oauth.app_only_token()
+        assert len(server.requests) == 2
+
+
 async def test_after_the_pause_a_token_is_had_again(clock: VirtualClock) -> None:
     async with Server(TOO_OFTEN, then=Tokens()) as server, client_of(server, clock, credentials=(APP,)) as client:
         with pytest.raises(Forbidden):
@@ -344,8 +354,9 @@ async def test_ready_tokens_are_sent_as_bearer_tokens() -> None:
         assert not await chosen.renew(authorization)
 
 
-def test_of_several_credentials_of_a_kind_the_first_is_used() -> None:
-    assert authenticators(AppOnly("one", "s"), AppOnly("two", "s")).app().credential.api_key == "one"
+def test_two_credentials_of_a_kind_are_refused_because_nobody_could_tell_which_is_used() -> None:
+    with pytest.raises(ConfigurationError, match="two credentials of the kind AppOnly"):
+        authenticators(AppOnly("one", "s"), AppOnly("two", "s"))
 
 
 @pytest.mark.parametrize(

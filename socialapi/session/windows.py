@@ -45,6 +45,7 @@ class SlidingWindow:
         self._reported_reset = -math.inf
         self._former_reset = -math.inf
         self._unaccounted = 0
+        self._ours_alone = False
         self._blocked_until = -math.inf
 
     @property
@@ -85,6 +86,17 @@ class SlidingWindow:
         if reset > self._reported_reset + SAME_RESET_SECONDS:
             self._former_reset = self._reported_reset
         self._reported_remaining, self._reported_reset, self._unaccounted = reading.remaining, reset, 0
+        self._ours_alone = self._explains(now, reading.remaining)
+
+    def _explains(self, now: float, remaining: int) -> bool:
+        """Whether our own requests explain what is used of the service's window.
+
+        Then our count alone is obeyed: it is exact, while a reset is told in whole seconds by a clock in whole seconds,
+        so that waiting for it would leave up to two seconds of every window unused.
+        """
+        if self.limit is None or self.window_seconds is None:
+            return False
+        return self.limit - remaining <= self.in_flight + self._recent(now)
 
     def _is_overtaken(self, now: float, remaining: int, reset: float) -> bool:
         """Whether a later answer came first: it had less remaining in the same window, or was of the next window."""
@@ -121,10 +133,8 @@ class SlidingWindow:
     def _by_our_count(self, now: float, reserve: int, ahead: int) -> float:
         if self.limit is None or self.window_seconds is None:
             return 0.0
-        while self._replies and self._replies[0] + self.window_seconds <= now:
-            self._replies.popleft()
         places = self.limit - reserve
-        free = places - self.in_flight - len(self._replies)
+        free = places - self.in_flight - self._recent(now)
         # Places come back one window after their replies, in the order of these; those on their way reply now at best.
         turns, place = divmod(ahead, places)
         if place < free:
@@ -135,8 +145,14 @@ class SlidingWindow:
             first = self.window_seconds
         return first + turns * self.window_seconds
 
+    def _recent(self, now: float) -> int:
+        """How many requests were answered within the last window."""
+        while self._replies and self._replies[0] + (self.window_seconds or 0.0) <= now:
+            self._replies.popleft()
+        return len(self._replies)
+
     def _by_report(self, now: float, reserve: int, ahead: int) -> float:
-        if self._reported_remaining is None:
+        if self._reported_remaining is None or self._ours_alone:
             return 0.0
         if now >= self._reported_reset:
             # A new window of the service, of which nothing is known but its size.
@@ -148,8 +164,7 @@ class SlidingWindow:
         """What is known now."""
         candidates: list[int] = []
         if self.limit is not None and self.window_seconds is not None:
-            recent = sum(1 for reply in self._replies if reply + self.window_seconds > now)
-            candidates.append(self.limit - self.in_flight - recent)
+            candidates.append(self.limit - self.in_flight - self._recent(now))
         if self._reported_remaining is not None and now < self._reported_reset:
             candidates.append(self._left())
         if self._blocked_until > now:

@@ -282,3 +282,20 @@ def test_the_status_says_what_is_known() -> None:
 
 def test_unknown_is_longer_than_any_wait() -> None:
     assert math.isinf(UNKNOWN)
+
+
+def test_a_report_that_our_own_requests_explain_is_not_waited_for() -> None:
+    """Its reset is told in whole seconds twice over, and waiting for it would waste up to two of every window."""
+    window = SlidingWindow(RateLimit("uploads", 2, 60.0), reserve_share=0.0)
+    for remaining in (1, 0):
+        window.take()
+        window.replied(10.0, LimitReading(2, remaining, 62.0))
+    assert window.wait_seconds(10.0, bulk=False) == 60.0
+    assert window.wait_seconds(70.0, bulk=False) == 0.0
+
+
+def test_a_report_that_counts_requests_of_others_is_waited_for() -> None:
+    window = SlidingWindow(RateLimit("uploads", 5, 60.0), reserve_share=0.0)
+    window.take()
+    window.replied(10.0, LimitReading(5, 0, 62.0))
+    assert window.wait_seconds(10.0, bulk=False) == 62.0

@@ -29,6 +29,9 @@ def api_error(kind: type[errors.ApiError], status: int) -> errors.ApiError:
 
 API_SAYS = "88: slow down; and again; Not Found; operation 3: NO: bad hash (after 3 attempts)"
 
+REJECTED = api_error(errors.WebhookRejected, 400)
+REJECTED.reason = "CrcValidationFailed"  # type: ignore[attr-defined]  # of the class that was asked for
+
 SAMPLES: list[tuple[errors.SocialApiError, str]] = [
     (errors.SocialApiError("on purpose"), "on purpose"),
     (errors.ConfigurationError("set this"), "set this"),
@@ -55,6 +58,7 @@ SAMPLES: list[tuple[errors.SocialApiError, str]] = [
         (api_error(errors.error_class(status), status), f"HTTP {status}: {API_SAYS}")
         for status in (400, 401, 403, 404, 409, 429, 500)
     ),
+    (REJECTED, f"HTTP 400: {API_SAYS}"),
     (errors.DecodeError("data.id", "expected a string"), "cannot read the answer at data.id: expected a string"),
     (errors.DecodeError("", "is not JSON"), "cannot read the answer at its top: is not JSON"),
     (

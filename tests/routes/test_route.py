@@ -4,8 +4,18 @@ from typing import Any
 
 import pytest
 
-from socialapi.routes import ads, oauth
-from socialapi.routes.route import ADS, ADS_SANDBOX, FAMILIES, OAUTH, PLATFORM, RateLimit, Route, encode_segment
+from socialapi.routes import ads, oauth, platform
+from socialapi.routes.route import (
+    ADS,
+    ADS_SANDBOX,
+    FAMILIES,
+    OAUTH,
+    PLATFORM,
+    PLATFORM_USER,
+    RateLimit,
+    Route,
+    encode_segment,
+)
 
 ROWS: list[tuple[Route[Any], str, str, bool]] = [
     (oauth.APP_ONLY_TOKEN, "POST", "/oauth2/token", True),
@@ -28,6 +38,38 @@ ROWS: list[tuple[Route[Any], str, str, bool]] = [
         "/12/accounts/{account_id}/do_not_reach_lists/{do_not_reach_list_id}",
         False,
     ),
+    (oauth.REQUEST_TOKEN, "POST", "/oauth/request_token", True),
+    (oauth.AUTHORIZE, "GET", "/oauth/authorize", False),
+    (oauth.AUTHENTICATE, "GET", "/oauth/authenticate", False),
+    (oauth.ACCESS_TOKEN, "POST", "/oauth/access_token", False),
+    (oauth.INVALIDATE_TOKEN, "POST", "/1.1/oauth/invalidate_token", False),
+    (oauth.OAUTH2_AUTHORIZE, "GET", "/2/oauth2/authorize", False),
+    (oauth.OAUTH2_TOKEN, "POST", "/2/oauth2/token", False),
+    (platform.POSTS, "GET", "/2/tweets", True),
+    (platform.USER_POSTS, "GET", "/2/users/{id}/tweets", True),
+    (platform.POST_CREATE, "POST", "/2/tweets", False),
+    (platform.WEBHOOK_CREATE, "POST", "/2/webhooks", False),
+    (platform.WEBHOOKS, "GET", "/2/webhooks", True),
+    (platform.WEBHOOK_DELETE, "DELETE", "/2/webhooks/{webhook_id}", False),
+    (platform.WEBHOOK_VALIDATE, "PUT", "/2/webhooks/{webhook_id}", True),
+    (platform.WEBHOOK_REPLAY, "POST", "/2/webhooks/replay", False),
+    (platform.STREAM_LINK, "POST", "/2/tweets/search/webhooks/{webhook_id}", False),
+    (platform.STREAM_RULES, "GET", "/2/tweets/search/stream/rules", True),
+    (platform.STREAM_RULES_CHANGE, "POST", "/2/tweets/search/stream/rules", False),
+    (platform.POWERSTREAM_RULES, "GET", "/2/powerstream/rules", True),
+    (platform.CONNECTIONS, "GET", "/2/connections", True),
+    (platform.CONNECTIONS_END, "DELETE", "/2/connections", False),
+    (platform.CONNECTIONS_END_ENDPOINT, "DELETE", "/2/connections/{endpoint_id}", False),
+    (platform.CONNECTIONS_END_ALL, "DELETE", "/2/connections/all", False),
+    (platform.ARTICLE_DRAFT, "POST", "/2/articles/draft", False),
+    (platform.ARTICLE_PUBLISH, "POST", "/2/articles/{article_id}/publish", False),
+    (platform.NEWS_SEARCH, "GET", "/2/news/search", True),
+    (platform.NEWS_STORY, "GET", "/2/news/{id}", True),
+    (platform.NOTE_EVALUATE, "POST", "/2/evaluate_note", False),
+    (platform.NOTE_SUBMIT, "POST", "/2/notes", False),
+    (platform.NOTES_ELIGIBLE_POSTS, "GET", "/2/notes/search/posts_eligible_for_notes", True),
+    (platform.NOTES_WRITTEN, "GET", "/2/notes/search/notes_written", True),
+    (platform.SUBSCRIPTION_CREATE, "POST", "/2/activity/subscriptions", False),
 ]
 
 
@@ -40,7 +82,7 @@ def test_a_row_has_the_documented_method_and_path_and_says_what_may_be_repeated(
 
 
 def test_every_row_is_tested_here() -> None:
-    declared = [each for module in (ads, oauth) for each in vars(module).values() if isinstance(each, Route)]
+    declared = [each for module in (ads, oauth, platform) for each in vars(module).values() if isinstance(each, Route)]
     assert {id(route) for route in declared} == {id(route) for route, *_ in ROWS}
 
 
@@ -79,11 +121,12 @@ def test_an_id_that_is_a_number_makes_the_same_key_and_path() -> None:
 def test_each_family_has_its_host_and_the_credentials_it_prefers_first() -> None:
     assert {name: (family.host, family.credentials[:1]) for name, family in FAMILIES.items()} == {
         "platform": ("base_url", ("AppOnly",)),
+        "platform_user": ("base_url", ("OAuth1",)),
         "oauth": ("base_url", ()),
         "ads": ("ads_url", ("OAuth1",)),
         "ads_sandbox": ("ads_sandbox_url", ("OAuth1",)),
     }
-    assert {family.name: family for family in (PLATFORM, OAUTH, ADS, ADS_SANDBOX)} == FAMILIES
+    assert {family.name: family for family in (PLATFORM, PLATFORM_USER, OAUTH, ADS, ADS_SANDBOX)} == FAMILIES
 
 
 @pytest.mark.parametrize(

@@ -360,7 +360,7 @@ def test_the_place_of_a_pair_depends_on_host_client_and_refresh_token_and_shows_
         pair_key("https://api.example", EXPIRED),
         pair_key("https://other.example", EXPIRED),
         pair_key("https://api.example", OAuth2User("a", "refresh-1", CLIENT_ID)),
-        pair_key("https://api.example", OAuth2User("a", "refresh-0", "another client")),
+        pair_key("https://api.example", OAuth2User("a", "refresh-0", "another-client")),
     }
     assert len(keys) == 4
     assert pair_key("https://api.example", EXPIRED) == pair_key("https://api.example", ALIVE)

@@ -11,7 +11,7 @@ from oauthlib.oauth1 import AccessTokenEndpoint, RequestTokenEndpoint, RequestVa
 from tests.support.server import Received, Server, Step, answer
 
 API_KEY: Final = "app-key-0123456789"
-API_KEY_SECRET: Final = "app-secret-&%= of the app"
+API_KEY_SECRET: Final = "app-secret-&%=of+the/app"
 CLIENT_ID: Final = "client-of-oauth2"
 DEAD_TOKEN: Final = answer({"errors": [{"code": 89, "message": "Invalid or expired token."}]}, status=401)
 PAIRS: Final = "text/html; charset=utf-8"

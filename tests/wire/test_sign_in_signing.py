@@ -16,9 +16,9 @@ URL: Final = "https://api.example/oauth/request_token?service_auth_access_type=r
 BEGIN: Final = SignIn(
     "cChZNFj6T5R0TigYB9yd1w", "L8qq9PZyRg6ieKGEKhZolGC0vJWLw8iEJ88DRdyOg", "http://localhost/sign in/"
 )
-FINISH: Final = SignIn("key", "secret & more", request_token="t/1", request_token_secret="s=1", verifier="uw7 NjWH+")
+FINISH: Final = SignIn("key", "secret&more=", request_token="t/1", request_token_secret="s=1", verifier="uw7 NjWH+")
 NOW: Final = 1_318_467_427
-USER: Final = OAuth1("key", "secret", "token", "token secret ü")
+USER: Final = OAuth1("key", "secret", "token", "token+secret/ü")
 
 
 def fields(header: str) -> dict[str, str]:
@@ -58,7 +58,7 @@ def test_two_libraries_sign_alike(credential: SignIn | OAuth1, form: str | None)
 @pytest.mark.parametrize("url", ["https://api.example/2/x", "http://127.0.0.1:8080/1/a%2Fb?x=%2F~-._&y=%C3%BC&x=1"])
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
 def test_the_signature_is_the_one_that_oauthlib_makes_by_itself(method: str, url: str) -> None:
-    plain = Client("key", "secret", "token", "token secret ü", nonce=NONCE, timestamp=str(NOW))
+    plain = Client("key", "secret", "token", "token+secret/ü", nonce=NONCE, timestamp=str(NOW))
     _, signed, _ = plain.sign(url, cast("Any", method))
     assert oauth1_header(USER, method, url, nonce=NONCE, timestamp=NOW) == signed["Authorization"]
 

@@ -5,6 +5,7 @@ from socialapi.client import Client
 from socialapi.config import Config
 from socialapi.credentials import AppOnly, Bearer, OAuth1, OAuth2User
 from socialapi.models.audiences import AudienceUser, Operation, OperationParams
+from socialapi.models.fields import Fields
 from socialapi.reports import Progress, UploadReport
 from socialapi.session.token_cache import FileTokenCache, MemoryTokenCache
 from socialapi.unset import UNSET
@@ -17,6 +18,7 @@ __all__ = [
     "Bearer",
     "Client",
     "Config",
+    "Fields",
     "FileTokenCache",
     "MemoryTokenCache",
     "OAuth1",

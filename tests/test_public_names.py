@@ -17,6 +17,7 @@ PUBLIC_NAMES: Final = frozenset(
         "Bearer",
         "Client",
         "Config",
+        "Fields",
         "FileTokenCache",
         "MemoryTokenCache",
         "OAuth1",

@@ -43,7 +43,7 @@ class Client:
         async with Client(Config(ads_url="https://…"), credentials=[OAuth1(…)]) as client:
             report = await client.ads.account("18ce5").custom_audience("4f2a").upload("crm.csv")
 
-    `credentials` are tried in the order that each API prefers. `token_cache`, `pacer` and `clock` replace the
+    Of `credentials`, each API takes the kind that it prefers. `token_cache`, `pacer` and `clock` replace the
     defaults (memory, sliding windows, the machine's clock). `session` is an aiohttp session of yours, which stays
     open; `connector`, `trace_configs`, `proxy` and `ssl` go to the one that is made otherwise.
     """
@@ -115,7 +115,8 @@ class Client:
         """A view of this client with other limits for its calls, sharing session, tokens and pacer.
 
         `timeout_seconds` bounds one attempt, `max_wait_seconds` one wait (for a limit or between attempts), and
-        `retries` says how often a failed attempt is repeated where that is safe. Raises ConfigurationError for a
+        `retries` says how often a failed attempt is repeated where that is safe. Jobs wait and repeat by rules of
+        their own (`Config.max_elapsed_seconds`, `.bulk_max_wait_seconds`); of these, only the timeout is theirs too. Raises ConfigurationError for a
         value that makes no sense.
         """
         given = {"timeout_seconds": timeout_seconds, "max_wait_seconds": max_wait_seconds, "retries": retries}
@@ -232,9 +233,19 @@ class Client:
                 "is . or ..; query parameters go into params"
             )
         verb = cast("Method", method.upper())
-        from socialapi.routes.matching import documented_limit
+        from socialapi.routes.matching import documented_limit, label_of
 
         limit, counted_by = documented_limit(verb, FAMILIES[family], path)
         repeatable = verb in ("GET", "PUT")
-        route = Route(verb, FAMILIES[family], path, object, None, "json", repeatable=repeatable, rate_limit=limit)
+        route = Route(
+            verb,
+            FAMILIES[family],
+            path,
+            object,
+            None,
+            "json",
+            repeatable=repeatable,
+            rate_limit=limit,
+            label=label_of(path),
+        )
         return await self._session.request(route.at(**counted_by), options=self._options, query=params, body=json)

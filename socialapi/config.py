@@ -80,9 +80,12 @@ def _table(attribute: "attrs.Attribute[Any]", value: object) -> Mapping[str, Any
 
 def _check_rate_limits(instance: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
     for name, limit in _table(attribute, value).items():
-        pair = isinstance(limit, tuple) and len(limit) == 2 and all(isinstance(each, int | float) for each in limit)
-        if not (pair and limit[0] >= 1 and limit[1] > 0):
-            raise ConfigurationError(f"{attribute.name}: {name} must be (requests, window in seconds), both above zero")
+        pair = isinstance(limit, tuple) and len(limit) == 2 and not any(isinstance(each, bool) for each in limit)
+        whole = pair and isinstance(limit[0], int) and isinstance(limit[1], int | float)
+        if not (whole and limit[0] >= 1 and limit[1] > 0):
+            raise ConfigurationError(
+                f"{attribute.name}: {name} must be (requests, window in seconds), a whole number and a number, both above zero"
+            )
 
 
 def _check_paths(instance: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
@@ -147,7 +150,7 @@ class Config:
     """Longest single wait of a bulk job for a rate limit: a quarter of an hour and a minute."""
     max_concurrency: int = attrs.field(default=32, validator=_positive)
     """Most requests a bulk job has on their way at once when it chooses by itself."""
-    max_bytes_in_flight: int = attrs.field(default=32_000_000, validator=_positive)
+    max_bytes_in_flight: int = attrs.field(default=12_000_000, validator=_positive)
     """Most request bytes a bulk job has on their way at once."""
 
     max_connections: int = attrs.field(default=100, validator=_positive)

@@ -126,7 +126,9 @@ class ApiError(SocialApiError):
     def __str__(self) -> str:
         said = [f"{e.code}: {e.message}" if e.code is not None else str(e.message) for e in self.errors]
         said += [p.detail or p.title or p.type for p in self.problems]
-        said += [f"operation {e.index}: {e.code}: {e.message}" for e in self.operation_errors[:3]]
+        said += [
+            f"operation {'?' if e.index is None else e.index}: {e.code}: {e.message}" for e in self.operation_errors[:3]
+        ]
         more = len(self.operation_errors) - 3
         if more > 0:
             said.append(f"and {more} more operations")

@@ -38,9 +38,15 @@ class ServiceError:
 
 @attrs.frozen(kw_only=True)
 class OperationError:
-    """Why one operation of a batch was refused; `index` is its position in the request (section 4.9)."""
+    """Why one operation of a batch was refused; `index` is its position in the request (section 4.9).
 
-    index: int
+    `index` is None when the service gave none; then there is only the `position` in its list of errors, and how many
+    were `listed`.
+    """
+
+    index: int | None
+    position: int = attrs.field(default=0, eq=False, repr=False)
+    listed: int = attrs.field(default=0, eq=False, repr=False)
     code: int | str | None = None
     message: str | None = None
     parameter: str | None = None

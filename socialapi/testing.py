@@ -4,7 +4,7 @@ It comes with the package, so a test needs no more than the names of the fixture
 
     async def test_upload(socialapi_client, socialapi_emulator):
         account, audience = socialapi_emulator.seed["account_ids"][0], socialapi_emulator.seed["custom_audience_ids"][0]
-        await socialapi_client.ads.account(account).custom_audience(audience).upload(["…"])
+        await socialapi_client.ads.account(account).custom_audience(audience).upload([{"email": "ada@example.com"}])
 
 The fixtures are asynchronous and need pytest-asyncio.
 """

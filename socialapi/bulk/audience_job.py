@@ -8,6 +8,7 @@ reader ──chunk──▶ preparer ──rows──▶ order and packing ─�
 
 import asyncio
 import datetime
+import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal
@@ -72,6 +73,8 @@ class UploadOptions:
         number = isinstance(self.concurrency, int) and not isinstance(self.concurrency, bool)
         if self.concurrency != "auto" and not (number and int(self.concurrency) >= 1):
             raise InvalidInput('concurrency must be "auto" or a number of at least 1')
+        if inspect.iscoroutinefunction(self.on_progress):
+            raise InvalidInput("on_progress is called, not awaited: give a plain function")
 
 
 class UploadJob:
@@ -149,6 +152,8 @@ class UploadJob:
                 self._dispatcher.stop(problem)
 
     async def _take_in(self, chunk: list[RawRow]) -> None:
+        if self._tally.rejects_file is not None:
+            self._tally.rejects_file.begin()  # what it held before goes only now that there is an input
         prepared = self._preparer.prepare_chunk(chunk)
         self._tally.take_in(len(chunk))
         self._tally.reject(prepared.rejects)
@@ -258,8 +263,6 @@ class UploadJob:
         if problem is None:
             return report
         if isinstance(problem, InvalidInput) and not report.read:
-            raise problem
-        if problem is self._dispatcher.failure and not isinstance(problem, SocialApiError):
             raise problem
         what = "the input broke off" if problem is self._broken_input else "the upload stopped"
         says = str(problem) if isinstance(problem, SocialApiError) else type(problem).__name__

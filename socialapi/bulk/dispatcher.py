@@ -2,12 +2,16 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 from socialapi.bulk.batches import Batch
 
+MAX_ROWS_LIVE: Final = 40_000
+"""Rows on their way at once: what each takes beside its bytes in the request is about as much again, or more."""
+
 
 class Dispatcher:
-    """Starts the task of each batch while fewer than `limit()` are live and their bytes stay within bounds.
+    """Starts the task of each batch while fewer than `limit()` are live and their rows and bytes stay within bounds.
 
     There is no queue: who hands in a batch waits until there is room for it, which slows down the reading. After the
     first failure nothing new starts, and what is on its way finishes.
@@ -27,6 +31,7 @@ class Dispatcher:
         self._on_settled = on_settled
         self._live: set[asyncio.Task[None]] = set()
         self._bytes_live = 0
+        self._rows_live = 0
         self._freed = asyncio.Event()
         self.failure: Exception | None = None
 
@@ -44,18 +49,21 @@ class Dispatcher:
             self._close(batch, failed=True)
             return
         self._bytes_live += batch.size_bytes
+        self._rows_live += len(batch.rows)
         task = asyncio.create_task(self._run(batch), name=f"socialapi batch {batch.number}")
         self._live.add(task)
         task.add_done_callback(self._ended)
 
     def _full(self, batch: Batch) -> bool:
-        # A batch larger than the bound still goes out, alone.
+        # A batch larger than a bound still goes out, alone.
         return bool(self._live) and (
-            len(self._live) >= self._limit() or self._bytes_live + batch.size_bytes > self._max_bytes
+            len(self._live) >= self._limit()
+            or self._bytes_live + batch.size_bytes > self._max_bytes
+            or self._rows_live + len(batch.rows) > MAX_ROWS_LIVE
         )
 
     async def _run(self, batch: Batch) -> None:
-        failed = True
+        failed, rows = True, len(batch.rows)
         try:
             for earlier in list(batch.after):
                 await earlier.settled.wait()
@@ -66,6 +74,7 @@ class Dispatcher:
             self.stop(problem)
         finally:
             self._bytes_live -= batch.size_bytes
+            self._rows_live -= rows
             self._close(batch, failed=failed)
             self._on_settled()
 

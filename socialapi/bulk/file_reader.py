@@ -6,6 +6,7 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable, Generator, Mapping
+from concurrent.futures import Future
 from io import BufferedReader
 from pathlib import Path
 from typing import Final, cast
@@ -30,6 +31,7 @@ FORMATS: Final[Mapping[str, Format]] = {
 """How a file is read, by its extension; without one of these, a file that starts with `{` is JSON Lines."""
 
 HEAD_BYTES: Final = 65_536
+THREAD_NAME: Final = "socialapi-reader"
 _BUFFER_BYTES: Final = 131_072
 
 _BINARY: Final = (
@@ -49,14 +51,20 @@ _BINARY: Final = (
 
 
 class FileReader(Reader):
-    """Reads a file: opening, reading and parsing happen in a thread, for one chunk at a time."""
+    """Reads a file: opening, reading and parsing happen in a thread, for one chunk at a time.
+
+    The thread is one that nobody waits for: a pipe or a network drive may never answer, and then neither closing the
+    reader nor the end of the program may hang on it.
+    """
 
     def __init__(self, path: str | os.PathLike[str], wanted: Wanted) -> None:
         self._path = os.fsdecode(path)
         self._wanted = wanted
         self._chunks = self._read()
-        # A step that is cancelled leaves its thread at work for some milliseconds; closing waits for that.
-        self._at_work = threading.Lock()
+        self._step: Future[list[RawRow]] | None = None
+        self._lock = threading.Lock()  # held for moments only, never while the file is read
+        self._at_work = False
+        self._closed = False
         self._size = 0
         self._bytes_read = 0
         self._finished = False
@@ -69,22 +77,47 @@ class FileReader(Reader):
         return min(1.0, self._bytes_read / self._size) if self._size else None
 
     async def read_chunk(self) -> list[RawRow]:
-        """The next rows of the file."""
-        return await asyncio.to_thread(self._next_chunk)
+        """The next rows of the file. After a step that was cancelled, those that it was to return."""
+        if self._step is None:
+            self._step = self._begin()
+        step = asyncio.wrap_future(self._step)
+        try:
+            return await step
+        finally:
+            if not step.cancelled():
+                self._step = None
 
     async def aclose(self) -> None:
-        """Closes the file."""
-        await asyncio.to_thread(self._close)
+        """Closes the file; if it is being read, as soon as the system returns from that, and without waiting for it."""
+        with self._lock:
+            self._closed = True
+            if not self._at_work:
+                self._chunks.close()
 
-    def _next_chunk(self) -> list[RawRow]:
-        with self._at_work:
+    def _begin(self) -> "Future[list[RawRow]]":
+        step: Future[list[RawRow]] = Future()
+        step.set_running_or_notify_cancel()
+        with self._lock:
+            self._at_work = True
+        threading.Thread(target=self._work, args=(step,), name=THREAD_NAME, daemon=True).start()
+        return step
+
+    def _work(self, step: "Future[list[RawRow]]") -> None:
+        chunk: list[RawRow] | None = None
+        fault: Exception | None = None
+        try:
             chunk = next(self._chunks, None)
+        except Exception as error:  # noqa: BLE001 - handed over to whoever waits for the step
+            fault = error
+        with self._lock:
+            self._at_work = False
             self._finished = self._finished or chunk is None
-            return chunk or []
-
-    def _close(self) -> None:
-        with self._at_work:
-            self._chunks.close()
+            if self._closed:
+                self._chunks.close()
+        if fault is not None:
+            step.set_exception(fault)
+        else:
+            step.set_result(chunk or [])
 
     def _read(self) -> Generator[list[RawRow], None, None]:
         name = _shown(self._path)

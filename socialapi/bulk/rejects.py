@@ -14,19 +14,47 @@ HEADER: Final = ("row", "field", "reason")
 
 
 class RejectsFile:
-    """A CSV file of row, field and reason, mode 0600; without values, which may be personal."""
+    """A CSV file of row, field and reason, mode 0600; without values, which may be personal.
+
+    What was in it stays until `begin`, so that a job that never gets to work destroys nothing.
+    """
 
     def __init__(self, path: str | os.PathLike[str], *, source: object = None) -> None:
-        """Creates or empties the file. Raises InvalidInput when that is not possible, or when it is the input."""
+        """Opens the file and leaves what is in it. Raises InvalidInput when it cannot be written or is the input."""
         self.path = Path(path)
         if isinstance(source, str | os.PathLike) and _same(self.path, Path(source)):
             raise InvalidInput(f"the rejects file {self.path} is the input itself; choose another path")
+        self._begun = False
+        self._is_new = False
         try:
-            self._file: IO[str] = open(self.path, "w", encoding="utf-8", newline="", opener=_private)  # noqa: SIM115  # pathlib knows no opener; it is closed by `close`
+            self._file: IO[str] = open(self.path, "w", encoding="utf-8", newline="", opener=self._open)  # noqa: SIM115  # pathlib knows no opener; it is closed by `close`
         except (OSError, ValueError) as problem:
             raise self._unwritable(problem) from None
         self._writer = csv.writer(self._file)
-        self._writer.writerow(HEADER)
+
+    def _open(self, path: str, flags: int) -> int:
+        flags &= ~os.O_TRUNC
+        try:
+            handle = os.open(path, flags | os.O_EXCL, 0o600)
+        except FileExistsError:
+            return os.open(path, flags, 0o600)
+        self._is_new = True
+        return handle
+
+    def begin(self) -> None:
+        """Empties the file, for its owner alone from now on; only the first call does. Raises InvalidInput."""
+        if self._begun:
+            return
+        handle = self._file.fileno()
+        try:
+            if stat.S_ISREG(os.fstat(handle).st_mode):  # neither the mode nor the size of a device or pipe is ours
+                if hasattr(os, "fchmod"):  # Windows has it from Python 3.13 on
+                    os.fchmod(handle, 0o600)
+                os.ftruncate(handle, 0)
+            self._writer.writerow(HEADER)
+        except OSError as problem:
+            raise self._unwritable(problem) from None
+        self._begun = True
 
     def write(self, issues: Iterable[RowIssue]) -> None:
         """Appends the rows. Raises InvalidInput when the disk is full."""
@@ -36,27 +64,17 @@ class RejectsFile:
             raise self._unwritable(problem) from None
 
     def close(self) -> None:
-        """Writes what is buffered and closes the file. Idempotent."""
+        """Writes what is buffered and closes the file; one that never began is as it was. Idempotent."""
         try:
             self._file.close()
+            if self._is_new and not self._begun:
+                self.path.unlink(missing_ok=True)
         except OSError as problem:
             raise self._unwritable(problem) from None
 
     def _unwritable(self, problem: OSError | ValueError) -> InvalidInput:
         reason = problem.strerror if isinstance(problem, OSError) else problem
         return InvalidInput(f"the rejects file {self.path} cannot be written: {reason}")
-
-
-def _private(path: str, flags: int) -> int:
-    """Opens a file that only its owner may read, also when others could until now."""
-    handle = os.open(path, flags, 0o600)
-    try:
-        if stat.S_ISREG(os.fstat(handle).st_mode):  # the mode of a device or pipe is not ours to change
-            os.fchmod(handle, 0o600)
-    except OSError:
-        os.close(handle)
-        raise
-    return handle
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -11,7 +11,7 @@ ROWS_PER_CHUNK: Final = 1_250
 """Rows read and prepared in one go: few enough that the event loop is not held for more than about 10 ms."""
 
 
-@attrs.define(eq=False, repr=False)
+@attrs.define(eq=False, repr=False, weakref_slot=False)
 class RawRow:
     """A row of the input before anything is judged.
 
@@ -39,7 +39,7 @@ class Action:
     expires_at: str | None = None
 
 
-@attrs.define(eq=False, repr=False)
+@attrs.define(eq=False, repr=False, weakref_slot=False)
 class Row:
     """A row ready to be sent.
 

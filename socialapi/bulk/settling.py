@@ -96,7 +96,12 @@ def _isolate(operations: list[list[Row]], error: ApiError) -> tuple[list[list[Ro
 
     Raises the error when it names no operation that was sent, so that nothing is repeated forever.
     """
-    named = {each.index: each for each in error.operation_errors if 0 <= each.index < len(operations)}
+    named: dict[int, OperationError] = {}
+    for each in error.operation_errors:
+        # Without an index, the place in a list as long as the request tells; in another it would be a guess.
+        index = each.position if each.index is None and each.listed == len(operations) else each.index
+        if index is not None and 0 <= index < len(operations):
+            named[index] = each
     if not named:
         raise error
     rejected: list[tuple[Row, OperationError]] = []

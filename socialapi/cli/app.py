@@ -3,8 +3,10 @@
 import contextlib
 import io
 import os
+import signal
 import sys
 from collections.abc import Sequence
+from types import FrameType
 from typing import NoReturn
 
 from cyclopts import App, CycloptsError
@@ -73,12 +75,18 @@ def main() -> NoReturn:
     """The entry point of the `socialapi` command."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a sign that the terminal does not have is no reason to fail
+    # A supervisor that ends the process gets what Ctrl-C gets: a clean end, and the report so far.
+    signal.signal(signal.SIGTERM, _as_interrupt)
     status = run()
     try:
         sys.stdout.flush()
     except OSError as problem:
         status = _without_output(status, problem)
     sys.exit(status)
+
+
+def _as_interrupt(number: int, frame: FrameType | None) -> None:
+    signal.raise_signal(signal.SIGINT)
 
 
 def _without_output(status: int, problem: OSError) -> int:

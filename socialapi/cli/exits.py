@@ -19,11 +19,8 @@ def status_of(problem: BaseException) -> int:
     """2 for what the user can correct here, 3 for what the service or the network did."""
     if isinstance(problem, BulkError) and problem.__cause__ is not None:
         return status_of(problem.__cause__)
-    return SERVICE if isinstance(problem, SocialApiError) and not _is_usage(problem) else USAGE
-
-
-def _is_usage(problem: SocialApiError) -> bool:
-    return isinstance(problem, InvalidInput | ConfigurationError)
+    is_ours = isinstance(problem, SocialApiError) and not isinstance(problem, InvalidInput | ConfigurationError)
+    return SERVICE if is_ours else USAGE
 
 
 def sentence(problem: BaseException) -> str:

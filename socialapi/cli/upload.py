@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import Annotated, Final, Literal, cast
 
 import attrs
 import orjson
@@ -16,12 +16,13 @@ from socialapi.cli.connecting import open_client
 from socialapi.cli.output import Output
 from socialapi.cli.progress import ProgressDisplay
 from socialapi.client import Client
+from socialapi.config import Config
 from socialapi.errors import BulkError, InvalidInput
 from socialapi.models.audiences import OperationType
-from socialapi.reports import UploadReport
+from socialapi.reports import RowIssue, UploadReport
 from socialapi.resources.ads.uploads import UploadKeywords
 
-REJECTS_SHOWN = 5
+ISSUES_SHOWN: Final = 5
 
 
 @Parameter(name="*")
@@ -51,7 +52,10 @@ class UploadFlags:
     concurrency: Annotated[
         int | None, Parameter(help="Requests on their way at once; by default as many as fill the rate limit.")
     ] = None
-    rejects: Annotated[Path | None, Parameter(help="Write rejected rows here: row, field, reason (no values).")] = None
+    rejects: Annotated[
+        Path | None,
+        Parameter(help="Write rejected rows here: row (the first below the header is 1), field, reason; no values."),
+    ] = None
     dry_run: Annotated[
         bool, Parameter(help="Read and check everything, send nothing, and forecast the job.", negative=())
     ] = False
@@ -122,7 +126,8 @@ async def _run(
     display = ProgressDisplay(title)
     try:
         with display:
-            async with open_client() as client:
+            # Nothing is sent in a dry run, so half a set of credentials is no obstacle.
+            async with Client(Config.from_env()) if flags.dry_run else open_client() as client:
                 report = await job(client, display)
     except BulkError as stopped:
         show(stopped.report, as_json=flags.json)
@@ -142,11 +147,23 @@ def show(report: UploadReport, *, as_json: bool) -> None:
         return
     console = Output()
     console.print(_table(report))
-    for issue in report.rejects[:REJECTS_SHOWN]:
-        console.print(f"row {issue.row}: {issue.field + ': ' if issue.field else ''}{issue.reason}", markup=False)
-    if report.rejected > REJECTS_SHOWN:
+    if report.pending and report.forecast is None:
+        console.print(
+            "Pending rows, and what was not read, have no outcome yet; uploading the same file again is safe."
+        )
+    for issue in report.rejects[:ISSUES_SHOWN]:
+        console.print(f"row {issue.row}: {_of(issue)}", markup=False)
+    if report.rejected > ISSUES_SHOWN:
         where = f"all of them in {report.rejects_path}" if report.rejects_path else "list all with --rejects FILE"
-        console.print(f"… {report.rejected - REJECTS_SHOWN:,} more rejected rows; {where}", markup=False)
+        console.print(f"… {report.rejected - ISSUES_SHOWN:,} more rejected rows; {where}", markup=False)
+    for issue in report.warning_details[:ISSUES_SHOWN]:
+        console.print(f"row {issue.row}, sent without {_of(issue)}", markup=False)
+    if report.warnings > ISSUES_SHOWN:
+        console.print(f"… {report.warnings - ISSUES_SHOWN:,} more fields left out", markup=False)
+
+
+def _of(issue: RowIssue) -> str:
+    return f"{issue.field}: {issue.reason}" if issue.field else issue.reason
 
 
 def _table(report: UploadReport) -> Table:

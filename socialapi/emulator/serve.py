@@ -24,6 +24,7 @@ async def serve(
     empty: bool = False,
     rate_limits: Mapping[str, tuple[int, float]] | None = None,
     until_stdin_closes: bool = False,
+    on_ready: Callable[[Mapping[str, str]], None] | None = None,
 ) -> None:
     """Runs an emulator in the main thread until SIGINT or SIGTERM.
 
@@ -43,6 +44,8 @@ async def serve(
         async with Emulator(host, port, empty=empty, rate_limits=rate_limits) as emulator:
             if until_stdin_closes:
                 _watch_stdin(end)
+            if on_ready is not None:
+                on_ready(emulator.ready)
             sys.stdout.write(orjson.dumps(emulator.ready).decode() + "\n")
             sys.stdout.flush()
             await stop.wait()

@@ -96,9 +96,10 @@ class Fields:
 
     def parameters(self) -> dict[str, tuple[str, ...]]:
         """The query parameters, without those that select nothing."""
-        chosen = {parameter: _names(getattr(self, kind)) for kind, parameter in _PARAMETERS.items()}
+        chosen = {parameter: names_of(getattr(self, kind)) for kind, parameter in _PARAMETERS.items()}
         return {parameter: names for parameter, names in chosen.items() if names}
 
 
-def _names(value: str | Sequence[str]) -> tuple[str, ...]:
+def names_of(value: str | Sequence[str]) -> tuple[str, ...]:
+    """Names given as a sequence, or as a comma-separated text."""
     return tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else tuple(value)

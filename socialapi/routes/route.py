@@ -55,7 +55,7 @@ class Route(Generic[R]):
     `path` is the documented path with its version, and `path_rules` the rules of its parameters; `result` what comes
     back (a collection when it is `Page[T]`); `query` the declared query parameters; `body` the declared type of what
     goes out and `body_in` where it goes. `repeatable` says whether an attempt whose outcome is unknown may be repeated.
-    `max_body_bytes` bounds the request body. `section` is where the service documents it.
+    `max_body_bytes` bounds the request body. `label` stands for a path that a caller wrote out. `section` is where the service documents it.
     """
 
     method: Method
@@ -70,6 +70,12 @@ class Route(Generic[R]):
     rate_limit: RateLimit | None = None
     max_body_bytes: int | None = None
     section: str = ""
+    label: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The path as it stands in logs and limit keys: the template, since what fills it may be personal."""
+        return self.label or self.path
 
     def at(self, **path_parameters: str) -> "Target[R]":
         """The route with its path filled in. Values are percent-encoded, so none can leave its segment."""
@@ -96,7 +102,7 @@ class Target(Generic[R]):
         account, which the headers of the first answer then fill with numbers.
         """
         known = self.route.rate_limit
-        name = known.name if known else f"{self.route.method} {self.route.path}"
+        name = known.name if known else f"{self.route.method} {self.route.shown}"
         per = known.per if known else tuple(p for p in ("account_id",) if p in self.path_parameters)
         return "/".join((name, *(str(self.path_parameters[p]) for p in per)))
 

@@ -135,7 +135,8 @@ class AppOnlyAuthenticator:
             # Another process may have fetched one while this one waited.
             token = await self._cache.load(self._key)
             if token is None:
-                token = await self._ask()
+                # Kept before it is stored: a full disk must not make the next call ask for it again.
+                token = self._token = await self._ask()
                 await self._cache.store(self._key, token)
         return token
 

@@ -34,6 +34,27 @@ class SystemClock:
         await asyncio.sleep(seconds)
 
 
+async def acquire_within(clock: Clock, lock: asyncio.Lock, seconds: float) -> bool:
+    """Takes the lock, waiting at most so long by the clock; whether it was taken. Leaves no task behind."""
+    if not lock.locked():
+        return await lock.acquire()
+    taking = asyncio.ensure_future(lock.acquire())
+    waiters = (taking, asyncio.ensure_future(clock.sleep(seconds)))
+    try:
+        await asyncio.wait(waiters, return_when=asyncio.FIRST_COMPLETED)
+    except asyncio.CancelledError:
+        taking.cancel()
+        await asyncio.gather(taking, return_exceptions=True)
+        if not taking.cancelled():
+            lock.release()
+        raise
+    finally:
+        for waiter in waiters:
+            waiter.cancel()
+        await asyncio.gather(*waiters, return_exceptions=True)
+    return not taking.cancelled()
+
+
 async def wait_for_event(clock: Clock, event: asyncio.Event, seconds: float) -> bool:
     """Waits for the event, at most so long by the clock; whether it was set. Leaves no task behind."""
     setting = asyncio.ensure_future(event.wait())

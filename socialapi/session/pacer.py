@@ -10,7 +10,7 @@ import attrs
 from socialapi.config import Config
 from socialapi.errors import RateLimitTooLong
 from socialapi.routes.route import RateLimit
-from socialapi.session.clock import Clock, wait_for_event
+from socialapi.session.clock import Clock, acquire_within, wait_for_event
 from socialapi.session.windows import UNKNOWN, LimitStatus, SlidingWindow
 from socialapi.wire.limits import LimitReading
 
@@ -116,9 +116,13 @@ class SlidingWindowPacer:
         self._refuse_if_too_long(key, paced.window.wait_seconds(begin, bulk=bulk, ahead=lane.waiting), max_wait_seconds)
         lane.waiting += 1
         try:
-            async with lane.turn:
+            if not await acquire_within(self._clock, lane.turn, max_wait_seconds):
+                raise self._too_long(key, max_wait_seconds)
+            try:
                 await self._until_free(key, paced, bulk=bulk, deadline=begin + max_wait_seconds)
-                paced.window.take()
+                paced.window.take(self._clock.monotonic())
+            finally:
+                lane.turn.release()
         finally:
             lane.waiting -= 1
         return _WindowSlot(paced, self._clock)

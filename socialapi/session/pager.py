@@ -51,8 +51,11 @@ class Pager(Generic[T]):
         return self.first().__await__()
 
     async def first(self) -> Page[T]:
-        """The first page (of those from `start` on)."""
-        return await self._fetch(self._begin[0])
+        """The first page (of those from `start` on). `position` is behind it then."""
+        token, skip = self._begin
+        page = await self._fetch(token)
+        self._token, self._taken = token, max(skip, len(page.data))
+        return attrs.evolve(page, data=page.data[skip:]) if skip else page
 
     async def __aiter__(self) -> AsyncIterator[T]:
         skip = self._begin[1]

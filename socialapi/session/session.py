@@ -12,7 +12,7 @@ import attrs
 
 from socialapi.config import Config
 from socialapi.credentials import AppOnly, Credentials
-from socialapi.errors import ApiError, TransportError
+from socialapi.errors import ApiError, RateLimited, RateLimitTooLong, TransportError
 from socialapi.models.oauth import AppOnlyTokenRequest, OAuth2Token, OAuth2TokenRequest
 from socialapi.models.pages import Page
 from socialapi.routes import oauth as routes
@@ -66,6 +66,7 @@ class Attempt:
 
 
 Observer = Callable[[Attempt], None]
+Accept = Callable[[Reply], Failure | None]
 
 
 @attrs.define(eq=False)
@@ -76,10 +77,12 @@ class _Call:
     options: CallOptions
     authenticator: Authenticator
     observer: Observer | None
+    accept: "Accept | None"
     started: float
     attempt: int = 0
     authorization: Authorization | None = None
     renewed: bool = False
+    failure: Failure | None = None
 
 
 class Session:
@@ -170,17 +173,19 @@ class Session:
         options: CallOptions,
         authenticator: Authenticator | None = None,
         observer: Observer | None = None,
+        accept: Accept | None = None,
     ) -> Reply:
         """The successful reply to a request, after as many attempts as the options and the route allow.
 
+        `accept` looks at each reply whose status is a success, and names what makes it a failed attempt all the same.
         Raises ApiError, TransportError or OutcomeUnknown of the last attempt, RateLimitTooLong before waiting.
         """
         authenticator = authenticator or self.authenticators.choose(request.target.route.family)
-        call = _Call(request, options, authenticator, observer, self.clock.monotonic())
+        call = _Call(request, options, authenticator, observer, accept, self.clock.monotonic())
         while True:
             call.attempt += 1
             outcome = await self._attempt(call)
-            if isinstance(outcome, Reply) and outcome.ok:
+            if isinstance(outcome, Reply) and call.failure is None:
                 self._budget(request).earn()
                 return outcome
             if await self._renewed(call, outcome):
@@ -211,7 +216,8 @@ class Session:
         finally:
             # Also when cancelled, or without a token: the place in the window must not leak.
             self._settle(slot, outcome, sent=started is not None)
-        self._observe(call, outcome, self.clock.monotonic() - started)
+        call.failure = self._failure(call, outcome)
+        self._observe(call, self.clock.monotonic() - started)
         return outcome
 
     def _settle(self, slot: Slot, outcome: Reply | TransportError | None, *, sent: bool) -> None:
@@ -227,12 +233,12 @@ class Session:
         else:
             slot.unsent()
 
-    def _observe(self, call: _Call, outcome: Reply | TransportError, seconds: float) -> None:
-        failure = self._failure(outcome)
+    def _observe(self, call: _Call, seconds: float) -> None:
+        failure = call.failure
         logger.debug(
             "%s %s: %s in %.0f ms (attempt %d)",
             call.request.method,
-            call.request.target.route.path,
+            call.request.target.route.shown,
             failure.summary if failure else "done",
             seconds * 1000,
             call.attempt,
@@ -240,11 +246,11 @@ class Session:
         if call.observer is not None:
             call.observer(Attempt(seconds, call.request.body_bytes, failure))
 
-    def _failure(self, outcome: Reply | TransportError) -> Failure | None:
+    def _failure(self, call: _Call, outcome: Reply | TransportError) -> Failure | None:
         if isinstance(outcome, TransportError):
             return Failure("unknown" if outcome.may_be_executed else "no", outcome.reason)
         if outcome.ok:
-            return None
+            return call.accept(outcome) if call.accept is not None else None
         told = told_wait_seconds(outcome.headers, self.config.rate_limit_header_prefixes, self.clock.time())
         return failure_of_status(outcome.status, told)
 
@@ -258,7 +264,7 @@ class Session:
         return await call.authenticator.renew(call.authorization)
 
     async def _wait_or_raise(self, call: _Call, outcome: Reply | TransportError) -> None:
-        failure = self._failure(outcome)
+        failure = call.failure
         assert failure is not None
         decision = decide(
             call.options.policy,
@@ -269,25 +275,35 @@ class Session:
             jitter=self.rng.random(),
         )
         if isinstance(decision, GiveUp):
-            self._raise(call, outcome)
+            self._raise(call, outcome, decision)
         seconds = decision.seconds
         if not self._budget(call.request).spend():
             if call.options.policy.max_elapsed_seconds is None:
-                self._raise(call, outcome)
+                self._raise(call, outcome, GiveUp("attempts"))
             # A job does not give up before its time, but no longer asks a dead service at the usual pace.
             seconds = max(seconds, min(BACKOFF_CEILING_SECONDS, call.options.policy.max_wait_seconds))
         logger.info(
             "%s %s: %s, repeating in %.1f s",
             call.request.method,
-            call.request.target.route.path,
+            call.request.target.route.shown,
             failure.summary,
             seconds,
         )
         await self.clock.sleep(seconds)
 
-    def _raise(self, call: _Call, outcome: Reply | TransportError) -> NoReturn:
-        error: ApiError | TransportError = outcome if isinstance(outcome, TransportError) else read_error(outcome)
+    def _raise(self, call: _Call, outcome: Reply | TransportError, why: GiveUp) -> NoReturn:
+        error: ApiError | TransportError
+        if isinstance(outcome, TransportError):
+            error = outcome
+        elif outcome.ok and call.failure is not None:
+            error = ApiError(outcome.status, headers=outcome.headers, summary=call.failure.summary)
+        else:
+            error = read_error(outcome)
         error.attempts = call.attempt
+        told = call.failure.told_wait_seconds if call.failure else None
+        if why.reason == "wait too long" and isinstance(error, RateLimited) and told is not None:
+            resets_at = self.now() + datetime.timedelta(seconds=told)
+            raise RateLimitTooLong(call.request.target.limit_key, told, resets_at) from error
         raise error
 
     def _budget(self, request: Request[Any]) -> RetryBudget:

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 from socialapi.errors import ConfigurationError
 
-LOCK_TIMEOUT_SECONDS: Final = 60.0
+LOCK_TIMEOUT_SECONDS: Final = 180.0
 
 
 class TokenCache(Protocol):
@@ -101,7 +101,7 @@ class FileTokenCache:
             await lock.acquire()
         except Timeout:
             raise ConfigurationError(
-                f"the token cache {self.path} stays locked by another process; remove {lock.lock_file} if there is none"
+                f"the token cache {self.path} stays locked by another process for {LOCK_TIMEOUT_SECONDS:.0f} s"
             ) from None
         except OSError as problem:
             raise self._cannot_be_written(problem) from None

@@ -26,12 +26,16 @@ class LimitStatus:
     resets_in_seconds: float | None
 
 
+PROBE_SECONDS: Final = 5.0
+"""How long the answer to the first request of a limit is waited for before others go out as well."""
+
+
 class SlidingWindow:
     """Counts requests by the moment of their *reply*, so that jitter on the way never makes two windows overlap.
 
-    Two bounds hold together: our own count over the last window, where its length is documented, and the `remaining`
-    that the service reported last, which other processes use up as well. While nothing is known of a limit, one
-    request at a time goes out until an answer tells.
+    Our own count over the last window bounds what goes out, where the length of the window is documented; where
+    requests of others were counted as well, so does the `remaining` that the service reported last. While nothing is
+    known of a limit, one request goes out alone until its answer tells, for a few seconds at most.
     """
 
     def __init__(self, documented: RateLimit | None, *, reserve_share: float) -> None:
@@ -46,6 +50,7 @@ class SlidingWindow:
         self._former_reset = -math.inf
         self._unaccounted = 0
         self._ours_alone = False
+        self._probed_until = -math.inf
         self._blocked_until = -math.inf
 
     @property
@@ -53,8 +58,10 @@ class SlidingWindow:
         """Whether nothing is on its way."""
         return self.in_flight == 0
 
-    def take(self) -> None:
+    def take(self, now: float) -> None:
         """A request goes out."""
+        if not self._answered and self.in_flight == 0:
+            self._probed_until = now + PROBE_SECONDS
         self.in_flight += 1
 
     def unsent(self) -> None:
@@ -96,7 +103,9 @@ class SlidingWindow:
         """
         if self.limit is None or self.window_seconds is None:
             return False
-        return self.limit - remaining <= self.in_flight + self._recent(now)
+        opened = self._reported_reset - self.window_seconds - SAME_RESET_SECONDS
+        ours = self.in_flight + sum(1 for reply in reversed(self._replies) if reply >= opened)
+        return self.limit - remaining <= ours
 
     def _is_overtaken(self, now: float, remaining: int, reset: float) -> bool:
         """Whether a later answer came first: it had less remaining in the same window, or was of the next window."""
@@ -122,8 +131,14 @@ class SlidingWindow:
             self._blocked_until - now,
             self._by_our_count(now, reserve, ahead),
             self._by_report(now, reserve, ahead),
-            UNKNOWN if not self._answered and self.in_flight + ahead else 0.0,
+            0.0 if self._answered else self._by_probe(now, ahead),
         )
+
+    def _by_probe(self, now: float, ahead: int) -> float:
+        """One request asks what the limit is; after a while its answer is no longer waited for."""
+        if self.in_flight == 0:
+            return PROBE_SECONDS if ahead else 0.0
+        return self._probed_until - now
 
     def _reserve(self) -> int:
         if self.limit is None or not self._reserve_share:

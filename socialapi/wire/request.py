@@ -44,7 +44,7 @@ class Request(Generic[R]):
         return sum(map(len, self.body))
 
     def __repr__(self) -> str:
-        return f"Request({self.method} {self.target.route.path}, {self.body_bytes} bytes)"
+        return f"Request({self.method} {self.target.route.shown}, {self.body_bytes} bytes)"
 
 
 def build_request(

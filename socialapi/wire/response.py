@@ -142,24 +142,38 @@ def _webhook_failure(problems: Sequence[Problem]) -> str | None:
 
 
 def _operation_errors(body: Any) -> Sequence[OperationError]:
-    """Both forms: objects with an `index`, and a list with one (possibly empty) entry for each operation."""
-    listed = body.get("operation_errors") if isinstance(body, dict) else None
+    """Both forms: objects with an `index`, and a list with one (possibly empty) entry for each operation.
+
+    An object without an index in a list that has no empty entries may be either, or about nothing in particular; its
+    index stays None.
+    """
+    given = body.get("operation_errors") if isinstance(body, dict) else None
+    listed = given if isinstance(given, list) else []
+    positional = any(not entry or isinstance(entry, list) for entry in listed)
     found: list[OperationError] = []
-    for position, entry in enumerate(listed if isinstance(listed, list) else ()):
+    for position, entry in enumerate(listed):
         for item in entry if isinstance(entry, list) else (entry,):
             if not isinstance(item, dict) or not item:
                 continue
-            index = item.get("index")
+            index = _index(item.get("index"))
             error = read_service_error(item)
             found.append(
                 OperationError(
-                    index=index if isinstance(index, int) else position,
+                    index=position if index is None and positional else index,
+                    position=position,
+                    listed=len(listed),
                     code=error.code,
                     message=error.message,
                     parameter=error.parameter,
                 )
             )
     return found
+
+
+def _index(value: Any) -> int | None:
+    if isinstance(value, str) and value.isascii() and value.isdecimal():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _summary(reply: Reply) -> str:

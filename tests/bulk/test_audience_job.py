@@ -245,6 +245,22 @@ async def test_a_rejects_file_that_cannot_be_written_is_said_before_anything_is_
     assert not service.requests
 
 
+@pytest.mark.parametrize("exists", [False, True])
+@pytest.mark.parametrize("content", [None, "", "name\nBob\n", "email\n"])
+async def test_without_a_usable_input_the_rejects_file_stays_as_it_was(
+    tmp_path: Path, content: str | None, *, exists: bool
+) -> None:
+    path, rejects = tmp_path / "people.csv", tmp_path / "rejects.csv"
+    if content is not None:
+        path.write_text(content, "utf-8")
+    if exists:
+        rejects.write_text("of an earlier job", "utf-8")
+    with pytest.raises(InvalidInput):
+        await job_of(ModelService(), path, rejects=rejects).run()
+    assert rejects.exists() == exists
+    assert not exists or rejects.read_text("utf-8") == "of an earlier job"
+
+
 # Reports -----------------------------------------------------------------------------------------------------------
 
 
@@ -357,10 +373,12 @@ async def test_progress_that_raises_ends_the_job_with_its_error(call: int) -> No
             raise ZeroDivisionError("the bar broke")
 
     service = ModelService([refusal(503)])
-    with pytest.raises(ZeroDivisionError, match="the bar broke"):
+    with pytest.raises(BulkError, match="ZeroDivisionError") as caught:
         await asyncio.wait_for(
             job_of(service, people(*TEN), settings=ONE_EACH, concurrency=2, on_progress=fail).run(), 10
         )
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    assert caught.value.report.adds_up
     assert calls == call
     assert not asyncio.all_tasks() - {asyncio.current_task()}
 

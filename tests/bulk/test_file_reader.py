@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from socialapi.bulk.file_reader import _why
+from socialapi.bulk.file_reader import THREAD_NAME, _why
 from socialapi.bulk.readers import open_records
 from socialapi.bulk.rows import ROWS_PER_CHUNK
 from socialapi.errors import InvalidInput
+from tests.bulk.model_service import ModelService, job_of
 from tests.bulk.reading import open_files, read, values, write
 
 
@@ -131,7 +132,52 @@ async def test_a_cancelled_reader_closes_its_file(tmp_path: Path) -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+    await readers_ended()
     assert str(path) not in open_files()
+
+
+async def readers_ended() -> None:
+    """Nothing waits for the thread of a reader but tests."""
+    for thread in threading.enumerate():
+        if thread.name == THREAD_NAME:
+            await asyncio.to_thread(thread.join, 10)
+            assert not thread.is_alive()
+
+
+@pytest.mark.parametrize("has_writer", [False, True])
+async def test_who_leaves_a_pipe_that_says_nothing_does_not_wait_for_it(tmp_path: Path, *, has_writer: bool) -> None:
+    path = tmp_path / "crm.csv"
+    os.mkfifo(path)
+    service = ModelService()
+    upload = asyncio.create_task(job_of(service, path).run())
+    writer = await asyncio.to_thread(path.open, "wb", buffering=0) if has_writer else None
+    for _ in range(10):
+        await asyncio.sleep(0)  # so that it is under way
+    upload.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(upload, 1)
+    # The file is closed once the system lets go of it.
+    writer = writer or await asyncio.to_thread(path.open, "wb", buffering=0)
+    writer.write(b"email\na@b.example\n")
+    writer.close()
+    await readers_ended()
+    assert str(path) not in open_files()
+    assert not service.requests
+
+
+async def test_a_step_that_was_cancelled_loses_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "crm.csv"
+    os.mkfifo(path)
+    async with open_records(path) as reader:
+        step = asyncio.create_task(reader.read_chunk())
+        await asyncio.sleep(0)
+        step.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await step
+        await asyncio.to_thread(path.write_text, "email\na@b.example\n")
+        assert values(await reader.read_chunk()) == [["a@b.example"]]
+        assert await reader.read_chunk() == []
+        assert reader.fraction_read == 1.0
 
 
 async def test_reading_happens_in_a_thread(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ def mode(path: Path) -> int:
 def test_it_has_a_line_for_each_row_and_only_its_owner_may_read_it(tmp_path: Path) -> None:
     path = tmp_path / "rejects.csv"
     file = RejectsFile(path)
+    file.begin()
     file.write([RowIssue(2, "email", 'is "odd", really'), RowIssue(7, "", "is blank")])
     file.close()
     file.close()
@@ -32,14 +33,19 @@ def test_a_file_that_others_could_read_is_emptied_and_closed_to_them(tmp_path: P
     path = tmp_path / "rejects.csv"
     path.write_text("what was here before", "utf-8")
     path.chmod(0o644)
-    RejectsFile(str(path)).close()
+    file = RejectsFile(str(path))
+    file.begin()
+    file.begin()
+    file.close()
     assert path.read_bytes() == b"row,field,reason\r\n"
     assert mode(path) == 0o600
 
 
 def test_the_mode_of_a_device_is_left_alone() -> None:
     before = mode(Path(os.devnull))
-    RejectsFile(os.devnull).close()
+    file = RejectsFile(os.devnull)
+    file.begin()
+    file.close()
     assert mode(Path(os.devnull)) == before
 
 
@@ -49,9 +55,7 @@ def test_a_path_that_cannot_be_written_is_said(tmp_path: Path, name: str) -> Non
         RejectsFile(f"{tmp_path}/{name}")
 
 
-def test_a_mode_that_cannot_be_set_is_said_and_the_file_is_closed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mode_that_cannot_be_set_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[int] = []
 
     def refuse(handle: int, mode: int) -> None:
@@ -59,10 +63,35 @@ def test_a_mode_that_cannot_be_set_is_said_and_the_file_is_closed(
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(os, "fchmod", refuse)
+    file = RejectsFile(tmp_path / "rejects.csv")
     with pytest.raises(InvalidInput, match="cannot be written: Operation not permitted"):
-        RejectsFile(tmp_path / "rejects.csv")
+        file.begin()
+    file.close()
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(opened[0])
+
+
+def test_where_a_mode_cannot_be_set_the_file_is_written_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "fchmod")  # as on Windows
+    file = RejectsFile(tmp_path / "rejects.csv")
+    file.begin()
+    file.close()
+    assert (tmp_path / "rejects.csv").read_bytes() == b"row,field,reason\r\n"
+
+
+def test_without_a_beginning_everything_stays_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "rejects.csv"
+    path.write_text("what was here before", "utf-8")
+    path.chmod(0o644)
+    RejectsFile(path).close()
+    assert path.read_text("utf-8") == "what was here before"
+    assert mode(path) == 0o644
+    file = RejectsFile(tmp_path / "new.csv")
+    file.close()
+    file.close()
+    assert not (tmp_path / "new.csv").exists()
 
 
 @pytest.mark.parametrize("link", [False, True])
@@ -86,6 +115,7 @@ def test_an_input_that_is_missing_is_somebody_elses_business(tmp_path: Path) -> 
 @needs_full
 def test_a_full_disk_is_said_while_writing() -> None:
     file = RejectsFile(FULL)
+    file.begin()
     with pytest.raises(InvalidInput, match="/dev/full cannot be written: No space left on device"):
         file.write(RowIssue(number, "email", "is wrong " * 10) for number in range(10_000))
     file.close()
@@ -94,6 +124,7 @@ def test_a_full_disk_is_said_while_writing() -> None:
 @needs_full
 def test_a_full_disk_is_said_at_the_end() -> None:
     file = RejectsFile(FULL)
+    file.begin()
     file.write([RowIssue(1, "email", "is wrong")])
     with pytest.raises(InvalidInput, match="/dev/full cannot be written: No space left on device"):
         file.close()

@@ -1,13 +1,13 @@
 """One upload request, sent until the service has counted every user in it."""
 
 import itertools
-from typing import Final
+from typing import Any, Final
 
 import attrs
 import pytest
 
 from socialapi.bulk.uploading import send_until_counted
-from socialapi.errors import ApiError, DecodeError
+from socialapi.errors import ApiError
 from socialapi.models.audiences import UploadCounts
 from socialapi.session.session import CallOptions, Session
 from socialapi.wire.request import assemble
@@ -73,5 +73,17 @@ async def test_counts_of_several_operations_are_summed() -> None:
 
 
 async def test_an_answer_without_counts_is_an_error() -> None:
-    with pytest.raises(DecodeError, match="success_count"):
-        await sent(session_of(ModelService([answer({"data": {"total_count": 1}})])))
+    service = ModelService([answer({"data": {"total_count": 1}})] * 12)
+    with pytest.raises(ApiError, match=r"data\.success_count: is missing \(after 12 attempts\)"):
+        await sent(session_of(service))
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        answer({"data": {"success_count": 1, "total_count": 1}, "errors": [{"code": "X", "message": "half"}]}),
+        answer({"data": {"success_count": "1", "total_count": 1}}),
+    ],
+)
+async def test_an_answer_that_is_not_as_documented_is_sent_again(odd: Any) -> None:
+    assert (await sent(session_of(ModelService([odd, odd])))).success_count == 1

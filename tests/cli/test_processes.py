@@ -68,6 +68,24 @@ async def test_an_interrupted_job_ends_with_130_and_its_report(tmp_path: Path) -
         assert held >= report["accepted"]
 
 
+async def test_ctrl_c_ends_a_job_that_waits_for_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "people.csv"
+    os.mkfifo(pipe)
+    async with Emulator() as emulator:
+        async with program("audience", "upload", pipe, *TO_AUDIENCE, environment=variables(emulator)) as job:
+            writer = await asyncio.to_thread(pipe.open, "wb", buffering=0)  # once the program has opened its end
+            try:
+                job.interrupt()
+                async with asyncio.timeout(10):
+                    status, _, err = await job.ended()
+            finally:
+                writer.close()
+    assert status == 130
+    assert "socialapi: interrupted\n" in err
+    assert "Traceback" not in err
+    assert "Fatal" not in err
+
+
 @pytest.mark.parametrize("json_flag", [(), ("--json",)])
 async def test_a_reader_that_leaves_is_no_traceback(tmp_path: Path, json_flag: tuple[str, ...]) -> None:
     file = write_people(tmp_path / "people.csv", 3)

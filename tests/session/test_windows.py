@@ -22,7 +22,7 @@ def wait(of: SlidingWindow, now: float, *, bulk: bool = False, ahead: int = 0) -
 def used(count: int, *, at: float, documented: RateLimit | None = TEN_A_MINUTE) -> SlidingWindow:
     made = window(documented)
     for _ in range(count):
-        made.take()
+        made.take(0.0)
     for _ in range(count):
         made.replied(at, None)
     return made
@@ -32,7 +32,7 @@ def test_a_documented_window_lets_as_many_go_as_it_holds() -> None:
     made = window()
     for _ in range(10):
         assert wait(made, 0.0) == 0.0
-        made.take()
+        made.take(0.0)
     assert wait(made, 0.0) > 0
     assert made.in_flight == 10
     assert not made.idle
@@ -41,7 +41,7 @@ def test_a_documented_window_lets_as_many_go_as_it_holds() -> None:
 def test_a_place_comes_back_one_window_after_the_reply_and_not_after_the_request() -> None:
     made = window()
     for _ in range(10):
-        made.take()
+        made.take(0.0)
     for second in range(10):
         made.replied(30.0 + second, None)
     assert wait(made, 60.0) == 30.0
@@ -52,7 +52,7 @@ def test_a_place_comes_back_one_window_after_the_reply_and_not_after_the_request
 def test_who_stands_behind_others_waits_for_a_later_place() -> None:
     made = window()
     for _ in range(10):
-        made.take()
+        made.take(0.0)
     for second in range(10):
         made.replied(float(second), None)
     assert [wait(made, 10.0, ahead=n) for n in (0, 1, 9)] == [50.0, 51.0, 59.0]
@@ -69,14 +69,14 @@ def test_behind_others_who_take_all_that_is_free_it_takes_a_window_too() -> None
 def test_a_place_that_is_on_its_way_comes_back_in_a_window_at_best() -> None:
     made = window()
     for _ in range(10):
-        made.take()
+        made.take(0.0)
     assert wait(made, 5.0) == 60.0
 
 
 def test_what_did_not_reach_the_service_frees_its_place_at_once() -> None:
     made = window()
     for _ in range(10):
-        made.take()
+        made.take(0.0)
     made.unsent()
     assert wait(made, 0.0) == 0.0
 
@@ -90,7 +90,7 @@ def test_bulk_leaves_two_in_a_hundred_and_at_least_one_to_others() -> None:
         made = window(RateLimit("x", limit, 60.0), reserve_share=0.02)
         for _ in range(limit - reserve):
             assert wait(made, 0.0, bulk=True) == 0.0
-            made.take()
+            made.take(0.0)
         assert wait(made, 0.0, bulk=True) > 0
         assert wait(made, 0.0, bulk=False) == 0.0
 
@@ -104,7 +104,7 @@ def test_a_limit_of_one_is_not_reserved_away() -> None:
 def test_without_a_share_nothing_is_reserved() -> None:
     made = window(reserve_share=0.0)
     for _ in range(9):
-        made.take()
+        made.take(0.0)
     assert wait(made, 0.0, bulk=True) == 0.0
 
 
@@ -114,36 +114,37 @@ def test_without_a_share_nothing_is_reserved() -> None:
 def test_while_nothing_is_known_one_request_goes_and_the_others_wait_for_its_answer() -> None:
     made = window(None)
     assert wait(made, 0.0) == 0.0
-    assert wait(made, 0.0, ahead=1) == UNKNOWN
-    made.take()
-    assert wait(made, 0.0) == UNKNOWN
+    assert wait(made, 0.0, ahead=1) == 5.0
+    made.take(0.0)
+    assert wait(made, 0.0) == 5.0
+    assert wait(made, 5.0) == 0.0, "the answer does not come: others go out as well"
     made.replied(1.0, None)
     assert wait(made, 1.0, ahead=100) == 0.0, "an answer without headers: nobody counts"
 
 
 def test_a_probe_that_did_not_arrive_lets_the_next_one_go() -> None:
     made = window(None)
-    made.take()
+    made.take(0.0)
     made.unsent()
     assert wait(made, 0.0) == 0.0
-    made.take()
-    assert wait(made, 0.0) == UNKNOWN
+    made.take(0.0)
+    assert wait(made, 0.0) == 5.0
 
 
 def test_what_the_service_says_remains_is_what_remains() -> None:
     made = window(None)
-    made.take()
+    made.take(0.0)
     made.replied(0.0, LimitReading(10, 9, 900.0))
     for _ in range(9):
         assert wait(made, 1.0) == 0.0
-        made.take()
+        made.take(0.0)
     assert wait(made, 1.0) == 899.0
     assert made.status(1.0) == LimitStatus(10, 0, 9, 899.0)
 
 
 def test_another_process_that_uses_the_limit_up_is_obeyed() -> None:
     made = window()
-    made.take()
+    made.take(0.0)
     made.replied(0.0, LimitReading(10, 0, 25.0))
     assert wait(made, 0.0) == 25.0
     assert made.status(0.0).remaining == 0
@@ -151,10 +152,10 @@ def test_another_process_that_uses_the_limit_up_is_obeyed() -> None:
 
 def test_requests_on_their_way_are_taken_off_what_is_reported() -> None:
     made = window(None)
-    made.take()
+    made.take(0.0)
     made.replied(0.0, LimitReading(10, 9, 60.0))
     for _ in range(5):
-        made.take()
+        made.take(0.0)
     made.replied(1.0, LimitReading(10, 8, 59.0))
     assert made.status(1.0).remaining == 4
     made.unsent()
@@ -164,12 +165,12 @@ def test_requests_on_their_way_are_taken_off_what_is_reported() -> None:
 def test_a_request_that_ended_without_a_word_is_taken_off_as_well() -> None:
     made = window(None)
     for remaining in (9, 8):
-        made.take()
+        made.take(0.0)
         made.replied(0.0, LimitReading(10, remaining, 60.0))
-    made.take()
+    made.take(0.0)
     made.replied(1.0, None)
     assert made.status(1.0).remaining == 7
-    made.take()
+    made.take(0.0)
     made.replied(1.0, LimitReading(10, None, None))
     assert made.status(1.0).remaining == 6
 
@@ -177,10 +178,10 @@ def test_a_request_that_ended_without_a_word_is_taken_off_as_well() -> None:
 def test_an_answer_that_was_overtaken_does_not_raise_what_remains() -> None:
     """Two answers of one window arrive the wrong way round; the lower count is the newer one."""
     made = window(None)
-    made.take()
+    made.take(0.0)
     made.replied(0.0, LimitReading(10, 9, 60.0))
-    made.take()
-    made.take()
+    made.take(0.0)
+    made.take(0.0)
     made.replied(1.0, LimitReading(10, 7, 59.0))
     made.replied(1.5, LimitReading(10, 8, 58.5))
     assert made.status(1.5).remaining == 7
@@ -189,9 +190,9 @@ def test_an_answer_that_was_overtaken_does_not_raise_what_remains() -> None:
 def test_a_late_answer_of_the_window_before_does_not_replace_the_present_one() -> None:
     made = window(None)
     for _ in range(2):
-        made.take()
+        made.take(0.0)
     made.replied(0.0, LimitReading(10, 5, 10.0))
-    made.take()
+    made.take(0.0)
     made.replied(11.0, LimitReading(10, 9, 60.0))
     made.replied(11.5, LimitReading(10, 0, 0.5))
     assert wait(made, 11.5) == 0.0
@@ -202,27 +203,27 @@ def test_a_late_answer_of_the_window_before_does_not_replace_the_present_one() -
 
 def test_a_reset_that_was_wrong_is_replaced_by_an_earlier_one() -> None:
     made = window(None)
-    made.take()
+    made.take(0.0)
     made.replied(0.0, LimitReading(10, 5, 86_400.0))
-    made.take()
+    made.take(0.0)
     made.replied(1.0, LimitReading(10, 9, 60.0))
     assert made.status(1.0) == LimitStatus(10, 9, 0, 60.0)
 
 
 def test_after_the_reset_as_many_go_as_the_window_holds_until_an_answer_tells() -> None:
     made = window(None)
-    made.take()
+    made.take(0.0)
     made.replied(0.0, LimitReading(3, 0, 60.0))
     assert wait(made, 59.0) == 1.0
     for _ in range(3):
         assert wait(made, 60.0) == 0.0
-        made.take()
+        made.take(0.0)
     assert wait(made, 60.0) == UNKNOWN
 
 
 def test_a_remaining_count_without_a_limit_is_obeyed_too() -> None:
     made = window(None)
-    made.take()
+    made.take(0.0)
     made.replied(0.0, LimitReading(None, 0, 60.0))
     assert wait(made, 1.0) == 59.0
     assert wait(made, 60.0) == 0.0
@@ -230,14 +231,14 @@ def test_a_remaining_count_without_a_limit_is_obeyed_too() -> None:
 
 def test_a_remaining_count_without_a_reset_cannot_be_obeyed() -> None:
     made = window(None)
-    made.take()
+    made.take(0.0)
     made.replied(0.0, LimitReading(None, 0, None))
     assert wait(made, 1.0) == 0.0
 
 
 def test_a_limit_that_the_service_reports_replaces_the_documented_one() -> None:
     made = used(3, at=0.0)
-    made.take()
+    made.take(0.0)
     made.replied(0.0, LimitReading(4, 4, 60.0))
     assert made.limit == 4
     assert wait(made, 0.0) == 60.0
@@ -246,14 +247,14 @@ def test_a_limit_that_the_service_reports_replaces_the_documented_one() -> None:
 def test_a_limit_below_what_is_used_already_waits_until_enough_is_free() -> None:
     made = window()
     for second in range(5):
-        made.take()
+        made.take(0.0)
         made.replied(float(second), LimitReading(2, None, None))
     assert wait(made, 5.0) == 58.0, "the fourth of five places"
 
 
 def test_a_limit_of_zero_is_no_limit_that_can_be_meant() -> None:
     made = window()
-    made.take()
+    made.take(0.0)
     made.replied(0.0, LimitReading(0, 5, 60.0))
     assert made.limit == 10
     assert wait(made, 0.0) == 0.0
@@ -261,11 +262,11 @@ def test_a_limit_of_zero_is_no_limit_that_can_be_meant() -> None:
 
 def test_after_a_429_nothing_goes_until_the_reset() -> None:
     made = window()
-    made.take()
+    made.take(0.0)
     made.replied(0.0, None, refused_for_seconds=42.0)
     assert wait(made, 0.0) == 42.0
     assert made.status(0.0) == LimitStatus(10, 0, 0, 42.0)
-    made.take()
+    made.take(0.0)
     made.replied(1.0, None, refused_for_seconds=1.0)
     assert wait(made, 2.0) == 40.0, "the longer wait holds"
     assert wait(made, 42.0) == 0.0
@@ -275,7 +276,7 @@ def test_the_status_says_what_is_known() -> None:
     assert window(None).status(0.0) == LimitStatus(None, None, 0, None)
     assert window().status(0.0) == LimitStatus(10, 10, 0, None)
     made = used(3, at=0.0)
-    made.take()
+    made.take(0.0)
     assert made.status(1.0) == LimitStatus(10, 6, 1, None)
     assert made.status(61.0) == LimitStatus(10, 9, 1, None)
 
@@ -288,7 +289,7 @@ def test_a_report_that_our_own_requests_explain_is_not_waited_for() -> None:
     """Its reset is told in whole seconds twice over, and waiting for it would waste up to two of every window."""
     window = SlidingWindow(RateLimit("uploads", 2, 60.0), reserve_share=0.0)
     for remaining in (1, 0):
-        window.take()
+        window.take(0.0)
         window.replied(10.0, LimitReading(2, remaining, 62.0))
     assert window.wait_seconds(10.0, bulk=False) == 60.0
     assert window.wait_seconds(70.0, bulk=False) == 0.0
@@ -296,6 +297,6 @@ def test_a_report_that_our_own_requests_explain_is_not_waited_for() -> None:
 
 def test_a_report_that_counts_requests_of_others_is_waited_for() -> None:
     window = SlidingWindow(RateLimit("uploads", 5, 60.0), reserve_share=0.0)
-    window.take()
+    window.take(0.0)
     window.replied(10.0, LimitReading(5, 0, 62.0))
     assert window.wait_seconds(10.0, bulk=False) == 62.0

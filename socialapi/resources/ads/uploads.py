@@ -4,7 +4,7 @@ import asyncio
 import datetime
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Literal, TypedDict
+from typing import Any, Final, Literal, TypedDict, get_args
 
 import attrs
 
@@ -79,6 +79,10 @@ async def send_operations(
     broken: list[BrokenRule] = []
     users = 0
     for index, operation in enumerate(operations):
+        if not isinstance(operation, Operation):
+            raise InvalidInput(
+                f"send takes Operation, not {type(operation).__name__}: wrap users in Operation.update([…]), or use upload"
+            )
         prepared = []
         for position, user in enumerate(operation.params.users):
             identifiers, rules = prepare_user(user, destination.kinds, default_region)
@@ -93,6 +97,11 @@ async def send_operations(
         shapes.append({"operation_type": operation.operation_type, "params": params})
     if not shapes:
         raise InvalidInput("there are no operations to send")
-    refuse([*broken, *broken_rules(destination.target.route.body, shapes, now=now)])
+    most = session.config.max_operations
+    if most is not None and len(shapes) > most:
+        raise InvalidInput(f"{len(shapes):,} operations are more than the {most:,} of Config.max_operations")
+    body = destination.target.route.body
+    declared = body if most is None else get_args(body)[0]  # without the documented number of operations
+    refuse([*broken, *broken_rules(declared, shapes, now=now)])
     request = assemble(destination.target, session.config, {}, (json_bytes(shapes),))
     return await send_until_counted(session, request, users, options=options)

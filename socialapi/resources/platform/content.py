@@ -18,12 +18,15 @@ from socialapi.models.content import (
     PowerstreamRule,
     PublishedArticle,
 )
+from socialapi.models.fields import Fields, names_of
 from socialapi.models.posts import Post
 from socialapi.models.release_facts import current_event_type, warn_of_search_operators
 from socialapi.resources.resource import Resource
 from socialapi.routes import platform as routes
 from socialapi.session.pager import Pager
 from socialapi.unset import UNSET, Unset
+
+_NO_FIELDS = Fields()
 
 
 class Articles(Resource):
@@ -64,7 +67,7 @@ class News(Resource):
 
 
 def _news_fields(names: Sequence[str]) -> dict[str, Any]:
-    return {"news.fields": tuple(names)} if names else {}
+    return {"news.fields": names_of(names)} if names else {}
 
 
 class Notes(Resource):
@@ -78,9 +81,10 @@ class Notes(Resource):
         """Submits a note. Not repeated when its outcome is unknown."""
         return await self._session.call(routes.NOTE_SUBMIT.at(), options=self._options, body=NoteDraft(extra=fields))
 
-    def eligible_posts(self, *, start: str | None = None, **further: Any) -> Pager[Post]:
+    def eligible_posts(self, *, fields: Fields = _NO_FIELDS, start: str | None = None, **further: Any) -> Pager[Post]:
         """Posts that a note can be written on."""
-        return self._session.pages(routes.NOTES_ELIGIBLE_POSTS.at(), options=self._options, query=further, start=start)
+        query = {**fields.parameters(), **further}
+        return self._session.pages(routes.NOTES_ELIGIBLE_POSTS.at(), options=self._options, query=query, start=start)
 
     def written(self, *, start: str | None = None, **further: Any) -> Pager[Note]:
         """Notes that the caller has written."""

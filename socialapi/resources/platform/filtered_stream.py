@@ -7,7 +7,7 @@ from socialapi.models.fields import Fields
 from socialapi.models.pages import Page
 from socialapi.models.stream_rules import RuleDraft, RuleIds, RulesChange, StreamRule
 from socialapi.models.webhooks import StreamLink
-from socialapi.resources.resource import Resource
+from socialapi.resources.resource import Resource, flat
 from socialapi.routes import platform as routes
 from socialapi.session.pager import Pager
 
@@ -27,24 +27,29 @@ class FilteredStream(Resource):
             routes.STREAM_LINK.at(webhook_id=webhook_id), options=self._options, query=fields.parameters()
         )
 
-    def rules(self, *, ids: Sequence[str] | None = None, start: str | None = None) -> Pager[StreamRule]:
+    def rules(self, *, ids: str | Sequence[str] | None = None, start: str | None = None) -> Pager[StreamRule]:
         """The app's rules, or those with the ids (section 4.1)."""
-        query: dict[str, Any] = {"ids": list(ids)} if ids is not None else {}
+        query: dict[str, Any] = {"ids": flat([ids])} if ids is not None else {}
         return self._session.pages(routes.STREAM_RULES.at(), options=self._options, query=query, start=start)
 
-    async def add_rules(self, *rules: str | RuleDraft, dry_run: bool = False) -> Page[StreamRule]:
-        """Adds rules of up to 2,048 characters; `dry_run` only tests them (sections 4.1 and 8).
+    async def add_rules(
+        self, *rules: str | RuleDraft | Sequence[str | RuleDraft], dry_run: bool = False
+    ) -> Page[StreamRule]:
+        """Adds rules of up to 2,048 characters, given one by one or as a sequence; `dry_run` only tests them
+        (sections 4.1 and 8).
 
         The page holds the rules added, `errors` the problems of the others (duplicate, invalid or noncompliant ones,
         the cap), and `meta["summary"]` counts both. Raises InvalidInput for a rule that is empty or too long, ApiError
         with the same problems when no rule was added.
         """
-        drafts = tuple(RuleDraft(rule) if isinstance(rule, str) else rule for rule in rules)
+        drafts = tuple(RuleDraft(rule) if isinstance(rule, str) else rule for rule in flat(rules))
         return await self._change(RulesChange(add=drafts), dry_run=dry_run)
 
-    async def delete_rules(self, *ids: str, dry_run: bool = False) -> Page[StreamRule]:
-        """Deletes the rules with the ids; `meta["summary"]` counts them (section 4.1)."""
-        return await self._change(RulesChange(delete=RuleIds(ids=ids)), dry_run=dry_run)
+    async def delete_rules(self, *ids: str | Sequence[str], dry_run: bool = False) -> Page[StreamRule]:
+        """Deletes the rules with the ids, given one by one or as a sequence; `meta["summary"]` counts them
+        (section 4.1).
+        """
+        return await self._change(RulesChange(delete=RuleIds(ids=flat(ids))), dry_run=dry_run)
 
     async def _change(self, change: RulesChange, *, dry_run: bool) -> Page[StreamRule]:
         query = {"dry_run": True} if dry_run else {}

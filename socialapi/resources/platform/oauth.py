@@ -59,14 +59,16 @@ class OAuth(Resource):
         """
         app = self._session.authenticators.app()
         token = await app.token()
-        result = await self._session.call(
-            routes.INVALIDATE_APP_ONLY_TOKEN.at(),
-            options=self._options,
-            body=InvalidateTokenRequest(access_token=token),
-            authenticator=basic(app.credential),
-        )
-        await app.forget(token)
-        return result
+        try:
+            return await self._session.call(
+                routes.INVALIDATE_APP_ONLY_TOKEN.at(),
+                options=self._options,
+                body=InvalidateTokenRequest(access_token=token),
+                authenticator=basic(app.credential),
+            )
+        finally:
+            # Also when it was dead already, or its fate is unknown: one that lives is handed out again.
+            await app.forget(token)
 
     # OAuth 1.0a in three steps (section 5.3)
 

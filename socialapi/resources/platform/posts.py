@@ -1,10 +1,13 @@
 """Posts (platform documentation, sections 4.3 and 4.4)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 from itertools import chain
+from typing import Any
 
 import attrs
 
+from socialapi.errors import ApiError
 from socialapi.models.fields import Fields
 from socialapi.models.pages import Includes, Page
 from socialapi.models.posts import Post, PostDraft
@@ -21,17 +24,31 @@ class Posts(Resource):
     """Posts."""
 
     async def lookup(self, ids: str | Sequence[str], *, fields: Fields = _NO_FIELDS) -> Page[Post]:
-        """Posts by id, in the order of the ids; those that do not exist are in `errors` (section 4.3).
+        """Posts by id, in the order of the ids and each of them once; those that do not exist are in `errors`
+        (section 4.3).
 
         More than 100 ids are asked for in several requests, whose answers are put together. Raises InvalidInput for
-        no ids at all.
+        no ids at all, ApiError with the problems when none of the posts can be had.
         """
-        wanted = [ids] if isinstance(ids, str) else list(ids)
-        pages = []
+        wanted = [ids] if isinstance(ids, str) else list(dict.fromkeys(ids))
+        pages: list[Page[Post]] = []
+        fruitless: list[ApiError] = []
         for start in range(0, max(1, len(wanted)), MAX_LOOKUP_IDS):
             query = {"ids": wanted[start : start + MAX_LOOKUP_IDS], **fields.parameters()}
-            pages.append(await self._session.call(routes.POSTS.at(), options=self._options, query=query))
-        return pages[0] if len(pages) == 1 else _merged(pages)
+            try:
+                page = await self._session.call(routes.POSTS.at(), options=self._options, query=query)
+            except ApiError as refusal:
+                if refusal.status != HTTPStatus.OK:
+                    raise
+                # Nothing of this part exists, which is no reason to lose the other parts.
+                fruitless.append(refusal)
+                page = Page(errors=(*refusal.problems, *refusal.errors))
+            pages.append(page)
+        if len(fruitless) == len(pages):
+            raise _joined(fruitless)
+        whole = pages[0] if len(pages) == 1 else _merged(pages)
+        place = {post_id: index for index, post_id in enumerate(wanted)}
+        return attrs.evolve(whole, data=tuple(sorted(whole.data, key=lambda post: place.get(post.id, len(place)))))
 
     def by_user(
         self,
@@ -60,20 +77,42 @@ class Posts(Resource):
         return await self._session.call(routes.POST_CREATE.at(), options=self._options, body=draft)
 
 
+def _joined(refusals: Sequence[ApiError]) -> ApiError:
+    """The parts of a lookup that found nothing at all as one error."""
+    first = refusals[0]
+    first.problems = tuple(chain.from_iterable(each.problems for each in refusals))
+    first.errors = tuple(chain.from_iterable(each.errors for each in refusals))
+    return first
+
+
 def _merged(pages: Sequence[Page[Post]]) -> Page[Post]:
     """Pages of one lookup as one; an object that several of them include stands there once."""
     includes = [page.includes for page in pages]
     data = tuple(chain.from_iterable(page.data for page in pages))
-    return attrs.evolve(
-        pages[0],
+    meta = {name: value for page in pages for name, value in page.meta.items()}
+    return Page(
         data=data,
+        meta=meta | {"result_count": len(data)},
         includes=Includes(
             users=tuple({each.id: each for part in includes for each in part.users}.values()),
             tweets=tuple({each.id: each for part in includes for each in part.tweets}.values()),
             all_media=tuple({each.media_key: each for part in includes for each in part.all_media}.values()),
             polls=tuple({each.id: each for part in includes for each in part.polls}.values()),
             places=tuple({each.id: each for part in includes for each in part.places}.values()),
+            extra=_further([part.extra for part in includes]),
         ),
         errors=tuple(chain.from_iterable(page.errors for page in pages)),
         result_count=len(data),
     )
+
+
+def _further(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Included objects of kinds that this version does not know."""
+    merged: dict[str, Any] = {}
+    for kind, objects in chain.from_iterable(part.items() for part in parts):
+        known = merged.get(kind)
+        if isinstance(known, list) and isinstance(objects, list):
+            merged[kind] = known + [each for each in objects if each not in known]
+        else:
+            merged[kind] = objects
+    return merged

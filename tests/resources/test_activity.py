@@ -1,0 +1,60 @@
+"""Activity subscriptions: filters, directions, and the names of events that were replaced."""
+
+import pytest
+
+from socialapi import Client, errors
+from socialapi.emulator import Emulator
+from socialapi.models.activity import DEPRECATED_EVENT_TYPES
+from socialapi.problems import InvalidRequest
+
+
+async def test_a_subscription_has_a_user_a_keyword_and_for_messages_a_direction(
+    client: Client, service: Emulator
+) -> None:
+    made = await client.activity.subscribe("dm.received", user_id="17", keyword="hut", direction="both", tag="huts")
+    assert made.event_type == "dm.received"
+    assert made.filter == {"user_id": "17", "keyword": "hut", "direction": "both"}
+    assert made.extra == {"tag": "huts"}
+    assert made.subscription_id in service.state.platform.subscriptions
+    with pytest.raises(errors.Conflict):
+        await client.activity.subscribe("dm.received", user_id="17", keyword="hut", direction="both")
+
+
+@pytest.mark.parametrize("event_type", ["dm.sent", "dm.read", "chat.received", "chat.sent"])
+@pytest.mark.parametrize("direction", ["sent", "received", "both"])
+async def test_messages_have_a_direction(client: Client, event_type: str, direction: str) -> None:
+    made = await client.activity.subscribe(event_type, user_id="17", direction=direction)  # type: ignore[arg-type]  # one of three
+    assert made.filter["direction"] == direction
+
+
+@pytest.mark.parametrize("event_type", ["post.create", "spaces.start", "profile.update.bio"])
+async def test_other_events_have_none(client: Client, service: Emulator, event_type: str) -> None:
+    with pytest.raises(errors.InvalidInput, match=r"filter\.direction: is for events of types dm\.… and chat\.… alone"):
+        await client.activity.subscribe(event_type, user_id="17", direction="sent")
+    assert not service.requests
+    assert (await client.activity.subscribe(event_type, user_id="17")).event_type == event_type
+
+
+@pytest.mark.parametrize(("old", "new"), DEPRECATED_EVENT_TYPES.items())
+async def test_an_older_name_warns_where_it_is_used_and_is_replaced(
+    client: Client, service: Emulator, old: str, new: str
+) -> None:
+    with pytest.warns(DeprecationWarning, match=f"{old} is deprecated since 2026-03-18: use {new}") as caught:
+        made = await client.activity.subscribe(old, user_id="17")
+    assert caught[0].filename == __file__
+    assert made.event_type == new
+    assert [each.event_type for each in service.state.platform.subscriptions.values()] == [new]
+
+
+async def test_what_the_service_does_not_know_it_refuses(client: Client) -> None:
+    for event_type, options in (("likes.create", {"user_id": "17"}), ("post.create", {})):
+        with pytest.raises(errors.ApiError) as refused:
+            await client.activity.subscribe(event_type, **options)  # type: ignore[arg-type]  # nothing but a user id
+        assert [type(each) for each in refused.value.problems] == [InvalidRequest]
+
+
+async def test_a_subscription_is_not_repeated_when_its_outcome_is_unknown(client: Client, service: Emulator) -> None:
+    service.faults.add("reset_after", method="POST", path="/2/activity/subscriptions", times=1)
+    with pytest.raises(errors.OutcomeUnknown):
+        await client.activity.subscribe("post.create", user_id="17")
+    assert len(service.state.platform.subscriptions) == 1

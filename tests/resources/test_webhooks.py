@@ -1,0 +1,170 @@
+"""Webhook configurations: the states of section 3.1 and the failures of section 7.2, with an owner who answers."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+from aiohttp import web
+
+from socialapi import Bearer, Client, errors
+from socialapi.emulator import Emulator
+from socialapi.models.webhooks import WEBHOOK_FAILURES
+from tests.emulator.asking import Asker
+from tests.emulator.platform.receiving import URL, Owner, owner_of_webhook
+from tests.support.clients import client_of
+from tests.support.server import Server, answer
+
+OTHER = "https://hooks.example.com/other?kind=a"
+
+
+@pytest.fixture
+async def owner(service: Emulator) -> AsyncIterator[Owner]:
+    async with owner_of_webhook(service.ready["api_key_secret"]) as owner:
+        service.webhook_targets[URL] = service.webhook_targets[OTHER] = owner.address
+        yield owner
+
+
+async def wrong(token: str) -> web.Response:
+    return web.json_response({"response_token": "sha256=" + token})
+
+
+async def validity(client: Client) -> list[bool | None]:
+    return [webhook.valid for webhook in await client.webhooks.list().collect()]
+
+
+async def test_without_webhooks_the_list_is_empty_and_says_so(client: Client) -> None:
+    page = await client.webhooks.list()
+    assert (page.data, page.result_count, page.meta) == ((), 0, {"result_count": 0})
+
+
+async def test_a_webhook_is_challenged_and_registered(client: Client, owner: Owner, service: Emulator) -> None:
+    webhook = await client.webhooks.create(URL)
+    assert len(owner.challenges) == 1
+    assert (webhook.url, webhook.valid, webhook.extra) == (URL, True, {})
+    assert webhook.created_at is not None
+    assert webhook.created_at.timestamp() == service.state.clock.now()
+    other = await client.webhooks.create(OTHER)
+    page = await client.webhooks.list()
+    assert page.data == (webhook, other)
+    assert page.result_count == 2
+
+
+async def test_a_webhook_goes_through_its_states(client: Client, owner: Owner, service: Emulator) -> None:
+    webhook = await client.webhooks.create(URL)
+    # valid → the hourly check passes → valid
+    service.advance(3_600)
+    await service.settle()
+    assert (len(owner.challenges), await validity(client)) == (2, [True])
+    # valid → the hourly check fails → invalid
+    owner.respond = wrong
+    service.advance(3_599)
+    await service.settle()
+    assert (len(owner.challenges), await validity(client)) == (2, [True])
+    service.advance(1)
+    await service.settle()
+    assert (len(owner.challenges), await validity(client)) == (3, [False])
+    # invalid → PUT, the check fails → invalid
+    with pytest.raises(errors.WebhookRejected) as refused:
+        await client.webhooks.validate(webhook.id)
+    assert refused.value.reason == "CrcValidationFailed"
+    assert await validity(client) == [False]
+    # invalid → the hourly check passes → still invalid, for only a PUT makes it valid
+    owner.respond = None
+    service.advance(3_600)
+    await service.settle()
+    assert await validity(client) == [False]
+    # invalid → PUT, the check passes → valid
+    assert (await client.webhooks.validate(webhook.id)).valid is True
+    assert await validity(client) == [True]
+    # valid → DELETE → removed
+    assert (await client.webhooks.delete(webhook.id)).deleted is True
+    assert await validity(client) == []
+    with pytest.raises(errors.WebhookRejected) as gone:
+        await client.webhooks.delete(webhook.id)
+    assert gone.value.reason == "WebhookIdInvalid"
+
+
+async def test_an_invalid_webhook_is_removed_as_well(client: Client, owner: Owner) -> None:
+    webhook = await client.webhooks.create(URL)
+    owner.respond = wrong
+    with pytest.raises(errors.WebhookRejected):
+        await client.webhooks.validate(webhook.id)
+    assert (await client.webhooks.delete(webhook.id)).deleted is True
+
+
+async def test_the_five_failures_have_their_reasons(owner: Owner, service: Emulator) -> None:
+    seen: dict[str, errors.WebhookRejected] = {}
+
+    async with Client(service.config, service.credentials) as client:
+        service.state.platform.max_webhooks = 1
+        calls: dict[str, Callable[[], Awaitable[object]]] = {
+            "CrcValidationFailed": lambda: client.webhooks.create("https://unmapped.example.com/"),
+            "UrlValidationFailed": lambda: client.webhooks.create("https://127.0.0.1/hook"),
+            "WebhookIdInvalid": lambda: client.webhooks.validate("17"),
+        }
+        for name, call in calls.items():
+            with pytest.raises(errors.WebhookRejected) as refused:
+                await call()
+            seen[name] = refused.value
+        await client.webhooks.create(URL)
+        for name, url in (("DuplicateUrlFailed", URL), ("WebhookLimitExceeded", OTHER)):
+            with pytest.raises(errors.WebhookRejected) as refused:
+                await client.webhooks.create(url)
+            seen[name] = refused.value
+    assert {name: error.reason for name, error in seen.items()} == {name: name for name in WEBHOOK_FAILURES}
+    for name, error in seen.items():
+        assert error.status == 400
+        assert str(error).startswith(f"HTTP 400: {name}: ")
+
+
+async def test_a_webhook_of_another_app_is_not_ones_own(client: Client, owner: Owner, raw: Asker) -> None:
+    webhook = await client.webhooks.create(URL)
+    other = await raw.another_app()
+    config = raw.emulator.config
+    async with Client(config, [Bearer(other["bearer_token"])]) as stranger:
+        assert await stranger.webhooks.list().collect() == []
+        for call in (stranger.webhooks.delete, stranger.webhooks.validate):
+            with pytest.raises(errors.WebhookRejected) as refused:
+                await call(webhook.id)
+            assert refused.value.reason == "WebhookIdInvalid"
+    assert await validity(client) == [True]
+
+
+@pytest.mark.parametrize("url", ["http://example.com/", "https://example.com:8443/hook", "example.com", "https://", ""])
+async def test_an_address_that_breaks_the_rule_is_refused_before_anything_is_sent(
+    client: Client, service: Emulator, url: str
+) -> None:
+    with pytest.raises(errors.InvalidInput, match="url: must be a public https URL without a port number"):
+        await client.webhooks.create(url)
+    assert not service.requests
+
+
+@pytest.mark.parametrize("webhook_id", ["", "abc", "1" * 20, "-1", "../17", "17/18"])
+async def test_an_id_that_breaks_the_pattern_is_refused_before_anything_is_sent(
+    client: Client, service: Emulator, webhook_id: str
+) -> None:
+    for call in (client.webhooks.validate, client.webhooks.delete, client.filtered_stream.link):
+        with pytest.raises(errors.InvalidInput, match="webhook_id: must be 1 to 19 digits"):
+            await call(webhook_id)
+    assert not service.requests
+
+
+async def test_an_answer_that_only_says_invalid_is_taken() -> None:
+    async with Server(answer({"data": {"valid": False}})) as server, client_of(server) as client:
+        assert (await client.webhooks.validate("17")).valid is False
+    assert [(each.method, each.path) for each in server.requests] == [("PUT", "/2/webhooks/17")]
+
+
+async def test_a_replay_passes_its_parameters_on(client: Client) -> None:
+    replay = await client.webhooks.replay(from_date="202606010000", to_date="202606020000")
+    assert replay.extra["status"] == "accepted"
+    assert replay.extra["to_date"] == "202606020000"
+
+
+async def test_registering_is_not_repeated_when_the_outcome_is_unknown(
+    client: Client, owner: Owner, service: Emulator
+) -> None:
+    service.faults.add("reset_after", method="POST", path="/2/webhooks", times=1)
+    with pytest.raises(errors.OutcomeUnknown):
+        await client.webhooks.create(URL)
+    assert [each.method for each in service.requests if each.path == "/2/webhooks"] == ["POST"]
+    assert await validity(client) == [True]

@@ -17,6 +17,7 @@ from socialapi.config import Config
 from socialapi.routes import ads
 
 ROOT: Final = Path(__file__).parents[1]
+NONE: Final = "\N{EN DASH}"
 TARGETS: Final = frozenset({"help", "demo", "test", "lint", "prove", "format", "clean"})
 
 
@@ -69,3 +70,18 @@ def test_every_override_that_the_choices_name_exists() -> None:
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row[2])}
     assert named
     assert named <= fields | others
+
+
+def test_the_reference_lists_every_setting_with_its_default() -> None:
+    text = (ROOT / "docs" / "reference.md").read_text("utf-8")
+    table = text[text.index("| Setting |") : text.index("`client.with_options")]
+    listed = {
+        row[1].strip(" `"): row[2].strip() for row in (line.split("|") for line in table.splitlines()[2:]) if row[1:]
+    }
+    expected = {}
+    for field in attrs.fields(Config):
+        default = field.default
+        shown = ", ".join(f"`{each}`" for each in default) if isinstance(default, tuple) else str(default)
+        is_empty = default in ("", None) or isinstance(default, attrs.Factory)  # type: ignore[arg-type]  # it is a class
+        expected[field.name] = NONE if is_empty else shown
+    assert listed == expected

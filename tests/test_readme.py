@@ -214,25 +214,26 @@ def check_installation(snippet: Snippet) -> list[str]:
     """What a block of installation commands names that does not exist."""
     makefile = (ROOT / "Makefile").read_text("utf-8")
     targets = set(re.findall(r"^(\w+):", makefile, re.MULTILINE))
+    written = set(re.findall(r"--env-file (\S+)", snippet.text))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     return [
         f"README.md:{number}: {line}"
         for number, line in enumerate(snippet.text.splitlines(), start=snippet.line)
-        if not _exists(line.partition("#")[0].split(), targets, project["name"], set(project["scripts"]))
+        if not _exists(line.partition("#")[0].split(), targets, project["name"], set(project["scripts"]), written)
     ]
 
 
-def _exists(words: Sequence[str], targets: set[str], distribution: str, scripts: set[str]) -> bool:
+def _exists(words: Sequence[str], targets: set[str], distribution: str, scripts: set[str], written: set[str]) -> bool:
     match words:
-        case []:
+        case [] | ["git", "clone", *_] | ["cd", _]:
             return True
         case ["make", *named]:
             return set(named) <= targets
         case ["pip", "install", *what] | ["python", "-m", "pip", "install", *what]:
             names = [re.split(r"[\[=<>~]", each.strip("'\""))[0] for each in what if not each.startswith("-")]
             return all(name in (distribution, ".") for name in names)
-        case ["git", "clone", *_] | ["cd", _]:
-            return True
+        case [".", path]:
+            return path.removeprefix("./") in written
         case [program, *arguments] if program in scripts:
             named_commands = [word for word in arguments if re.fullmatch(r"[a-z-]+", word) and word[0] != "-"][:1]
             command: list[str | Path] = [Path(sys.executable).with_name(program), *named_commands, "--help"]

@@ -36,6 +36,8 @@ from socialapi.wire.retry import RetryPolicy
 OnProgress = Callable[[Progress], None]
 
 MIN_ATTEMPTS: Final = 12
+ROWS_PER_TURN: Final = 125
+"""Rows prepared before others get their turn: the slowest ones, with odd phone numbers, take 40 microseconds each."""
 MAX_FOLLOWERS: Final = 25_000
 """Rows that may repeat unsettled ones before the reading waits, so that memory stays flat."""
 
@@ -125,8 +127,10 @@ class UploadJob:
         if self._options.rejects is not None:
             self._tally.rejects_file = RejectsFile(self._options.rejects, source=self._source)
         try:
-            async with self._reader:
+            try:
                 await self._read()
+            finally:
+                await self._close_reader()
             await self._dispatch()
             await self._dispatcher.drain()
         finally:
@@ -154,16 +158,17 @@ class UploadJob:
     async def _take_in(self, chunk: list[RawRow]) -> None:
         if self._tally.rejects_file is not None:
             self._tally.rejects_file.begin()  # what it held before goes only now that there is an input
-        prepared = self._preparer.prepare_chunk(chunk)
         self._tally.take_in(len(chunk))
-        self._tally.reject(prepared.rejects)
-        self._tally.warn(prepared.warnings)
-        for row in prepared.rows:
-            if self._dispatcher.failure is not None:
-                return
-            await self._place(row)
+        for start in range(0, len(chunk), ROWS_PER_TURN):
+            prepared = self._preparer.prepare_chunk(chunk[start : start + ROWS_PER_TURN])
+            self._tally.reject(prepared.rejects)
+            self._tally.warn(prepared.warnings)
+            for row in prepared.rows:
+                if self._dispatcher.failure is not None:
+                    return
+                await self._place(row)
+            await asyncio.sleep(0)
         self._show()
-        await asyncio.sleep(0)
 
     async def _place(self, row: Row) -> None:
         verdict = self._recent.judge(row)
@@ -246,6 +251,12 @@ class UploadJob:
         except Exception as problem:  # noqa: BLE001  # raised at the end of the job, wherever it came up
             self._on_progress = None
             self._dispatcher.stop(problem)
+
+    async def _close_reader(self) -> None:
+        try:
+            await self._reader.aclose()
+        except Exception as problem:  # noqa: BLE001  # a user's generator may fail as it is closed, too
+            self._broken_input = self._broken_input or problem
 
     def _close_rejects(self) -> None:
         if self._tally.rejects_file is None:

@@ -21,17 +21,17 @@ class Batch:
 
     `after` are earlier batches that hold another operation on one of these identifiers: nothing of this one is sent
     before they are settled. `followers` repeat rows of this batch and are sent only if the row they repeat is
-    refused; `followed_too` are other unsettled batches that decide about them.
+    refused; `followed_too` are other unsettled batches that decide about them. What may hold identifiers is not shown.
     """
 
     number: int
     size_bytes: int
-    rows: list[Row] = attrs.field(factory=list)
-    actions: set[Action] = attrs.field(factory=set)
-    after: set["Batch"] = attrs.field(factory=set)
-    followers: list[Row] = attrs.field(factory=list)
-    followed_too: set["Batch"] = attrs.field(factory=set)
-    refused_keys: set[str] = attrs.field(factory=set)
+    rows: list[Row] = attrs.field(factory=list, repr=False)
+    actions: set[Action] = attrs.field(factory=set, repr=False)
+    after: set["Batch"] = attrs.field(factory=set, repr=False)
+    followers: list[Row] = attrs.field(factory=list, repr=False)
+    followed_too: set["Batch"] = attrs.field(factory=set, repr=False)
+    refused_keys: set[str] = attrs.field(factory=set, repr=False)
     settled: asyncio.Event = attrs.field(factory=asyncio.Event)
     failed: bool = False
     """Settled without an outcome for every row, because the job stops."""

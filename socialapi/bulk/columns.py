@@ -146,21 +146,6 @@ class Wanted:
         )
 
 
-def find_columns(
-    names: Sequence[str], mapping: ColumnMapping | None = None, kinds: Iterable[IdentifierKind] = IDENTIFIER_KINDS
-) -> Columns:
-    """Where the identifiers of these kinds and the overrides stand among the names.
-
-    A key of `mapping` (a kind, or an override) replaces detection with the name or names it gives, and switches it off
-    with none. Raises InvalidInput for an unknown key, a given column that is not there, and when no column holds
-    identifiers; the message says what to do.
-    """
-    wanted = Wanted.of(mapping, kinds)
-    columns = wanted.find(names)
-    wanted.require(names, found_identifiers=bool(columns.identifiers))
-    return columns
-
-
 _SEPARATORS: Final = re.compile(r"[\s_.\-\ufeff\u200b]+")
 _FORM_BEFORE: Final = re.compile("^(?:sha256|hashed|hash)(?:of)?")
 # `value` is how address books name the column beside a type: `E-mail 1 - Value`.

@@ -30,7 +30,7 @@ def read_csv(file: BufferedReader, wanted: Wanted) -> Generator[list[RawRow], No
     The delimiter is the one of `DELIMITERS` that finds the most columns. Bytes that are not UTF-8 become lone
     surrogates, so that only their cell is unusable. A row may be longer or shorter than the first one.
 
-    Raises InvalidInput when there is nothing but blank lines, when there are no rows, for columns as `find_columns`
+    Raises InvalidInput when there is nothing but blank lines, when there are no rows, for columns as `Wanted`
     does, and, after the rows before it, when a row cannot be parsed.
     """
     text = TextIOWrapper(file, encoding="utf-8", errors="surrogateescape", newline="")

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from socialapi.bulk import phone_numbers
-from socialapi.bulk.phone_numbers import check_region as check_region  # noqa: PLC0414 - offered here with the normalisers
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 
 Normalizer = Callable[[str], str]
@@ -104,7 +103,7 @@ def service_id(text: str) -> str:
 
 
 def phone_number(text: str, region: str | None = None) -> str:
-    """E.164; `region` (see `check_region`) says what a number without a country code means."""
+    """E.164; `region` (see `phone_numbers.check_region`) says what a number without a country code means."""
     text = trimmed(text)
     if not text or _is_digest(text) or (not text.isascii() and _find_surrogate(text)):
         return _digest_or(text, phone_numbers.NOT_POSSIBLE)
@@ -150,7 +149,7 @@ def normalizers(kinds: Iterable[IdentifierKind], default_region: str | None = No
         "device_id": device_id,
         "handle": handle,
         "service_id": service_id,
-        "phone_number": functools.partial(phone_number, region=check_region(default_region)),
+        "phone_number": functools.partial(phone_number, region=phone_numbers.check_region(default_region)),
         "partner_user_id": partner_user_id,
     }
     return {kind: every[kind] if kind in taken else _not_taken for kind in IDENTIFIER_KINDS}

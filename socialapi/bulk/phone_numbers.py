@@ -18,7 +18,7 @@ NO_REGION: Final = "has no country code: write it as +<country code>…, or give
 NOT_POSSIBLE: Final = "is not a possible phone number"
 SPREADSHEET: Final = "ends in .0 as numbers from a spreadsheet do: export the column as text"
 
-_PUNCTUATION: Final = str.maketrans("", "", " -.()")
+_PUNCTUATION: Final = str.maketrans("", "", " -.()/")
 _PLUS_SIGNS: Final = ("+", "\uff0b")
 # Shorter texts are judged by rules of their own, longer ones are no phone numbers: both are for the library.
 _SHORTEST_PLAIN: Final = 5

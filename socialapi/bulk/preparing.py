@@ -82,7 +82,6 @@ class Preparer:
         self._job: tuple[str, When, When] = (operation, effective_at, expires_at)
         self._expires_default = expires_default
         # Rows repeat a few actions; when every row has times of its own, forgetting some costs time, not memory.
-        # Rows repeat a few actions; when every row has times of its own, forgetting some costs time, not memory.
         self._interned = functools.lru_cache(_ACTIONS_KEPT)(Action)
         self._action = functools.lru_cache(_ACTIONS_KEPT)(self._decide)
         default = self._action(None, None, None)

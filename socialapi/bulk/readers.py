@@ -33,7 +33,7 @@ def open_records(
     specification's names. An `Operation` gives one row for each of its users. A plain iterable is advanced on the
     event loop, a chunk at a time, so it should not block; files are read in a thread.
 
-    `columns` replaces the detection of columns and keys (see `find_columns`); only identifiers of `kinds` are looked
+    `columns` replaces the detection of columns and keys (see `Wanted`); only identifiers of `kinds` are looked
     for in tables and objects.
 
     Raises InvalidInput for something that cannot be read at all; a file is opened, and found unusable, when its first

@@ -73,4 +73,4 @@ class Subscription:
     subscription_id: str | None = None
     event_type: str | None = None
     filter: Mapping[str, Any] = attrs.field(factory=dict)
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+    extra: dict[str, Any] = attrs.field(factory=dict)

@@ -30,7 +30,10 @@ class ConnectionIds:
 
 @attrs.define(kw_only=True)
 class EndedConnections:
-    """What was ended; its fields are not documented and stand in `extra`. `errors` are the problems beside it."""
+    """What was ended; the documentation names no field of it. `errors` are the problems beside it."""
+
+    ended_count: int | None = None
+    uuids: tuple[str, ...] = ()
 
     errors: tuple[Problem, ...] = ()
     extra: dict[str, Any] = attrs.field(factory=dict, repr=False)

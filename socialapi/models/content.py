@@ -28,7 +28,7 @@ class Article:
 
     id: str | None = None
     title: str | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+    extra: dict[str, Any] = attrs.field(factory=dict)
 
 
 @attrs.define(kw_only=True)
@@ -36,7 +36,7 @@ class PublishedArticle:
     """The post that an article was published as."""
 
     post_id: str | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+    extra: dict[str, Any] = attrs.field(factory=dict)
 
 
 NewsField = Literal["name", "summary", "contexts", "cluster_posts_results", "last_updated_at_ms"]
@@ -52,7 +52,7 @@ class NewsStory:
     contexts: Any = None
     cluster_posts_results: Any = None
     last_updated_at_ms: Any = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+    extra: dict[str, Any] = attrs.field(factory=dict)
 
 
 @attrs.define(kw_only=True)
@@ -67,7 +67,7 @@ class Note:
     """A community note, or the evaluation of one."""
 
     id: str | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+    extra: dict[str, Any] = attrs.field(factory=dict)
 
 
 @attrs.define(kw_only=True)
@@ -77,7 +77,7 @@ class PowerstreamRule:
     id: str | None = None
     value: str | None = None
     tag: str | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+    extra: dict[str, Any] = attrs.field(factory=dict)
 
 
 @attrs.define(kw_only=True)
@@ -91,4 +91,4 @@ class ReplayRequest:
 class Replay:
     """A replay job that was started."""
 
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+    extra: dict[str, Any] = attrs.field(factory=dict)

@@ -1,18 +1,15 @@
 """What every group of methods holds: the session, and the options of its calls."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import chain
-from typing import TypeVar
+from typing import Any
 
 from socialapi.session.session import CallOptions, Session
 
 
-T = TypeVar("T")
-
-
-def flat(given: Iterable[T | Sequence[T]]) -> tuple[T, ...]:
-    """Things that were given one by one, or as a sequence of them; a text is one thing."""
-    return tuple(chain.from_iterable(each if isinstance(each, list | tuple) else [each] for each in given))  # type: ignore[list-item]  # whatever is no list is one
+def flat(given: Iterable[Any]) -> tuple[Any, ...]:
+    """Arguments that were given one by one, or as lists of them."""
+    return tuple(chain.from_iterable(each if isinstance(each, list | tuple) else [each] for each in given))
 
 
 class Resource:

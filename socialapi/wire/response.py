@@ -136,9 +136,9 @@ def read_error(reply: Reply) -> ApiError:
 
 
 def _webhook_failure(problems: Sequence[Problem]) -> str | None:
-    """The reason of section 7.2 that a problem names; these words stand for nothing else."""
+    """The reason of section 7.2 that a problem begins with."""
     texts = [text for problem in problems for text in (problem.title, problem.detail, problem.slug) if text]
-    return next((reason for reason in WEBHOOK_FAILURES if any(reason in text for text in texts)), None)
+    return next((reason for reason in WEBHOOK_FAILURES if any(text.startswith(reason) for text in texts)), None)
 
 
 def _operation_errors(body: Any) -> Sequence[OperationError]:

@@ -14,6 +14,8 @@ import pytest
 from socialapi.bulk import audience_job
 from socialapi.bulk.audience_job import UploadJob, UploadOptions
 from socialapi.bulk.ordering import RecentIdentifiers
+from socialapi.bulk.preparing import PreparedChunk, Preparer
+from socialapi.bulk.rows import ROWS_PER_CHUNK, RawRow
 from socialapi.config import Config
 from socialapi.errors import (
     ApiError,
@@ -173,6 +175,42 @@ async def test_that_is_so_too_for_an_asynchronous_input_and_one_that_breaks_at_o
     assert names(service) == set(TEN)
     error = await stopped(job_of(service, nothing()))
     assert error.report.read == 0
+
+
+async def test_an_input_that_also_fails_as_it_is_closed_does_not_hide_what_stopped_the_job() -> None:
+    def rows() -> Iterator[dict[str, str]]:
+        try:
+            yield from people(*map(str, range(10_000)))
+        finally:
+            raise ZeroDivisionError
+
+    error = await stopped(job_of(ModelService([refusal(403)] * 10), rows(), settings=ONE_EACH, concurrency=1))
+    assert str(error).startswith("the upload stopped: HTTP 403")
+
+
+async def test_others_get_their_turn_while_a_chunk_is_prepared() -> None:
+    turns: list[int] = []
+
+    async def count() -> None:
+        while True:
+            turns.append(job._preparer.prepared)
+            await asyncio.sleep(0)
+
+    class CountingPreparer:
+        def __init__(self, preparer: Preparer) -> None:
+            self.preparer, self.prepared = preparer, 0
+
+        def prepare_chunk(self, rows: list[RawRow]) -> PreparedChunk:
+            self.prepared += len(rows)
+            return self.preparer.prepare_chunk(rows)
+
+    job: Any = job_of(ModelService(), people(*map(str, range(2 * ROWS_PER_CHUNK))), dry_run=True)
+    job._preparer = CountingPreparer(job._preparer)
+    counting = asyncio.create_task(count())
+    await job.run()
+    counting.cancel()
+    assert turns[-1] == 2 * ROWS_PER_CHUNK
+    assert max(after - before for before, after in itertools.pairwise(turns)) == audience_job.ROWS_PER_TURN
 
 
 async def test_a_file_that_breaks_midway_is_delivered_up_to_there(tmp_path: Path) -> None:

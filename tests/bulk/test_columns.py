@@ -1,14 +1,25 @@
 """Which columns hold identifiers."""
 
 import re
+from collections.abc import Iterable, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialapi.bulk.columns import OVERRIDES, SYNONYMS, detected_as, find_columns
+from socialapi.bulk.columns import OVERRIDES, SYNONYMS, ColumnMapping, Columns, Wanted, detected_as
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import DO_NOT_REACH_KINDS, IDENTIFIER_KINDS, IdentifierKind
+
+
+def find_columns(
+    names: Sequence[str], mapping: ColumnMapping | None = None, kinds: Iterable[IdentifierKind] = IDENTIFIER_KINDS
+) -> Columns:
+    """As readers do it for a table."""
+    wanted = Wanted.of(mapping, kinds)
+    columns = wanted.find(names)
+    wanted.require(names, found_identifiers=bool(columns.identifiers))
+    return columns
 
 
 @pytest.mark.parametrize("name", [*IDENTIFIER_KINDS, *OVERRIDES])

@@ -150,16 +150,16 @@ async def test_who_leaves_a_pipe_that_says_nothing_does_not_wait_for_it(tmp_path
     os.mkfifo(path)
     service = ModelService()
     upload = asyncio.create_task(job_of(service, path).run())
-    writer = await asyncio.to_thread(path.open, "wb", buffering=0) if has_writer else None
+    writing = asyncio.to_thread(path.open, "wb", buffering=0)
+    writer = await writing if has_writer else None
     for _ in range(10):
         await asyncio.sleep(0)  # so that it is under way
     upload.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asyncio.wait_for(upload, 1)
     # The file is closed once the system lets go of it.
-    writer = writer or await asyncio.to_thread(path.open, "wb", buffering=0)
-    writer.write(b"email\na@b.example\n")
-    writer.close()
+    with writer or await writing as file:
+        file.write(b"email\na@b.example\n")
     await readers_ended()
     assert str(path) not in open_files()
     assert not service.requests

@@ -10,7 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from socialapi.bulk import normalizing
-from socialapi.bulk.normalizing import Unusable, check_region, normalizers
+from socialapi.bulk.normalizing import Unusable, normalizers
+from socialapi.bulk.phone_numbers import check_region
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 

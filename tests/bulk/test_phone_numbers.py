@@ -56,7 +56,7 @@ def test_numbers_of_every_region_in_every_notation_have_the_verdict_of_the_libra
 
 
 @settings(max_examples=600)
-@given(st.text("0123456789012345678901234567890123456789 -.()+x", min_size=1, max_size=20), DEFAULT_REGIONS)
+@given(st.text("0123456789012345678901234567890123456789 -.()/+x", min_size=1, max_size=20), DEFAULT_REGIONS)
 def test_any_digits_and_punctuation_have_the_verdict_of_the_library(text: str, region: str | None) -> None:
     text = text.strip()
     if text and why_not(text, region) != phone_numbers.SPREADSHEET:
@@ -74,6 +74,7 @@ def test_any_digits_and_punctuation_have_the_verdict_of_the_library(text: str, r
         ("+44 (0)20 7946 0018", None, "+442079460018"),
         ("0049 30 1234567", "FR", "+49301234567"),
         ("06 1234 5678", "IT", "+390612345678"),
+        ("030/1234567", "DE", "+49301234567"),
         ("242-5551234", "BS", "+12425551234"),
         ("011 15 2345-6789", "AR", "+5491123456789"),
         ("\uff0b49 30 1234567", None, "+49301234567"),
@@ -104,7 +105,7 @@ def test_plain_international_numbers_need_no_parsing(monkeypatch: pytest.MonkeyP
         raise AssertionError("the library was asked")
 
     monkeypatch.setattr(phonenumbers, "parse", parse)
-    for text, region in [("+14155550123", None), ("+49 (0)30 1234567", None), ("030 1234567", "DE")]:
+    for text, region in [("+14155550123", None), ("+49 (0)30 1234567", None), ("030/1234567", "DE")]:
         assert e164(text, region)
 
 

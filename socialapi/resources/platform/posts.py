@@ -67,14 +67,18 @@ class Posts(Resource):
         query = {"max_results": max_results, "pagination_token": pagination_token, **fields.parameters()}
         return self._session.pages(routes.USER_POSTS.at(id=user_id), options=self._options, query=query, start=start)
 
-    async def create(self, draft: PostDraft) -> Post:
-        """Creates a post in the name of the user, and returns it with its id (section 4.4).
+    async def create(self, draft: PostDraft | str) -> Post:
+        """Creates a post in the name of the user, from a draft or a text, and returns it with its id (section 4.4).
 
         Raises InvalidInput for a text beyond 25,000 characters; Forbidden where the service does not let the user
         reply (the author of the post must have mentioned or quoted them) or edit (own posts of the last hour, premium
         authors only). Not repeated when its outcome is unknown.
         """
-        return await self._session.call(routes.POST_CREATE.at(), options=self._options, body=draft)
+        return await self._session.call(
+            routes.POST_CREATE.at(),
+            options=self._options,
+            body=PostDraft(text=draft) if isinstance(draft, str) else draft,
+        )
 
 
 def _joined(refusals: Sequence[ApiError]) -> ApiError:

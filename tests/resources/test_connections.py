@@ -8,6 +8,7 @@ from socialapi import Client, errors
 from socialapi.emulator import Emulator
 from socialapi.emulator.platform.records import StreamConnection
 from socialapi.problems import ResourceNotFound
+from socialapi.types import EndedConnections
 
 
 def connect(service: Emulator, endpoint_id: str) -> str:
@@ -41,17 +42,17 @@ async def test_active_and_past_connections_are_listed(client: Client, service: E
 async def test_connections_are_ended_by_their_ids(client: Client, service: Emulator) -> None:
     first, second, third = (connect(service, "filtered_stream") for _ in range(3))
     ended = await client.connections.end(first)
-    assert (ended.errors, ended.extra["ended_count"], ended.extra["uuids"]) == ((), 1, [first])
+    assert (ended.errors, ended.ended_count, ended.uuids) == ((), 1, (first,))
     assert await active(client) == [second, third]
     ended = await client.connections.end([second, third])
-    assert ended.extra["ended_count"] == 2
+    assert ended.ended_count == 2
     assert await active(client) == []
 
 
 async def test_what_cannot_be_ended_is_a_partial_error(client: Client, service: Emulator) -> None:
     own, unknown = connect(service, "filtered_stream"), str(uuid.uuid4())
     ended = await client.connections.end(own, unknown)
-    assert ended.extra["uuids"] == [own]
+    assert ended.uuids == (own,)
     (problem,) = ended.errors
     assert isinstance(problem, ResourceNotFound)
     assert (problem.resource_id, problem.resource_type, problem.parameter) == (unknown, "connection", "uuids")
@@ -60,10 +61,10 @@ async def test_what_cannot_be_ended_is_a_partial_error(client: Client, service: 
 async def test_connections_of_an_endpoint_and_all_of_them_are_ended(client: Client, service: Emulator) -> None:
     filtered, activity = connect(service, "filtered_stream"), connect(service, "activity_stream")
     ended = await client.connections.end_endpoint("activity_stream")
-    assert ended.extra["uuids"] == [activity]
+    assert ended.uuids == (activity,)
     assert await active(client) == [filtered]
-    assert (await client.connections.end_all()).extra == {"ended_count": 1, "uuids": [filtered]}
-    assert (await client.connections.end_all()).extra == {"ended_count": 0, "uuids": []}
+    assert await client.connections.end_all() == EndedConnections(ended_count=1, uuids=(filtered,))
+    assert await client.connections.end_all() == EndedConnections(ended_count=0)
     assert [each.route for each in service.requests if each.method == "DELETE"] == [
         "/2/connections/{endpoint_id}",
         "/2/connections/all",

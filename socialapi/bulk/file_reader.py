@@ -113,7 +113,8 @@ class FileReader(Reader):
             self._at_work = False
             self._finished = self._finished or chunk is None
             if self._closed:
-                self._chunks.close()
+                with contextlib.suppress(InvalidInput):  # whoever would hear of it has left
+                    self._chunks.close()
         if fault is not None:
             step.set_exception(fault)
         else:

@@ -6,13 +6,13 @@ and a row whose operation type or times make no sense, is rejected (advertising 
 
 import datetime
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, get_args
 
 import attrs
 import orjson
 
-from socialapi.bulk.normalizing import Unusable, normalizers
+from socialapi.bulk.normalizing import Normalizer, Unusable, normalizers
 from socialapi.bulk.records import NOT_TEXT, texts_of
 from socialapi.bulk.rows import Action, RawRow, Row
 from socialapi.errors import InvalidInput
@@ -108,26 +108,13 @@ class Preparer:
         return done
 
     def _add(self, raw: RawRow, action: Action, done: PreparedChunk) -> None:
-        problems: Sequence[Problem] = raw.unusable
-        keys: list[str] = []
-        values: dict[str, str] = {}
-        normalizers = self._normalizers
-        for field, kind, text in raw.identifiers:
-            try:
-                value = normalizers[kind](text)
-            except Unusable as unusable:
-                problems = (*problems, (field, unusable.reason))
-                continue
-            if not value or (key := f"{kind}:{value}") in keys:
-                continue
-            keys.append(key)
-            # A digest needs no escaping.
-            quoted = f'"{value}"' if kind != "partner_user_id" else orjson.dumps(value).decode()
-            values[kind] = f"{values[kind]},{quoted}" if kind in values else quoted
-        if not keys:
+        problems: list[Problem] = list(raw.unusable)
+        values = _normalized(raw.identifiers, self._normalizers, problems)
+        if not values:
             done.rejects.append(_issue(raw, problems or (("", NO_IDENTIFIER),)))
             return
-        done.rows.append(Row(raw.number, action, tuple(keys), _user_json(values)))
+        keys = tuple([f"{kind}:{value}" for kind, each in values.items() for value in each])
+        done.rows.append(Row(raw.number, action, keys, _user_json(values)))
         for problem in problems:
             done.warnings.append(RowIssue(raw.number, *problem))
 
@@ -158,9 +145,43 @@ def _issue(raw: RawRow, problems: Sequence[Problem]) -> RowIssue:
     return RowIssue(raw.number, ", ".join(fields), "; ".join(reasons))
 
 
-def _user_json(values: dict[str, str]) -> bytes:
-    """The user object with these values, quoted and separated already, in the order of the kinds."""
-    members = [f'"{kind}":[{values[kind]}]' for kind in IDENTIFIER_KINDS if kind in values]
+def _normalized(
+    identifiers: Iterable[tuple[str, str, str | None]],
+    normalize: Mapping[str, Normalizer],
+    problems: list[Problem],
+    *,
+    blank: str | None = None,
+) -> dict[str, list[str]]:
+    """The different values of each kind; `problems` gets the others, and with the reason `blank` those of blanks."""
+    found: dict[str, list[str]] = {}
+    for field, kind, text in identifiers:
+        if text is None:
+            problems.append((field, NOT_TEXT))
+            continue
+        try:
+            value = normalize[kind](text)
+        except Unusable as unusable:
+            problems.append((field, unusable.reason))
+            continue
+        if not value:
+            if blank is not None:
+                problems.append((field, blank))
+        elif kind not in found:
+            found[kind] = [value]
+        elif value not in found[kind]:
+            found[kind].append(value)
+    return found
+
+
+def _user_json(values: Mapping[str, Sequence[str]]) -> bytes:
+    """The user object with these values, in the order of the kinds."""
+    members = []
+    for kind in IDENTIFIER_KINDS:
+        if (each := values.get(kind)) is None:
+            continue
+        # A digest needs no escaping.
+        texts = '["' + '","'.join(each) + '"]' if kind != "partner_user_id" else orjson.dumps(each).decode()
+        members.append(f'"{kind}":{texts}')
     return f"{{{','.join(members)}}}".encode()
 
 
@@ -190,23 +211,13 @@ def prepare_user(
     user without any (path `""`). A value given twice is sent once. Raises InvalidInput for an unknown
     `default_region`.
     """
-    normalize = normalizers(kinds, default_region)
-    data: dict[str, list[str]] = {}
-    broken: list[BrokenRule] = []
-    for kind in IDENTIFIER_KINDS:
-        found: dict[str, None] = {}
-        for index, text in enumerate(texts_of(getattr(user, kind, ()))):
-            try:
-                value = normalize[kind](text) if text is not None else None
-            except Unusable as unusable:
-                broken.append(BrokenRule(path=f"{kind}[{index}]", reason=unusable.reason))
-                continue
-            if value:
-                found[value] = None
-            else:
-                broken.append(BrokenRule(path=f"{kind}[{index}]", reason=NOT_TEXT if value is None else IS_EMPTY))
-        if found:
-            data[kind] = list(found)
-    if not data and not broken:
-        broken.append(BrokenRule(path="", reason=NO_IDENTIFIER))
-    return data, broken
+    problems: list[Problem] = []
+    identifiers: list[tuple[str, str, str | None]] = [
+        (f"{kind}[{index}]", kind, text)
+        for kind in IDENTIFIER_KINDS
+        for index, text in enumerate(texts_of(getattr(user, kind, ())))
+    ]
+    data = _normalized(identifiers, normalizers(kinds, default_region), problems, blank=IS_EMPTY)
+    if not data and not problems:
+        problems.append(("", NO_IDENTIFIER))
+    return data, [BrokenRule(path=path, reason=reason) for path, reason in problems]

@@ -8,7 +8,7 @@ import attrs
 from socialapi.models.audiences import IdentifierKind, OperationType
 
 ROWS_PER_CHUNK: Final = 1_250
-"""Rows read and prepared in one go: few enough that the event loop is not held for more than about 10 ms."""
+"""Rows read, or encoded, in one go: few enough that the event loop is not held for more than about 10 ms."""
 
 
 @attrs.define(eq=False, repr=False, weakref_slot=False)

@@ -45,7 +45,7 @@ async def test_a_service_that_goes_away_ends_the_job_with_3(tmp_path: Path) -> N
         emulator.faults.add("latency", delay_seconds=0.05)
         running = program("audience", "upload", file, *TO_AUDIENCE, "--json", environment=variables(emulator) | HURRY)
         job = await running.__aenter__()
-        await accepted(emulator, 64)  # of which 32 at most are still on their way back
+        await accepted(emulator, 20)  # of which 8 at most are still on their way back
     try:
         report = check_stopped(*await job.ended(), expected=3, says="socialapi: the upload stopped: 127.0.0.1: ")
     finally:
@@ -60,7 +60,7 @@ async def test_an_interrupted_job_ends_with_130_and_its_report(tmp_path: Path) -
         emulator.faults.add("latency", delay_seconds=0.05)
         environment = variables(emulator) | HURRY
         async with program("audience", "upload", file, *TO_AUDIENCE, "--json", environment=environment) as job:
-            await accepted(emulator, 64)  # of which 32 at most are still on their way back
+            await accepted(emulator, 20)  # of which 8 at most are still on their way back
             job.interrupt()
             report = check_stopped(*await job.ended(), expected=130, says="socialapi: interrupted\n")
         assert report["pending"] > 0

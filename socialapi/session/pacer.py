@@ -113,6 +113,7 @@ class SlidingWindowPacer:
         paced = self._paced(key, documented)
         lane = paced.lanes[bulk]
         begin = self._clock.monotonic()
+        await self._until_probed(paced, begin + max_wait_seconds)
         self._refuse_if_too_long(key, paced.window.wait_seconds(begin, bulk=bulk, ahead=lane.waiting), max_wait_seconds)
         lane.waiting += 1
         try:
@@ -126,6 +127,11 @@ class SlidingWindowPacer:
         finally:
             lane.waiting -= 1
         return _WindowSlot(paced, self._clock)
+
+    async def _until_probed(self, paced: _Paced, deadline: float) -> None:
+        while (now := self._clock.monotonic()) < deadline and (seconds := paced.window.probe_seconds(now)) > 0:
+            paced.changed.clear()
+            await wait_for_event(self._clock, paced.changed, min(seconds, deadline - now))
 
     async def _until_free(self, key: str, paced: _Paced, *, bulk: bool, deadline: float) -> None:
         while True:

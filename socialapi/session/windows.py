@@ -131,14 +131,13 @@ class SlidingWindow:
             self._blocked_until - now,
             self._by_our_count(now, reserve, ahead),
             self._by_report(now, reserve, ahead),
-            0.0 if self._answered else self._by_probe(now, ahead),
         )
 
-    def _by_probe(self, now: float, ahead: int) -> float:
-        """One request asks what the limit is; after a while its answer is no longer waited for."""
-        if self.in_flight == 0:
-            return PROBE_SECONDS if ahead else 0.0
-        return self._probed_until - now
+    def probe_seconds(self, now: float) -> float:
+        """How long to wait for the answer to the first request, which tells what the limit is; nothing is lost by going
+        out earlier but perhaps a 429.
+        """
+        return 0.0 if self._answered or self.in_flight == 0 else max(0.0, self._probed_until - now)
 
     def _reserve(self) -> int:
         if self.limit is None or not self._reserve_share:

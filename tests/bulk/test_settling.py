@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from socialapi.errors import ApiError, BulkError
 from socialapi.reports import RowIssue, UploadReport
+from socialapi.wire.response import Reply
 from tests.bulk.model_service import BAD, ModelService, answer, job_of, operation_errors, people, refusal
 
 
@@ -102,6 +103,30 @@ async def test_an_index_that_was_not_sent_stops_the_job_rather_than_repeating_fo
 async def test_of_several_indexes_those_that_were_sent_count() -> None:
     service = ModelService([operation_errors([1, 99])])
     report = await uploaded(service, "a", "b", "c")
+    assert [issue.row for issue in report.rejects] == [2]
+    assert report.accepted == 2
+
+
+def without_indexes(number: int) -> Reply:
+    return answer({"operation_errors": [{"code": "X", "message": "no"}] * number}, 400)
+
+
+async def test_errors_without_an_index_reject_no_row_by_guess() -> None:
+    service = ModelService([without_indexes(1)])
+    with pytest.raises(BulkError) as caught:
+        await uploaded(service, "a", "b", "c")
+    assert (caught.value.report.rejected, caught.value.report.pending) == (0, 3)
+    assert len(service.requests) == 1
+
+
+async def test_as_many_errors_as_operations_are_taken_in_their_order() -> None:
+    report = await uploaded(ModelService([without_indexes(3)]), "a", "b", "c")
+    assert [issue.row for issue in report.rejects] == [1, 2, 3]
+
+
+async def test_an_index_may_be_a_text_of_digits() -> None:
+    error = answer({"operation_errors": [{"index": "1", "code": "X", "message": "no"}]}, 400)
+    report = await uploaded(ModelService([error]), "a", "b", "c")
     assert [issue.row for issue in report.rejects] == [2]
     assert report.accepted == 2
 

@@ -221,3 +221,21 @@ async def test_the_timeout_of_an_attempt_is_the_callers(socialapi_client: Client
     view = socialapi_client.with_options(timeout_seconds=0.1)
     report = await view.ads.account(account_id).custom_audience(audience_id).upload([{"partner_user_id": "a"}])
     assert (report.accepted, report.retries) == (1, 2)
+
+
+async def test_send_takes_operations_and_says_how_to_make_one_of_users(audience: CustomAudience) -> None:
+    with pytest.raises(InvalidInput, match=r"send takes Operation, not AudienceUser: wrap users in Operation\.update"):
+        await audience.send([AudienceUser(handle="ada")])  # type: ignore[list-item]  # the mistake
+
+
+async def test_another_number_of_operations_can_be_configured_for_send_as_for_upload(
+    socialapi_emulator: Emulator,
+) -> None:
+    account_id, audience_id = ids(socialapi_emulator)
+    config = attrs.evolve(socialapi_emulator.config, max_operations=2)
+    async with Client(config, socialapi_emulator.credentials) as client:
+        target = client.ads.account(account_id).custom_audience(audience_id)
+        operations = [Operation.update([AudienceUser(handle=f"ada{number}")]) for number in range(3)]
+        with pytest.raises(InvalidInput, match=r"3 operations are more than the 2 of Config\.max_operations"):
+            await target.send(operations)
+        assert (await target.send(operations[:2])).success_count == 2

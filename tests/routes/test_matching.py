@@ -1,7 +1,9 @@
 """A path that was written out has the limit that is documented for it."""
 
+import pytest
+
 from socialapi.routes.ads import CUSTOM_AUDIENCE_UPLOADS
-from socialapi.routes.matching import documented_limit
+from socialapi.routes.matching import documented_limit, label_of
 from socialapi.routes.route import ADS, ADS_SANDBOX
 
 PATH = "/12/accounts/18ce%2F5/custom_audiences/1nmth/users"
@@ -17,3 +19,17 @@ def test_what_is_not_documented_has_no_limit() -> None:
     assert documented_limit("GET", ADS, PATH) == (None, {})
     assert documented_limit("POST", ADS_SANDBOX, PATH) == (None, {})
     assert documented_limit("POST", ADS, PATH + "/more") == (None, {})
+
+
+@pytest.mark.parametrize(
+    ("path", "label"),
+    [
+        ("/2/tweets", "/2/tweets"),
+        ("/2/users/2244994945/tweets", "/2/users/*/tweets"),
+        ("/2/users/by/username/jane", "/2/users/by/username/*"),
+        ("/2/users/by/email/jane.doe%40example.org", "/2/users/by/email/*"),
+        ("/12/accounts/18ce54d4x5t/line_items", "/12/accounts/*/line_items"),
+    ],
+)
+def test_a_path_is_shown_without_what_may_be_personal(path: str, label: str) -> None:
+    assert label_of(path) == label

@@ -375,3 +375,23 @@ async def test_windows_with_requests_on_their_way_are_never_forgotten(
     for key in "abcd":
         await acquire(pacer, key=key)
     assert set(pacer.limits()) == set("abcd")
+
+
+async def test_nobody_is_refused_for_a_limit_that_may_not_exist(pacer: SlidingWindowPacer, clock: VirtualClock) -> None:
+    await acquire(pacer, None)
+    await asyncio.gather(*(acquire(pacer, None, max_wait_seconds=0.5) for _ in range(3)))
+    assert clock.monotonic() == 0.5
+
+
+async def test_who_stands_behind_a_patient_caller_waits_no_longer_than_its_own_time(
+    pacer: SlidingWindowPacer, clock: VirtualClock
+) -> None:
+    limit = RateLimit("uploads", 1, 60.0)
+    await acquire(pacer, limit)
+    patient = asyncio.create_task(acquire(pacer, limit, max_wait_seconds=100.0))
+    await asyncio.sleep(0)
+    with pytest.raises(RateLimitTooLong):
+        await acquire(pacer, limit, max_wait_seconds=1.0)
+    assert clock.monotonic() <= 1.0
+    patient.cancel()
+    await asyncio.gather(patient, return_exceptions=True)

@@ -113,12 +113,12 @@ def test_without_a_share_nothing_is_reserved() -> None:
 
 def test_while_nothing_is_known_one_request_goes_and_the_others_wait_for_its_answer() -> None:
     made = window(None)
-    assert wait(made, 0.0) == 0.0
-    assert wait(made, 0.0, ahead=1) == 5.0
+    assert made.probe_seconds(0.0) == 0.0
     made.take(0.0)
-    assert wait(made, 0.0) == 5.0
-    assert wait(made, 5.0) == 0.0, "the answer does not come: others go out as well"
+    assert made.probe_seconds(0.0) == 5.0
+    assert made.probe_seconds(5.0) == 0.0, "the answer does not come: others go out as well"
     made.replied(1.0, None)
+    assert made.probe_seconds(1.0) == 0.0
     assert wait(made, 1.0, ahead=100) == 0.0, "an answer without headers: nobody counts"
 
 
@@ -127,8 +127,9 @@ def test_a_probe_that_did_not_arrive_lets_the_next_one_go() -> None:
     made.take(0.0)
     made.unsent()
     assert wait(made, 0.0) == 0.0
+    assert made.probe_seconds(0.0) == 0.0
     made.take(0.0)
-    assert wait(made, 0.0) == 5.0
+    assert made.probe_seconds(0.0) == 5.0
 
 
 def test_what_the_service_says_remains_is_what_remains() -> None:
@@ -300,3 +301,13 @@ def test_a_report_that_counts_requests_of_others_is_waited_for() -> None:
     window.take(0.0)
     window.replied(10.0, LimitReading(5, 0, 62.0))
     assert window.wait_seconds(10.0, bulk=False) == 62.0
+
+
+def test_requests_from_before_the_windows_of_the_service_opened_do_not_explain_its_count() -> None:
+    window = SlidingWindow(RateLimit("uploads", 5, 60.0), reserve_share=0.0)
+    for _ in range(3):
+        window.take(0.0)
+        window.replied(0.0, None)
+    window.take(50.0)
+    window.replied(50.0, LimitReading(5, 1, 58.0))  # a window that opened at 48, with three requests of others in it
+    assert window.wait_seconds(50.0, bulk=False, ahead=1) == 58.0

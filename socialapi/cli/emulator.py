@@ -35,7 +35,7 @@ async def emulator(
     def write_env_file(ready: Mapping[str, str]) -> None:
         if env_file is not None:
             env_file.touch(mode=0o600)
-            env_file.write_text(_exports(ready), "utf-8")
+            env_file.write_text(_exports(ready), "utf-8")  # an OSError is said as every other of an output
 
     await serve(host, port, empty=empty, until_stdin_closes=until_stdin_closes, on_ready=write_env_file)
     return exits.DONE
@@ -43,4 +43,6 @@ async def emulator(
 
 def _exports(ready: Mapping[str, str]) -> str:
     """The keys of the ready line as the variables that a client reads."""
-    return "".join(f"export SOCIALAPI_{name.upper()}={shlex.quote(value)}\n" for name, value in ready.items())
+    return "".join(
+        f"export SOCIALAPI_{name.upper()}={shlex.quote(value)}\n" for name, value in ready.items() if name != "event"
+    )

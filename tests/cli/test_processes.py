@@ -54,14 +54,15 @@ async def test_a_service_that_goes_away_ends_the_job_with_3(tmp_path: Path) -> N
     assert report["retries"] >= 11
 
 
-async def test_an_interrupted_job_ends_with_130_and_its_report(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_an_interrupted_job_ends_with_130_and_its_report(number: int, tmp_path: Path) -> None:
     file = write_people(tmp_path / "people.csv", 500)
     async with Emulator() as emulator:
         emulator.faults.add("latency", delay_seconds=0.05)
         environment = variables(emulator) | HURRY
         async with program("audience", "upload", file, *TO_AUDIENCE, "--json", environment=environment) as job:
             await accepted(emulator, 20)  # of which 8 at most are still on their way back
-            job.interrupt()
+            job.interrupt(number)
             report = check_stopped(*await job.ended(), expected=130, says="socialapi: interrupted\n")
         assert report["pending"] > 0
         held = len(emulator.members("18ce54d4x5t", "1nmth"))
@@ -114,8 +115,9 @@ async def test_standard_error_without_a_terminal_gets_neither_a_bar_nor_colours(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-async def test_the_emulator_says_when_it_is_ready_and_ends_when_it_is_told_to(number: int) -> None:
-    async with program("emulator", "--port", "0", "--empty") as emulator:
+async def test_the_emulator_says_when_it_is_ready_and_ends_when_it_is_told_to(number: int, tmp_path: Path) -> None:
+    variables_file = tmp_path / "emulator.env"
+    async with program("emulator", "--port", "0", "--empty", "--env-file", variables_file) as emulator:
         assert emulator.process.stdout is not None
         ready = json.loads(await asyncio.wait_for(emulator.process.stdout.readline(), 30))
         assert ready["event"] == "ready"
@@ -123,6 +125,9 @@ async def test_the_emulator_says_when_it_is_ready_and_ends_when_it_is_told_to(nu
             *("event", "base_url", "ads_url", "ads_sandbox_url", "problem_base_url", "api_key", "api_key_secret"),
             *("access_token", "access_token_secret", "bearer_token"),
         }
+        exported = dict(line.removeprefix("export ").split("=") for line in variables_file.read_text().splitlines())
+        assert exported == {f"SOCIALAPI_{name.upper()}": value for name, value in ready.items() if name != "event"}
+        assert variables_file.stat().st_mode & 0o777 == 0o600
         emulator.interrupt(number)
         assert await emulator.ended() == (0, "", "")
 

@@ -221,7 +221,7 @@ class Client:
         """Any endpoint, also one this version does not know: `status`, `headers` and decoded `body` of the answer.
 
         `path` begins with the version (`/2/…`, `/12/…`) and is percent-encoded; parameters go into `params`. `family`
-        (platform, platform_user, ads, ads_sandbox) chooses host and credentials. Authentication, retries and limits are those of
+        (platform, platform_user, platform_caller, ads, ads_sandbox) chooses host and credentials. Authentication, retries and limits are those of
         every other call; only GET and PUT are repeated after an unknown outcome. Raises ApiError for an answer that
         is no success, InvalidInput for a path that would not arrive as it is.
         """

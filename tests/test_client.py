@@ -121,7 +121,9 @@ def test_no_path_reaches_another_host_or_smuggles_a_second_request(path: str) ->
 @pytest.mark.parametrize("family", ["oauth", "nonsense", ""])
 async def test_a_family_that_is_not_there_is_refused(family: str) -> None:
     async with client_of("http://localhost:1") as client:
-        with pytest.raises(InvalidInput, match="family must be one of platform, platform_user, ads, ads_sandbox"):
+        with pytest.raises(
+            InvalidInput, match="family must be one of platform, platform_user, platform_caller, ads, ads_sandbox"
+        ):
             await client.request("GET", "/2/x", family=family)
 
 

@@ -29,7 +29,11 @@ _NOT_FOUND: Final = ("404 Not Found", "Nothing here", "This address is not part 
 _NOT_GET: Final = ("405 Method Not Allowed", "Nothing here", "Only GET is answered.")
 _FOREIGN: Final = ("400 Bad Request", "Not this sign-in", "This answer belongs to another sign-in. Start it again.")
 _DENIED: Final = ("200 OK", "Access denied", "Nothing was stored. You may close this window.")
-_DONE: Final = ("200 OK", "You are signed in", "You may close this window and go back to the terminal.")
+_DONE: Final = (
+    "200 OK",
+    "Access allowed",
+    "You may close this window; the terminal says whether it is done.",
+)
 
 
 class Loopback:

@@ -3,8 +3,7 @@
 import asyncio
 import contextlib
 import shlex
-from collections.abc import AsyncGenerator
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import orjson
 from cyclopts import Parameter, validators
@@ -20,7 +19,6 @@ from socialapi.problems import Problem, ServiceError
 from socialapi.session.pager import Pager
 from socialapi.unset import UNSET
 from socialapi.wire.encoding import json_shape
-from socialapi.wire.paging import position_text, read_position
 
 
 async def by_user(
@@ -83,18 +81,18 @@ class _Walk:
 
     async def run(self, limit: int | None) -> bool:
         """Prints posts, at most so many; whether these were all."""
-        pages = cast("AsyncGenerator[Page[Post], None]", self._pager.pages())
-        async with contextlib.aclosing(pages):
-            async for page in pages:
-                for error in page.errors:
-                    exits.say(printable(_sentence(error)))
-                token, behind = read_position(self._pager.position)
-                for index, post in enumerate(page.data, behind - len(page.data) + 1):
-                    self._print(post, page)
-                    self._printed += 1
-                    self._position = position_text(token, index)
-                    if self._printed == limit:
-                        return page.next_token is None and index == behind
+        seen: Page[Post] | None = None
+        async with contextlib.aclosing(self._pager.with_pages()) as walk:
+            async for post, page in walk:
+                if page is not seen:
+                    seen = page
+                    for error in page.errors:
+                        exits.say(printable(_sentence(error)))
+                self._print(post, page)
+                self._printed += 1
+                self._position = self._pager.position
+                if self._printed == limit:
+                    return page.next_token is None and post is page.data[-1]
         return True
 
     def _print(self, post: Post, page: Page[Post]) -> None:

@@ -61,7 +61,9 @@ class SubscriptionDraft:
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Only messages have a direction."""
+        """Somebody or something is subscribed to, and only messages have a direction."""
+        if not {"user_id", "keyword"} & data["filter"].keys():
+            yield BrokenRule(path="filter", reason="needs a user_id or a keyword", code="MISSING_PARAMETER")
         if "direction" in data["filter"] and not data["event_type"].startswith(("dm.", "chat.")):
             yield BrokenRule(path="filter.direction", reason="is for events of types dm.… and chat.… alone")
 

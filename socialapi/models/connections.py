@@ -6,7 +6,11 @@ from typing import Annotated, Any
 import attrs
 from annotated_types import MinLen
 
+from socialapi.models.rules import Pattern
 from socialapi.problems import Problem
+
+# The path with `all` in its place is that of another endpoint, which ends every connection of the app.
+EndpointId = Annotated[str, Pattern("(?!all$).*", "must not be `all`, which ends every connection: that is end_all()")]
 
 
 @attrs.define(kw_only=True)

@@ -3,7 +3,7 @@
 from typing import Final
 
 from socialapi.models.activity import Subscription, SubscriptionDraft
-from socialapi.models.connections import Connection, ConnectionIds, EndedConnections
+from socialapi.models.connections import Connection, ConnectionIds, EndedConnections, EndpointId
 from socialapi.models.content import (
     Article,
     ArticleDraft,
@@ -28,7 +28,7 @@ from socialapi.models.queries import (
 )
 from socialapi.models.stream_rules import RulesChange, StreamRule
 from socialapi.models.webhooks import Deleted, StreamLink, WebhookConfig, WebhookDraft, WebhookId, WebhookValidity
-from socialapi.routes.route import PLATFORM, PLATFORM_USER, Route
+from socialapi.routes.route import PLATFORM, PLATFORM_CALLER, PLATFORM_USER, Route
 
 _WEBHOOK: Final = {"webhook_id": WebhookId}
 
@@ -97,7 +97,12 @@ CONNECTIONS_END: Final = Route(
     "DELETE", PLATFORM, "/2/connections", EndedConnections, ConnectionIds, "json", section="4.4"
 )
 CONNECTIONS_END_ENDPOINT: Final = Route(
-    "DELETE", PLATFORM, "/2/connections/{endpoint_id}", EndedConnections, section="4.4"
+    "DELETE",
+    PLATFORM,
+    "/2/connections/{endpoint_id}",
+    EndedConnections,
+    path_rules={"endpoint_id": EndpointId},
+    section="4.4",
 )
 CONNECTIONS_END_ALL: Final = Route("DELETE", PLATFORM, "/2/connections/all", EndedConnections, section="4.4")
 
@@ -112,11 +117,11 @@ NEWS_SEARCH: Final = Route(
 NEWS_STORY: Final = Route(
     "GET", PLATFORM, "/2/news/{id}", NewsStory, query=NewsStoryQuery, repeatable=True, section="4.4"
 )
-NOTE_EVALUATE: Final = Route("POST", PLATFORM, "/2/evaluate_note", Note, NoteDraft, "json", section="4.4")
-NOTE_SUBMIT: Final = Route("POST", PLATFORM, "/2/notes", Note, NoteDraft, "json", section="4.4")
+NOTE_EVALUATE: Final = Route("POST", PLATFORM_CALLER, "/2/evaluate_note", Note, NoteDraft, "json", section="4.4")
+NOTE_SUBMIT: Final = Route("POST", PLATFORM_CALLER, "/2/notes", Note, NoteDraft, "json", section="4.4")
 NOTES_ELIGIBLE_POSTS: Final = Route(
     "GET",
-    PLATFORM,
+    PLATFORM_CALLER,
     "/2/notes/search/posts_eligible_for_notes",
     Page[Post],
     query=OpenPage,
@@ -124,7 +129,7 @@ NOTES_ELIGIBLE_POSTS: Final = Route(
     section="4.4",
 )
 NOTES_WRITTEN: Final = Route(
-    "GET", PLATFORM, "/2/notes/search/notes_written", Page[Note], query=OpenPage, repeatable=True, section="4.4"
+    "GET", PLATFORM_CALLER, "/2/notes/search/notes_written", Page[Note], query=OpenPage, repeatable=True, section="4.4"
 )
 SUBSCRIPTION_CREATE: Final = Route(
     "POST", PLATFORM, "/2/activity/subscriptions", Subscription, SubscriptionDraft, "json", section="4.4"

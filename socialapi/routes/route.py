@@ -30,12 +30,18 @@ class Family:
 PLATFORM: Final = Family("platform", "base_url", ("AppOnly", "Bearer", "OAuth2User", "OAuth1"), "pagination_token")
 # What is done in a user's name is done with the user's own credential.
 PLATFORM_USER: Final = Family("platform_user", "base_url", ("OAuth1", "OAuth2User"), "pagination_token")
+# What is the caller's own is the user's where there is one.
+PLATFORM_CALLER: Final = Family(
+    "platform_caller", "base_url", ("OAuth2User", "OAuth1", "AppOnly", "Bearer"), "pagination_token"
+)
 # Basic authentication with an app's key is not in the list: the token endpoints alone take it.
 OAUTH: Final = Family("oauth", "base_url", (), "pagination_token", envelope=False)
 ADS: Final = Family("ads", "ads_url", ("OAuth1", "OAuth2User", "Bearer", "AppOnly"), "cursor")
 ADS_SANDBOX: Final = Family("ads_sandbox", "ads_sandbox_url", ("OAuth1", "OAuth2User", "Bearer", "AppOnly"), "cursor")
 
-FAMILIES: Final[Mapping[str, Family]] = {f.name: f for f in (PLATFORM, PLATFORM_USER, OAUTH, ADS, ADS_SANDBOX)}
+FAMILIES: Final[Mapping[str, Family]] = {
+    f.name: f for f in (PLATFORM, PLATFORM_USER, PLATFORM_CALLER, OAUTH, ADS, ADS_SANDBOX)
+}
 
 
 @attrs.frozen

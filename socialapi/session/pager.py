@@ -9,7 +9,7 @@ import attrs
 
 from socialapi.errors import DecodeError, InvalidInput
 from socialapi.models.pages import Page
-from socialapi.wire.paging import position_text, read_position
+from socialapi.wire.paging import Position
 
 T = TypeVar("T")
 
@@ -33,48 +33,53 @@ class Pager(Generic[T]):
     def __init__(self, fetch: Fetch[T], spawn: Spawn[T], *, start: str | None = None) -> None:
         self._fetch = fetch
         self._spawn = spawn
-        self._token: str | None = None
-        self._taken = 0
-        if start is not None:
-            try:
-                self._token, self._taken = read_position(start)
-            except ValueError:
-                raise InvalidInput("start is not the position of a pager") from None
-        self._begin = (self._token, self._taken)
+        try:
+            self._begin = Position() if start is None else Position.read(start)
+        except ValueError:
+            raise InvalidInput("start is not the position of a pager") from None
+        self._position = self._begin
 
     @property
     def position(self) -> str:
-        """Where the walk is, as a text to store: given back as `start=`, it goes on with the very next item."""
-        return position_text(self._token, self._taken)
+        """Where the walk is, as a text to store: given back as `start=`, it goes on with the very next item.
+
+        It belongs to the same method with the same arguments; the size of a page alone may be another.
+        """
+        return str(self._position)
 
     def __await__(self) -> Generator[None, None, Page[T]]:
         return self.first().__await__()
 
     async def first(self) -> Page[T]:
         """The first page (of those from `start` on). `position` is behind it then."""
-        token, skip = self._begin
-        page = await self._fetch(token)
-        self._token, self._taken = token, max(skip, len(page.data))
+        page = await self._fetch(self._begin.token)
+        skip, _ = self._begin.skip(page.data)
+        self._position = Position.behind(self._begin.token, page, len(page.data) - 1)
         return attrs.evolve(page, data=page.data[skip:]) if skip else page
 
     async def __aiter__(self) -> AsyncIterator[T]:
-        skip = self._begin[1]
+        async with contextlib.aclosing(self.with_pages()) as walk:
+            async for item, _ in walk:
+                yield item
+
+    async def with_pages(self) -> AsyncGenerator[tuple[T, Page[T]], None]:
+        """Every item with the page it is on, whose `includes` have what was asked for beside it."""
+        rest = self._begin
         async with contextlib.aclosing(self._walk()) as walk:
-            async for page in walk:
-                for index, item in enumerate(page.data):
-                    if index >= skip:
-                        self._taken = index + 1
-                        yield item
-                skip = 0
+            async for token, page in walk:
+                skip, rest = rest.skip(page.data)
+                for index in range(skip, len(page.data)):
+                    self._position = Position.behind(token, page, index)
+                    yield page.data[index], page
 
     async def pages(self) -> AsyncIterator[Page[T]]:
         """Every page. After one is handed out, `position` is behind it."""
-        skip = self._begin[1]
+        rest = self._begin
         async with contextlib.aclosing(self._walk()) as walk:
-            async for page in walk:
-                self._taken = len(page.data)
+            async for token, page in walk:
+                skip, rest = rest.skip(page.data)
+                self._position = Position.behind(token, page, len(page.data) - 1)
                 yield attrs.evolve(page, data=page.data[skip:]) if skip else page
-                skip = 0
 
     async def collect(self, *, limit: int | None = None) -> list[T]:
         """The items as a list, at most `limit` of them."""
@@ -87,21 +92,20 @@ class Pager(Generic[T]):
                 break
         return items
 
-    async def _walk(self) -> AsyncGenerator[Page[T], None]:
-        token, seen = self._begin[0], set()
+    async def _walk(self) -> AsyncGenerator[tuple[str | None, Page[T]], None]:
+        token, seen = self._begin.token, set()
         page = await self._fetch(token)
         while True:
-            self._token, self._taken = token, self._begin[1] if token == self._begin[0] else 0
             upcoming = page.next_token
             if upcoming is None:
-                yield page
+                yield token, page
                 return
             if upcoming in seen or upcoming == token:
                 raise DecodeError("meta.next_token", "names a page that was read already")
             seen.add(upcoming)
             ahead = self._spawn(self._fetch(upcoming))
             try:
-                yield page
+                yield token, page
                 page = await ahead
             finally:
                 ahead.cancel()

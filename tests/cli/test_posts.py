@@ -116,7 +116,7 @@ async def test_an_error_in_the_middle_says_how_to_go_on(shell: Shell) -> None:
     assert done.status == 3
     assert len(done.out.splitlines()) == 10
     assert GO_ON.search(done.err)
-    assert position(done.err) == "5:page-1"
+    assert position(done.err) == "0:page-2"
 
 
 async def test_the_last_post_of_all_leaves_nothing_to_go_on_with(shell: Shell) -> None:
@@ -165,7 +165,7 @@ async def test_ctrl_c_says_how_to_go_on_and_ends_with_130(shell: Shell) -> None:
     assert (process.returncode, out) == (130, b"")
     assert lines[9] == b"14  post 14\n"
     assert err.decode().splitlines() == [
-        "socialapi: stopped after 10 posts; go on with --start 5:page-1",
+        "socialapi: stopped after 10 posts; go on with --start 0:page-2",
         "socialapi: interrupted",
     ]
 

@@ -47,10 +47,17 @@ async def test_an_older_name_warns_where_it_is_used_and_is_replaced(
 
 
 async def test_what_the_service_does_not_know_it_refuses(client: Client) -> None:
-    for event_type, options in (("likes.create", {"user_id": "17"}), ("post.create", {})):
-        with pytest.raises(errors.ApiError) as refused:
-            await client.activity.subscribe(event_type, **options)  # type: ignore[arg-type]  # nothing but a user id
-        assert [type(each) for each in refused.value.problems] == [InvalidRequest]
+    with pytest.raises(errors.ApiError) as refused:
+        await client.activity.subscribe("likes.create", user_id="17")
+    assert [type(each) for each in refused.value.problems] == [InvalidRequest]
+
+
+async def test_a_subscription_to_nobody_and_nothing_is_refused_before_it_is_sent(
+    client: Client, service: Emulator
+) -> None:
+    with pytest.raises(errors.InvalidInput, match="filter: needs a user_id or a keyword"):
+        await client.activity.subscribe("post.create")
+    assert not service.requests
 
 
 async def test_a_subscription_is_not_repeated_when_its_outcome_is_unknown(client: Client, service: Emulator) -> None:

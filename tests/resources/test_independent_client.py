@@ -107,7 +107,7 @@ async def a_draft(scene: Scene) -> None:
 
 
 async def a_note(scene: Scene) -> None:
-    await scene.plain.bearer("POST", "/2/notes", json={"text": "It was June.", "post_id": scene.seed["post_ids"][0]})
+    await scene.plain.user("POST", "/2/notes", json={"text": "It was June.", "post_id": scene.seed["post_ids"][0]})
 
 
 def get(path: str, **query: str) -> Raw:
@@ -293,7 +293,7 @@ def rows() -> list[Row]:
         ),
         Row(
             p.NOTES_WRITTEN,
-            get("/2/notes/search/notes_written"),
+            lambda plain, scene: plain.user("GET", "/2/notes/search/notes_written"),
             lambda client, scene: client.notes.written().first(),
             (a_note,),
         ),

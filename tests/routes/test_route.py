@@ -11,6 +11,7 @@ from socialapi.routes.route import (
     FAMILIES,
     OAUTH,
     PLATFORM,
+    PLATFORM_CALLER,
     PLATFORM_USER,
     RateLimit,
     Route,
@@ -122,11 +123,14 @@ def test_each_family_has_its_host_and_the_credentials_it_prefers_first() -> None
     assert {name: (family.host, family.credentials[:1]) for name, family in FAMILIES.items()} == {
         "platform": ("base_url", ("AppOnly",)),
         "platform_user": ("base_url", ("OAuth1",)),
+        "platform_caller": ("base_url", ("OAuth2User",)),
         "oauth": ("base_url", ()),
         "ads": ("ads_url", ("OAuth1",)),
         "ads_sandbox": ("ads_sandbox_url", ("OAuth1",)),
     }
-    assert {family.name: family for family in (PLATFORM, PLATFORM_USER, OAUTH, ADS, ADS_SANDBOX)} == FAMILIES
+    assert {
+        family.name: family for family in (PLATFORM, PLATFORM_USER, PLATFORM_CALLER, OAUTH, ADS, ADS_SANDBOX)
+    } == FAMILIES
 
 
 @pytest.mark.parametrize(

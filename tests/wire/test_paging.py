@@ -7,7 +7,7 @@ from socialapi.models.pages import Page
 from socialapi.models.posts import Post
 from socialapi.problems import ResourceNotFound, ServiceError
 from socialapi.routes.route import ADS, PLATFORM
-from socialapi.wire.paging import is_paged, page_query, position_text, read_page, read_position
+from socialapi.wire.paging import Position, is_paged, page_query, read_page
 
 PLATFORM_PAGE = {
     "data": [
@@ -85,9 +85,32 @@ def test_later_pages_carry_the_token_and_nothing_it_cannot_go_with() -> None:
 
 
 def test_a_position_is_the_page_and_the_items_behind() -> None:
-    assert position_text("a:b", 3) == "3:a:b"
-    assert read_position("3:a:b") == ("a:b", 3)
-    assert read_position(position_text(None, 0)) == (None, 0)
+    assert str(Position("a:b", 3, "i@:d")) == "3@i%40%3Ad:a:b"
+    for position in (Position("a:b", 3, "i@:d"), Position("t", 1), Position(), Position(None, 2, "x")):
+        assert Position.read(str(position)) == position
+
+
+def test_a_place_is_found_again_by_the_id_of_the_item_before_it() -> None:
+    stored = Position(None, 2, "5")
+    grown = [Post(id=str(number)) for number in (8, 7, 6, 5, 4)]
+    assert stored.skip(grown) == (4, Position())
+    assert stored.skip([Post(id="9"), Post(id="8"), Post(id="7")]) == (2, Position()), "gone: the number stands in"
+    assert stored.skip([Post(id="9")]) == (1, Position(None, 1, "5")), "smaller pages: the rest is behind on the next"
+
+
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        ({}, "data"),
+        ({"data": [], "meta": {"next_token": 7}}, "meta.next_token"),
+        ({"data": [], "meta": [1]}, "meta"),
+        ({"data": ""}, "data"),
+    ],
+)
+def test_what_is_no_page_never_looks_like_the_last_one(body: dict[str, object], path: str) -> None:
+    with pytest.raises(DecodeError) as caught:
+        read_page(Page[Post], body)
+    assert caught.value.path == path
 
 
 def test_a_route_is_paged_when_its_result_is_a_page() -> None:

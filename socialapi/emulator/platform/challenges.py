@@ -66,7 +66,7 @@ class Challenges:
         """Sends one challenge; why it failed, or None if it passed."""
         target = self.targets.get(url)
         if target is None:
-            return "the address cannot be reached: no local target is mapped to it"
+            return "the address cannot be reached: no local target is mapped to it (POST /_emulator/webhook-targets)"
         token = secrets.token_urlsafe(24)
         try:
             async with asyncio.timeout(CHALLENGE_SECONDS):

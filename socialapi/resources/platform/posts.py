@@ -16,6 +16,7 @@ from socialapi.resources.resource import Resource
 from socialapi.routes import platform as routes
 from socialapi.session.pager import Pager
 from socialapi.unset import UNSET, Unset
+from socialapi.wire.paging import Position
 
 _NO_FIELDS = Fields()
 
@@ -64,7 +65,9 @@ class Posts(Resource):
         `max_results` (5 to 100) is the size of a page; `pagination_token` begins with the page of that token, and
         `start` with the item after a `Pager.position`.
         """
-        query = {"max_results": max_results, "pagination_token": pagination_token, **fields.parameters()}
+        if start is None and pagination_token:
+            start = str(Position(pagination_token))
+        query = {"max_results": max_results, **fields.parameters()}
         return self._session.pages(routes.USER_POSTS.at(id=user_id), options=self._options, query=query, start=start)
 
     async def create(self, draft: PostDraft | str) -> Post:

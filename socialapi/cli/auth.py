@@ -88,7 +88,10 @@ async def login(
             made = await _oauth2_login(client, page, callback_port, client_id, tuple(scope or ()))
         else:
             made = await _oauth1_login(client, page, callback_port)
+    replaced = [each for each in store.logins() if (each.host, each.kind) == (made.host, made.kind)]
     store.save(made)
+    for each in replaced:
+        await _forget_fetched(each, store)
     print(f"Signed in{_as_whom(made)} at {made.host}; kept in {store.path}.")
     if unused := made.unused_because(os.environ, made.host):
         exits.say(f"this login is not used as long as {unused}")
@@ -148,8 +151,8 @@ async def _oauth2_login(
 
 
 def _as_whom(made: Login) -> str:
-    name = f"@{made.screen_name}" if made.screen_name else ""
-    number = f"user {made.user_id}" if made.user_id else ""
+    name = f"@{exits.printable(made.screen_name)}" if made.screen_name else ""
+    number = f"user {exits.printable(made.user_id)}" if made.user_id else ""
     return f" as {name} ({number})" if name and number else f" as {name or number}" if name or number else ""
 
 
@@ -188,7 +191,7 @@ def _sentence(row: Mapping[str, Any], store: CredentialStore) -> str:
     scope = f"scopes {row['scope']}" if "scope" in row else ""
     facts = [each for each in (name, number, scope, f"for {row['host'] or 'any host'}", f"from {source}") if each]
     unused = f" (not used: {row['unused_because']})" if "unused_because" in row else ""
-    return f"{NAMES[row['kind']]}: {', '.join(facts)}{unused}"
+    return exits.printable(f"{NAMES[row['kind']]}: {', '.join(facts)}{unused}")
 
 
 async def logout(
@@ -236,6 +239,8 @@ async def _revoke(login: Login, config: Config) -> None:
 
 async def _forget_fetched(login: Login, store: CredentialStore) -> None:
     """What commands have fetched with the login since is kept apart from it."""
+    if ("api_key" if login.kind == "oauth1" else "oauth2_access_token") not in login.secrets:
+        return  # an entry that somebody cut short was never used for anything
     if login.kind == "oauth1":
         key = cache_key(login.host, login.secrets["api_key"])
     else:

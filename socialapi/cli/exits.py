@@ -3,7 +3,7 @@
 import sys
 from typing import Final
 
-from socialapi.errors import BulkError, ConfigurationError, InvalidInput, SocialApiError
+from socialapi.errors import ApiError, BulkError, ConfigurationError, InvalidInput, SocialApiError
 
 DONE: Final = 0
 SOME_REJECTED: Final = 1
@@ -28,7 +28,14 @@ def sentence(problem: BaseException) -> str:
     if isinstance(problem, OSError):
         where = f"{problem.filename}" if problem.filename else "the output"
         return f"{where} cannot be written: {problem.strerror or type(problem).__name__}"
+    if isinstance(problem, ApiError | BulkError):
+        return printable(str(problem))  # the service's words, which could move the cursor or make up another line
     return str(problem)
+
+
+def printable(text: str) -> str:
+    """The text on one line, with a blank in place of every control character."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def say(sentence: str) -> None:

@@ -10,6 +10,7 @@ from cyclopts import Parameter, validators
 
 from socialapi.cli import exits
 from socialapi.cli.connecting import open_client
+from socialapi.cli.exits import printable
 from socialapi.errors import SocialApiError
 from socialapi.models.fields import Fields
 from socialapi.models.pages import Page
@@ -129,8 +130,3 @@ def text_line(post: Post, author: User | None) -> str:
     time = f"{post.created_at:%Y-%m-%d %H:%M}" if post.created_at else None
     name = f"@{author.username}" if author and author.username else None
     return "  ".join(printable(part) for part in (post.id, time, name, post.text) if part)
-
-
-def printable(text: str) -> str:
-    """The text on one line, with a blank in place of every other control character."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)

@@ -7,7 +7,7 @@ from cyclopts import Parameter
 
 from socialapi.cli import exits
 from socialapi.cli.connecting import open_client
-from socialapi.cli.posts import printable
+from socialapi.cli.exits import printable
 from socialapi.errors import InvalidInput
 from socialapi.models.webhooks import WebhookConfig
 from socialapi.wire.encoding import json_shape

@@ -36,7 +36,7 @@ async def main(order: dict[str, Any]) -> None:
                 # One write, so that the post and the place behind it are there together or not at all.
                 file.write(json.dumps({"id": post.id, "position": pager.position}).encode() + b"\n")
                 count += 1
-                if pager.position.startswith("1:"):
+                if pager.position.startswith("1@"):  # behind the first post of a page
                     pages += 1
                     print(pages, flush=True)
                 if count == order["limit"]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +17,10 @@ from tests.support.clock import VirtualClock
 # Machines that run the tests are slow at times; what an example may take is not what is tested.
 hypothesis.settings.register_profile("house", deadline=None, max_examples=60)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
+
+# Programs that the tests start inherit what is ignored, and a shell ignores Ctrl-C for what it runs in the background.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

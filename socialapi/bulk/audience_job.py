@@ -29,7 +29,7 @@ from socialapi.errors import BulkError, InvalidInput, SocialApiError
 from socialapi.models.audiences import MAX_OPERATIONS, IdentifierKind, OperationType, UploadCounts, months_later
 from socialapi.models.rules import format_timestamp
 from socialapi.reports import Progress, RowIssue, UploadReport
-from socialapi.routes.route import RateLimit, Target
+from socialapi.routes.route import Target
 from socialapi.session.session import Attempt, CallOptions, Session
 from socialapi.wire.retry import RetryPolicy
 
@@ -98,7 +98,7 @@ class UploadJob:
         self._started = session.clock.monotonic()
         self._preparer = _preparer(destination, options, session.now())
         self._reader = open_records(records, columns=options.columns, kinds=destination.kinds)
-        self._tally = Tally(_rate(destination, config.rate_limits))
+        self._tally = Tally(route.rate_limit.configured(config.rate_limits) if route.rate_limit else None)
         self._packer = Packer(
             options.packing,
             max_operations=config.max_operations or MAX_OPERATIONS,
@@ -298,14 +298,6 @@ def _preparer(destination: Destination, options: UploadOptions, now: datetime.da
         allow_effective=destination.takes_effective_at,
         now=now,
     )
-
-
-def _rate(destination: Destination, overrides: Mapping[str, tuple[int, float]]) -> RateLimit | None:
-    rate = destination.target.route.rate_limit
-    if rate is None or rate.name not in overrides:
-        return rate
-    requests, window_seconds = overrides[rate.name]
-    return attrs.evolve(rate, requests=requests, window_seconds=window_seconds)
 
 
 def _bulk_options(session: Session, call: CallOptions) -> CallOptions:

@@ -76,7 +76,9 @@ def main() -> NoReturn:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a sign that the terminal does not have is no reason to fail
     # A supervisor that ends the process gets what Ctrl-C gets: a clean end, and the report so far.
-    signal.signal(signal.SIGTERM, _as_interrupt)
+    # Where a shell has it ignore Ctrl-C, in the background, SIGTERM stays what it is, or it could not be ended.
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGTERM, _as_interrupt)
     status = run()
     try:
         sys.stdout.flush()

@@ -53,6 +53,11 @@ class RateLimit:
     window_seconds: float
     per: tuple[str, ...] = ()
 
+    def configured(self, overrides: Mapping[str, tuple[int, float]]) -> "RateLimit":
+        """The limit as `Config.rate_limits` has it, where it names this one."""
+        requests, window_seconds = overrides.get(self.name, (self.requests, self.window_seconds))
+        return attrs.evolve(self, requests=requests, window_seconds=window_seconds)
+
 
 @attrs.frozen(eq=False)
 class Route(Generic[R]):

@@ -84,18 +84,13 @@ class SlidingWindowPacer:
         self._clock = clock
         self._windows: dict[str, _Paced] = {}
 
-    def _documented(self, documented: RateLimit | None) -> RateLimit | None:
-        if documented is None or documented.name not in self._config.rate_limits:
-            return documented
-        requests, window_seconds = self._config.rate_limits[documented.name]
-        return attrs.evolve(documented, requests=requests, window_seconds=window_seconds)
-
     def _paced(self, key: str, documented: RateLimit | None) -> _Paced:
         paced = self._windows.pop(key, None)
         if paced is None:
             if len(self._windows) >= MAX_WINDOWS:
                 self._forget_one()
-            window = SlidingWindow(self._documented(documented), reserve_share=self._config.interactive_reserve)
+            limit = documented.configured(self._config.rate_limits) if documented else None
+            window = SlidingWindow(limit, reserve_share=self._config.interactive_reserve)
             paced = _Paced(window)
         self._windows[key] = paced  # at the end: the order is that of use
         return paced

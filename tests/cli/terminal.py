@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import attrs
@@ -69,11 +69,14 @@ class Program:
 
 @contextlib.asynccontextmanager
 async def program(
-    *arguments: str | Path, environment: Mapping[str, str] | None = None, stdout: int = asyncio.subprocess.PIPE
+    *arguments: str | Path,
+    environment: Mapping[str, str] | None = None,
+    stdout: int = asyncio.subprocess.PIPE,
+    before: Sequence[str] = (),
 ) -> AsyncIterator[Program]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SOCIALAPI_")}
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-W", "error", "-m", "socialapi", *map(str, arguments)),
+        *(*before, sys.executable, "-W", "error", "-m", "socialapi", *map(str, arguments)),
         env=kept | dict(environment or {}),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=stdout,

@@ -69,6 +69,20 @@ async def test_an_interrupted_job_ends_with_130_and_its_report(number: int, tmp_
         assert held >= report["accepted"]
 
 
+async def test_a_job_in_the_background_of_a_shell_ends_on_sigterm_too(tmp_path: Path) -> None:
+    """There SIGINT is ignored, which SIGTERM must not run into."""
+    file = write_people(tmp_path / "people.csv", 500)
+    ignoring = ("sh", "-c", "trap '' INT; exec \"$@\"", "sh")
+    async with Emulator() as emulator:
+        emulator.faults.add("latency", delay_seconds=0.05)
+        environment = variables(emulator) | HURRY
+        arguments = ("audience", "upload", file, *TO_AUDIENCE, "--json")
+        async with program(*arguments, environment=environment, before=ignoring) as job:
+            await accepted(emulator, 20)
+            job.interrupt(signal.SIGTERM)
+            assert (await job.ended())[0] == -signal.SIGTERM
+
+
 async def test_ctrl_c_ends_a_job_that_waits_for_a_pipe(tmp_path: Path) -> None:
     pipe = tmp_path / "people.csv"
     os.mkfifo(pipe)

@@ -8,7 +8,7 @@ from socialapi.errors import ApiError, DecodeError
 from socialapi.models.audiences import UploadCounts
 from socialapi.session.session import CallOptions, Observer, Session
 from socialapi.wire.request import Request
-from socialapi.wire.response import Reply, read_result
+from socialapi.wire.response import Reply, decode, read_result
 from socialapi.wire.retry import Failure
 
 SAME_MISMATCH_MOST: Final = 12
@@ -51,7 +51,7 @@ class _Counting:
         except DecodeError as problem:
             return self._wrong(reply, str(problem))
         found = (counts.success_count, counts.total_count)
-        if reply.body.get("errors"):
+        if decode(reply.content).get("errors"):  # whatever the content type, as the counts were read
             return self._wrong(reply, "the service reported errors beside its counts")
         if found != (self.users, self.users):
             return self._wrong(

@@ -87,3 +87,10 @@ async def test_an_answer_without_counts_is_an_error() -> None:
 )
 async def test_an_answer_that_is_not_as_documented_is_sent_again(odd: Any) -> None:
     assert (await sent(session_of(ModelService([odd, odd])))).success_count == 1
+
+
+async def test_right_counts_under_another_content_type_are_right() -> None:
+    plain = Reply(200, {"content-type": "text/plain"}, b'{"data": {"success_count": 1, "total_count": 1}}')
+    service = ModelService([plain])
+    assert (await sent(session_of(service))).success_count == 1
+    assert len(service.bodies) == 1

@@ -2,15 +2,15 @@
 
 from socialapi.resources.ads.custom_audience import CustomAudience
 from socialapi.resources.ads.do_not_reach_list import DoNotReachListResource
+from socialapi.resources.resource import Resource
 from socialapi.session.session import CallOptions, Session
 
 
-class Account:
+class Account(Resource):
     """One account, by id."""
 
     def __init__(self, session: Session, options: CallOptions, account_id: str) -> None:
-        self._session = session
-        self._options = options
+        super().__init__(session, options)
         self._account_id = account_id
 
     def custom_audience(self, custom_audience_id: str) -> CustomAudience:

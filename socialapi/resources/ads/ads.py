@@ -1,15 +1,11 @@
 """The advertising API, from its accounts down."""
 
 from socialapi.resources.ads.account import Account
-from socialapi.session.session import CallOptions, Session
+from socialapi.resources.resource import Resource
 
 
-class Ads:
+class Ads(Resource):
     """The advertising API."""
-
-    def __init__(self, session: Session, options: CallOptions) -> None:
-        self._session = session
-        self._options = options
 
     def account(self, account_id: str) -> Account:
         """The account with this id; nothing is sent yet."""

@@ -8,16 +8,16 @@ from socialapi.bulk.readers import Records
 from socialapi.models.audiences import IDENTIFIER_KINDS, Operation, UploadCounts
 from socialapi.reports import UploadReport
 from socialapi.resources.ads.uploads import AudienceUploadKeywords, run_upload, send_operations
+from socialapi.resources.resource import Resource
 from socialapi.routes import ads as routes
 from socialapi.session.session import CallOptions, Session
 
 
-class CustomAudience:
+class CustomAudience(Resource):
     """One custom audience, by id."""
 
     def __init__(self, session: Session, options: CallOptions, account_id: str, custom_audience_id: str) -> None:
-        self._session = session
-        self._options = options
+        super().__init__(session, options)
         self._destination = Destination(
             target=routes.CUSTOM_AUDIENCE_USERS.at(account_id=account_id, custom_audience_id=custom_audience_id),
             kinds=IDENTIFIER_KINDS,

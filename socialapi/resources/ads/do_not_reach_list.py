@@ -14,16 +14,16 @@ from socialapi.models.audiences import (
 )
 from socialapi.reports import UploadReport
 from socialapi.resources.ads.uploads import UploadKeywords, run_upload, send_operations
+from socialapi.resources.resource import Resource
 from socialapi.routes import ads as routes
 from socialapi.session.session import CallOptions, Session
 
 
-class DoNotReachListResource:
+class DoNotReachListResource(Resource):
     """One do-not-reach list, by id."""
 
     def __init__(self, session: Session, options: CallOptions, account_id: str, do_not_reach_list_id: str) -> None:
-        self._session = session
-        self._options = options
+        super().__init__(session, options)
         self._path = {"account_id": account_id, "do_not_reach_list_id": do_not_reach_list_id}
         self._destination = Destination(
             target=routes.DO_NOT_REACH_USERS.at(**self._path),

@@ -13,6 +13,7 @@ import orjson
 
 from socialapi.emulator.call import Call, body_limit
 from socialapi.emulator.envelopes import Refusal, invalid_request
+from socialapi.emulator.received import split
 from socialapi.models.rules import broken_rules
 from socialapi.problems import BrokenRule
 
@@ -111,11 +112,6 @@ def _reader(kind: Any) -> Callable[[str], Any] | None:
     if typing.get_origin(kind) is tuple:
         return split
     return {int: _whole, bool: _boolean}.get(kind)
-
-
-def split(text: str) -> tuple[str, ...]:
-    """A comma-separated list."""
-    return tuple(each.strip() for each in text.split(",")) if text else ()
 
 
 def _whole(text: str) -> Any:

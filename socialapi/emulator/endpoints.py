@@ -14,6 +14,7 @@ from socialapi.emulator.platform import (
     post_creation,
     posts,
     stream_rules,
+    streams,
     webhooks,
 )
 from socialapi.emulator.routing import PathTable, mounted_path
@@ -21,7 +22,7 @@ from socialapi.emulator.routing import PathTable, mounted_path
 AREAS: Final = (
     *(audiences, tokens),
     *(three_legged, authorize, pkce_authorize, pkce_tokens),
-    *(posts, post_creation, webhooks, stream_rules, connections, articles, news, notes, activity),
+    *(posts, post_creation, webhooks, stream_rules, streams, connections, articles, news, notes, activity),
 )
 """The modules whose handlers are served."""
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from socialapi.emulator.members import Checksum, Members
+from socialapi.emulator.platform.deliveries import Deliveries
 from socialapi.emulator.request_log import RequestLog
 from socialapi.emulator.state import Audience, DoNotReach, OwnedId, State
 
@@ -11,18 +12,19 @@ Entry = dict[str, Any]
 
 
 class Ledger:
-    """Members in force of each audience and list, as count and `Checksum`, and the answers per route and status.
+    """Members in force of each audience and list, as count and `Checksum`; answers by route and status; deliveries.
 
     Filled step by step, since millions of members take seconds: run through `steps`, then `result` is complete.
     """
 
-    def __init__(self, state: State, log: RequestLog) -> None:
+    def __init__(self, state: State, log: RequestLog, deliveries: Deliveries) -> None:
         self._now = state.clock.now()
         self._to_do: list[tuple[Entry, Members]] = []
         self.result: dict[str, Any] = {
             "audiences": self._by_account(state.audiences),
             "do_not_reach_lists": self._by_account(state.do_not_reach_lists),
             "requests": log.summary(),
+            "deliveries": deliveries.summary(),
         }
 
     def steps(self) -> Iterator[None]:

@@ -47,8 +47,6 @@ SHAPES_OF_OURS: Final = ("4.4", "5.4")
 """Sections of the platform documentation that name endpoints without their shapes."""
 
 PENDING: Final = """
-GET /2/activity/stream
-GET /2/tweets/search/stream
 GET /12/accounts
 GET /12/accounts/{account_id}
 POST /12/accounts

@@ -3,7 +3,8 @@
 from socialapi.resources.ads.custom_audience import CustomAudience
 from socialapi.resources.ads.do_not_reach_list import DoNotReachListResource
 from socialapi.resources.resource import Resource
-from socialapi.session.session import CallOptions, Session
+from socialapi.session.calls import CallOptions
+from socialapi.session.session import Session
 
 
 class Account(Resource):

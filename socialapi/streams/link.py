@@ -18,7 +18,7 @@ from socialapi.streams.connection import Connection, Patience
 from socialapi.streams.status import Gap, SlowReading, StreamCounters, StreamState
 from socialapi.wire.framing import LineFramer, is_whole
 from socialapi.wire.limits import told_wait_seconds
-from socialapi.wire.reconnect import Drop, Schedule, drop_of_refusal
+from socialapi.wire.reconnect import LONG_LIVED_SECONDS, Drop, Schedule, drop_of_refusal
 
 OnGap = Callable[[Gap], Awaitable[None] | None]
 OnSlow = Callable[[SlowReading], None]
@@ -123,7 +123,8 @@ class Link:
             return []
         before = connection.received_bytes
         try:
-            lines = await connection.read()
+            # Nothing is expected behind a farewell, whether the service hangs up or not.
+            lines = None if self._farewell is not None else await connection.read()
         except TransportError as problem:
             drop = Drop(kind="network", reason=problem.reason, error=problem)
         else:
@@ -146,9 +147,9 @@ class Link:
         elif connection.is_stalled:
             drop = attrs.evolve(drop, reason=f"nothing came for {self._session.config.stall_seconds:g} s")
         self._broke_at = now if drop.error is not None else None
-        if connection.brought_data:
+        if connection.brought_data or connection.lived_seconds >= LONG_LIVED_SECONDS:
             self._schedule.served(connection.lived_seconds)
-        elif drop.kind == "network":
+        if not connection.brought_data and drop.kind == "network":
             # Accepted, and closed without data: a service that does so is not well, and is not asked again at once.
             drop = attrs.evolve(drop, kind="http")
         self._gap_started_at = datetime.datetime.fromtimestamp(connection.caught_up_at, datetime.UTC)

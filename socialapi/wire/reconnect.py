@@ -27,6 +27,8 @@ JITTER_SHARE: Final = 0.1
 """Added at most, so that clients that were dropped together do not come back together."""
 STEADY_SECONDS: Final = 20.0
 """A connection that brought data and lived this long has proved that all is well: the schedule starts anew."""
+LONG_LIVED_SECONDS: Final = HTTP_CEILING_SECONDS
+"""One that lived this long has proved it without data, too: connecting as seldom as that is no storm."""
 
 _OF_DISCONNECT: Final[dict[str, DropKind]] = {
     "OperationalDisconnect": "network",
@@ -107,7 +109,7 @@ class Schedule:
     _rate_limit: int = 0
 
     def served(self, lived_seconds: float) -> None:
-        """A connection that brought data is over."""
+        """A connection that brought data, or lived long without, is over."""
         self._http = self._rate_limit = 0
         if lived_seconds >= STEADY_SECONDS:
             self._network = 0

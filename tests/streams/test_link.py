@@ -772,3 +772,19 @@ async def test_the_state_can_be_watched(clock: VirtualClock) -> None:
         await stream.aclose()
         seen.append(stream.state)
     assert seen == ["new", "connecting", "waiting", "connected", "closed"]
+
+
+async def test_a_quiet_stream_that_breaks_once_an_hour_is_connected_to_soon_each_time(clock: VirtualClock) -> None:
+    quiet: list[Act] = [each for _ in range(360) for each in (Pause(10.0), KEEP_ALIVE)]
+    async with StreamServer(clock, then=[*quiet, End.CUT]) as server:
+        await read_for(server, 6 * 3_600.0 + 100.0)
+        waits = [after - before - 3_600.0 for before, after in itertools.pairwise(server.times)]
+    assert len(waits) == 6
+    assert all(5.0 <= wait <= 5.5 for wait in waits)
+
+
+async def test_a_service_that_says_farewell_and_does_not_hang_up_is_left(clock: VirtualClock) -> None:
+    farewell = notice("operational-disconnect", disconnect_type="InvalidRules")
+    async with StreamServer(clock, [post(1), farewell, Pause(10.0), KEEP_ALIVE, Pause(1_000.0)]) as server:
+        with pytest.raises(StreamEnded):
+            await read_for(server, 5.0)

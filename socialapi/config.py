@@ -163,6 +163,8 @@ class Config:
     """How long a stream may bring nothing, not even a keep-alive, before it is connected anew."""
     slow_reader_seconds: float = attrs.field(default=10.0, validator=_positive)
     """How long a stream may be read more slowly than it comes before there is a warning."""
+    gap_margin_seconds: float = attrs.field(default=1.0, validator=_not_negative)
+    """How long what a stream brings may be on its way: by so much a gap begins earlier than is known for sure."""
     retry_budget: int = attrs.field(default=100, validator=_positive)
     """Repeats that a host may be asked for beyond one for each success, before calls stop repeating."""
     interactive_reserve: float = attrs.field(default=0.02, validator=_share)

@@ -177,7 +177,13 @@ class WebhookRejected(ApiError):
 
 
 class StreamEnded(ApiError):
-    """The service ended a stream that was open, for a reason that connecting again does not mend: see `problems`."""
+    """The service ended a stream that was open, for a reason that connecting again does not mend: `summary` names it,
+    `problems` have what else was said.
+    """
+
+    def __str__(self) -> str:
+        details = "; ".join(problem.detail for problem in self.problems if problem.detail)
+        return f"{self.summary} ({details})" if self.summary and details else self.summary or super().__str__()
 
 
 STATUS_ERRORS: Mapping[int, type[ApiError]] = {

@@ -63,6 +63,10 @@ class SqliteThread:
         """
         return await self._submit(lambda: self._transact(work))
 
+    async def erase(self) -> None:
+        """Takes what was deleted out of the log, where it is still to be read otherwise. Raises sqlite3.Error."""
+        await self._submit(self._truncate_log)
+
     async def aclose(self) -> None:
         """Closes the file after the work that is under way. Idempotent."""
         executor, self._executor = self._executor, None
@@ -104,7 +108,7 @@ class SqliteThread:
     def _check(self, connection: sqlite3.Connection) -> None:
         kind, version, tables = (
             connection.execute(query).fetchone()[0]
-            for query in ("PRAGMA application_id", "PRAGMA user_version", "SELECT count(*) FROM sqlite_schema")
+            for query in ("PRAGMA application_id", "PRAGMA user_version", "SELECT count(*) FROM sqlite_master")
         )
         schema = self._schema
         if (kind, version, tables) == (0, 0, 0):
@@ -132,6 +136,10 @@ class SqliteThread:
                 connection.execute("ROLLBACK")
             raise
         return result
+
+    def _truncate_log(self) -> None:
+        assert self._connection is not None
+        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def _close(self) -> None:
         if self._connection is not None:

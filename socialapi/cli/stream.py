@@ -7,9 +7,10 @@ from cyclopts import Parameter, validators
 
 from socialapi.cli import exits
 from socialapi.cli.connecting import open_client
+from socialapi.cli.events import print_event, say_notice
 from socialapi.cli.exits import printable
 from socialapi.cli.posts import names_in
-from socialapi.models.events import ActivityEvent, MatchedPost, StreamNotice, Undecoded
+from socialapi.models.events import StreamNotice
 from socialapi.models.fields import Fields
 from socialapi.models.pages import Page
 from socialapi.models.stream_rules import StreamRule
@@ -25,9 +26,10 @@ Backfill = Annotated[int | None, Parameter(help="Begin so many minutes ago, 1 to
 GiveUp = Annotated[
     float | None, Parameter(name="--give-up-after", help="Seconds without a connection after which to give up.")
 ]
-AsJson = Annotated[bool, Parameter(help="Print each item as it was sent, on a line of its own.", negative=())]
-
-AnyItem = ActivityEvent | MatchedPost | StreamNotice | Undecoded
+AsJson = Annotated[
+    bool,
+    Parameter(help="Print each item as it was sent, on a line of its own; an unreadable one in base64.", negative=()),
+]
 
 
 async def posts(
@@ -43,8 +45,9 @@ async def posts(
 ) -> int:
     """Print the posts that match the app's rules (`socialapi stream rules`) as they are published.
 
-    Lost connections are replaced. Standard error says when nothing could arrive, and when the posts come faster than
-    they are taken. Exit status: 0 the limit is reached, 2 wrong usage, 3 refused for good or given up, 130 interrupted.
+    Lost connections are replaced. Standard error says when nothing could arrive, what else the service says, and when
+    the posts come faster than they are taken. Exit status: 0 the limit is reached, 2 wrong usage, 3 refused for good or
+    given up, 130 interrupted.
     """
     async with open_client() as client:
         stream = client.filtered_stream.connect(
@@ -76,29 +79,14 @@ async def _print_all(stream: Stream[Any], limit: int | None, *, as_json: bool) -
     async with stream:
         exits.say("connected")
         async for item in stream:
-            print(json_line(item) if as_json else printable(text_line(item)), flush=True)
+            if isinstance(item, StreamNotice):
+                say_notice(item)
+                continue
+            print_event(item, as_json=as_json, with_text=True)
             printed += 1
             if printed == limit:
                 break
     return exits.DONE
-
-
-def json_line(item: AnyItem) -> str:
-    """The item as the service sent it."""
-    return item.content.decode("utf-8", "backslashreplace")
-
-
-def text_line(item: AnyItem) -> str:
-    """The item for people."""
-    if isinstance(item, MatchedPost):
-        return f"{item.data.id}  {' '.join((item.data.text or '').split())}"
-    if isinstance(item, ActivityEvent):
-        time = f"{item.created_at:%Y-%m-%d %H:%M:%S}" if item.created_at else "-"
-        return f"{time}  {item.event_type or 'unknown'}  {item.event_id or '-'}"
-    if isinstance(item, StreamNotice):
-        titles = (each.title or each.type if isinstance(each, Problem) else each.message for each in item.problems)
-        return f"notice: {', '.join(title or '-' for title in titles)}"
-    return f"unreadable line of {len(item.content):,} bytes: {item.reason}"
 
 
 def _say_gap(gap: Gap) -> None:

@@ -1,22 +1,18 @@
 """`socialapi webhooks listen`."""
 
-import asyncio
-import base64
 import contextlib
-import datetime
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
-import orjson
 from cyclopts import Parameter, validators
 
 from socialapi.cli import exits
 from socialapi.cli.connecting import open_client
+from socialapi.cli.events import Event, name_of, print_event
 from socialapi.cli.exits import printable
-from socialapi.errors import ConfigurationError, SocialApiError, TransportError, WebhookRejected
-from socialapi.models.events import ActivityEvent, MatchedPost, Undecoded
+from socialapi.errors import ConfigurationError, SocialApiError, WebhookRejected
 from socialapi.session.forwarder import Forwarder
 
 if TYPE_CHECKING:
@@ -24,10 +20,6 @@ if TYPE_CHECKING:
 
 SECRET: Final = "SOCIALAPI_API_KEY_SECRET"  # noqa: S105 - the name of a variable
 PREVIOUS_SECRET: Final = "SOCIALAPI_PREVIOUS_API_KEY_SECRET"  # noqa: S105 - the name of a variable
-PAUSE_SECONDS: Final = 5.0
-"""How long an address that does not take an event is left alone after the last attempt of a series."""
-
-Event = ActivityEvent | MatchedPost | Undecoded
 
 
 async def listen(
@@ -53,7 +45,10 @@ async def listen(
         int | None, Parameter(help="End after so many events.", validator=validators.Number(gte=1))
     ] = None,
     json: Annotated[
-        bool, Parameter(help="Print each event as it was sent, on a line of its own.", negative=())
+        bool,
+        Parameter(
+            help="Print each event as it was sent, on a line of its own; an unreadable one in base64.", negative=()
+        ),
     ] = False,
 ) -> int:
     """Receive the events of a webhook, and print them or pass them on.
@@ -66,8 +61,10 @@ async def listen(
     `socialapi webhooks delete` removes them.
 
     An event is answered when it is accepted and done with when it is printed and, with --forward, when the other side
-    has answered 2xx; while it does not, events wait and new ones are accepted. With --inbox they survive an
-    interruption or a crash, and come first the next time; one may then come twice.
+    has answered 2xx. While that side cannot be reached or answers 5xx, 408, 425 or 429, events wait and new ones are
+    accepted. An event that it answers otherwise is named on standard error, not printed and not done with. With --inbox
+    events survive an interruption or a crash, and what is not done with comes first the next time; one may then come
+    twice.
 
     Exit status: 0 done, 2 wrong usage, a port in use or an inbox that cannot be used, 3 refused by the service or
     unreachable, 130 interrupted.
@@ -78,7 +75,9 @@ async def listen(
     secrets = _secrets(os.environ)
     receiver = Receiver(secrets, inbox=inbox)
     async with contextlib.AsyncExitStack() as stack:
-        forwarder = await stack.enter_async_context(Forwarder(forward)) if forward is not None else None
+        forwarder = None if forward is None else Forwarder(forward, tell=_say_trouble)
+        if forwarder is not None:
+            await stack.enter_async_context(forwarder)
         if inbox is None:
             stack.callback(_say_what_is_lost, receiver)
         address = await stack.enter_async_context(serving(receiver, host, port))
@@ -116,62 +115,35 @@ async def _register(url: str) -> str:
 async def _hand_on(
     receiver: "Receiver", forwarder: Forwarder | None, secret: str, *, limit: int | None, as_json: bool
 ) -> None:
-    """Passes events on and prints them, at most so many, in their order."""
+    """Passes events on and prints them, at most so many, in their order; what is refused stays unfinished."""
     count = 0
     async for event in receiver.unfinished():
-        if forwarder is not None:
-            await _pass_on(forwarder, event.content, secret)
-        print(json_line(event) if as_json else text_line(event), flush=True)
+        if forwarder is not None and not await _pass_on(forwarder, event, secret):
+            continue
+        print_event(event, as_json=as_json)
         await receiver.finish(event)
         count += 1
         if count == limit:
             return
 
 
-async def _pass_on(forwarder: Forwarder, content: bytes, secret: str) -> None:
-    """Sends until the other side has it, and says once when that takes more than a series of attempts."""
+async def _pass_on(forwarder: Forwarder, event: Event, secret: str) -> bool:
+    """Whether the other side has taken it; otherwise says that it never will."""
     from socialapi.webhooks.signatures import SIGNATURE_HEADER, sign
 
-    headers = {"Content-Type": "application/json", SIGNATURE_HEADER: sign(content, secret)}
-    is_said = False
-    while True:
-        try:
-            status = await forwarder.post(content, headers)
-            if 200 <= status < 300:
-                break
-            problem = f"{forwarder.host}: HTTP {status}"
-        except TransportError as error:
-            problem = str(error)
-        if not is_said:
-            exits.say(f"{printable(problem)}; events wait until it takes them")
-        is_said = True
-        await asyncio.sleep(PAUSE_SECONDS)
-    if is_said:
-        exits.say(f"{forwarder.host} takes events again")
+    headers = {"Content-Type": "application/json", SIGNATURE_HEADER: sign(event.content, secret)}
+    status = await forwarder.post(event.content, headers)
+    is_taken = 200 <= status < 300
+    if not is_taken:
+        exits.say(f"{forwarder.host} refuses {name_of(event)}: HTTP {status}")
+    return is_taken
+
+
+def _say_trouble(sentence: str) -> None:
+    exits.say(printable(sentence))
 
 
 def _say_what_is_lost(receiver: "Receiver") -> None:
     lost = receiver.counters.accepted - receiver.counters.finished
     if lost:
         exits.say(f"{lost:,} accepted events are lost; --inbox keeps them for the next time")
-
-
-def json_line(event: Event) -> str:
-    """The body as it was sent, on one line; of one that is not JSON its bytes in base64."""
-    if isinstance(event, Undecoded):
-        return orjson.dumps({"undecoded": base64.b64encode(event.content).decode(), "reason": event.reason}).decode()
-    # In JSON a line break can only be blank space between its parts.
-    return event.content.replace(b"\r", b" ").replace(b"\n", b" ").decode()
-
-
-def text_line(event: Event) -> str:
-    """Time, type and id, and nothing of what people wrote."""
-    time: datetime.datetime | None
-    if isinstance(event, Undecoded):
-        time, kind, identity = None, "undecoded", f"{len(event.content):,} bytes"
-    elif isinstance(event, MatchedPost):
-        time, kind, identity = event.data.created_at, "post", event.data.id
-    else:
-        time, kind, identity = event.created_at, event.event_type or "-", event.event_id or "-"
-    shown = (time or datetime.datetime.now(datetime.UTC)).astimezone(datetime.UTC)
-    return printable(f"{shown:%Y-%m-%d %H:%M:%S}  {kind}  {identity}")

@@ -1,7 +1,8 @@
-"""Passing on what was received: bodies as they are, to one address, until it takes them."""
+"""Passing on what was received: bodies as they are, to one address, until it takes or refuses them."""
 
 import ipaddress
-from collections.abc import Mapping
+import random
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Final, Self
 from urllib.parse import urlsplit
@@ -9,11 +10,13 @@ from urllib.parse import urlsplit
 import aiohttp
 import yarl
 
-from socialapi.errors import ConfigurationError, TransportError
+from socialapi.errors import ConfigurationError
 from socialapi.session.clock import Clock, SystemClock
 
 BACKOFF_SECONDS: Final = 0.25
 BACKOFF_CEILING_SECONDS: Final = 10.0
+JITTER_SHARE: Final = 0.1
+"""Added to a wait at most, so that those that wait for the same address do not come back together."""
 MOST_BYTES_READ: Final = 65_536
 """What is read of an answer, so that its connection can be used again; after a longer one it is closed."""
 
@@ -24,18 +27,26 @@ _LATER: Final = frozenset({408, 425, 429})
 class Forwarder:
     """POSTs bodies to one address. Redirects are not followed.
 
-    Each is sent up to `attempts` times, with growing waits between them. Raises ConfigurationError for an address that
-    is neither https nor on this machine.
+    While the address cannot be reached, or says that it may take them another time, they are sent again and again, with
+    growing waits. `tell` is told once that this has begun, and once that it is over. Raises ConfigurationError for an
+    address that is neither https nor on this machine.
     """
 
     def __init__(
-        self, url: str, *, attempts: int = 6, timeout_seconds: float = 30.0, clock: Clock | None = None
+        self,
+        url: str,
+        *,
+        timeout_seconds: float = 30.0,
+        clock: Clock | None = None,
+        rng: random.Random | None = None,
+        tell: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._url = _checked(url)
         self.host = self._url.host or ""
-        self._attempts = attempts
         self._timeout = aiohttp.ClientTimeout(total=timeout_seconds)
         self._clock = clock or SystemClock()
+        self._rng = rng or random.Random()  # noqa: S311  # jitter is no secret
+        self._tell = tell
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
@@ -47,21 +58,23 @@ class Forwarder:
         await self.aclose()
 
     async def post(self, content: bytes, headers: Mapping[str, str]) -> int:
-        """The status of the last answer; the body is taken if it is 2xx.
+        """The status of the answer that decides: the body is taken if it is 2xx, and refused otherwise.
 
-        Answers 5xx, 408, 425 and 429 and lost connections are followed by another attempt, so that a body may arrive
-        more than once. Raises TransportError when the last attempt got no answer.
+        Answers 5xx, 408, 425 and 429 and lost connections decide nothing, so that a body may arrive more than once.
         """
-        attempt = 1
+        failures = 0
         while True:
             outcome = await self._once(content, headers)
-            may_change = isinstance(outcome, str) or outcome >= 500 or outcome in _LATER
-            if not may_change or attempt >= self._attempts:
+            if isinstance(outcome, int) and outcome < 500 and outcome not in _LATER:
                 break
-            await self._clock.sleep(min(BACKOFF_SECONDS * 2.0 ** (attempt - 1), BACKOFF_CEILING_SECONDS))
-            attempt += 1
-        if isinstance(outcome, str):
-            raise TransportError(outcome, self.host, attempt)
+            if failures == 0:
+                problem = outcome if isinstance(outcome, str) else f"HTTP {outcome}"
+                self._tell(f"{self.host}: {problem}; events wait until it takes them")
+            wait = min(BACKOFF_SECONDS * 2.0 ** min(failures, 32), BACKOFF_CEILING_SECONDS)
+            failures += 1
+            await self._clock.sleep(wait * (1.0 + JITTER_SHARE * self._rng.random()))
+        if failures:
+            self._tell(f"{self.host} answers again")
         return outcome
 
     async def _once(self, content: bytes, headers: Mapping[str, str]) -> int | str:

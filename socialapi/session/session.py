@@ -65,6 +65,7 @@ class Session:
         self._transport = transport
         self._budgets: dict[str, RetryBudget] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._closed = False
 
     def now(self) -> datetime.datetime:
         """The wall time, aware."""
@@ -99,7 +100,10 @@ class Session:
         return Pager(fetch, self.spawn, start=start)
 
     def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """A task that belongs to this session and ends with it at the latest."""
+        """A task that belongs to this session and ends with it at the latest. Raises RuntimeError after that."""
+        if self._closed:
+            work.close()
+            raise RuntimeError("this client is closed")
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
@@ -317,6 +321,7 @@ class Session:
 
     async def aclose(self) -> None:
         """Lets renewals of tokens end, ends what reads ahead, and closes the transport."""
+        self._closed = True
         await self.authenticators.aclose()
         tasks = list(self._tasks)
         for task in tasks:

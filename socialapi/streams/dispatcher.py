@@ -50,7 +50,8 @@ class Dispatcher:
         await events.run(stream)
 
     Events that are handled at once may end in another order than they came in. An exception of a handler is given to
-    `on_error` with its event, or logged; the others go on. An event of a source with `finish` is finished when all of
+    `on_error` with its event, or logged; the others go on. So is a cancellation that comes from within a handler, as
+    RuntimeError. An event of a source with `finish` is finished when all of
     its handlers have returned, and stays unfinished when one raised.
     """
 
@@ -81,7 +82,9 @@ class Dispatcher:
     async def run(self, source: AsyncIterable[Any]) -> None:
         """Handles events until the source ends. Cancelled, it cancels the handlers that are running and waits for them.
 
-        Raises what the source raises, also while an event is finished, once the handlers that are running have ended.
+        No event is taken from the source before there is a place for it. Raises what the source raises, also, and then
+        without waiting for the next event, while an event is finished; in either case once the handlers that are
+        running have ended.
         """
         finishing = source if isinstance(source, Unfinished) else None
         events = source if finishing is None else finishing.unfinished()
@@ -89,29 +92,32 @@ class Dispatcher:
         running: set[asyncio.Task[None]] = set()
         broken: list[BaseException] = []
 
+        def begin(event: Any) -> None:
+            task = asyncio.create_task(self._handle(event, finishing))
+            running.add(task)
+            task.add_done_callback(ended)
+
         def ended(task: asyncio.Task[None]) -> None:
             running.discard(task)
             free.release()
             if not task.cancelled() and (problem := task.exception()) is not None:
                 broken.append(problem)
+                pulling.cancel()
 
+        # A task of its own, so that a source that is quiet does not hide what has broken.
+        pulling = asyncio.create_task(_pull(aiter(events), free, begin))
         try:
-            async for event in events:
-                await free.acquire()
-                if broken:
-                    break
-                task = asyncio.create_task(self._handle(event, finishing))
-                running.add(task)
-                task.add_done_callback(ended)
+            await asyncio.wait([pulling])
             await _all(running)
         except asyncio.CancelledError:
-            for task in running:
+            for task in (pulling, *running):
                 task.cancel()
             raise
         finally:
-            await _all(running)
+            await _all({pulling, *running})
         if broken:
             raise broken[0]
+        pulling.result()
 
     async def _handle(self, event: Any, finishing: "Unfinished[Any] | None") -> None:
         handlers = [handler for kind, handler in self._handlers if _matches(kind, event)]
@@ -119,6 +125,13 @@ class Dispatcher:
         for handler in dict.fromkeys(handlers):
             try:
                 await handler(event)
+            except asyncio.CancelledError as cancellation:
+                if _is_cancelled_from_outside():
+                    raise
+                failed = True
+                problem = RuntimeError("the handler was cancelled from within")
+                problem.__cause__ = cancellation
+                await self._report(event, problem)
             except Exception as problem:  # noqa: BLE001  # one event that cannot be handled must not end the others
                 failed = True
                 await self._report(event, problem)
@@ -147,6 +160,19 @@ class Dispatcher:
 def _log(who: str, event: Any, problem: Exception) -> None:
     kind, event_id = getattr(event, "event_type", type(event).__name__), getattr(event, "event_id", None)
     logger.error("%s %s (%s) failed", who, kind, event_id, exc_info=problem)
+
+
+async def _pull(events: AsyncIterator[Any], free: asyncio.Semaphore, begin: Callable[[Any], None]) -> None:
+    """Takes events for as long as there are any, each once there is a place for it: what is taken is handled."""
+    await free.acquire()
+    async for event in events:
+        begin(event)
+        await free.acquire()
+
+
+def _is_cancelled_from_outside() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 async def _all(tasks: set[asyncio.Task[None]]) -> None:

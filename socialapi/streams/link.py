@@ -9,16 +9,17 @@ from typing import Any, Final, NoReturn
 
 import attrs
 
-from socialapi.errors import ApiError, RateLimitTooLong, StreamEnded, TransportError
+from socialapi.errors import ApiError, DecodeError, RateLimitTooLong, SocialApiError, StreamEnded, TransportError
 from socialapi.routes.route import Target
 from socialapi.session.calls import CallOptions
 from socialapi.session.session import Session
 from socialapi.session.transport import LiveReply
+from socialapi.streams.breaks import Break, Endurance
 from socialapi.streams.connection import Connection, Patience
 from socialapi.streams.status import Gap, SlowReading, StreamCounters, StreamState
 from socialapi.wire.framing import LineFramer, is_whole
 from socialapi.wire.limits import told_wait_seconds
-from socialapi.wire.reconnect import LONG_LIVED_SECONDS, Drop, Schedule, drop_of_refusal
+from socialapi.wire.reconnect import LONG_LIVED_SECONDS, STEADY_SECONDS, Drop, Schedule, drop_of_refusal
 
 OnGap = Callable[[Gap], Awaitable[None] | None]
 OnSlow = Callable[[SlowReading], None]
@@ -36,19 +37,6 @@ class LinkOptions:
     on_gap: OnGap | None = None
     on_slow: OnSlow | None = None
     give_up_after_seconds: float | None = None
-
-
-@attrs.define
-class _Break:
-    """The time without a connection that goes on: by what it began, why it goes on (the latest reason), since when, and
-    when the next attempt is.
-    """
-
-    cause: Drop
-    drop: Drop
-    since: float
-    due: float = 0.0
-    attempts: int = 0
 
 
 class Link:
@@ -77,9 +65,9 @@ class Link:
         self._schedule = Schedule()
         self._connection: Connection | None = None
         self._connecting: asyncio.Task[None] | None = None
-        self._break: _Break | None = None
+        self._break: Break | None = None
+        self._endurance = Endurance(options.give_up_after_seconds)
         self._gap_started_at: datetime.datetime | None = None
-        self._farewell: Drop | None = None
         self._broke_at: float | None = None
         self.last_id: str | None = None
         self.state: StreamState = "new"
@@ -109,76 +97,95 @@ class Link:
 
     def saw_farewell(self, farewell: Drop) -> None:
         """The service has said that and why it is going to end the connection."""
-        self._farewell = farewell
+        if self._connection is not None:
+            self._connection.farewell = farewell
 
     async def read(self) -> list[bytes]:
         """The next complete lines, in order; there may be none yet.
 
-        Raises ApiError, StreamEnded, TransportError or RateLimitTooLong when connecting again does not help, and
-        DecodeError for a line that is too long.
+        Raises ApiError, StreamEnded, TransportError or RateLimitTooLong when connecting again does not help, DecodeError
+        for a line that is too long, and RuntimeError once the client is closed.
         """
         connection = self._connection
         if connection is None or self._connecting is not None:
             await self.connect()
             return []
+        if connection.over is None and (lines := await self._lines_of(connection)) is not None:
+            return lines
+        if self._connection is connection and connection.over is not None:  # else it was closed by us
+            self._disconnected(connection, connection.over)
+        return []
+
+    async def _lines_of(self, connection: Connection) -> list[bytes] | None:
+        """The next lines of the connection; None when there are no more, and it is closed."""
         before = connection.received_bytes
         try:
             # Nothing is expected behind a farewell, whether the service hangs up or not.
-            lines = None if self._farewell is not None else await connection.read()
+            lines = None if connection.farewell is not None else await connection.read()
         except TransportError as problem:
             drop = Drop(kind="network", reason=problem.reason, error=problem)
+        except DecodeError as problem:
+            drop = Drop(kind="final", reason=problem.reason, error=problem)
         else:
-            self._counters.received_bytes += connection.received_bytes - before
             if lines is not None:
                 return lines
             drop = Drop(kind="network", reason="the service closed the connection")
-        if self._connection is not connection:
-            return []  # closed by us
-        self._disconnected(connection, drop)
+        finally:
+            self._counters.received_bytes += connection.received_bytes - before
+        connection.over = drop
         connection.close()
-        return [connection.rest] if is_whole(connection.rest) else []
+        is_ours = self._connection is connection and connection.farewell is None
+        # It is looked at before anything is decided: it may be the event that was the use of the connection, or say why
+        # the connection is over.
+        return [connection.rest] if is_ours and is_whole(connection.rest) else None
 
     def _disconnected(self, connection: Connection, drop: Drop) -> None:
         """The connection is over: what that means, and since when something may be missing."""
-        now = self._session.clock.monotonic()
+        now, lived_seconds = self._session.clock.monotonic(), connection.lived_seconds
         self._connection = None
-        if self._farewell is not None:
-            drop, self._farewell = self._farewell, None
+        if connection.farewell is not None:
+            drop = connection.farewell
         elif connection.is_stalled:
             drop = attrs.evolve(drop, reason=f"nothing came for {self._session.config.stall_seconds:g} s")
         self._broke_at = now if drop.error is not None else None
-        if connection.brought_data or connection.lived_seconds >= LONG_LIVED_SECONDS:
-            self._schedule.served(connection.lived_seconds)
+        if connection.brought_data or lived_seconds >= LONG_LIVED_SECONDS:
+            self._schedule.served(lived_seconds)
+        # Silence until the stall time is of no use, keep-alives for as long are.
+        was_of_use = connection.brought_data or (connection.received_bytes > 0 and lived_seconds >= STEADY_SECONDS)
+        self._endurance.disconnected(now, lived_seconds, was_of_use=was_of_use)
         if not connection.brought_data and drop.kind == "network":
             # Accepted, and closed without data: a service that does so is not well, and is not asked again at once.
             drop = attrs.evolve(drop, kind="http")
-        self._gap_started_at = datetime.datetime.fromtimestamp(connection.caught_up_at, datetime.UTC)
+        started_at = max(connection.opened_at, connection.caught_up_at - self._session.config.gap_margin_seconds)
+        # A wall clock that was put back may have it opened later than it was read.
+        started_at = min(connection.caught_up_at, started_at)
+        self._gap_started_at = datetime.datetime.fromtimestamp(started_at, datetime.UTC)
         self._dropped(drop)
 
     def _dropped(self, drop: Drop) -> None:
         """There is no connection, for this reason: when the next attempt is due, or that there is none."""
-        now = self._session.clock.monotonic()
-        self._break = attrs.evolve(self._break, drop=drop) if self._break else _Break(drop, drop, since=now)
+        self._break = attrs.evolve(self._break, drop=drop) if self._break else Break(drop, drop)
         self.state = "waiting"
         if drop.kind == "final":
             return
+        now = self._session.clock.monotonic()
         wait = self._schedule.wait_seconds(drop, self._session.rng.random())
-        self._break.due = now + wait
-        patience = self._options.give_up_after_seconds
-        told = drop.told_wait_seconds
-        if told is not None and told > self._session.config.bulk_max_wait_seconds:
+        due = self._endurance.due(now, wait)
+        error: SocialApiError
+        if (told := drop.told_wait_seconds) is not None and told > self._session.config.bulk_max_wait_seconds:
             resets_at = self._session.now() + datetime.timedelta(seconds=told)
             error = RateLimitTooLong(self._target.limit_key, told, resets_at)
             error.__cause__ = drop.error
             self._break.drop = attrs.evolve(drop, kind="final", error=error)
-        elif patience is not None and self._break.due - self._break.since > patience:
-            self._break.drop = attrs.evolve(drop, kind="final")
+        elif due is None:
+            self._break.drop = attrs.evolve(drop, kind="final", error=drop.error or TransportError(drop.reason))
         else:
+            self._break.due = due
             shown = self._target.route.shown
-            logger.warning("%s: %s; connecting again in %.1f s", shown, drop.reason, wait)
+            logger.warning("%s: %s; connecting again in %.1f s", shown, drop.reason, due - now)
 
     async def connect(self) -> None:
-        """Returns once there is a connection, after as many attempts and waits as it takes."""
+        """Returns once there is a connection, after as many attempts and waits as it takes. Raises as `read`."""
         if self._connecting is None:
             self._connecting = self._session.spawn(self._connect())
         connecting = self._connecting
@@ -201,6 +208,7 @@ class Link:
                 self._break.attempts += 1
             self.state = "connecting"
             self._counters.attempts += 1
+            self._endurance.attempted(clock.monotonic())
             try:
                 reply = await self._session.open(
                     self._target,
@@ -242,11 +250,15 @@ class Link:
         logger.info("%s: connected", self._target.route.shown)
 
     async def _end(self, drop: Drop) -> NoReturn:
-        await self._report_gap(None)
-        if drop.error is not None:
-            raise drop.error
         problems = [drop.problem] if drop.problem is not None else []
-        raise StreamEnded(200, problems=problems, summary=drop.reason)
+        error = drop.error or StreamEnded(200, problems=problems, summary=drop.reason)
+        try:
+            await self._report_gap(None)
+        except Exception as another:  # noqa: BLE001  # it is not lost: it is the context of what is raised
+            # What ends the stream is not hidden by what the application does about it, which is its context.
+            error.add_note(f"on_gap raised {type(another).__name__}")
+            raise error  # noqa: B904
+        raise error
 
     async def _report_gap(self, ended_at: datetime.datetime | None) -> None:
         """Before the first connection there is no gap: nothing was promised."""
@@ -275,5 +287,8 @@ class Link:
         }[reading.waiting_for]
         shown = self._target.route.shown
         logger.warning("%s: read too slowly for %.0f s (%s); slow readers are cut off", shown, reading.seconds, why)
-        if self._options.on_slow is not None:
-            self._options.on_slow(reading)
+        try:
+            if self._options.on_slow is not None:
+                self._options.on_slow(reading)
+        except Exception:
+            logger.exception("on_slow failed")

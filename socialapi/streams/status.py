@@ -30,10 +30,12 @@ class StreamCounters:
 
 @attrs.frozen(kw_only=True)
 class Gap:
-    """A time in which nothing could arrive; whatever was missed was sent between `started_at` and `ended_at`.
+    """A time in which nothing could arrive; as far as can be known, whatever was missed was sent between `started_at`
+    and `ended_at`.
 
-    Both are aware UTC times by this machine's clock. `started_at` is the last moment at which everything that had been
-    sent was surely here, so it may lie before the break. `ended_at` is when the service accepted the next connection,
+    Both are aware UTC times by this machine's clock, which may differ from the service's. `started_at` is the last
+    moment at which everything that had been sent was here, less `Config.gap_margin_seconds` for what was still on its
+    way, so it lies before the break. It is never earlier than the connection that broke. `ended_at` is when the service accepted the next connection,
     None if there will be none. `after_id` is the id of the last post or event before the gap, `reason` says why there
     was one, and `problem` what the service said about it, if it did. `attempts` is how often it was connected to.
     """

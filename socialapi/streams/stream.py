@@ -12,13 +12,13 @@ from socialapi.session.calls import CallOptions
 from socialapi.session.session import Session
 from socialapi.streams.link import Link, LinkOptions
 from socialapi.streams.status import StreamCounters, StreamState
-from socialapi.wire.events import LINE_READERS
+from socialapi.wire.events import LINE_READERS, identity_of_item
 from socialapi.wire.reconnect import drop_of_problems
 
 T = TypeVar("T")
 
-REMEMBERED_IDS: Final = 10_000
-"""Ids of what was handed out last, with which a backfill is compared."""
+REMEMBERED_IDS: Final = 100_000
+"""Ids of what came last, with which a backfill is compared."""
 
 
 class Stream(Generic[T]):
@@ -28,13 +28,22 @@ class Stream(Generic[T]):
     events as `StreamNotice`. A lost connection is replaced: at once the first time, then after waits that grow (to 16
     seconds after network errors, 320 after refusals, 16 minutes after a 429). Each time in which nothing could arrive
     is a `Gap`, which `on_gap` is told when it is over, before the first item behind it. Nothing is buffered beyond what
-    a connection buffers: who reads slowly slows the service down, and is warned. `state` and `counters` tell how it is
-    doing.
+    a connection buffers: who reads slowly slows the service down, and is warned. What `on_slow` raises is logged, what
+    `on_gap` raises comes out of the iteration, which can go on. `state` and `counters` tell how it is doing.
 
-    Iterating raises ApiError where the service refuses for good (credentials, too many connections), StreamEnded where
-    it says so on an open stream, TransportError or ServerError when `give_up_after_seconds` have passed without a
-    connection, and DecodeError for a line beyond `Config.max_line_bytes`. `anext(stream)` may be cancelled, by a timeout
-    for example, and called again: nothing is lost.
+    Entering and iterating raise
+
+    - ApiError where the service refuses for good (credentials, too many connections);
+    - StreamEnded where it says so on an open stream;
+    - RateLimitTooLong where it asks for a wait beyond `Config.bulk_max_wait_seconds`;
+    - when `give_up_after_seconds` have passed without a connection, and the last attempt, made at their end, failed too:
+      what that raised (TransportError, ApiError or RateLimitTooLong), or TransportError where the service accepts
+      connections and hangs up;
+    - DecodeError for a line beyond `Config.max_line_bytes`, once what came before it was handed out;
+    - InvalidInput for parameters that break rules, ConfigurationError where a host or credential is missing, and
+      RuntimeError once the client is closed.
+
+    `anext(stream)` may be cancelled, by a timeout for example, and called again: nothing is lost.
     """
 
     def __init__(
@@ -100,7 +109,7 @@ class Stream(Generic[T]):
             self._lines = lines
 
     def _take(self, line: bytes) -> T | StreamNotice | Undecoded | None:
-        """What a line is to the consumer; None for a keep-alive, a farewell, and what was handed out before."""
+        """What a line is to the consumer; None for a keep-alive, a mere farewell, and what was handed out before."""
         if not line:
             self.counters.keep_alives += 1
             return None
@@ -109,26 +118,32 @@ class Stream(Generic[T]):
         if kind is StreamNotice:
             farewell = drop_of_problems(item.problems)
             if farewell is not None:
-                self._link.saw_farewell(farewell)
-                return None
+                self._link.saw_farewell(farewell)  # which is told with the gap
+                others = tuple(each for each in item.problems if each is not farewell.problem)
+                if not others:
+                    return None
+                item = StreamNotice(others, line)
             is_data = False
         elif kind is Undecoded:
             self.counters.undecoded += 1
         else:
-            item_id = item.data.id if kind is MatchedPost else cast("ActivityEvent", item).event_id
-            if item_id is not None and self._seen is not None and self._is_repeated(item_id):
+            if self._seen is not None and self._is_repeated(identity_of_item(item)):
                 self.counters.repeated += 1
                 return None
+            item_id = item.data.id if kind is MatchedPost else cast("ActivityEvent", item).event_id
             self._link.last_id = item_id or self._link.last_id
         self._link.saw_item(is_data=is_data)
         self.counters.items += 1
         return cast("T | StreamNotice | Undecoded", item)
 
-    def _is_repeated(self, item_id: str) -> bool:
-        assert self._seen is not None
-        if item_id in self._seen:
+    def _is_repeated(self, identity: str | None) -> bool:
+        if self._seen is None or identity is None:
+            return False
+        if identity in self._seen:
+            # The next backfill may bring it once more.
+            self._seen.move_to_end(identity)
             return True
-        self._seen[item_id] = None
+        self._seen[identity] = None
         if len(self._seen) > REMEMBERED_IDS:
             self._seen.popitem(last=False)
         return False

@@ -5,6 +5,7 @@ import contextlib
 import functools
 import itertools
 import logging
+import math
 import os
 import sqlite3
 from collections import deque
@@ -13,16 +14,23 @@ from typing import Final
 
 import attrs
 
+from socialapi.errors import ConfigurationError
 from socialapi.sqlite_thread import Schema, SqliteThread
 from socialapi.webhooks.waiting import Outcome, Waiting
 
 MOST_IN_ONE_COMMIT: Final = 1_000
 MOST_ARRIVING: Final = 10_000
-"""Events that wait to be stored; further ones are refused until some of them are."""
+MOST_ARRIVING_BYTES: Final = 64_000_000
+"""Events that wait to be stored or are being stored, and the bytes of all of them, unless it is one alone; further ones
+are refused until some of them are stored.
+"""
 SLICE_EVENTS: Final = 256
 SLICE_BYTES: Final = 4_000_000
 """What is read ahead at once of the events that wait on the disk: so many, or a little more than so many bytes."""
 STORE_TIMEOUT_SECONDS: Final = 10.0
+MOST_UNERASED: Final = 1_000
+UNERASED_SECONDS: Final = 1.0
+"""How many finished bodies may still be in the log of the file, and how long, before it is emptied."""
 RETRY_SECONDS: Final = 1.0
 """How long after a failure of the disk what has to be written or read is tried again, if nothing arrives before."""
 
@@ -50,7 +58,7 @@ class Inbox:
     """Events in a SQLite file that no other process uses meanwhile.
 
     `add` returns after the commit, which all that arrive during the one before share. Bodies are erased when they are
-    finished, identities stay for the last `dedup_window` events. What is not finished is handed out again after the
+    finished, and gone from the file and from its log soon after; identities stay for the last `dedup_window` events. What is not finished is handed out again after the
     next `open`, first and in its order; during one run every event is handed out once. At most `max_waiting` events
     wait. Of these only a slice is in memory.
     """
@@ -61,7 +69,10 @@ class Inbox:
         self._max_waiting = max_waiting
         self._arrivals: deque[_Arrival] = deque()
         self._arriving: dict[bytes, asyncio.Future[Outcome]] = {}
+        self._arriving_bytes = 0
         self._finished: list[int] = []
+        self._unerased = 0  # bodies that are deleted and still in the log
+        self._erase_at = math.inf
         self._waiting = 0  # events on the disk, including those handed out, and on their way there
         self._newest = 0  # the highest number there is
         self._ready: deque[Waiting] = deque()
@@ -69,7 +80,9 @@ class Inbox:
         self._read_up_to = 0
         self._changed = asyncio.Event()  # set while there is something to take, and after the end
         self._work = asyncio.Event()
+        self._opening = asyncio.Lock()
         self._worker: asyncio.Task[None] | None = None
+        self._problem: Exception | None = None  # why it could not be opened, or a bug
         self._stopped = False
         self._closing = False
         self._ended = False
@@ -77,12 +90,21 @@ class Inbox:
         self._is_said = False
 
     async def open(self) -> None:
-        """Opens the file. Idempotent. Raises ConfigurationError when it cannot be used, which says what to do."""
-        if self._worker is None and not self._stopped:
+        """Opens the file, once for all who ask. Raises ConfigurationError when it cannot be used, which says what to do,
+        and RuntimeError after the end.
+        """
+        async with self._opening:
+            if self._problem is not None:
+                raise self._problem
+            if self._stopped:
+                raise RuntimeError("the inbox is closed")
+            if self._worker is not None:
+                return
             try:
                 self._waiting, self._newest = await self._database.open(_count)
-            except BaseException:
+            except BaseException as problem:
                 self.stop()  # whoever waits for events waits for nothing
+                self._problem = problem if isinstance(problem, ConfigurationError) else None
                 await self._database.aclose()
                 raise
             self._work.set()
@@ -93,21 +115,27 @@ class Inbox:
         if identity is not None and (first := self._arriving.get(identity)) is not None:
             outcome = await _within_time(first)
             return "duplicate" if outcome == "new" else outcome
-        is_full = self._waiting >= self._max_waiting or len(self._arrivals) >= MOST_ARRIVING
-        if is_full or self._stopped or self._worker is None:
+        if self._is_full(len(content)) or self._stopped or self._worker is None:
             return "full"
         arrival = _Arrival(identity, content, asyncio.get_running_loop().create_future())
         self._arrivals.append(arrival)
+        self._arriving_bytes += len(content)
         self._waiting += 1
         if identity is not None:
             self._arriving[identity] = arrival.outcome
         self._work.set()
         return await _within_time(arrival.outcome)
 
+    def _is_full(self, size: int) -> bool:
+        is_full = self._waiting >= self._max_waiting or len(self._arrivals) >= MOST_ARRIVING
+        return is_full or (self._arriving_bytes > 0 and self._arriving_bytes + size > MOST_ARRIVING_BYTES)
+
     async def take(self) -> Waiting | None:
-        """The next event, once there is one; None after the end."""
+        """The next event, once there is one; None after the end. Raises what has ended the inbox before that."""
         while not self._stopped and not self._ready:
             await self._changed.wait()
+        if self._worker is not None and self._problem is not None:
+            raise self._problem
         if self._stopped:
             return None
         event = self._ready.popleft()
@@ -147,18 +175,27 @@ class Inbox:
         try:
             while True:
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(RETRY_SECONDS if self._fails else None):
+                    async with asyncio.timeout_at(self._next_turn_at()):
                         await self._work.wait()
                 self._work.clear()
                 closing = self._closing  # before the turn, so that there is one more after the end
                 await self._turn()
                 if closing and not self._arrivals and (self._fails or not self._finished):
                     return
+        except Exception as problem:
+            self._problem = problem
+            raise
         finally:
             self._ended = True
             self.stop()
             self._settle([self._arrivals.popleft() for _ in range(len(self._arrivals))], [])
             await self._database.aclose()
+
+    def _next_turn_at(self) -> float | None:
+        """When there is something to do though nothing happens; None for never."""
+        retry_at = asyncio.get_running_loop().time() + RETRY_SECONDS if self._fails else math.inf
+        at = min(retry_at, self._erase_at)
+        return None if at == math.inf else at
 
     async def _turn(self) -> None:
         arrivals = [self._arrivals.popleft() for _ in range(min(len(self._arrivals), MOST_IN_ONE_COMMIT))]
@@ -167,6 +204,8 @@ class Inbox:
             await self._write(arrivals, finished)
         if self._wants_more():
             await self._read()
+        if self._unerased >= MOST_UNERASED or asyncio.get_running_loop().time() >= self._erase_at:
+            await self._erase()
         if self._arrivals or (not self._fails and (self._finished or self._wants_more())):
             self._work.set()
 
@@ -182,6 +221,9 @@ class Inbox:
             new = outcomes.count("new")
             self._newest += new
             self._waiting -= erased
+            self._unerased += erased
+            if erased and self._erase_at == math.inf:
+                self._erase_at = asyncio.get_running_loop().time() + UNERASED_SECONDS
             self._works(is_stored=new > 0)
         finally:
             self._settle(arrivals, outcomes)
@@ -193,6 +235,7 @@ class Inbox:
             if arrival.identity is not None:
                 del self._arriving[arrival.identity]
             self._waiting -= outcome != "new"
+            self._arriving_bytes -= len(arrival.content)
             arrival.outcome.set_result(outcome)
 
     def _wants_more(self) -> bool:
@@ -211,6 +254,16 @@ class Inbox:
         self._ready_bytes += sum(len(event.content) for event in found)
         if found:
             self._changed.set()
+
+    async def _erase(self) -> None:
+        """A body that is deleted is still in the log of the file, until that is emptied."""
+        try:
+            await self._database.erase()
+        except sqlite3.Error:
+            self._erase_at = asyncio.get_running_loop().time() + RETRY_SECONDS
+        else:
+            self._erase_at = math.inf
+        self._unerased = 0
 
     def _failed(self, problem: sqlite3.Error) -> None:
         """Said once, until an event is stored again; SQLite's words have no data in them."""

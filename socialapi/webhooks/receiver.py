@@ -4,9 +4,9 @@ import asyncio
 import hashlib
 import os
 import weakref
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import attrs
 import orjson
@@ -14,17 +14,17 @@ from aiohttp import web
 
 from socialapi.errors import ConfigurationError
 from socialapi.models.events import ActivityEvent, MatchedPost, Undecoded
+from socialapi.webhooks.bodies import Bodies, Unread
 from socialapi.webhooks.inbox import Inbox
 from socialapi.webhooks.signatures import SIGNATURE_HEADER, crc_response, secrets_of, verify_signature
 from socialapi.webhooks.waiting import MemoryStore, Outcome, Store
-from socialapi.wire.events import EVENT_ID_PATHS, identity_of, read_delivery
+from socialapi.wire.events import NO_OBJECT, identity_of, read_delivery
 
 Delivery = ActivityEvent | MatchedPost | Undecoded
 """What a webhook receives; `content` is the body exactly as it was sent."""
 
 RETRY_AFTER_SECONDS: Final = 5
 _IDENTITY_BYTES: Final = 16
-_CLIENT_LEFT: Final = (ConnectionError, web.RequestPayloadError)
 
 
 @attrs.define(kw_only=True)
@@ -32,7 +32,7 @@ class ReceiverCounters:
     """What a receiver has done since it was made.
 
     Of the requests it answered: `challenges`, events `accepted`, `duplicates` of them, and those refused for their
-    signature, for their body (too large, too slow or broken off) and because there was no room. Of the accepted
+    signature, for their body (too large, too slow, broken off or no JSON object) and because there was no room. Of the accepted
     events, including those of an earlier run: `handed_out` and `finished`.
     """
 
@@ -64,14 +64,15 @@ class Receiver(_WithoutWarning, web.Application):
 
     It is an aiohttp application that any other can mount, or that runs alone, and answers at its mount point and
     everywhere below it: challenges, and events, each of them before it is processed. Events come out once for each
-    identity within the last `dedup_window`; one that has no id at any of `event_id_paths` always does. What cannot be
-    decoded comes as `Undecoded`; of what is no JSON object nobody can tell for sure that the service sent it, since
-    challenges and bodies are signed alike and anybody can send a challenge.
+    identity within the last `dedup_window`; one that has no id always does. The id of a post that matches rules is that
+    of the post, that of an event is at `event_id`, `data.event_id` or `id`; `event_id_paths` are looked at instead of
+    all of these. An object that this version cannot read comes as `Undecoded`. What is no JSON object is refused,
+    however it is signed: challenges and bodies are signed alike, so that anybody can have it signed by a challenge.
 
     `consumer_secret` is the app's API key secret, or several while it is rotated: the present one first, which answers
     challenges, then the others whose signatures are accepted.
 
-    At most `max_queue` events wait in memory. With `inbox`, the path of a file, they wait there instead, at most
+    At most `max_queue` events, and 64 MB of them, wait in memory. With `inbox`, the path of a file, they wait there instead, at most
     `max_waiting` of them: what was accepted is on the disk, and what is not finished when the program ends, in
     whatever way, comes out first when it runs again. The file is opened with the application, which raises
     ConfigurationError if it cannot be used. Without room, events are refused with 503 and can be sent again.
@@ -87,8 +88,7 @@ class Receiver(_WithoutWarning, web.Application):
         "_secrets",
         "_store",
         "_paths",
-        "_max_body_bytes",
-        "_body_timeout_seconds",
+        "_bodies",
         "_numbers",
         "_previous",
     }
@@ -102,7 +102,7 @@ class Receiver(_WithoutWarning, web.Application):
         max_queue: int = 1_000,
         max_waiting: int = 1_000_000,
         dedup_window: int = 100_000,
-        event_id_paths: Sequence[str] = EVENT_ID_PATHS,
+        event_id_paths: Sequence[str] | None = None,
         body_timeout_seconds: float = 30.0,
     ) -> None:
         super().__init__()
@@ -115,9 +115,8 @@ class Receiver(_WithoutWarning, web.Application):
         )
         self.counters = ReceiverCounters()
         self._secrets = _checked(secrets_of(consumer_secret))
-        self._paths = tuple(event_id_paths)
-        self._max_body_bytes = max_body_bytes
-        self._body_timeout_seconds = body_timeout_seconds
+        self._paths = None if event_id_paths is None else tuple(event_id_paths)
+        self._bodies = Bodies(max_bytes=max_body_bytes, timeout_seconds=body_timeout_seconds)
         self._store: Store = (
             MemoryStore(max_queue=max_queue, dedup_window=dedup_window)
             if inbox is None
@@ -209,47 +208,36 @@ class Receiver(_WithoutWarning, web.Application):
         return web.json_response(crc_response(token, self._secrets[0]))
 
     async def _accept(self, request: web.Request) -> web.Response:
-        body = await self._read(request)
-        if isinstance(body, web.Response):
-            self.counters.refused_body += 1
-            return body
+        body = await self._bodies.read(request)
+        if isinstance(body, Unread):
+            response = self._refused_full() if body.status == 503 else self._refused_body(body.status, body.reason)
+            response.force_close()  # the rest of the body is not waited for
+            return response
         headers = request.headers.getall(SIGNATURE_HEADER, [])
         if not verify_signature(body, headers[0] if len(headers) == 1 else None, self._secrets):
             self.counters.refused_signature += 1
             return _refusal(401, f"{SIGNATURE_HEADER} is not the signature of this body")
-        return self._answer(await self._store.add(_identity(body, self._paths), body))
+        decoded = _object(body)
+        if decoded is None:
+            return self._refused_body(400, f"the body {NO_OBJECT}")
+        return self._answer(await self._store.add(_identity(decoded, self._paths), body))
 
     def _answer(self, outcome: Outcome) -> web.Response:
         if outcome == "full":
-            self.counters.refused_full += 1
-            return _refusal(503, "there is no room for this event now", **{"Retry-After": str(RETRY_AFTER_SECONDS)})
+            return self._refused_full()
         if outcome == "new":
             self.counters.accepted += 1
         else:
             self.counters.duplicates += 1
         return web.Response()
 
-    async def _read(self, request: web.Request) -> bytes | web.Response:
-        """The body, or the refusal of one that is too large, too slow or broken off."""
-        limit = self._max_body_bytes
-        chunks: list[bytes] = []
-        size = request.content_length or 0
-        try:
-            async with asyncio.timeout(self._body_timeout_seconds):
-                if size <= limit:
-                    size = 0
-                    async for chunk in request.content.iter_any():
-                        chunks.append(chunk)
-                        size += len(chunk)
-                        if size > limit:
-                            break
-        except TimeoutError:
-            return _closing(_refusal(408, "the body did not arrive in time"))
-        except _CLIENT_LEFT:
-            return _closing(_refusal(400, "the body broke off"))
-        if size > limit:
-            return _closing(_refusal(413, f"the body is larger than {limit:,} bytes"))
-        return b"".join(chunks)
+    def _refused_full(self) -> web.Response:
+        self.counters.refused_full += 1
+        return _refusal(503, "there is no room for this event now", **{"Retry-After": str(RETRY_AFTER_SECONDS)})
+
+    def _refused_body(self, status: int, sentence: str) -> web.Response:
+        self.counters.refused_body += 1
+        return _refusal(status, sentence)
 
 
 class _Unfinished:
@@ -275,24 +263,22 @@ async def _close(app: web.Application) -> None:
     await app.aclose()
 
 
-def _identity(body: bytes, paths: Sequence[str]) -> bytes | None:
-    """What tells the event from others, as a digest: as long for every event, and nothing can be read from it."""
+def _object(body: bytes) -> dict[str, Any] | None:
     try:
         decoded = orjson.loads(body)
     except orjson.JSONDecodeError:
         return None
-    identity = identity_of(decoded, paths) if isinstance(decoded, dict) else None
+    return decoded if isinstance(decoded, dict) else None
+
+
+def _identity(decoded: Mapping[str, Any], paths: Sequence[str] | None) -> bytes | None:
+    """What tells the event from others, as a digest: as long for every event, and nothing can be read from it."""
+    identity = identity_of(decoded, paths)
     return None if identity is None else hashlib.blake2b(identity.encode(), digest_size=_IDENTITY_BYTES).digest()
 
 
 def _refusal(status: int, sentence: str, **headers: str) -> web.Response:
     return web.Response(status=status, text=sentence, headers=headers)
-
-
-def _closing(response: web.Response) -> web.Response:
-    """The rest of the body is not waited for."""
-    response.force_close()
-    return response
 
 
 def _check_bounds(**bounds: float) -> None:

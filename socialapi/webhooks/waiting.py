@@ -1,13 +1,17 @@
 """Where events wait between the answer to the service and the program that handles them."""
 
 import asyncio
-from collections import deque
-from typing import Literal, Protocol
+from collections import OrderedDict, deque
+from typing import Final, Literal, Protocol
 
 import attrs
 
 Outcome = Literal["new", "duplicate", "full"]
 """What becomes of an event that arrives. One that is `full` is not remembered, so it may be sent again."""
+
+
+MOST_QUEUED_BYTES: Final = 64_000_000
+"""How large all events together may be that wait in memory, unless it is one alone."""
 
 
 @attrs.frozen
@@ -47,7 +51,8 @@ class MemoryStore:
         self._max_queue = max_queue
         self._dedup_window = dedup_window
         self._queue: deque[Waiting] = deque()
-        self._seen: dict[bytes, None] = {}  # the oldest first
+        self._queued_bytes = 0
+        self._seen: OrderedDict[bytes, None] = OrderedDict()  # the oldest first
         self._number = 0
         self._stopped = False
         self._changed = asyncio.Event()  # set while there is something to take, and after the end
@@ -61,13 +66,16 @@ class MemoryStore:
             return "duplicate"
         if self._stopped or len(self._queue) >= self._max_queue:
             return "full"
+        if self._queue and self._queued_bytes + len(content) > MOST_QUEUED_BYTES:
+            return "full"
         self._number += 1
+        self._queued_bytes += len(content)
         self._queue.append(Waiting(self._number, content))
         self._changed.set()
         if identity is not None:
             self._seen[identity] = None
             if len(self._seen) > self._dedup_window:
-                del self._seen[next(iter(self._seen))]
+                self._seen.popitem(last=False)
         return "new"
 
     async def take(self) -> Waiting | None:
@@ -77,6 +85,7 @@ class MemoryStore:
                 return None
             await self._changed.wait()
         event = self._queue.popleft()
+        self._queued_bytes -= len(event.content)
         if not self._queue and not self._stopped:
             self._changed.clear()
         return event

@@ -17,8 +17,12 @@ from socialapi.problems import Problem, ServiceError
 from socialapi.wire.converter import structure
 from socialapi.wire.problems import read_partial_error
 
-EVENT_ID_PATHS: Final = ("event_id", "data.event_id", "data.id", "id")
-"""Where the id of an event is looked for; no place is documented."""
+EVENT_ID_PATHS: Final = ("event_id", "data.event_id", "id")
+"""Where the id of an event is looked for; no place is documented. What is at `data.id` may be the object that the event
+is about, of which there can be more than one.
+"""
+POST_ID_PATHS: Final = ("data.id",)
+"""Where that of a post that matches rules is."""
 
 NO_OBJECT: Final = "is no JSON object"
 
@@ -60,7 +64,7 @@ def read_delivery(content: bytes) -> ActivityEvent | MatchedPost | Undecoded:
         body = orjson.loads(content)
         if not isinstance(body, dict):
             return Undecoded(content, NO_OBJECT)
-        if "matching_rules" in body and "data" in body:
+        if _is_post(body):
             return _matched_post(body, content)
     except (DecodeError, orjson.JSONDecodeError) as problem:
         return Undecoded(content, _reason(problem))
@@ -71,11 +75,14 @@ LINE_READERS: Final[Mapping[Any, Callable[[bytes], Any]]] = {MatchedPost: read_p
 """How a line of a stream is read, by what it holds."""
 
 
-def identity_of(body: Mapping[str, Any], paths: Sequence[str] = EVENT_ID_PATHS) -> str | None:
+def identity_of(body: Mapping[str, Any], paths: Sequence[str] | None = None) -> str | None:
     """What tells an event from all others: its id behind its type, since one object may have several kinds of events.
 
-    None for an event without an id at any of the dotted paths.
+    None for an event without an id at any of the dotted paths, which by default are those of posts for a post, else
+    those of events.
     """
+    if paths is None:
+        paths = POST_ID_PATHS if _is_post(body) else EVENT_ID_PATHS
     for path in paths:
         value: Any = body
         for name in path.split("."):
@@ -85,6 +92,17 @@ def identity_of(body: Mapping[str, Any], paths: Sequence[str] = EVENT_ID_PATHS) 
             kind = (inner if isinstance(inner, Mapping) else body).get("event_type", body.get("event_type"))
             return f"{kind if isinstance(kind, str) else ''}:{value}"
     return None
+
+
+def identity_of_item(item: ActivityEvent | MatchedPost) -> str | None:
+    """What tells something that a stream brought from all else that it brings, by the same rule."""
+    if isinstance(item, MatchedPost):
+        return f":{item.data.id}"
+    return identity_of(orjson.loads(item.content))
+
+
+def _is_post(body: Mapping[str, Any]) -> bool:
+    return "matching_rules" in body and "data" in body
 
 
 def _matched_post(body: Mapping[str, Any], content: bytes) -> MatchedPost:

@@ -1,5 +1,7 @@
 """Lines out of the chunks that a connection happens to deliver."""
 
+import itertools
+
 import orjson
 
 from socialapi.errors import DecodeError
@@ -12,6 +14,7 @@ class LineFramer:
         self._max_line_bytes = max_line_bytes
         self._parts: list[bytes] = []
         self._size = 0
+        self._is_too_long = False
 
     @property
     def rest(self) -> bytes:
@@ -21,27 +24,49 @@ class LineFramer:
     def feed(self, chunk: bytes) -> list[bytes]:
         """The lines that the chunk completes, without what ends them; an empty one is a keep-alive.
 
-        Raises DecodeError for a line beyond the bound, however much of it has arrived.
+        Raises DecodeError for a line beyond the bound, however much of it has arrived. If there are lines before it,
+        these are returned, and whatever is called next raises.
         """
+        self.check()
         lines = chunk.split(b"\n")
         self._size += len(lines[0])
-        if self._size > self._max_line_bytes or (len(chunk) > self._max_line_bytes and self._is_too_long(lines)):
-            raise DecodeError(
-                "", f"a line is larger than the {self._max_line_bytes:,} bytes that max_line_bytes allows"
-            )
+        if self._size > self._max_line_bytes or (
+            len(chunk) > self._max_line_bytes and max(map(len, lines)) > self._max_line_bytes
+        ):
+            return self._lines_before_the_long_one(lines)
         if len(lines) == 1:
             self._parts.append(chunk)
             return []
-        if self._parts:
-            self._parts.append(lines[0])
-            lines[0] = b"".join(self._parts)
+        self._complete(lines)
         rest = lines.pop()
         self._parts = [rest] if rest else []
         self._size = len(rest)
-        return [line[:-1] if line.endswith(b"\r") else line for line in lines]
+        return _without_returns(lines)
 
-    def _is_too_long(self, lines: list[bytes]) -> bool:
-        return max(map(len, lines)) > self._max_line_bytes
+    def check(self) -> None:
+        """Raises DecodeError if a line was beyond the bound."""
+        if self._is_too_long:
+            raise DecodeError(
+                "", f"a line is larger than the {self._max_line_bytes:,} bytes that max_line_bytes allows"
+            )
+
+    def _lines_before_the_long_one(self, lines: list[bytes]) -> list[bytes]:
+        self._complete(lines)
+        found = list(itertools.takewhile(lambda line: len(line) <= self._max_line_bytes, lines))
+        self._parts, self._is_too_long = [], True
+        if not found:
+            self.check()
+        return _without_returns(found)
+
+    def _complete(self, lines: list[bytes]) -> None:
+        """Puts what was kept before the first line."""
+        if self._parts:
+            self._parts.append(lines[0])
+            lines[0] = b"".join(self._parts)
+
+
+def _without_returns(lines: list[bytes]) -> list[bytes]:
+    return [line[:-1] if line.endswith(b"\r") else line for line in lines]
 
 
 def is_whole(line: bytes) -> bool:

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
-from socialapi.cli.stream import json_line, text_line
+from socialapi.cli.events import json_line, say_notice, text_line
 from socialapi.emulator import Emulator
 from socialapi.models.events import ActivityEvent, StreamNotice, Undecoded
 from socialapi.problems import Problem, ServiceError
 from tests.cli.running import Outcome, Shell
+from tests.support.clock import VirtualClock
+from tests.support.stream_server import Act, StreamServer, notice, post
 
 
 @pytest.fixture
@@ -53,6 +55,22 @@ async def test_json_is_what_the_service_sent(ready: Shell, emulator: Emulator) -
     (line,) = outcome.out.splitlines()
     said = json.loads(line)["data"]
     assert (said["event_id"], said["event_type"], said["payload"]) == ("5", "profile.update.bio", {"after": "ä"})
+
+
+async def test_notices_are_said_on_standard_error_and_do_not_count(shell: Shell) -> None:
+    lines: list[Act] = [notice("resource-unavailable"), post(1), b"?\n"]
+    async with StreamServer(VirtualClock(), lines) as server:
+        shell.put(BASE_URL=server.url, BEARER_TOKEN="x")
+        async with asyncio.timeout(20):
+            outcome = await shell.run("stream", "posts", "--limit", "2", "--json")
+    first, second = outcome.objects
+    assert outcome.status == 0
+    assert first["data"]["id"] == "1"
+    assert second == {"undecoded": "Pw==", "reason": "is not JSON (at byte 0)"}
+    assert outcome.err.splitlines() == [
+        "socialapi: connected",
+        "socialapi: the service says: resource-unavailable",
+    ]
 
 
 async def test_a_gap_is_said_on_standard_error(ready: Shell, emulator: Emulator) -> None:
@@ -106,12 +124,14 @@ async def test_a_rule_that_is_refused_is_said_and_ends_with_one(ready: Shell) ->
     assert "hail" not in (await ready.run("stream", "rules", "list")).out
 
 
-def test_items_of_every_kind_have_a_line() -> None:
+def test_items_of_every_kind_have_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     event = ActivityEvent(event_type=None)
-    event.content = b'{"data":{}}'
-    assert text_line(event) == "-  unknown  -"
-    assert json_line(event) == '{"data":{}}'
-    problems = (Problem(title="Slow"), Problem(), ServiceError(code=1, message="odd"), ServiceError())
-    assert text_line(StreamNotice(problems)) == "notice: Slow, about:blank, odd, -"
-    assert text_line(Undecoded(b"\xff" * 1200, "is not JSON")) == "unreadable line of 1,200 bytes: is not JSON"
-    assert json_line(Undecoded(b"\xff", "is not JSON")) == "\\xff"
+    event.content = b'{"data":\r{}}'
+    assert text_line(event).endswith("  -  -")
+    assert json_line(event) == '{"data": {}}'
+    problems = (Problem(title="Slow\n"), Problem(), ServiceError(code=1, message="odd"), ServiceError())
+    say_notice(StreamNotice(problems))
+    assert capsys.readouterr() == ("", "socialapi: the service says: Slow , about:blank, odd, -\n")
+    odd = Undecoded(b"\xff" * 1_200, "is not JSON")
+    assert text_line(odd, with_text=True).endswith("  undecoded  1,200 bytes: is not JSON")
+    assert json.loads(json_line(Undecoded(b"\xff", "is not JSON"))) == {"undecoded": "/w==", "reason": "is not JSON"}

@@ -1,6 +1,7 @@
 """`socialapi webhooks listen`."""
 
 import asyncio
+import base64
 import contextlib
 import json
 import re
@@ -13,7 +14,8 @@ import attrs
 import orjson
 import pytest
 
-from socialapi.cli import exits, webhooks_listen
+from socialapi.cli import exits
+from socialapi.cli.events import name_of, text_line
 from socialapi.emulator import Emulator
 from socialapi.models.events import ActivityEvent, Undecoded
 from socialapi.webhooks import Receiver
@@ -79,13 +81,14 @@ async def test_events_are_printed_one_on_a_line_without_what_people_wrote(listen
     async with listening("--limit", "4") as (sender, running):
         await sender.post(orjson.dumps({"data": body | {"payload": {"text": "secret words"}}}))
         await sender.post(orjson.dumps(post))
-        await sender.post(b"secret words")
+        await sender.post(b'{"data": "secret words", "matching_rules": []}')
+        assert (await sender.post(b"secret words")).status == 400
         await sender.post(orjson.dumps({"event_type": "a\x1b[2J\nb", "event_id": "6"}))
     done = running.result()
     first, second, third, fourth = done.out.splitlines()
     assert (done.status, first) == (0, "2027-01-15 08:00:00  dm.received  1")
     assert second == "2027-01-15 08:00:01  post  5"
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d  undecoded  12 bytes", third)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d  undecoded  46 bytes: cannot read the answer at .+", third)
     assert fourth.endswith("  a [2J b  6")
     assert re.fullmatch(r"socialapi: listening on http://127\.0\.0\.1:\d+\n", done.err)
 
@@ -93,10 +96,11 @@ async def test_events_are_printed_one_on_a_line_without_what_people_wrote(listen
 async def test_json_is_what_was_sent_on_one_line(listening: Listening) -> None:
     async with listening("--limit", "2", "--json") as (sender, running):
         await sender.post(b'{\r\n  "event_id": "1",\n  "b":   2.50 }\n')
-        await sender.post(b"\x00\xff")
+        await sender.post(b'{"data": {}, "matching_rules": []}')
     first, second = running.result().out.splitlines()
     assert first == '{    "event_id": "1",   "b":   2.50 } '
-    assert json.loads(second) == {"undecoded": "AP8=", "reason": "is not JSON (at byte 0)"}
+    assert base64.b64decode(json.loads(second)["undecoded"]) == b'{"data": {}, "matching_rules": []}'
+    assert json.loads(second)["reason"].startswith("cannot read the answer at data")
 
 
 async def test_forged_events_and_duplicates_are_not_printed(ready: Shell, listening: Listening) -> None:
@@ -194,9 +198,8 @@ async def test_events_are_passed_on_as_they_came_and_signed(ready: Shell, listen
 
 
 async def test_while_the_other_side_is_down_events_wait(listening: Listening, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(webhooks_listen, "PAUSE_SECONDS", 0.0)
     monkeypatch.setattr("socialapi.session.forwarder.BACKOFF_SECONDS", 0.0)
-    refused = [answer(status=404)] * 3 + [answer(status=500)] * 6
+    refused = [answer(status=429)] * 3 + [answer(status=500)] * 6
     async with (
         Server(*refused, then=answer()) as target,
         listening("--limit", "2", "--forward", target.url) as (sender, running),
@@ -205,9 +208,26 @@ async def test_while_the_other_side_is_down_events_wait(listening: Listening, mo
             assert (await sender.post(event(number))).status == 200
     assert [received.body for received in target.requests] == [event(1)] * 10 + [event(2)]
     assert running.result().err.splitlines()[1:] == [
-        "socialapi: 127.0.0.1: HTTP 404; events wait until it takes them",
-        "socialapi: 127.0.0.1 takes events again",
+        "socialapi: 127.0.0.1: HTTP 429; events wait until it takes them",
+        "socialapi: 127.0.0.1 answers again",
     ]
+
+
+async def test_an_event_that_is_refused_is_said_and_comes_again_at_the_next_start(
+    listening: Listening, tmp_path: Path
+) -> None:
+    """It was sent again and again, and those behind it never."""
+    inbox = tmp_path / "inbox.sqlite"
+    async with Server(answer(status=404), then=answer()) as target:
+        options = ("--limit", "1", "--json", "--inbox", str(inbox), "--forward", target.url)
+        async with listening(*options) as (sender, running):
+            for number in (1, 2):
+                assert (await sender.post(event(number))).status == 200
+        assert [received.body for received in target.requests] == [event(1), event(2)]
+    assert running.result().objects == [orjson.loads(event(2))]
+    assert running.result().err.splitlines()[1:] == ["socialapi: 127.0.0.1 refuses event 1: HTTP 404"]
+    async with Receiver(SECRET, inbox=inbox) as receiver:
+        assert numbers(await take(receiver, 1)) == ["1"]
 
 
 @contextlib.asynccontextmanager
@@ -302,8 +322,9 @@ async def test_without_a_secret_it_says_what_to_set(shell: Shell) -> None:
 def test_an_event_of_which_nothing_is_known_has_a_line() -> None:
     found = read_delivery(b"{}")
     assert isinstance(found, ActivityEvent)
-    assert webhooks_listen.text_line(found).endswith("  -  -")
-    assert webhooks_listen.text_line(Undecoded(b"", "is empty")).endswith("  undecoded  0 bytes")
+    assert text_line(found).endswith("  -  -")
+    assert text_line(Undecoded(b"", "is empty")).endswith("  undecoded  0 bytes: is empty")
+    assert name_of(found) == "an event without an id"
 
 
 async def test_its_help_teaches_what_has_to_be_in_front_of_it(shell: Shell) -> None:

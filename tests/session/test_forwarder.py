@@ -1,13 +1,17 @@
 """Passing bodies on to one address."""
 
+import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
-from socialapi.errors import ConfigurationError, TransportError
+from socialapi.errors import ConfigurationError
 from socialapi.session.forwarder import Forwarder
+from tests.support.clients import HighestJitter
 from tests.support.clock import VirtualClock
 from tests.support.server import Fault, Server, answer
+from tests.support.stream_server import NoJitter
 
 BODY = b'{"a":  1}\n'
 HEADERS = {"Content-Type": "application/json", "x-signature": "abc"}
@@ -20,8 +24,8 @@ async def server() -> AsyncIterator[Server]:
         yield server
 
 
-def forwarder_to(url: str, clock: VirtualClock, **options: float) -> Forwarder:
-    return Forwarder(url, clock=clock, attempts=3, **options)
+def forwarder_to(url: str, clock: VirtualClock, **options: Any) -> Forwarder:
+    return Forwarder(url, clock=clock, rng=NoJitter(), **options)
 
 
 async def test_a_body_arrives_as_it_is(server: Server, clock: VirtualClock) -> None:
@@ -51,36 +55,55 @@ async def test_a_definite_answer_is_told_at_once(status: int, clock: VirtualCloc
     assert clock.sleeps == []
 
 
-async def test_the_number_of_attempts_is_bounded(clock: VirtualClock) -> None:
-    async with Server(then=answer(status=503)) as server, forwarder_to(server.url, clock) as forwarder:
-        assert await forwarder.post(BODY, HEADERS) == 503
-        assert len(server.requests) == 3
+async def test_it_is_tried_again_without_end_and_waits_have_a_ceiling(clock: VirtualClock) -> None:
+    async with Server(*[answer(status=503)] * 50, then=TAKEN) as server, forwarder_to(server.url, clock) as forwarder:
+        assert await forwarder.post(BODY, HEADERS) == 204
+    assert clock.sleeps == [0.25, 0.5, 1.0, 2.0, 4.0, 8.0] + [10.0] * 44
 
 
-async def test_waits_have_a_ceiling(clock: VirtualClock) -> None:
-    async with Server(then=answer(status=503)) as server, Forwarder(server.url, clock=clock, attempts=9) as forwarder:
+async def test_waits_have_a_jitter_that_only_makes_them_longer(clock: VirtualClock) -> None:
+    async with (
+        Server(answer(status=503), then=TAKEN) as server,
+        Forwarder(server.url, clock=clock, rng=HighestJitter()) as forwarder,
+    ):
         await forwarder.post(BODY, HEADERS)
-    assert clock.sleeps == [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 10.0, 10.0]
+    assert clock.sleeps == [pytest.approx(0.275)]
 
 
-async def test_an_address_where_nobody_listens_is_an_error(clock: VirtualClock) -> None:
+async def test_each_outage_is_told_once_and_that_it_is_over(clock: VirtualClock) -> None:
+    told: list[str] = []
+    async with (
+        Server(answer(status=503), Fault.CLOSE, TAKEN, Fault.CLOSE, answer(status=404), then=TAKEN) as server,
+        forwarder_to(server.url, clock, tell=told.append) as forwarder,
+    ):
+        assert [await forwarder.post(BODY, HEADERS) for _ in range(3)] == [204, 404, 204]
+    assert told == [
+        "127.0.0.1: HTTP 503; events wait until it takes them",
+        "127.0.0.1 answers again",
+        "127.0.0.1: the connection was lost before the answer; events wait until it takes them",
+        "127.0.0.1 answers again",
+    ]
+
+
+async def test_an_address_where_nobody_listens_is_waited_for(clock: VirtualClock) -> None:
     async with Server() as server:
         url = server.url
-    async with forwarder_to(url, clock) as forwarder:
-        with pytest.raises(TransportError, match=r"127\.0\.0\.1: could not connect .* \(after 3 attempts\)"):
-            await forwarder.post(BODY, HEADERS)
+    told: asyncio.Queue[str] = asyncio.Queue()
+    async with forwarder_to(url, clock, tell=told.put_nowait) as forwarder:
+        posting = asyncio.create_task(forwarder.post(BODY, HEADERS))
+        assert (await told.get()).startswith("127.0.0.1: could not connect (")
+        posting.cancel()
+        await asyncio.gather(posting, return_exceptions=True)
 
 
 async def test_silence_is_not_waited_for(clock: VirtualClock) -> None:
-    async with Server(then=Fault.SILENCE) as server, forwarder_to(server.url, clock, timeout_seconds=0.02) as forwarder:
-        with pytest.raises(TransportError, match=r"no answer within 0.02 s \(after 3 attempts\)"):
-            await forwarder.post(BODY, HEADERS)
-
-
-async def test_a_lost_connection_is_an_error(clock: VirtualClock) -> None:
-    async with Server(then=Fault.CLOSE) as server, forwarder_to(server.url, clock) as forwarder:
-        with pytest.raises(TransportError, match="the connection was lost before the answer"):
-            await forwarder.post(BODY, HEADERS)
+    told: list[str] = []
+    async with (
+        Server(Fault.SILENCE, then=TAKEN) as server,
+        forwarder_to(server.url, clock, timeout_seconds=0.05, tell=told.append) as forwarder,
+    ):
+        assert await forwarder.post(BODY, HEADERS) == 204
+    assert told[0] == "127.0.0.1: no answer within 0.05 s; events wait until it takes them"
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,16 @@
 """One connection: what had arrived is delivered, silence and slowness are noticed, and nothing is read ahead."""
 
 import asyncio
+import contextlib
 import logging
 from typing import Any
 
 import pytest
 
 from socialapi.errors import DecodeError
-from socialapi.streams import SlowReading, Undecoded
+from socialapi.session.clock import within
+from socialapi.streams import SlowReading, Stream, Undecoded
+from socialapi.streams.connection import Connection
 from tests.support.clock import VirtualClock, turns
 from tests.support.stream_server import (
     KEEP_ALIVE,
@@ -24,6 +27,11 @@ from tests.support.stream_server import (
 
 def ids(items: list[Any]) -> list[str]:
     return [item.data.id for item in items]
+
+
+async def take(stream: Stream[Any]) -> Any:
+    """`anext` as a coroutine, which can be made a task."""
+    return await anext(stream)
 
 
 # Lines
@@ -72,7 +80,7 @@ async def test_a_whole_last_line_is_delivered_without_its_newline_and_half_a_lin
 ) -> None:
     whole, half, nested = post(1).rstrip(), post(2)[:20], b'{"data":{"id":"3","text":"x"}'
     async with StreamServer(clock, [whole, end], [half, end], [nested, end], [b"17", end], then=[post(9)]) as server:
-        stream, items = await read_for(server, 90.0)
+        stream, items = await read_for(server, 45.0)
     assert ids(items) == ["1", "9"]
     assert stream.counters.undecoded == 0
 
@@ -207,7 +215,83 @@ async def test_a_consumer_that_is_slow_is_not_taken_for_a_silent_service(clock: 
         assert stream.counters.connections == 1
 
 
+async def test_a_consumer_who_waits_only_briefly_notices_silence_too(clock: VirtualClock) -> None:
+    """Each of its reads began the time anew, so a dead connection was kept for ever."""
+    slow: list[SlowReading] = []
+    async with (
+        StreamServer(clock, [post(1)], then=[post(2)]) as server,
+        posts_of(server, on_slow=slow.append) as stream,
+    ):
+        items: list[Any] = []
+        while len(items) < 2:
+            with contextlib.suppress(TimeoutError):
+                items.append(await within(clock, 0.4, take(stream), items.append))
+    assert ids(items) == ["1", "2"]
+    assert 20.0 <= server.times[1] <= 21.0
+    assert slow == []
+
+
+async def test_what_arrives_while_nobody_reads_ends_the_silence(clock: VirtualClock) -> None:
+    more = asyncio.Event()
+    async with StreamServer(clock, [post(1), more, post(2)]) as server, posts_of(server) as stream:
+        await anext(stream)
+        with pytest.raises(TimeoutError):
+            await within(clock, 15.0, take(stream), print)
+        clock.busy = lambda: True
+        more.set()
+        while stream._link._connection._reply.arrived_bytes < server.sent_bytes or server.sent_bytes == len(post(1)):  # type: ignore[union-attr]
+            await turns(1)
+        server.watch(stream)
+        await clock.sleep(100.0)
+        assert ids([await anext(stream)]) == ["2"]
+        assert stream.counters.connections == 1
+
+
+@pytest.mark.parametrize("kind", ["consumer", "throughput"])
+async def test_an_error_of_on_slow_is_logged_and_costs_nothing(
+    kind: str, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It ended the watch, so that silence was not noticed any more, or took the lines with it that were just read."""
+
+    def on_slow(reading: SlowReading) -> None:
+        raise BrokenPipeError("nobody listens")
+
+    large = [post(number, padding="x" * 1_000) for number in range(1_000)]
+    then: Any = [post(1_000)]
+    config = {"slow_reader_seconds": 3.0}
+    async with (
+        StreamServer(clock, [post(9_999), *large], then=then) as server,
+        posts_of(server, on_slow=on_slow, config=config) as stream,
+    ):
+        await anext(stream)
+        if kind == "consumer":
+            await clock.sleep(10.0)
+        else:
+            stream._link._connection._warn(3.0, consumer=False)  # type: ignore[union-attr]
+        assert ids([await anext(stream) for _ in range(1_000)]) == [str(number) for number in range(1_000)]
+        assert ids([await anext(stream)]) == ["1000"], "the silence of the first connection was noticed"
+    assert "on_slow failed" in [each.getMessage() for each in caplog.records]
+
+
 # Watching
+
+
+async def test_a_watch_that_fails_takes_the_connection_with_it(
+    clock: VirtualClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with StreamServer(clock, [post(1)], then=[post(2)]) as server, posts_of(server) as stream:
+        await anext(stream)
+        with monkeypatch.context() as patched:
+            patched.setattr(Connection, "_note_if_empty", None)
+            reading = asyncio.create_task(take(stream))
+            connection = stream._link._connection
+            assert connection is not None
+            assert connection.watcher is not None
+            await connection.watcher
+        assert ids([await reading]) == ["2"]
+    assert [each.getMessage() for each in caplog.records if each.levelname == "ERROR"] == [
+        "the watch over a connection failed, which is closed"
+    ]
 
 
 async def test_the_watch_is_over_with_its_connection(clock: VirtualClock, caplog: pytest.LogCaptureFixture) -> None:

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from socialapi import Client, Fields
 from socialapi.errors import InvalidInput
 from socialapi.problems import Problem
+from socialapi.session.clock import within
 from socialapi.streams import ActivityEvent, Gap, MatchedPost, Stream, StreamCounters, StreamNotice
+from socialapi.streams.stream import REMEMBERED_IDS
 from tests.support.clients import client_of
 from tests.support.clock import VirtualClock, turns
 from tests.support.server import Received, answer
@@ -133,6 +135,21 @@ async def test_a_client_that_is_closed_ends_its_streams_at_once(clock: VirtualCl
             await turns(5)
         with pytest.raises(RuntimeError, match="this client is closed"):
             await asyncio.wait_for(reading, 5.0)
+        await stream.aclose()
+    assert others() == set()
+
+
+async def test_a_stream_that_is_read_after_its_client_was_closed_says_so_at_once(clock: VirtualClock) -> None:
+    """It was noticed only when the next attempt was due."""
+    async with StreamServer(clock, [KEEP_ALIVE]) as server:
+        async with clients_of(server) as client:
+            stream = client.filtered_stream.connect()
+            await stream.__aenter__()
+        before = clock.monotonic()
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match="this client is closed"):
+                await anext(stream)
+        assert clock.monotonic() == before
         await stream.aclose()
     assert others() == set()
 
@@ -259,6 +276,34 @@ async def test_ids_are_remembered_up_to_a_bound(clock: VirtualClock, monkeypatch
         stream, items = await read_for(server, 10.0, backfill_minutes=1)
         assert len(stream._seen or ()) == 2
     assert ids(items) == ["1", "2", "3", "1"]
+
+
+async def test_an_id_that_comes_again_is_remembered_longer(
+    clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next backfill may begin with it."""
+    monkeypatch.setattr("socialapi.streams.stream.REMEMBERED_IDS", 2)
+    async with StreamServer(clock, [post(1), post(2), post(1), post(3), post(1), post(2)]) as server:
+        _, items = await read_for(server, 10.0, backfill_minutes=1)
+    assert ids(items) == ["1", "2", "3", "2"]
+
+
+def test_a_backfill_of_a_busy_stream_is_recognised() -> None:
+    assert REMEMBERED_IDS == 100_000
+
+
+async def test_two_kinds_of_events_with_one_id_are_no_repeats(clock: VirtualClock) -> None:
+    lines = [b'{"data":{"event_type":"post.%b","event_id":"7"}}\n' % name for name in (b"create", b"delete", b"create")]
+    async with StreamServer(clock, lines) as server, clients_of(server) as client:
+        stream = client.activity.stream(backfill_minutes=1)
+        server.watch(stream)
+        async with stream:
+            found: Any = [await anext(stream), await anext(stream)]
+            await clock.sleep(1.0)
+            with pytest.raises(TimeoutError):
+                await within(clock, 1.0, take(stream), print)
+    assert [each.event_type for each in found] == ["post.create", "post.delete"]
+    assert stream.counters.repeated == 1
 
 
 # What is asked for

@@ -90,7 +90,7 @@ class StreamServer(Server):
         if stream.state == "connecting":
             return not (self._is_silent and len(self.times) >= stream.counters.attempts)
         connection = stream._link._connection
-        if connection is None or connection._reading_since is None:
+        if connection is None or not connection._is_reading:
             return False
         return self._is_over or connection.received_bytes < self.sent_bytes
 

@@ -323,7 +323,9 @@ async def test_the_number_of_events_on_the_disk_is_exact(path: Path) -> None:
     assert stored(path, "SELECT count(*) FROM waiting") == [(7,)]
 
 
-async def test_a_bug_ends_the_iteration_and_is_raised_at_the_end(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_bug_ends_the_iteration_and_is_raised_there_and_at_the_end(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     inbox = Inbox(path, dedup_window=100, max_waiting=1_000)
     await inbox.open()
 
@@ -333,7 +335,10 @@ async def test_a_bug_ends_the_iteration_and_is_raised_at_the_end(path: Path, mon
     monkeypatch.setattr(module, "_change", bug)
     taking = asyncio.ensure_future(inbox.take())
     assert await inbox.add(b"a", b"{}") == "full"
-    assert await taking is None
+    with pytest.raises(ZeroDivisionError):
+        await taking
+    with pytest.raises(ZeroDivisionError):
+        await inbox.take()
     assert await inbox.add(b"a", b"{}") == "full"
     with pytest.raises(ZeroDivisionError):
         await inbox.aclose()
@@ -344,9 +349,79 @@ async def test_opening_and_closing_again_changes_nothing(inbox: Inbox) -> None:
     assert await inbox.add(None, b"{}") == "new"
     await inbox.aclose()
     await inbox.aclose()
-    await inbox.open()
+    with pytest.raises(RuntimeError, match="the inbox is closed"):
+        await inbox.open()
     assert await inbox.add(None, b"{}") == "full"
     assert not inbox.finish(1)
+
+
+async def test_all_who_open_it_at_once_share_the_file(path: Path) -> None:
+    """The second one found the file in use, and ended the inbox of the first."""
+    inbox = Inbox(path, dedup_window=100, max_waiting=1_000)
+    await asyncio.gather(*(inbox.open() for _ in range(3)))
+    assert await inbox.add(None, b"{}") == "new"
+    await inbox.aclose()
+
+
+async def test_all_who_open_it_at_once_are_told_why_it_cannot_be_used(path: Path) -> None:
+    inbox = Inbox(path.parent, dedup_window=100, max_waiting=1_000)
+    found = await asyncio.gather(*(inbox.open() for _ in range(3)), return_exceptions=True)
+    assert [type(each) for each in found] == [ConfigurationError] * 3
+    assert await inbox.take() is None
+
+
+async def test_no_more_than_so_many_bytes_wait_to_be_stored(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_ARRIVING_BYTES", 50)
+    assert await inbox.add(None, b"x" * 60) == "new"  # one alone has room
+    outcomes = await asyncio.gather(*(inbox.add(None, b"x" * 20) for _ in range(4)))
+    assert outcomes == ["new", "new", "full", "full"]
+    assert await inbox.add(None, b"x" * 50) == "new"
+    assert inbox._arriving_bytes == 0
+
+
+def files_hold(path: Path, content: bytes) -> bool:
+    return any(content in each.read_bytes() for each in path.parent.iterdir())
+
+
+@pytest.mark.parametrize(("name", "value"), [("UNERASED_SECONDS", 0.0), ("MOST_UNERASED", 1)])
+async def test_a_finished_body_leaves_the_files_while_the_inbox_is_open(
+    name: str, value: float, inbox: Inbox, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stayed in the log for as long as that was not written over."""
+    monkeypatch.setattr(module, "UNERASED_SECONDS", 1_000.0)
+    monkeypatch.setattr(module, name, value)
+    await inbox.add(b"a", b'{"text": "a private message"}')
+    await inbox.add(b"b", b'{"text": "not yet done"}')
+    got = await inbox.take()
+    assert got is not None
+    assert files_hold(path, b"private")
+    inbox.finish(got.number)
+    await until(lambda: not files_hold(path, b"private"))
+    assert files_hold(path, b"not yet done")
+    await until(lambda: not inbox._unerased)
+
+
+async def test_a_log_that_cannot_be_emptied_is_tried_again_and_events_are_stored_meanwhile(
+    inbox: Inbox, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "UNERASED_SECONDS", 0.0)
+    monkeypatch.setattr(module, "RETRY_SECONDS", 0.001)
+    erase, fails = inbox._database.erase, [True, True]
+
+    async def erase_or_fail() -> None:
+        if fails:
+            fails.pop()
+            raise sqlite3.OperationalError("disk I/O error")
+        await erase()
+
+    monkeypatch.setattr(inbox._database, "erase", erase_or_fail)
+    await inbox.add(None, b"private")
+    got = await inbox.take()
+    assert got is not None
+    inbox.finish(got.number)
+    assert await inbox.add(None, b"{}") == "new"
+    await until(lambda: not files_hold(path, b"private"))
+    assert not fails
 
 
 # Files that cannot be used -----------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from aiohttp import web
 
 from socialapi import webhooks
 from socialapi.errors import ConfigurationError
-from socialapi.webhooks import ActivityEvent, MatchedPost, Receiver, Undecoded
+from socialapi.webhooks import ActivityEvent, MatchedPost, Receiver, Undecoded, bodies, waiting
 from tests.webhooks.posting import HEADER, SECRET, Sender, event, numbers, rest, running, signature, take, until
 
 
@@ -91,10 +91,22 @@ async def test_a_matching_post_is_typed_too(sender: Sender, receiver: Receiver) 
     assert (got.data.id, got.matching_rules[0].tag) == ("5", "a")
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b"\xff\x00", b'{"data": {}, "matching_rules": []}'])
-async def test_what_cannot_be_decoded_is_handed_out_as_it_came(
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b"null", b"\xff\x00", b"token", b'\xef\xbb\xbf{"event_id": "1"}']
+)
+async def test_what_is_no_object_is_refused_however_it_is_signed(
     sender: Sender, receiver: Receiver, content: bytes
 ) -> None:
+    """Anybody can have such a body signed by sending it as a challenge: it filled the inbox."""
+    answer = await sender.post(content)
+    assert (answer.status, answer.text) == (400, "the body is no JSON object")
+    receiver.stop()
+    assert await rest(receiver) == []
+    assert (receiver.counters.refused_body, receiver.counters.accepted) == (1, 0)
+
+
+async def test_an_object_that_cannot_be_read_is_handed_out_as_it_came(sender: Sender, receiver: Receiver) -> None:
+    content = b'{"data": {}, "matching_rules": []}'
     assert (await sender.post(content)).status == 200
     assert (await sender.post(content)).status == 200  # it has no id, so it is never a duplicate
     for got in await take(receiver, 2):
@@ -140,8 +152,8 @@ async def chunks(count: int) -> AsyncIterator[bytes]:
 
 
 async def test_a_body_at_the_bound_is_taken_and_one_above_it_is_not(sender: Sender, receiver: Receiver) -> None:
-    assert (await sender.post(b"x" * 2_000)).status == 200
-    answer = await sender.post(b"x" * 2_001)
+    assert (await sender.post(b"{}".ljust(2_000))).status == 200
+    answer = await sender.post(b"{}".ljust(2_001))
     assert (answer.status, answer.text) == (413, "the body is larger than 2,000 bytes")
     async with sender.session.post(sender.url, data=chunks(21)) as response:  # of which no length is announced
         assert response.status == 413
@@ -196,6 +208,13 @@ async def test_an_event_without_an_id_is_always_handed_out(sender: Sender, recei
     assert numbers(await take(receiver, 3)) == [None, None, None]
 
 
+async def test_two_changes_of_one_object_are_two_events(sender: Sender, receiver: Receiver) -> None:
+    for text in ("a", "b"):
+        body = {"data": {"event_type": "profile.update.bio", "id": "12", "payload": {"bio": text}}}
+        assert (await sender.post(orjson.dumps(body))).status == 200
+    assert [each.payload for each in await take(receiver, 2)] == [{"bio": "a"}, {"bio": "b"}]
+
+
 async def test_where_the_id_stands_can_be_told() -> None:
     receiver = Receiver(SECRET, event_id_paths=["data.payload.key"])
     async with running(receiver) as sender:
@@ -223,6 +242,32 @@ async def test_without_room_an_event_is_refused_and_can_be_sent_again() -> None:
         assert (await sender.post(event(3))).status == 200
     assert receiver.counters.refused_full == 1
     assert numbers(await rest(receiver)) == ["2", "3"]
+
+
+async def test_without_room_for_its_bytes_an_event_is_refused_too(
+    sender: Sender, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "MOST_QUEUED_BYTES", 1_000)
+    large = event(1, text="x" * 1_500)
+    assert [(await sender.post(each)).status for each in (large, event(2))] == [200, 503]  # one alone has room
+    assert numbers(await take(receiver, 1)) == ["1"]
+    assert (await sender.post(event(2))).status == 200
+
+
+async def test_bodies_that_are_being_read_share_their_room(
+    sender: Sender, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their senders may be anybody."""
+    monkeypatch.setattr(bodies, "MOST_READING_BYTES", 1_000)
+    _, writer = await sender.broken(b"x" * 900, length=1_000)
+    await until(lambda: receiver._bodies._bytes == 900)
+    refused = await sender.post(event(1, text="x" * 200))
+    assert (refused.status, refused.headers["Retry-After"]) == (503, "5")
+    assert (await sender.post(event(2))).status == 200
+    writer.close()
+    await until(lambda: receiver._bodies._bytes == 0)
+    assert (await sender.post(event(1, text="x" * 1_200))).status == 200  # one alone has room
+    assert (receiver.counters.refused_full, receiver.counters.refused_body) == (1, 1)
 
 
 # Where and with what it runs ---------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from socialapi.models.activity import DEPRECATED_EVENT_TYPES, EventType
 from socialapi.problems import OperationalDisconnect, ServiceError
 from socialapi.streams import ActivityEvent, DirectMessage, MatchedPost, MatchingRule, StreamNotice, Undecoded
-from socialapi.wire.events import EVENT_ID_PATHS, identity_of, read_activity, read_delivery, read_post
+from socialapi.wire.events import EVENT_ID_PATHS, identity_of, identity_of_item, read_activity, read_delivery, read_post
 
 READERS: list[Callable[[bytes], Any]] = [read_post, read_activity, read_delivery]
 SECRET = "something personal"
@@ -236,12 +236,15 @@ def test_the_shown_form_of_an_event_holds_nothing_of_its_payload(body: Any) -> N
     [
         ({"event_id": "1", "event_type": "a"}, "a:1"),
         ({"data": {"event_id": "1", "event_type": "a"}}, "a:1"),
-        ({"data": {"id": "1", "event_type": "a"}}, "a:1"),
+        ({"data": {"id": "1", "event_type": "a"}}, None),
+        ({"data": {"id": "1"}, "matching_rules": []}, ":1"),
+        ({"data": {"id": "1"}, "matching_rules": [], "event_id": "2", "id": "3"}, ":1"),
+        ({"data": {"id": "1"}, "id": "3"}, ":3"),
         ({"id": "1"}, ":1"),
         ({"id": 1}, ":1"),
-        ({"event_type": "a", "data": {"id": "1"}}, "a:1"),
+        ({"event_type": "a", "data": {"event_id": "1"}}, "a:1"),
         ({"event_id": "1", "data": {"event_id": "2", "id": "3"}, "id": "4"}, ":1"),
-        ({"event_id": "", "data": {"id": "3"}}, ":3"),
+        ({"event_id": "", "data": {"event_id": "3"}}, ":3"),
         ({"event_id": True, "data": "id", "id": [1]}, None),
         ({"event_id": None, "event_type": "a"}, None),
         ({"event_type": 5, "id": "1"}, ":1"),
@@ -256,11 +259,31 @@ def test_the_places_of_the_id_can_be_chosen() -> None:
     body = {"id": "1", "payload": {"message": {"id": "5"}}}
     assert identity_of(body, ["payload.message.id"]) == ":5"
     assert identity_of(body, ["payload.message.id.x", "nowhere"]) is None
+    assert identity_of({"data": {"id": "5"}, "matching_rules": []}, ["id"]) is None
     assert EVENT_ID_PATHS[0] == "event_id"
 
 
+def test_two_events_about_one_object_are_two() -> None:
+    """By the id of the object the second change of somebody's profile was taken for the first."""
+    first, second = (
+        {"data": {"event_type": "profile.update.bio", "id": "12", "created_at": f"2026-01-0{day}T00:00:00Z"}}
+        for day in (1, 2)
+    )
+    assert identity_of(first) is identity_of(second) is None
+
+
+def test_what_a_stream_brings_is_told_apart_by_the_same_rule() -> None:
+    content = b'{"data":{"event_type":"post.create","event_id":"7"}}'
+    found = read_activity(content)
+    assert isinstance(found, ActivityEvent)
+    assert identity_of_item(found) == "post.create:7"
+    matched = read_post(b'{"data":{"id":"5","text":"t"},"matching_rules":[]}')
+    assert isinstance(matched, MatchedPost)
+    assert identity_of_item(matched) == ":5"
+
+
 def test_the_same_object_may_have_events_of_several_types() -> None:
-    created, deleted = ({"event_type": name, "data": {"id": "1"}} for name in ("post.create", "post.delete"))
+    created, deleted = ({"event_type": name, "data": {"event_id": "1"}} for name in ("post.create", "post.delete"))
     assert identity_of(created) != identity_of(deleted)
 
 

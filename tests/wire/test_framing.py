@@ -33,12 +33,23 @@ def test_the_bound_holds_for_every_line_however_it_is_cut(lines: list[bytes], bo
     try:
         for chunk in cut(b"".join(line + b"\n" for line in lines), places):
             found += framer.feed(chunk)
+        framer.check()
     except DecodeError:
         assert max(map(len, lines)) > bound
         assert found == lines[: len(found)]
     else:
         assert found == lines
         assert max(map(len, lines)) <= bound
+
+
+def test_the_lines_before_one_beyond_the_bound_come_first() -> None:
+    framer = LineFramer(100)
+    assert framer.feed(b"{") == []
+    assert framer.feed(b"}\r\n" + b"a\n" + b"x" * 200 + b"\nb\n") == [b"{}", b"a"]
+    assert framer.rest == b""
+    for _ in range(2):
+        with pytest.raises(DecodeError, match="larger than the 100 bytes"):
+            framer.feed(b"c\n")
 
 
 def test_empty_lines_are_keep_alives() -> None:

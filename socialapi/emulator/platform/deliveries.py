@@ -70,13 +70,13 @@ class Deliveries:
 
     def send(self, outbox: Outbox, body: bytes, copies: int = 1) -> None:
         """Puts an event into the outbox, from where it is delivered in its turn."""
-        outbox.remember(body, self._state_now().clock.now())
+        outbox.published(body, self._state_now().clock.now())
         if outbox.put(body, copies):
             self._start(outbox)
 
     def replay(self, webhooks: Sequence[Webhook], begin: float, end: float) -> int:
-        """Delivers once more what was sent to the webhooks in this time; how many events that are."""
-        found = {webhook.id: self.outbox(webhook).sent_between(begin, end) for webhook in webhooks}
+        """Delivers once more what was published to the webhooks in this time; how many events that are."""
+        found = {webhook.id: self.outbox(webhook).published_between(begin, end) for webhook in webhooks}
         for webhook in webhooks:
             if bodies := found[webhook.id]:
                 self._own(self._send_again(self.outbox(webhook), bodies))

@@ -1,4 +1,4 @@
-"""What waits to be delivered to one webhook, and what was delivered in the last day."""
+"""What waits to be delivered to one webhook, and what was published to it in the last day."""
 
 import asyncio
 from collections import Counter, deque
@@ -71,7 +71,7 @@ class Outbox:
         self.tally = tally
         self.in_flight = 0
         self._waiting: deque[bytes] = deque()
-        self._sent: deque[tuple[float, bytes]] = deque(maxlen=HISTORY_EVENTS)
+        self._history: deque[tuple[float, bytes]] = deque(maxlen=HISTORY_EVENTS)
         self._room = asyncio.Event()
 
     def put(self, body: bytes, copies: int = 1) -> bool:
@@ -82,15 +82,15 @@ class Outbox:
         self._waiting.extend([body] * copies)
         return True
 
-    def remember(self, body: bytes, now: float) -> None:
-        """The event can be replayed."""
-        while self._sent and self._sent[0][0] < now - HISTORY_SECONDS:
-            self._sent.popleft()
-        self._sent.append((now, body))
+    def published(self, body: bytes, now: float) -> None:
+        """The event can be replayed, whatever becomes of its delivery: what failed or was skipped is what is missing."""
+        while self._history and self._history[0][0] < now - HISTORY_SECONDS:
+            self._history.popleft()
+        self._history.append((now, body))
 
-    def sent_between(self, begin: float, end: float) -> list[bytes]:
+    def published_between(self, begin: float, end: float) -> list[bytes]:
         """The events of a time that are remembered, each once."""
-        return [body for at, body in self._sent if begin <= at <= end]
+        return [body for at, body in self._history if begin <= at <= end]
 
     def take(self) -> bytes | None:
         """What is to be sent next, if anything is and may be."""
@@ -109,7 +109,7 @@ class Outbox:
     def close(self) -> None:
         """Nothing of it is sent any more."""
         self._waiting.clear()
-        self._sent.clear()
+        self._history.clear()
         self._room.set()
 
     async def room(self) -> None:

@@ -225,7 +225,7 @@ def _operation(name: str, value: str) -> Condition:
         "lang": lambda post: post.field("lang") == value,
         "conversation_id": lambda post: post.field("conversation_id") == value,
         "has": lambda post: post.has(value),
-        "is": lambda post: _IS.get(value) in post.references,
+        "is": lambda post: value in _IS and _IS[value] in post.references,
         "url": lambda post: value in post.links,
     }
     return known.get(name, _never) if value else _never

@@ -88,7 +88,7 @@ async def delete_webhook(call: Call, arguments: Arguments) -> Answer:
 
 @serves(routes.WEBHOOK_REPLAY)
 async def replay_events(call: Call, arguments: Arguments) -> Answer:
-    """Delivers again what was sent to the app's webhooks: to the one that is named, of the time that is given.
+    """Delivers again what was published to the app's webhooks: to the one that is named, of the time that is given.
 
     No parameter of it is documented, so none is required, and others are taken and ignored.
     """

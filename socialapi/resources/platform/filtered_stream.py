@@ -49,7 +49,8 @@ class FilteredStream(Resource):
         `on_gap` is told each time in which nothing could arrive (a function, or an async one that is waited for),
         `on_slow` that the posts are read more slowly than they come. `backfill_minutes` (1 to 5) has every connection
         begin so far back; what comes a second time is left out. Without `give_up_after_seconds` a service that cannot
-        be reached is tried for ever. Further parameters are sent as they are.
+        be reached is tried for ever; with it, the last attempt is made when they have passed without a connection. What
+        is raised is listed at `Stream`. Further parameters are sent as they are.
         """
         query = {**fields.parameters(), "backfill_minutes": backfill_minutes, **further}
         options = LinkOptions(on_gap=on_gap, on_slow=on_slow, give_up_after_seconds=give_up_after_seconds)

@@ -9,7 +9,7 @@ import pytest
 from socialapi.emulator.platform import outbox
 from tests.emulator.asking import Asker
 from tests.emulator.platform.delivering import EVENT, events, ids, outcomes, webhook
-from tests.emulator.platform.receiving import Owner
+from tests.emulator.platform.receiving import URL, Owner
 
 # Replay ------------------------------------------------------------------------------------------------------------
 
@@ -44,6 +44,20 @@ async def test_a_replay_delivers_again_what_was_sent(ask: Asker, owner: Owner) -
     assert await replay(ask, webhook_id="17") == 0
     reply = await ask.bearer("POST", "/2/webhooks/replay", json={"from_date": "noon"})
     assert reply.at_fault == ["from_date"]
+
+
+async def test_a_replay_has_what_failed_and_what_was_never_sent(ask: Asker, owner: Owner) -> None:
+    """What its owner missed is what a replay is for."""
+    webhook_id = await webhook(ask)
+    del ask.emulator.webhook_targets[URL]
+    await ask.emulator.publish({**EVENT, "event_id": "17"})
+    await ask.emulator.settle()
+    ask.emulator.webhook_targets[URL] = owner.address
+    assert ask.emulator.ledger()["deliveries"][webhook_id]["failed"] == 1
+    owner.deliveries.clear()
+    assert await replay(ask) == 1
+    await ask.emulator.settle()
+    assert ids(owner) == ["17"]
 
 
 async def test_a_replay_goes_back_a_day_and_ends_with_the_webhook(ask: Asker, owner: Owner) -> None:

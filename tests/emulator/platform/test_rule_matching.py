@@ -72,6 +72,13 @@ def test_the_rule_does_not_match(rule: str) -> None:
     assert not matches(rule, POST)
 
 
+def test_a_kind_of_post_that_is_not_known_matches_nothing() -> None:
+    """It did match a post with a reference of no type."""
+    post = {**POST, "referenced_tweets": [{"id": "1"}]}
+    assert not matches("is:verified", post)
+    assert not matches("is:reply", post)
+
+
 @pytest.mark.parametrize(
     "rule", ["has:media", "has:links", "is:reply", "to:weatherdesk", "from:nobody", "@x", "lang:en"]
 )

@@ -68,15 +68,18 @@ class TransportError(SocialApiError):
 
     may_be_executed = False
 
-    def __init__(self, reason: str, host: str = "", attempts: int = 1) -> None:
-        super().__init__(reason, host, attempts)
+    def __init__(self, reason: str, host: str = "", attempts: int = 1, port: int | None = None) -> None:
+        super().__init__(reason, host, attempts, port)
         self.reason = reason
         self.host = host
         self.attempts = attempts
+        self.port = port
 
     def __str__(self) -> str:
         tries = f" (after {self.attempts} attempts)" if self.attempts > 1 else ""
-        return f"{self.host or 'the service'}: {self.reason}{tries}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        where = f"{host}:{self.port}" if host and self.port is not None else host or "the service"
+        return f"{where}: {self.reason}{tries}"
 
 
 class OutcomeUnknown(TransportError):
@@ -134,7 +137,11 @@ class ApiError(SocialApiError):
         if more > 0:
             said.append(f"and {more} more operations")
         tries = f" (after {self.attempts} attempts)" if self.attempts > 1 else ""
-        return f"HTTP {self.status}: {'; '.join(said) or self.summary or 'no reason given'}{tries}"
+        reason = "; ".join(said) or self.summary or "no reason given"
+        if 200 <= self.status < 300:
+            # The number would say that all is well; a summary of ours is a whole sentence.
+            return f"{reason if self.summary and not said else f'the service refused: {reason}'}{tries}"
+        return f"HTTP {self.status}: {reason}{tries}"
 
 
 def _rebuild(cls: type[ApiError], args: tuple[Any, ...], state: dict[str, Any]) -> ApiError:

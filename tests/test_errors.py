@@ -50,6 +50,11 @@ SAMPLES: list[tuple[errors.SocialApiError, str]] = [
         ),
     ),
     (errors.TransportError("could not connect", "api.example.com"), "api.example.com: could not connect"),
+    (
+        errors.TransportError("could not connect", "api.example.com", port=8443),
+        "api.example.com:8443: could not connect",
+    ),
+    (errors.TransportError("could not connect", "::1", port=80), "[::1]:80: could not connect"),
     (errors.TransportError("could not connect", attempts=5), "the service: could not connect (after 5 attempts)"),
     (errors.OutcomeUnknown("the answer broke off", "host"), "host: the answer broke off"),
     (errors.ApiError(400), "HTTP 400: no reason given"),
@@ -58,7 +63,9 @@ SAMPLES: list[tuple[errors.SocialApiError, str]] = [
         (api_error(errors.error_class(status), status), f"HTTP {status}: {API_SAYS}")
         for status in (400, 401, 403, 404, 409, 429, 500)
     ),
-    (api_error(errors.StreamEnded, 200), f"HTTP 200: {API_SAYS}"),
+    (api_error(errors.ApiError, 200), f"the service refused: {API_SAYS}"),
+    (errors.ApiError(200, summary="1 of 2 were counted", attempts=2), "1 of 2 were counted (after 2 attempts)"),
+    (api_error(errors.StreamEnded, 200), f"the service refused: {API_SAYS}"),
     (REJECTED, f"HTTP 400: {API_SAYS}"),
     (errors.DecodeError("data.id", "expected a string"), "cannot read the answer at data.id: expected a string"),
     (errors.DecodeError("", "is not JSON"), "cannot read the answer at its top: is not JSON"),

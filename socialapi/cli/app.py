@@ -65,11 +65,12 @@ webhook_commands.command(listen)
 def run(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line and returns its exit status."""
     try:
-        result = app(
-            list(sys.argv[1:] if arguments is None else arguments),
-            exit_on_error=False,
-            print_error=False,
-        )
+        with exits.saying_warnings():
+            result = app(
+                list(sys.argv[1:] if arguments is None else arguments),
+                exit_on_error=False,
+                print_error=False,
+            )
     except CycloptsError as problem:
         exits.say(f"{problem} (see --help)")
         return exits.USAGE

@@ -1,6 +1,9 @@
 """Exit statuses, and how errors are said."""
 
+import contextlib
+import logging
 import sys
+from collections.abc import Iterator
 from typing import Final
 
 from socialapi.errors import ApiError, BulkError, ConfigurationError, InvalidInput, SocialApiError
@@ -41,3 +44,21 @@ def printable(text: str) -> str:
 def say(sentence: str) -> None:
     """A sentence on standard error, under the program's name."""
     print(f"socialapi: {sentence}", file=sys.stderr)
+
+
+class _Saying(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        kind = record.exc_info[0] if record.exc_info else None
+        say(printable(record.getMessage() + (f" ({kind.__name__})" if kind is not None else "")))
+
+
+@contextlib.contextmanager
+def saying_warnings() -> Iterator[None]:
+    """What the package logs as a warning or worse is said like everything else, for as long as the block lasts."""
+    handler = _Saying(logging.WARNING)
+    logger = logging.getLogger("socialapi")
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)

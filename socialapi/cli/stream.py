@@ -1,6 +1,7 @@
 """`socialapi stream`: what streams bring, and the rules of the filtered one."""
 
-from typing import Annotated, Any
+from collections.abc import Iterable
+from typing import Annotated, Any, Final
 
 import orjson
 from cyclopts import Parameter, validators
@@ -10,13 +11,18 @@ from socialapi.cli.connecting import open_client
 from socialapi.cli.events import print_event, say_notice
 from socialapi.cli.exits import printable
 from socialapi.cli.posts import names_in
+from socialapi.client import Client
+from socialapi.errors import ApiError, SocialApiError
 from socialapi.models.events import StreamNotice
 from socialapi.models.fields import Fields
 from socialapi.models.pages import Page
-from socialapi.models.stream_rules import StreamRule
-from socialapi.problems import Problem
-from socialapi.streams import Gap, SlowReading, Stream
+from socialapi.models.stream_rules import RuleDraft, StreamRule
+from socialapi.problems import Problem, ServiceError
+from socialapi.streams import Gap, Stream
 from socialapi.unset import UNSET
+
+SHORT_GAP_SECONDS: Final = 10.0
+"""Gaps that are shorter are said with milliseconds."""
 
 Limit = Annotated[
     int | None,
@@ -24,7 +30,12 @@ Limit = Annotated[
 ]
 Backfill = Annotated[int | None, Parameter(help="Begin so many minutes ago, 1 to 5, on every connection.")]
 GiveUp = Annotated[
-    float | None, Parameter(name="--give-up-after", help="Seconds without a connection after which to give up.")
+    float | None,
+    Parameter(
+        name="--give-up-after",
+        help="Seconds without a connection after which to give up.",
+        validator=validators.Number(gt=0),
+    ),
 ]
 AsJson = Annotated[
     bool,
@@ -45,7 +56,7 @@ async def posts(
 ) -> int:
     """Print the posts that match the app's rules (`socialapi stream rules`) as they are published.
 
-    Lost connections are replaced. Standard error says when nothing could arrive, what else the service says, and when
+    Lost connections are replaced. Standard error says when and why one was lost, when nothing could arrive, what else the service says, and when
     the posts come faster than they are taken. Exit status: 0 the limit is reached, 2 wrong usage, 3 refused for good or
     given up, 130 interrupted.
     """
@@ -54,10 +65,13 @@ async def posts(
             Fields(post=names_in(fields), expansions=names_in(expansions)),
             backfill_minutes=UNSET if backfill_minutes is None else backfill_minutes,
             on_gap=_say_gap,
-            on_slow=_say_slow,
             give_up_after_seconds=give_up_after,
         )
-        return await _print_all(stream, limit, as_json=json)
+        async with stream:
+            exits.say("connected")
+            if await _has_no_rules(client):
+                exits.say("the app has no rules, so no posts will come; add one with `socialapi stream rules add`")
+            return await _print_all(stream, limit, as_json=json)
 
 
 async def activity(
@@ -68,34 +82,46 @@ async def activity(
         stream = client.activity.stream(
             backfill_minutes=UNSET if backfill_minutes is None else backfill_minutes,
             on_gap=_say_gap,
-            on_slow=_say_slow,
             give_up_after_seconds=give_up_after,
         )
-        return await _print_all(stream, limit, as_json=json)
+        async with stream:
+            exits.say("connected")
+            return await _print_all(stream, limit, as_json=json)
+
+
+async def _has_no_rules(client: Client) -> bool:
+    """Whether that is known for sure: a service that does not say so is no reason to end a stream."""
+    asking = client.with_options(timeout_seconds=5.0, max_wait_seconds=0.0, retries=0)
+    try:
+        return not await asking.filtered_stream.rules().collect(limit=1)
+    except SocialApiError:
+        return False
 
 
 async def _print_all(stream: Stream[Any], limit: int | None, *, as_json: bool) -> int:
     printed = 0
-    async with stream:
-        exits.say("connected")
-        async for item in stream:
-            if isinstance(item, StreamNotice):
-                say_notice(item)
-                continue
-            print_event(item, as_json=as_json, with_text=True)
-            printed += 1
-            if printed == limit:
-                break
+    async for item in stream:
+        if isinstance(item, StreamNotice):
+            say_notice(item)
+            continue
+        print_event(item, as_json=as_json, with_text=True)
+        printed += 1
+        if printed == limit:
+            break
     return exits.DONE
 
 
 def _say_gap(gap: Gap) -> None:
-    end = f"{gap.ended_at:%H:%M:%S}" if gap.ended_at else "now"
-    exits.say(printable(f"nothing could arrive from {gap.started_at:%H:%M:%S} to {end} UTC: {gap.reason}"))
-
-
-def _say_slow(reading: SlowReading) -> None:
-    exits.say(f"output is taken too slowly for {reading.seconds:.0f} s; the service cuts off slow readers")
+    """Only the times: why there is one was said when the connection was lost, or is said by what ends the stream."""
+    if gap.ended_at is None:
+        exits.say(f"nothing could arrive from {gap.started_at:%H:%M:%S} UTC on")
+        return
+    is_short = (gap.ended_at - gap.started_at).total_seconds() < SHORT_GAP_SECONDS
+    start, end = (
+        f"{each:%H:%M:%S}" + (f".{each.microsecond // 1_000:03}" if is_short else "")
+        for each in (gap.started_at, gap.ended_at)
+    )
+    exits.say(f"nothing could arrive from {start} to {end} UTC")
 
 
 async def list_rules(*, json: Annotated[bool, Parameter(help="Print JSON Lines.", negative=())] = False) -> int:
@@ -107,29 +133,51 @@ async def list_rules(*, json: Annotated[bool, Parameter(help="Print JSON Lines."
 
 
 async def add_rules(
-    *rules: Annotated[str, Parameter(help="A rule of up to 2,048 characters, as 'snow lang:en -is:retweet'.")],
+    *rules: Annotated[
+        str, Parameter(help="A rule of up to 2,048 characters, as 'snow lang:en -is:retweet'.", required=True)
+    ],
+    tag: Annotated[str | None, Parameter(help="What posts that match are marked with; of all these rules.")] = None,
     dry_run: Annotated[bool, Parameter(help="Check the rules and keep none.", negative=())] = False,
 ) -> int:
     """Add rules, and print those that were added. Exit status: 0 all of them, 1 not all, 2 wrong usage, 3 refused."""
+    drafts = [RuleDraft(rule, tag=UNSET if tag is None else tag) for rule in rules]
     async with open_client() as client:
-        return _print_change(await client.filtered_stream.add_rules(*rules, dry_run=dry_run))
+        try:
+            return _print_change(await client.filtered_stream.add_rules(*drafts, dry_run=dry_run))
+        except ApiError as refusal:
+            return _say_refusal(refusal)
 
 
 async def delete_rules(
-    *ids: Annotated[str, Parameter(help="Ids of rules, as `socialapi stream rules list` shows.")],
+    *ids: Annotated[str, Parameter(help="Ids of rules, as `socialapi stream rules list` shows.", required=True)],
 ) -> int:
     """Delete rules. Exit status: 0 all of them, 1 not all, 2 wrong usage, 3 refused."""
     async with open_client() as client:
-        return _print_change(await client.filtered_stream.delete_rules(*ids))
+        try:
+            return _print_change(await client.filtered_stream.delete_rules(*ids))
+        except ApiError as refusal:
+            return _say_refusal(refusal)
 
 
 def _print_change(page: Page[StreamRule]) -> int:
     for rule in page.data:
         _print_rule(rule, as_json=False)
-    for error in page.errors:
+    _say_all(page.errors)
+    return exits.SOME_REJECTED if page.errors else exits.DONE
+
+
+def _say_refusal(refusal: ApiError) -> int:
+    """An answer with status 200 and nothing but errors is about the rules, each of which it names."""
+    if refusal.status != 200:
+        raise refusal
+    _say_all((*refusal.problems, *refusal.errors))
+    return exits.SOME_REJECTED
+
+
+def _say_all(errors: Iterable[Problem | ServiceError]) -> None:
+    for error in errors:
         said = error.detail or error.title or error.type if isinstance(error, Problem) else error.message
         exits.say(printable(said or "a rule was refused"))
-    return exits.SOME_REJECTED if page.errors else exits.DONE
 
 
 def _print_rule(rule: StreamRule, *, as_json: bool) -> None:

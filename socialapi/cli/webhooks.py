@@ -8,7 +8,7 @@ from cyclopts import Parameter
 from socialapi.cli import exits
 from socialapi.cli.connecting import open_client
 from socialapi.cli.exits import printable
-from socialapi.errors import InvalidInput
+from socialapi.errors import InvalidInput, WebhookRejected
 from socialapi.models.webhooks import WebhookConfig
 from socialapi.wire.encoding import json_shape
 
@@ -46,7 +46,13 @@ async def validate(webhook_id: WebhookIdArgument, /, *, json: AsJson = False) ->
     Exit status: 0 the check passed or was started, 1 the webhook stays invalid, 2 wrong usage, 3 refused.
     """
     async with open_client() as client:
-        result = await client.webhooks.validate(webhook_id)
+        try:
+            result = await client.webhooks.validate(webhook_id)
+        except WebhookRejected as refusal:
+            if refusal.reason != "CrcValidationFailed":
+                raise
+            exits.say(exits.sentence(refusal))
+            return exits.SOME_REJECTED
     words = {True: "valid", False: "invalid", None: "checked"}
     _say(result, f"webhook {webhook_id} is {words[result.valid]}", as_json=json)
     return exits.SOME_REJECTED if result.valid is False else exits.DONE

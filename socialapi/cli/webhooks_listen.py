@@ -64,7 +64,8 @@ async def listen(
     has answered 2xx. While that side cannot be reached or answers 5xx, 408, 425 or 429, events wait and new ones are
     accepted. An event that it answers otherwise is named on standard error, not printed and not done with. With --inbox
     events survive an interruption or a crash, and what is not done with comes first the next time; one may then come
-    twice.
+    twice. Standard error says how many events wait at the start and are left at the end, when deliveries are refused
+    for their signature, and at the end how many were received, were duplicates and were refused.
 
     Exit status: 0 done, 2 wrong usage, a port in use or an inbox that cannot be used, 3 refused by the service or
     unreachable, 130 interrupted.
@@ -78,10 +79,12 @@ async def listen(
         forwarder = None if forward is None else Forwarder(forward, tell=_say_trouble)
         if forwarder is not None:
             await stack.enter_async_context(forwarder)
-        if inbox is None:
-            stack.callback(_say_what_is_lost, receiver)
+        ended = stack.enter_context(contextlib.ExitStack())  # behind the last request
         address = await stack.enter_async_context(serving(receiver, host, port))
+        ended.callback(_say_what_was, receiver, is_kept=inbox is not None)
         exits.say(f"listening on {address}")
+        if receiver.waiting:
+            exits.say(f"{_waiting(receiver.waiting)} in {inbox}")
         if register is not None:
             exits.say(await _register(register))
         await _hand_on(receiver, forwarder, secrets[0], limit=limit, as_json=json)
@@ -139,11 +142,23 @@ async def _pass_on(forwarder: Forwarder, event: Event, secret: str) -> bool:
     return is_taken
 
 
+def _waiting(count: int) -> str:
+    return "1 event waits" if count == 1 else f"{count:,} events wait"
+
+
 def _say_trouble(sentence: str) -> None:
     exits.say(printable(sentence))
 
 
-def _say_what_is_lost(receiver: "Receiver") -> None:
-    lost = receiver.counters.accepted - receiver.counters.finished
-    if lost:
-        exits.say(f"{lost:,} accepted events are lost; --inbox keeps them for the next time")
+def _say_what_was(receiver: "Receiver", *, is_kept: bool) -> None:
+    """What becomes of the events that are left, and what there was in all."""
+    if left := receiver.waiting:
+        one = left == 1
+        if is_kept:
+            exits.say(f"{left:,} {'event is' if one else 'events are'} kept for the next time")
+        else:
+            said = f"{left:,} accepted {'event is' if one else 'events are'} lost"
+            exits.say(f"{said}; --inbox keeps {'it' if one else 'them'} for the next time")
+    counted = receiver.counters
+    refused = counted.refused_signature + counted.refused_body + counted.refused_full
+    exits.say(f"received {counted.accepted:,}, duplicates {counted.duplicates:,}, refused {refused:,}")

@@ -106,8 +106,7 @@ class _Armed:
 
     def __init__(self, fault: Fault, ordinal: int) -> None:
         self.fault = fault
-        endless = fault.probability is not None or fault.fault == "latency"
-        self.left = fault.times if fault.times is not None or endless else 1
+        self.left = fault.times
         self._segments = None if fault.path is None else fault.path.split("/")
         self._random = random.Random(ordinal if fault.seed is None else fault.seed)  # noqa: S311 - a script, no secret
 
@@ -160,7 +159,7 @@ class Faults:
         given = {name: value for name, value in declared.items() if value is not None}
         if broken := broken_rules(Fault, given, now=datetime.datetime.now(datetime.UTC)):
             raise InvalidInput("this fault makes no sense", broken)
-        fault = Fault(**given)
+        fault = _with_times(Fault(**given))
         self._armed.append(_Armed(fault, self._added))
         self._added += 1
         return fault
@@ -198,6 +197,12 @@ class Faults:
 
     def _drop_used(self) -> None:
         self._armed = [armed for armed in self._armed if armed.left != 0]
+
+
+def _with_times(fault: Fault) -> Fault:
+    """As it works: once, where nothing says how often."""
+    is_endless = fault.probability is not None or fault.fault == "latency"
+    return fault if fault.times is not None or is_endless else attrs.evolve(fault, times=1)
 
 
 _PASSED_BY: Final = {

@@ -28,7 +28,7 @@ class Forwarder:
     """POSTs bodies to one address. Redirects are not followed.
 
     While the address cannot be reached, or says that it may take them another time, they are sent again and again, with
-    growing waits. `tell` is told once that this has begun, and once that it is over. Raises ConfigurationError for an
+    growing waits. `tell` is told that this has begun and why, each time the reason changes, and that it is over. Raises ConfigurationError for an
     address that is neither https nor on this machine.
     """
 
@@ -63,11 +63,13 @@ class Forwarder:
         Answers 5xx, 408, 425 and 429 and lost connections decide nothing, so that a body may arrive more than once.
         """
         failures = 0
+        told: int | str | None = None
         while True:
             outcome = await self._once(content, headers)
             if isinstance(outcome, int) and outcome < 500 and outcome not in _LATER:
                 break
-            if failures == 0:
+            if outcome != told:
+                told = outcome
                 problem = outcome if isinstance(outcome, str) else f"HTTP {outcome}"
                 self._tell(f"{self.host}: {problem}; events wait until it takes them")
             wait = min(BACKOFF_SECONDS * 2.0 ** min(failures, 32), BACKOFF_CEILING_SECONDS)

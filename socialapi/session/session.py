@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, Final, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
+import yarl
+
 from socialapi.config import Config
 from socialapi.credentials import AppOnly, Credentials
 from socialapi.errors import ApiError, OutcomeUnknown, RateLimited, RateLimitTooLong, TransportError
@@ -178,7 +180,8 @@ class Session:
             try:
                 return await within(self.clock, answer_seconds, opening, close_reply)
             except TimeoutError:
-                raise OutcomeUnknown(f"no answer within {answer_seconds:g} s") from None
+                at = yarl.URL(request.url, encoded=True)
+                raise OutcomeUnknown(f"no answer within {answer_seconds:g} s", at.host or "", port=at.port) from None
 
         while True:
             call.attempt += 1

@@ -5,7 +5,6 @@ import ssl as ssl_module
 import weakref
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
-from urllib.parse import urlsplit
 
 import aiohttp
 import yarl
@@ -118,7 +117,7 @@ class LiveReply:
             content.set_exception(problem)
             if rest:
                 return rest
-            error = OutcomeUnknown(_why_lost(problem, 0.0), self._response.url.host or "")
+            error = OutcomeUnknown(_why_lost(problem, 0.0), self._response.url.host or "", port=self._response.url.port)
         raise error
 
     def close(self) -> None:
@@ -218,7 +217,8 @@ class Transport:
         buffer_bytes: int | None = None,
     ) -> A:
         """Sends the request; what `finish` makes of the response. Errors of aiohttp become ours."""
-        host = urlsplit(request.url).hostname or ""
+        url = yarl.URL(request.url, encoded=True)
+        host = url.host or ""
         timeout = aiohttp.ClientTimeout(
             total=total,
             connect=min(self._config.connect_timeout_seconds, CONNECTING_SHARE * timeout_seconds),
@@ -229,7 +229,7 @@ class Transport:
             return await finish(
                 await self._open().request(
                     request.method,
-                    yarl.URL(request.url, encoded=True),
+                    url,
                     headers={"User-Agent": self._user_agent, **request.headers, **headers},
                     data=_Parts(request.body) if request.body else None,
                     timeout=timeout,
@@ -241,9 +241,9 @@ class Transport:
                 )
             )
         except NOT_SENT as problem:
-            error = TransportError(_why_not_sent(problem), host)
+            error = TransportError(_why_not_sent(problem), host, port=url.port)
         except LOST as problem:
-            error = OutcomeUnknown(_why_lost(problem, timeout_seconds), host)
+            error = OutcomeUnknown(_why_lost(problem, timeout_seconds), host, port=url.port)
         # Out here, so that aiohttp's error, which may hold the headers of the request, is not even its context.
         raise error
 

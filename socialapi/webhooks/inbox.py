@@ -89,6 +89,11 @@ class Inbox:
         self._fails = False
         self._is_said = False
 
+    @property
+    def waiting(self) -> int:
+        """How many events are kept, or on their way to the disk, and not finished."""
+        return self._waiting - len(self._finished)
+
     async def open(self) -> None:
         """Opens the file, once for all who ask. Raises ConfigurationError when it cannot be used, which says what to do,
         and RuntimeError after the end.

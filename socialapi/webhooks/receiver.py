@@ -16,6 +16,7 @@ from socialapi.errors import ConfigurationError
 from socialapi.models.events import ActivityEvent, MatchedPost, Undecoded
 from socialapi.webhooks.bodies import Bodies, Unread
 from socialapi.webhooks.inbox import Inbox
+from socialapi.webhooks.refusals import Refusals
 from socialapi.webhooks.signatures import SIGNATURE_HEADER, crc_response, secrets_of, verify_signature
 from socialapi.webhooks.waiting import MemoryStore, Outcome, Store
 from socialapi.wire.events import NO_OBJECT, identity_of, read_delivery
@@ -70,7 +71,8 @@ class Receiver(_WithoutWarning, web.Application):
     however it is signed: challenges and bodies are signed alike, so that anybody can have it signed by a challenge.
 
     `consumer_secret` is the app's API key secret, or several while it is rotated: the present one first, which answers
-    challenges, then the others whose signatures are accepted.
+    challenges, then the others whose signatures are accepted. Refused signatures are logged as a warning, at most once a
+    minute.
 
     At most `max_queue` events, and 64 MB of them, wait in memory. With `inbox`, the path of a file, they wait there instead, at most
     `max_waiting` of them: what was accepted is on the disk, and what is not finished when the program ends, in
@@ -91,6 +93,7 @@ class Receiver(_WithoutWarning, web.Application):
         "_bodies",
         "_numbers",
         "_previous",
+        "_refusals",
     }
 
     def __init__(
@@ -114,6 +117,7 @@ class Receiver(_WithoutWarning, web.Application):
             body_timeout_seconds=body_timeout_seconds,
         )
         self.counters = ReceiverCounters()
+        self._refusals = Refusals()
         self._secrets = _checked(secrets_of(consumer_secret))
         self._paths = None if event_id_paths is None else tuple(event_id_paths)
         self._bodies = Bodies(max_bytes=max_body_bytes, timeout_seconds=body_timeout_seconds)
@@ -146,6 +150,11 @@ class Receiver(_WithoutWarning, web.Application):
     def __anext__(self) -> Awaitable[Delivery]:
         # Which task asks is seen here: what `asyncio.wait_for` awaits, it may await in another one.
         return self._next(asyncio.current_task())
+
+    @property
+    def waiting(self) -> int:
+        """How many accepted events are not finished: those to be handed out, and those that were."""
+        return self._store.waiting
 
     def unfinished(self) -> AsyncIterator[Delivery]:
         """The same events, of which none is finished but by `finish`."""
@@ -216,6 +225,7 @@ class Receiver(_WithoutWarning, web.Application):
         headers = request.headers.getall(SIGNATURE_HEADER, [])
         if not verify_signature(body, headers[0] if len(headers) == 1 else None, self._secrets):
             self.counters.refused_signature += 1
+            self._refusals.count()
             return _refusal(401, f"{SIGNATURE_HEADER} is not the signature of this body")
         decoded = _object(body)
         if decoded is None:

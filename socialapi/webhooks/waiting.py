@@ -25,6 +25,10 @@ class Waiting:
 class Store(Protocol):
     """Holds events in their order."""
 
+    @property
+    def waiting(self) -> int:
+        """How many events are kept and not finished."""
+
     async def open(self) -> None:
         """Makes it ready. Idempotent. Raises ConfigurationError."""
 
@@ -54,8 +58,14 @@ class MemoryStore:
         self._queued_bytes = 0
         self._seen: OrderedDict[bytes, None] = OrderedDict()  # the oldest first
         self._number = 0
+        self._finished = 0
         self._stopped = False
         self._changed = asyncio.Event()  # set while there is something to take, and after the end
+
+    @property
+    def waiting(self) -> int:
+        """How many events are kept and not finished."""
+        return self._number - self._finished
 
     async def open(self) -> None:
         """There is nothing to open."""
@@ -92,6 +102,7 @@ class MemoryStore:
 
     def finish(self, number: int) -> bool:
         """There is nothing to keep."""
+        self._finished += 1
         return True
 
     def stop(self) -> None:

@@ -81,7 +81,7 @@ async def test_any_other_refusal_stops_the_job_at_once(status: int) -> None:
 async def test_an_error_without_data_in_a_success_stops_it_too() -> None:
     service = ModelService([answer({"errors": [{"code": "ODD", "message": "something"}]})])
     error = await stopped(job_of(service, people(*TEN)))
-    assert "HTTP 200: ODD: something" in str(error)
+    assert "the service refused: ODD: something" in str(error)
 
 
 async def test_when_the_job_stops_batches_on_their_way_finish_and_nothing_new_starts() -> None:

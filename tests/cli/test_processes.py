@@ -47,7 +47,7 @@ async def test_a_service_that_goes_away_ends_the_job_with_3(tmp_path: Path) -> N
         job = await running.__aenter__()
         await accepted(emulator, 20)  # of which 8 at most are still on their way back
     try:
-        report = check_stopped(*await job.ended(), expected=3, says="socialapi: the upload stopped: 127.0.0.1: ")
+        report = check_stopped(*await job.ended(), expected=3, says="socialapi: the upload stopped: 127.0.0.1:")
     finally:
         await running.__aexit__(None, None, None)
     assert report["pending"] > 0

@@ -1,15 +1,19 @@
 """Streams on the command line: what comes is printed, what could not come is said."""
 
 import asyncio
+import datetime
 import json
+import re
 from typing import Any
 
 import pytest
 
 from socialapi.cli.events import json_line, say_notice, text_line
+from socialapi.cli.stream import _say_gap
 from socialapi.emulator import Emulator
 from socialapi.models.events import ActivityEvent, StreamNotice, Undecoded
 from socialapi.problems import Problem, ServiceError
+from socialapi.streams import Gap
 from tests.cli.running import Outcome, Shell
 from tests.support.clock import VirtualClock
 from tests.support.stream_server import Act, StreamServer, notice, post
@@ -86,8 +90,11 @@ async def test_a_gap_is_said_on_standard_error(ready: Shell, emulator: Emulator)
         outcome = await running
     assert outcome.status == 0
     assert [line.split("  ")[1:] for line in outcome.out.splitlines()] == [["post.create", "1"], ["post.create", "2"]]
-    assert "nothing could arrive from" in outcome.err
-    assert "OperationalDisconnect" in outcome.err
+    connected, lost, gap = outcome.err.splitlines()
+    assert connected == "socialapi: connected"
+    assert re.fullmatch(r"socialapi: .*: the service ended it: OperationalDisconnect; connecting again in 0.0 s", lost)
+    time = r"\d\d:\d\d:\d\d\.\d{3}"
+    assert re.fullmatch(f"socialapi: nothing could arrive from {time} to {time} UTC", gap)
 
 
 async def test_a_stream_that_is_refused_for_good_ends_with_three(ready: Shell, emulator: Emulator) -> None:
@@ -102,6 +109,63 @@ async def test_a_service_that_is_not_there_is_given_up_where_that_is_asked_for(s
     outcome = await shell.run("stream", "activity", "--give-up-after", "0.1")
     assert outcome.status == 3
     assert "could not connect" in outcome.err
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan"])
+async def test_giving_up_needs_a_time(shell: Shell, seconds: str) -> None:
+    outcome = await shell.run("stream", "posts", f"--give-up-after={seconds}")
+    assert (outcome.status, outcome.out) == (2, "")
+    assert "Must be > 0" in outcome.err
+
+
+async def test_an_app_without_rules_is_told_how_to_add_one(ready: Shell, emulator: Emulator) -> None:
+    hint = "socialapi: the app has no rules, so no posts will come; add one with `socialapi stream rules add`"
+    stream, rules = "/2/tweets/search/stream", "/2/tweets/search/stream/rules"
+    for is_known in (True, False):
+        emulator.faults.add("stream_disconnect", path=stream, disconnect_type="InvalidRules")
+        if not is_known:
+            emulator.faults.add("status", path=rules, status=503)
+        async with asyncio.timeout(20):
+            outcome = await ready.run("stream", "posts")
+        assert outcome.status == 3
+        assert (hint in outcome.err.splitlines()) is is_known
+
+
+@pytest.mark.parametrize(
+    ("seconds", "says"),
+    [
+        (0, "from 12:00:00.250 to 12:00:00.250 UTC"),
+        (60, "from 12:00:00 to 12:01:00 UTC"),
+        (None, "from 12:00:00 UTC on"),
+    ],
+)
+def test_a_gap_is_said_as_precisely_as_it_is_short(
+    seconds: int | None, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start = datetime.datetime(2027, 1, 15, 12, 0, 0, 250_000, datetime.UTC)
+    end = None if seconds is None else start + datetime.timedelta(seconds=seconds)
+    _say_gap(Gap(started_at=start, ended_at=end, reason="lost"))
+    assert capsys.readouterr().err == f"socialapi: nothing could arrive {says}\n"
+
+
+@pytest.mark.parametrize("command", [("add",), ("delete",)])
+async def test_nothing_to_change_is_wrong_usage(ready: Shell, command: tuple[str, ...]) -> None:
+    outcome = await ready.run("stream", "rules", *command)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert "requires an argument" in outcome.err
+    assert "[required]" in (await ready.run("stream", "rules", *command, "--help")).out
+
+
+async def test_changes_of_which_none_is_made_end_with_one(ready: Shell, emulator: Emulator) -> None:
+    assert (await ready.run("stream", "rules", "add", "snow", "--tag", "winter")).out.endswith("  winter  snow\n")
+    again = await ready.run("stream", "rules", "add", "snow")
+    assert (again.status, again.out, again.err) == (1, "", "socialapi: a rule with this value exists\n")
+    unknown = await ready.run("stream", "rules", "delete", "12")
+    assert (unknown.status, unknown.out) == (1, "")
+    assert unknown.err.startswith("socialapi: ")
+    for command in ("add", "delete"):
+        emulator.faults.add("status", path="/2/tweets/search/stream/rules", status=403)
+        assert (await ready.run("stream", "rules", command, "17")).status == 3
 
 
 async def test_rules_are_listed_and_deleted(ready: Shell) -> None:

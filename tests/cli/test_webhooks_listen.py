@@ -90,7 +90,9 @@ async def test_events_are_printed_one_on_a_line_without_what_people_wrote(listen
     assert second == "2027-01-15 08:00:01  post  5"
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d  undecoded  46 bytes: cannot read the answer at .+", third)
     assert fourth.endswith("  a [2J b  6")
-    assert re.fullmatch(r"socialapi: listening on http://127\.0\.0\.1:\d+\n", done.err)
+    address, *rest = done.err.splitlines()
+    assert re.fullmatch(r"socialapi: listening on http://127\.0\.0\.1:\d+", address)
+    assert rest == ["socialapi: received 4, duplicates 0, refused 1"]
 
 
 async def test_json_is_what_was_sent_on_one_line(listening: Listening) -> None:
@@ -111,6 +113,10 @@ async def test_forged_events_and_duplicates_are_not_printed(ready: Shell, listen
             assert (await sender.post(event(number))).status == 200
         assert (await sender.post(event(3), signature(event(3), "previous"))).status == 200
     assert [each["data"]["event_id"] for each in running.result().objects] == ["1", "2", "3"]
+    assert running.result().err.splitlines()[1:] == [
+        "socialapi: refused 1 delivery: the signature does not match; is the app's secret the right one?",
+        "socialapi: received 3, duplicates 1, refused 1",
+    ]
 
 
 async def test_it_registers_once_it_listens_and_validates_what_is_registered(
@@ -209,7 +215,9 @@ async def test_while_the_other_side_is_down_events_wait(listening: Listening, mo
     assert [received.body for received in target.requests] == [event(1)] * 10 + [event(2)]
     assert running.result().err.splitlines()[1:] == [
         "socialapi: 127.0.0.1: HTTP 429; events wait until it takes them",
+        "socialapi: 127.0.0.1: HTTP 500; events wait until it takes them",
         "socialapi: 127.0.0.1 answers again",
+        "socialapi: received 2, duplicates 0, refused 0",
     ]
 
 
@@ -225,9 +233,18 @@ async def test_an_event_that_is_refused_is_said_and_comes_again_at_the_next_star
                 assert (await sender.post(event(number))).status == 200
         assert [received.body for received in target.requests] == [event(1), event(2)]
     assert running.result().objects == [orjson.loads(event(2))]
-    assert running.result().err.splitlines()[1:] == ["socialapi: 127.0.0.1 refuses event 1: HTTP 404"]
-    async with Receiver(SECRET, inbox=inbox) as receiver:
-        assert numbers(await take(receiver, 1)) == ["1"]
+    assert running.result().err.splitlines()[1:] == [
+        "socialapi: 127.0.0.1 refuses event 1: HTTP 404",
+        "socialapi: 1 event is kept for the next time",
+        "socialapi: received 2, duplicates 0, refused 0",
+    ]
+    async with listening("--limit", "1", "--json", "--inbox", str(inbox)) as (_, running):
+        pass
+    assert running.result().objects == [orjson.loads(event(1))]
+    assert running.result().err.splitlines()[1:] == [
+        f"socialapi: 1 event waits in {inbox}",
+        "socialapi: received 0, duplicates 0, refused 0",
+    ]
 
 
 @contextlib.asynccontextmanager
@@ -256,7 +273,13 @@ async def test_an_interruption_leaves_the_inbox_whole(number: int, tmp_path: Pat
                 assert (await sender.post(event(each))).status == 200
             await until(lambda: bool(target.requests))
             running.interrupt(number)
-            assert await running.ended() == (130, "", "socialapi: interrupted\n")
+            status, out, err = await running.ended()
+    assert (status, out) == (130, "")
+    assert err.splitlines() == [
+        "socialapi: 2 events are kept for the next time",
+        "socialapi: received 2, duplicates 0, refused 0",
+        "socialapi: interrupted",
+    ]
     async with Receiver(SECRET, inbox=inbox) as receiver:
         assert numbers(await take(receiver, 2)) == ["1", "2"]
 

@@ -134,6 +134,8 @@ async def test_a_fault_is_scripted_and_all_are_cleared(ask: Asker) -> None:
     reply = await ask.control("POST", "faults", {"fault": "status", "status": 500, "times": 2, "method": None})
     assert (reply.status, reply.json["status"], reply.json["times"]) == (201, 500, 2)
     assert (await ask.upload([])).status == 500
+    assert (await ask.control("POST", "faults", {"fault": "html"})).json["times"] == 1
+    assert (await ask.control("POST", "faults", {"fault": "latency", "delay_seconds": 0})).json["times"] is None
     assert (await ask.control("DELETE", "faults")).status == 200
     assert (await ask.upload([])).status == 200
 

@@ -70,15 +70,18 @@ async def test_waits_have_a_jitter_that_only_makes_them_longer(clock: VirtualClo
     assert clock.sleeps == [pytest.approx(0.275)]
 
 
-async def test_each_outage_is_told_once_and_that_it_is_over(clock: VirtualClock) -> None:
+async def test_each_outage_is_told_when_its_reason_changes_and_when_it_is_over(clock: VirtualClock) -> None:
     told: list[str] = []
     async with (
-        Server(answer(status=503), Fault.CLOSE, TAKEN, Fault.CLOSE, answer(status=404), then=TAKEN) as server,
+        Server(
+            answer(status=503), answer(status=503), Fault.CLOSE, TAKEN, Fault.CLOSE, answer(status=404), then=TAKEN
+        ) as server,
         forwarder_to(server.url, clock, tell=told.append) as forwarder,
     ):
         assert [await forwarder.post(BODY, HEADERS) for _ in range(3)] == [204, 404, 204]
     assert told == [
         "127.0.0.1: HTTP 503; events wait until it takes them",
+        "127.0.0.1: the connection was lost before the answer; events wait until it takes them",
         "127.0.0.1 answers again",
         "127.0.0.1: the connection was lost before the answer; events wait until it takes them",
         "127.0.0.1 answers again",

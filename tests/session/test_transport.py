@@ -51,7 +51,7 @@ async def failure(client: Client) -> TransportError:
 async def test_nobody_listens(gone: str) -> None:
     error = await failure(client_of(gone, retries=0))
     assert type(error) is TransportError
-    assert str(error).startswith("127.0.0.1: could not connect (")
+    assert str(error).startswith(f"{gone.removeprefix('http://')}: could not connect (")
 
 
 class Nowhere(AbstractResolver):
@@ -73,7 +73,7 @@ async def test_a_name_that_cannot_be_resolved() -> None:
     async with aiohttp.TCPConnector(resolver=Nowhere()) as connector:
         error = await failure(client_of("https://api.example.com", retries=0, options={"connector": connector}))
     assert type(error) is TransportError
-    assert str(error) == "api.example.com: its name cannot be resolved"
+    assert str(error) == "api.example.com:443: its name cannot be resolved"
 
 
 @pytest.mark.parametrize("times", [{"connect_timeout_seconds": 0.02}, {"timeout_seconds": 0.5}])

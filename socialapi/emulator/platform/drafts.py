@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Final, TypedDict
 
 import attrs
-from annotated_types import Ge, Le, MinLen
+from annotated_types import Ge, Le, MaxLen, MinLen
 
 from socialapi.errors import InvalidInput
 from socialapi.models.events import MEMBERSHIP_KINDS
@@ -16,6 +16,7 @@ from socialapi.problems import BrokenRule
 MOST_THINGS: Final = 10_000
 """How many things one request may publish."""
 MOST_COPIES: Final = 1_000
+MAX_ID_LENGTH: Final = 64
 
 _Digits = Annotated[str, Pattern("[0-9]{1,19}", "must be 1 to 19 digits")]
 _Copies = Annotated[int, Ge(1), Le(MOST_COPIES)]
@@ -26,7 +27,7 @@ class EventDraft:
     """An activity event. What is not given is made up: its id, its time, and a filter of `user_id` and `keyword`."""
 
     event_type: Annotated[str, MinLen(1)]
-    event_id: _Digits | None = None
+    event_id: Annotated[str, MinLen(1), MaxLen(MAX_ID_LENGTH)] | None = None
     user_id: str | None = None
     keyword: str | None = None
     direction: str | None = None

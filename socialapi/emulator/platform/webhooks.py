@@ -54,6 +54,7 @@ async def create_webhook(call: Call, arguments: Arguments) -> Answer:
         checked_at=now,
     )
     call.state.platform.webhooks[webhook.id] = webhook
+    call.service.deliveries.outbox(webhook)  # so that the ledger has it before anything is delivered
     return data(_shown(webhook))
 
 

@@ -70,9 +70,9 @@ def _change(call: Call, line_item: Record, changes: dict[str, Any]) -> None:
 
 
 def _stored(name: str, value: Any) -> Any:
-    """Times are kept as the service writes them, lists as lists."""
+    """Times are kept as the service writes them, lists as lists, also one that is cleared."""
     if name in _TIMES and value is not None:
         parsed = parse_timestamp(value)
         assert parsed is not None, "the rules have checked it"
         return timestamp(parsed.timestamp())
-    return list(value) if isinstance(value, tuple) else value
+    return list(value or ()) if name == "categories" else value

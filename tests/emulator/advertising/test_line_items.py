@@ -65,6 +65,11 @@ async def test_null_clears(ads: Ads) -> None:
     assert reply.data["daily_budget_amount_local_micro"] is None
 
 
+async def test_a_list_that_is_cleared_is_empty(ads: Ads) -> None:
+    await ads.put(f"/line_items/{WEBSITE}", categories="IAB1")
+    assert (await ads.put(f"/line_items/{WEBSITE}", categories="")).data["categories"] == []
+
+
 @pytest.mark.parametrize(
     ("line_item_id", "changes"),
     [

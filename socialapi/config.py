@@ -96,6 +96,14 @@ def _check_paths(instance: object, attribute: "attrs.Attribute[Any]", value: obj
             )
 
 
+def _check_versions(instance: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
+    for documented, version in _table(attribute, value).items():
+        if not isinstance(version, str) or not version.isalnum():
+            raise ConfigurationError(
+                f"{attribute.name}: the version in place of {documented} must be letters or digits"
+            )
+
+
 def _check_prefixes(instance: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
     if not isinstance(value, tuple) or not all(isinstance(each, str) and each == each.lower() for each in value):
         raise ConfigurationError(f"{attribute.name} must be a tuple of lower-case texts")
@@ -179,6 +187,8 @@ class Config:
     """Operations in one upload request, if the service takes another number than documented."""
     max_batch_bytes: int | None = attrs.field(default=None, validator=_positive)
     """Bytes in one upload request, if the service takes another number than documented."""
+    ads_versions: Mapping[str, str] = attrs.field(factory=dict, validator=_check_versions)
+    """Version segments of the advertising API that differ from the documented ones: `{"12": "13"}`."""
     paths: Mapping[str, str] = attrs.field(factory=dict, validator=_check_paths)
     """Paths that differ from the documented ones: documented path, with its {parameters}, to the one to use."""
 

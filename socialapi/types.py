@@ -1,9 +1,28 @@
 """The models, for type annotations and `isinstance`: one flat place to import them from."""
 
+from socialapi.models.account_history import (
+    CampaignSnapshot,
+    ChangedBy,
+    EntityType,
+    HistoryEntry,
+)
+from socialapi.models.accounts import (
+    Account,
+    AccountApp,
+    AccountChanges,
+    FeatureKey,
+    IndustryType,
+)
 from socialapi.models.activity import (
     Direction,
     EventType,
     Subscription,
+)
+from socialapi.models.audience_permissions import (
+    AudiencePermission,
+    PermissionLevel,
+    TargetingCampaign,
+    TargetingLineItem,
 )
 from socialapi.models.audiences import (
     AudienceUser,
@@ -13,6 +32,12 @@ from socialapi.models.audiences import (
     OperationParams,
     OperationType,
     UploadCounts,
+)
+from socialapi.models.categories import (
+    BusinessCategory,
+    CuratedCategory,
+    LineItemCuratedCategory,
+    LineItemCuratedCategoryChanges,
 )
 from socialapi.models.connections import (
     Connection,
@@ -28,6 +53,20 @@ from socialapi.models.content import (
     Replay,
 )
 from socialapi.models.fields import Fields, MediaField, PostField, UserField
+from socialapi.models.insights import (
+    Granularity,
+    KeywordInsights,
+)
+from socialapi.models.line_items import (
+    AudienceExpansion,
+    BidStrategy,
+    BudgetOptimization,
+    EntityStatus,
+    Goal,
+    LineItem,
+    LineItemChanges,
+    PayBy,
+)
 from socialapi.models.media import (
     Media,
     MediaMetrics,
@@ -36,6 +75,9 @@ from socialapi.models.media import (
     Poll,
     Space,
     UserList,
+)
+from socialapi.models.money import (
+    Micros,
 )
 from socialapi.models.oauth import (
     AccessToken,
@@ -115,13 +157,23 @@ from socialapi.reports import Forecast, Progress, RowIssue, UploadReport
 
 __all__ = [
     "AccessToken",
+    "Account",
+    "AccountApp",
+    "AccountChanges",
     "Affiliation",
     "AnnotationEntity",
     "AppOnlyToken",
     "Article",
     "Attachments",
+    "AudienceExpansion",
+    "AudiencePermission",
     "AudienceUser",
+    "BidStrategy",
     "BrokenRule",
+    "BudgetOptimization",
+    "BusinessCategory",
+    "CampaignSnapshot",
+    "ChangedBy",
     "ClientDisconnected",
     "ClientForbidden",
     "ConflictProblem",
@@ -129,6 +181,7 @@ __all__ = [
     "ContextAnnotation",
     "ContextDomain",
     "ContextEntity",
+    "CuratedCategory",
     "Deleted",
     "Direction",
     "DisallowedResource",
@@ -138,20 +191,33 @@ __all__ = [
     "EditOptions",
     "EndedConnections",
     "Entities",
+    "EntityStatus",
+    "EntityType",
     "EventType",
+    "FeatureKey",
     "Fields",
     "Forecast",
+    "Goal",
+    "Granularity",
+    "HistoryEntry",
     "IdentifierKind",
     "Includes",
+    "IndustryType",
     "InvalidParameters",
     "InvalidRequest",
     "InvalidRules",
     "InvalidatedToken",
+    "KeywordInsights",
+    "LineItem",
+    "LineItemChanges",
+    "LineItemCuratedCategory",
+    "LineItemCuratedCategoryChanges",
     "Media",
     "MediaField",
     "MediaMetrics",
     "MediaVariant",
     "MentionEntity",
+    "Micros",
     "NewsField",
     "NewsStory",
     "NoncompliantRules",
@@ -166,6 +232,8 @@ __all__ = [
     "OperationType",
     "OperationalDisconnect",
     "Page",
+    "PayBy",
+    "PermissionLevel",
     "Place",
     "Poll",
     "Post",
@@ -194,6 +262,8 @@ __all__ = [
     "StreamingConnection",
     "Subscription",
     "TagEntity",
+    "TargetingCampaign",
+    "TargetingLineItem",
     "UnsupportedAuthentication",
     "UploadCounts",
     "UploadReport",

@@ -16,6 +16,7 @@ from socialapi.client import Client
 from socialapi.config import Config
 from socialapi.emulator import Emulator
 from socialapi.routes import ads
+from socialapi.routes.route import TOTAL_COUNT_READS
 from socialapi.streams.link import LinkOptions
 from socialapi.webhooks import Receiver
 
@@ -71,8 +72,8 @@ def test_every_override_that_the_choices_name_exists() -> None:
     upload = {field.name for field in attrs.fields(UploadOptions)}
     streams = {field.name for field in attrs.fields(LinkOptions)}
     parties = {name for each in (Receiver, Emulator) for name in inspect.signature(each).parameters}
-    others = client | upload | streams | parties
-    others |= {ads.DO_NOT_REACH_UPLOADS.name, "SOCIALAPI_CREDENTIALS_FILE", "tier"}
+    limits = {ads.DO_NOT_REACH_UPLOADS.name, TOTAL_COUNT_READS.name}
+    others = client | upload | streams | parties | limits | {"SOCIALAPI_CREDENTIALS_FILE", "tier"}
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row[2])}
     assert named
     assert named <= fields | others

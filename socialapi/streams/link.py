@@ -168,7 +168,7 @@ class Link:
         told = drop.told_wait_seconds
         if told is not None and told > self._session.config.bulk_max_wait_seconds:
             resets_at = self._session.now() + datetime.timedelta(seconds=told)
-            error = RateLimitTooLong(self._target.limit_key, told, resets_at)
+            error = RateLimitTooLong(self._target.limit_key(self._target.route.rate_limit), told, resets_at)
             error.__cause__ = drop.error
             self._break.drop = attrs.evolve(drop, kind="final", error=error)
         elif patience is not None and self._break.due - self._break.since > patience:

@@ -1,5 +1,6 @@
 """Pages: reading one, and which one comes next. Pure; the walking is done by the session's pager."""
 
+import functools
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -7,8 +8,9 @@ from typing import Any, TypeVar
 from urllib.parse import quote, unquote
 
 import attrs
+from annotated_types import MaxLen
 
-from socialapi.errors import DecodeError
+from socialapi.errors import DecodeError, InvalidInput
 from socialapi.models.pages import Includes, Page
 from socialapi.routes.route import Family
 from socialapi.wire.converter import join_path, structure
@@ -40,7 +42,13 @@ def read_page(result: Any, body: Mapping[str, Any]) -> Page[Any]:
         previous_token=_token("meta.previous_token", meta.get("previous_token")),
         result_count=_count(meta.get("result_count")),
         total_count=_count(body.get("total_count")),
+        params=_echo(body.get("request")),
     )
+
+
+def _echo(request: Any) -> Mapping[str, Any]:
+    params = request.get("params") if isinstance(request, Mapping) else None
+    return params if isinstance(params, Mapping) else {}
 
 
 def _read(name: str, data: Any, declared: Any) -> Any:
@@ -119,3 +127,63 @@ class Position:
 def _id_of(item: Any) -> str | None:
     found = getattr(item, "id", None) or getattr(item, "media_key", None)
     return found if isinstance(found, str) else None
+
+
+@attrs.frozen
+class Split:
+    """A filter of more ids than a request takes: asked for in parts, one after another, as one collection.
+
+    The token of a page is that of the service behind the number of the part: `2~` begins the third part.
+    """
+
+    parameter: str
+    parts: tuple[tuple[Any, ...], ...]
+
+    def ask(self, query: Mapping[str, Any], token: str | None) -> tuple[dict[str, Any], str | None]:
+        """The query and the service's token for a page. Raises InvalidInput for a token of another collection."""
+        number, _, cursor = (token or "0~").partition("~")
+        if not (number.isascii() and number.isdecimal() and int(number) < len(self.parts)):
+            raise InvalidInput("start is a position in another collection")
+        return {**query, self.parameter: self.parts[int(number)]}, cursor or None
+
+    def answer(self, page: Page[T], token: str | None) -> Page[T]:
+        """The page with the token that leads to the next one, in this part or the next."""
+        number = int((token or "0~").partition("~")[0])
+        if page.next_token is not None:
+            return attrs.evolve(page, next_token=f"{number}~{page.next_token}")
+        return attrs.evolve(page, next_token=f"{number + 1}~") if number + 1 < len(self.parts) else page
+
+
+def split_of(declared: Any, query: Mapping[str, Any]) -> Split | None:
+    """How a query is to be split, by the declared number of ids of its filters; None where it need not be.
+
+    Raises InvalidInput where several filters are too long, a total count is asked for or a cursor is given: none of
+    these can be put together.
+    """
+    too_long = {
+        name: size
+        for name, size in _id_filters(declared).items()
+        if isinstance(query.get(name), tuple | list) and len(query[name]) > size
+    }
+    if not too_long:
+        return None
+    (name, size), *others = too_long.items()
+    other = next((each for each in (*dict(others), "with_total_count", "cursor") if query.get(each)), None)
+    if other is not None:
+        raise InvalidInput(f"{name} has more than {size} ids, which does not go with {other}: ask in several calls")
+    ids = tuple(dict.fromkeys(query[name]))
+    return Split(name, tuple(ids[start : start + size] for start in range(0, len(ids), size)))
+
+
+@functools.cache
+def _id_filters(declared: Any) -> Mapping[str, int]:
+    """The parameters that are lists, with the number of items that they may have."""
+    if typing.get_origin(declared) is typing.Annotated:
+        declared = typing.get_args(declared)[0]
+    hints = typing.get_type_hints(declared, include_extras=True) if declared is not None else {}
+    found = {}
+    for name, kind in hints.items():
+        for rule in getattr(kind, "__metadata__", ()):
+            if isinstance(rule, MaxLen) and typing.get_origin(kind.__origin__) is tuple:
+                found[name] = rule.max_length
+    return found

@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.errors import DecodeError
+from socialapi.models.account_history import CampaignSnapshot, ChangedBy, HistoryEntry
+from socialapi.models.rules import Tagged
 from socialapi.wire.converter import join_path, structure
 
 
@@ -186,3 +188,80 @@ def test_any_json_is_read_or_refused_with_a_decode_error(data: dict[str, Any]) -
 @pytest.mark.parametrize(("name", "rest", "path"), [("a", "b", "a.b"), ("a", "[0].b", "a[0].b"), ("a", "", "a")])
 def test_paths_are_written_as_people_write_them(name: str, rest: str, path: str) -> None:
     assert join_path(name, rest) == path
+
+
+# What depends on another field
+
+
+@attrs.define(kw_only=True)
+class Circle:
+    kind: Literal["circle"] = "circle"
+    radius: float = 0.0
+
+
+@attrs.define(kw_only=True)
+class Square:
+    kind: Literal["square"] = "square"
+    side: int = 0
+
+
+@attrs.define(kw_only=True)
+class Drawing:
+    shapes: tuple[Annotated[Circle | Square, Tagged("kind")], ...] = ()
+    extra: dict[str, Any] = attrs.field(factory=dict)
+
+
+def test_a_member_of_a_union_is_told_by_its_tag_and_an_unknown_one_stays_as_it_came() -> None:
+    shapes = [{"kind": "square", "side": 2}, {"kind": "circle", "radius": 1.5}, {"kind": "star", "points": 5}, {}]
+    found = structure({"shapes": shapes}, Drawing)
+    assert found.shapes == (Square(side=2), Circle(radius=1.5), {"kind": "star", "points": 5}, {})
+
+
+@pytest.mark.parametrize(
+    ("shape", "path", "reason"),
+    [
+        ({"kind": "square", "side": "2"}, "shapes[0].side", "expected a whole number"),
+        ("square", "shapes[0]", "expected an object"),
+    ],
+)
+def test_a_member_that_cannot_be_read_is_named(shape: Any, path: str, reason: str) -> None:
+    with pytest.raises(DecodeError) as caught:
+        structure({"shapes": [shape]}, Drawing)
+    assert (caught.value.path, caught.value.reason) == (path, reason)
+
+
+SNAPSHOT = {"name": "Winter", "start_time": "2025-01-06T00:00:00Z", "daily_budget_amount_local_micro": 5_500_000}
+
+
+def entry(**data: Any) -> HistoryEntry:
+    found: HistoryEntry = structure(data, HistoryEntry)
+    return found
+
+
+def test_the_snapshot_of_a_campaign_is_typed() -> None:
+    found = entry(entity="CAMPAIGN", entity_data=SNAPSHOT | {"currency": "EUR"}, change_by={"user_id": "17"})
+    assert found.entity_data == CampaignSnapshot(
+        name="Winter",
+        start_time=datetime.datetime(2025, 1, 6, tzinfo=datetime.UTC),
+        daily_budget_amount_local_micro=5_500_000,
+        extra={"currency": "EUR"},
+    )
+    assert found.change_by == ChangedBy(user_id="17")
+
+
+@pytest.mark.parametrize("entity", ["LINE_ITEM", "PROMOTED_TWEET", "SOMETHING_NEW", None])
+def test_the_snapshot_of_anything_else_stays_as_it_came(entity: str | None) -> None:
+    assert entry(entity=entity, entity_data=SNAPSHOT).entity_data == SNAPSHOT
+
+
+@pytest.mark.parametrize("odd", [{"name": 5}, {"start_time": "soon"}, [SNAPSHOT], "gone", 5])
+def test_the_snapshot_of_a_campaign_that_is_none_stays_as_it_came(odd: Any) -> None:
+    found = entry(entity="CAMPAIGN", entity_id="8wku2", entity_data=odd)
+    assert (found.entity_data, found.entity_id) == (odd, "8wku2")
+
+
+def test_an_entry_without_a_snapshot_is_read_all_the_same() -> None:
+    assert entry(entity="CAMPAIGN", entity_data=None).entity_data == CampaignSnapshot()
+    assert entry() == HistoryEntry()
+    with pytest.raises(DecodeError, match="change_by: expected an object"):
+        entry(change_by="somebody")

@@ -2,12 +2,14 @@
 
 import pytest
 
-from socialapi.errors import DecodeError
+from socialapi.errors import DecodeError, InvalidInput
+from socialapi.models.accounts import AccountsQuery
+from socialapi.models.audience_permissions import AudiencePermissionsQuery
 from socialapi.models.pages import Page
 from socialapi.models.posts import Post
 from socialapi.problems import ResourceNotFound, ServiceError
 from socialapi.routes.route import ADS, PLATFORM
-from socialapi.wire.paging import Position, is_paged, page_query, read_page
+from socialapi.wire.paging import Position, Split, is_paged, page_query, read_page, split_of
 
 PLATFORM_PAGE = {
     "data": [
@@ -57,6 +59,19 @@ def test_an_advertising_page_has_its_cursor_and_total_count_beside_the_data() ->
     page = read_page(Page[Post], {"data": [], "next_cursor": "c", "total_count": 7, "request": {"params": {}}})
     assert (page.data, page.next_token, page.total_count) == ((), "c", 7)
     assert read_page(Page[Post], {"data": [], "next_cursor": None}).next_token is None
+
+
+def test_an_advertising_page_says_what_it_was_asked_for() -> None:
+    page = read_page(Page[Post], {"data": [], "request": {"params": {"count": 5, "new": [1]}}})
+    assert page.params == {"count": 5, "new": [1]}
+    odds: list[dict[str, object]] = [{}, {"request": None}, {"request": []}, {"request": {"params": "x"}}]
+    for odd in odds:
+        assert read_page(Page[Post], {"data": [], **odd}).params == {}
+
+
+@pytest.mark.parametrize("count", ["7", 7.0, True, None])
+def test_a_total_count_that_is_no_whole_number_is_left_out(count: object) -> None:
+    assert read_page(Page[Post], {"data": [], "total_count": count}).total_count is None
 
 
 def test_a_page_without_data_is_an_empty_one() -> None:
@@ -116,3 +131,92 @@ def test_what_is_no_page_never_looks_like_the_last_one(body: dict[str, object], 
 def test_a_route_is_paged_when_its_result_is_a_page() -> None:
     assert is_paged(Page[Post])
     assert not is_paged(Post)
+
+
+# Filters of more ids than a request takes
+
+
+def ids(count: int) -> tuple[str, ...]:
+    return tuple(f"a{number}" for number in range(count))
+
+
+@pytest.mark.parametrize("count", [1, 199, 200])
+def test_up_to_200_ids_are_asked_for_at_once(count: int) -> None:
+    assert split_of(AccountsQuery, {"account_ids": ids(count)}) is None
+
+
+@pytest.mark.parametrize(("count", "sizes"), [(201, [200, 1]), (400, [200, 200]), (401, [200, 200, 1])])
+def test_more_ids_are_asked_for_in_parts(count: int, sizes: list[int]) -> None:
+    for given in (ids(count), list(ids(count))):
+        split = split_of(AccountsQuery, {"account_ids": given, "q": "x"})
+        assert split is not None
+        assert split.parameter == "account_ids"
+        assert [len(part) for part in split.parts] == sizes
+        assert [each for part in split.parts for each in part] == list(ids(count))
+
+
+def test_an_id_that_is_given_twice_is_asked_for_once() -> None:
+    split = split_of(AccountsQuery, {"account_ids": ids(150) * 2})
+    assert split is not None
+    assert split.parts == (ids(150),)
+
+
+@pytest.mark.parametrize(
+    ("query", "other"),
+    [
+        ({"tailored_audience_permission_ids": ids(201)}, "tailored_audience_permission_ids"),
+        ({"with_total_count": True}, "with_total_count"),
+        ({"cursor": "c"}, "cursor"),
+    ],
+)
+def test_what_cannot_be_put_together_is_refused(query: dict[str, object], other: str) -> None:
+    asked = {"granted_account_ids": ids(201), **query}
+    says = f"granted_account_ids has more than 200 ids, which does not go with {other}: ask in several calls"
+    with pytest.raises(InvalidInput, match=says):
+        split_of(AudiencePermissionsQuery, asked)
+
+
+def test_a_second_filter_that_is_short_goes_with_every_part() -> None:
+    asked = {"granted_account_ids": ids(201), "tailored_audience_permission_ids": ids(200), "with_total_count": False}
+    split = split_of(AudiencePermissionsQuery, asked)
+    assert split is not None
+    query, _ = split.ask(asked, "1~")
+    assert query == asked | {"granted_account_ids": ("a200",)}
+
+
+@pytest.mark.parametrize("declared", [None, AccountsQuery])
+def test_other_queries_are_not_split(declared: object) -> None:
+    assert split_of(declared, {"account_ids": 5, "q": "x" * 300}) is None
+    assert split_of(declared, {}) is None
+
+
+PARTS = Split("account_ids", (("a", "b"), ("c",), ("d",)))
+
+
+def test_the_parts_are_walked_through_one_after_another() -> None:
+    assert PARTS.ask({"count": 5}, None) == ({"count": 5, "account_ids": ("a", "b")}, None)
+    assert PARTS.ask({}, "0~cur~sor") == ({"account_ids": ("a", "b")}, "cur~sor")
+    assert PARTS.ask({}, "2~") == ({"account_ids": ("d",)}, None)
+
+    def following(token: str | None, cursor: str | None) -> str | None:
+        page: Page[Post] = Page(next_token=cursor)
+        return PARTS.answer(page, token).next_token
+
+    assert following(None, "c") == "0~c"
+    assert following("0~c", None) == "1~"
+    assert following("1~", "c:d") == "1~c:d"
+    assert following("1~c:d", None) == "2~"
+    assert following("2~", None) is None
+
+
+def test_the_place_in_a_part_survives_being_stored() -> None:
+    page: Page[Post] = Page(data=(Post(id="1"), Post(id="2")), next_token="1~c:d")
+    for token, index in (("1~x:y", 0), ("0~", 1), (None, 0)):
+        position = Position.behind(token, page, index)
+        assert Position.read(str(position)) == position
+
+
+@pytest.mark.parametrize("token", ["3~", "x", "x~", "-1~", "~", "¹~"])
+def test_a_position_in_another_collection_is_refused(token: str) -> None:
+    with pytest.raises(InvalidInput, match="start is a position in another collection"):
+        PARTS.ask({}, token)

@@ -14,6 +14,8 @@ import attrs
 from socialapi.errors import ConfigurationError
 
 HOSTS: Final = ("base_url", "ads_url", "ads_sandbox_url")
+ADS_VERSIONS: Final = ("12", "5")
+"""The documented versions of the advertising API."""
 
 
 def _is_loopback(host: str) -> bool:
@@ -98,9 +100,13 @@ def _check_paths(instance: object, attribute: "attrs.Attribute[Any]", value: obj
 
 def _check_versions(instance: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
     for documented, version in _table(attribute, value).items():
-        if not isinstance(version, str) or not version.isalnum():
+        if documented not in ADS_VERSIONS:
             raise ConfigurationError(
-                f"{attribute.name}: the version in place of {documented} must be letters or digits"
+                f"{attribute.name}: {documented!r} is none of the documented versions, {' and '.join(ADS_VERSIONS)}"
+            )
+        if not isinstance(version, str) or not (version.isascii() and version.isalnum()):
+            raise ConfigurationError(
+                f"{attribute.name}: the version in place of {documented} must be ASCII letters or digits"
             )
 
 

@@ -5,11 +5,13 @@ from socialapi.models.account_history import (
     ChangedBy,
     EntityType,
     HistoryEntry,
+    HistoryFilter,
 )
 from socialapi.models.accounts import (
     Account,
     AccountApp,
     AccountChanges,
+    AccountsFilter,
     FeatureKey,
     IndustryType,
 )
@@ -20,6 +22,7 @@ from socialapi.models.activity import (
 )
 from socialapi.models.audience_permissions import (
     AudiencePermission,
+    AudiencePermissionsFilter,
     PermissionLevel,
     TargetingCampaign,
     TargetingLineItem,
@@ -38,6 +41,12 @@ from socialapi.models.categories import (
     CuratedCategory,
     LineItemCuratedCategory,
     LineItemCuratedCategoryChanges,
+)
+from socialapi.models.collections import (
+    CollectionQuery,
+    CountQuery,
+    CursorQuery,
+    RecordQuery,
 )
 from socialapi.models.connections import (
     Connection,
@@ -58,6 +67,7 @@ from socialapi.models.insights import (
     KeywordInsights,
 )
 from socialapi.models.line_items import (
+    AmountField,
     AudienceExpansion,
     BidStrategy,
     BudgetOptimization,
@@ -160,13 +170,16 @@ __all__ = [
     "Account",
     "AccountApp",
     "AccountChanges",
+    "AccountsFilter",
     "Affiliation",
+    "AmountField",
     "AnnotationEntity",
     "AppOnlyToken",
     "Article",
     "Attachments",
     "AudienceExpansion",
     "AudiencePermission",
+    "AudiencePermissionsFilter",
     "AudienceUser",
     "BidStrategy",
     "BrokenRule",
@@ -176,12 +189,15 @@ __all__ = [
     "ChangedBy",
     "ClientDisconnected",
     "ClientForbidden",
+    "CollectionQuery",
     "ConflictProblem",
     "Connection",
     "ContextAnnotation",
     "ContextDomain",
     "ContextEntity",
+    "CountQuery",
     "CuratedCategory",
+    "CursorQuery",
     "Deleted",
     "Direction",
     "DisallowedResource",
@@ -200,6 +216,7 @@ __all__ = [
     "Goal",
     "Granularity",
     "HistoryEntry",
+    "HistoryFilter",
     "IdentifierKind",
     "Includes",
     "IndustryType",
@@ -246,6 +263,7 @@ __all__ = [
     "Problem",
     "Progress",
     "PublishedArticle",
+    "RecordQuery",
     "ReferencedPost",
     "Replay",
     "RequestToken",

@@ -10,6 +10,8 @@ from cyclopts import Parameter
 from socialapi.cli import exits
 from socialapi.cli.connecting import open_client
 from socialapi.cli.exits import printable
+from socialapi.cli.options import named
+from socialapi.cli.output import moment
 from socialapi.cli.walking import AsJson, GoOn, Limit, as_line, print_all
 from socialapi.errors import InvalidInput
 from socialapi.models.account_history import HistoryEntry
@@ -25,8 +27,19 @@ AccountArgument = Annotated[str, Parameter(help="Id of the advertising account, 
 _MICROS: Final = "_local_micro"
 _UNITS: Final = {
     "DAY": (datetime.timedelta(days=1), "%Y-%m-%d"),
-    "HOUR": (datetime.timedelta(hours=1), "%Y-%m-%d %H:%M"),
+    "HOUR": (datetime.timedelta(hours=1), "%Y-%m-%d %H:%MZ"),
 }
+_OPTIONS: Final = {
+    "entity_type": "--entity-type",
+    "entity_id": "--entity-id",
+    "start_time": "--start",
+    "end_time": "--end",
+    "user_id": "--user",
+    "granularity": "--granularity",
+    "location": "--location",
+    "negative_keywords": "--negative",
+}
+"""What parameters of the service are called here."""
 
 
 async def accounts(
@@ -44,7 +57,7 @@ async def accounts(
     query: dict[str, Any] = ({"q": q} if q is not None else {}) | ({"with_deleted": True} if with_deleted else {})
     async with open_client() as client:
         found = client.ads.accounts.list(start=go_on, **query)
-        printed = await print_all(found, _account_line, what="accounts", limit=limit, as_json=json)
+        printed = await print_all(found, _account_line, what="account", limit=limit, go_on=go_on, as_json=json)
     if not printed and not json:
         exits.say("there are no such accounts")
     return exits.DONE
@@ -101,15 +114,16 @@ async def history(
     if user is not None:
         query["user_id"] = user
     async with open_client() as client:
-        found = client.ads.account(account_id).history(start=go_on, **query)
-        printed = await print_all(found, _change_line, what="changes", limit=limit, as_json=json)
+        with named(_OPTIONS):
+            found = client.ads.account(account_id).history(start=go_on, **query)
+            printed = await print_all(found, _change_line, what="change", limit=limit, go_on=go_on, as_json=json)
     if not printed and not json:
         exits.say("there were no changes")
     return exits.DONE
 
 
 def _change_line(entry: HistoryEntry) -> str:
-    when = f"{entry.change_time:%Y-%m-%d %H:%M:%S}" if entry.change_time else "-"
+    when = moment(entry.change_time) if entry.change_time else "-"
     by = entry.change_by
     who = f"{by.user_id or '-'} ({by.platform or '-'})" if by else "-"
     changes = orjson.dumps(json_shape(entry.changes)).decode() if entry.changes else "-"
@@ -118,10 +132,12 @@ def _change_line(entry: HistoryEntry) -> str:
 
 async def insights(
     *keywords: Annotated[str, Parameter(help="Posts with any of them are counted.")],
-    granularity: Annotated[str, Parameter(help="One number for each day or hour.")],
+    granularity: Annotated[str, Parameter(help="day or hour: there is one number for each.")],
     start: Annotated[str, Parameter(help="2025-01-06 (midnight UTC) or 2025-01-06T09:00Z.")],
     end: Annotated[str | None, Parameter(help="At most seven days later; by default now.")] = None,
-    location: Annotated[str | None, Parameter(help="Targeting value of a country.")] = None,
+    location: Annotated[
+        str | None, Parameter(help="Targeting value of a country, as 96683cc9126741d1 for the US.")
+    ] = None,
     negative: Annotated[
         list[str] | None, Parameter(help="Posts with it do not count; repeatable.", negative=())
     ] = None,
@@ -133,15 +149,17 @@ async def insights(
     service or unreachable.
     """
     begin, unit = time("--start", start), constant(granularity)
+    until = UNSET if end is None else time("--end", end)
     async with open_client() as client:
-        found = await client.ads.keyword_insights(
-            keywords,
-            granularity=unit,  # type: ignore[arg-type]  # checked with everything else
-            start_time=begin,
-            end_time=UNSET if end is None else time("--end", end),
-            location=UNSET if location is None else location,
-            negative_keywords=negative or (),
-        )
+        with named(_OPTIONS):
+            found = await client.ads.keyword_insights(
+                keywords,
+                granularity=unit,  # type: ignore[arg-type]  # checked with everything else
+                start_time=begin,
+                end_time=until,
+                location=UNSET if location is None else location,
+                negative_keywords=negative or (),
+            )
     if json:
         print(as_line(found), flush=True)
     else:
@@ -175,7 +193,7 @@ async def targeted(
     """
     async with open_client() as client:
         found = client.ads.account(account_id).custom_audience(audience).targeted(with_active=not all_, start=go_on)
-        printed = await print_all(found, _campaign_line, what="campaigns", limit=limit, as_json=json)
+        printed = await print_all(found, _campaign_line, what="campaign", limit=limit, go_on=go_on, as_json=json)
     if not printed and not json:
         exits.say("nothing targets this audience" if all_ else "nothing that can be served targets this audience")
     return exits.DONE
@@ -228,7 +246,7 @@ def _text(name: str, value: Any, currency: str) -> str:
     if name.endswith(_MICROS) and isinstance(value, int):
         return str(Micros(value, currency)).strip()
     if isinstance(value, datetime.datetime):
-        return f"{value:%Y-%m-%d %H:%M:%S}"
+        return moment(value)
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, tuple) and all(isinstance(each, str) for each in value):

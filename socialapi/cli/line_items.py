@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from socialapi.cli import exits
 from socialapi.cli.ads import AccountArgument, constant, print_record, time
 from socialapi.cli.connecting import open_client
+from socialapi.cli.options import named, whole_number
 from socialapi.cli.walking import AsJson
 from socialapi.errors import InvalidInput
 from socialapi.models.money import Micros
@@ -35,8 +36,10 @@ class Changes:
     end: Annotated[str | None, Parameter(help="The same for its end.")] = None
     goal: Annotated[str | None, Parameter(help="link-clicks, max-reach, video-view, ….")] = None
     pay_by: Annotated[str | None, Parameter(help="app-click, impression or link-click; for app installs only.")] = None
-    frequency_cap: Annotated[int | None, Parameter(help="How often somebody sees it in --duration-in-days.")] = None
-    duration_in_days: Annotated[int | None, Parameter(help="1, 7 or 30.")] = None
+    frequency_cap: Annotated[
+        int | None, whole_number(help="How often somebody sees it in --duration-in-days.", least=1)
+    ] = None
+    duration_in_days: Annotated[int | None, whole_number(help="1, 7 or 30.")] = None
     audience_expansion: Annotated[str | None, Parameter(help="broad, defined or expanded.")] = None
     categories: Annotated[str | None, Parameter(help="IAB categories, with commas between them.", negative=())] = None
     advertiser_domain: Annotated[str | None, Parameter(help="Domain without a protocol.")] = None
@@ -51,9 +54,7 @@ class Changes:
     def body(self) -> dict[str, Any]:
         """The same as the service wants it. Raises InvalidInput for what cannot be read."""
         given = {name: getattr(self, name) for name in _FIELDS if getattr(self, name) is not None}
-        found = {
-            _FIELDS[name][0]: _FIELDS[name][1](f"--{name.replace('_', '-')}", value) for name, value in given.items()
-        }
+        found = {_FIELDS[name][0]: _FIELDS[name][1](_option(name), value) for name, value in given.items()}
         for option in self.clear or ():
             name = option.removeprefix("--").replace("-", "_")
             if name not in _FIELDS or name in given:
@@ -62,6 +63,10 @@ class Changes:
         if not found:
             raise InvalidInput("there is nothing to change: give at least one option, as --status paused")
         return found
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _same(option: str, value: T) -> T:
@@ -80,7 +85,10 @@ def _millionths(option: str, text: str) -> int:
 
 
 def _list(option: str, text: str) -> tuple[str, ...]:
-    return tuple(each.strip() for each in text.split(",") if each.strip())
+    found = tuple(each.strip() for each in text.split(",") if each.strip())
+    if not found:
+        raise InvalidInput(f"{option}: name at least one, or empty the value with --clear {option.removeprefix('--')}")
+    return found
 
 
 _FIELDS: Final[dict[str, tuple[str, Callable[[str, Any], Any]]]] = {
@@ -106,6 +114,7 @@ _FIELDS: Final[dict[str, tuple[str, Callable[[str, Any], Any]]]] = {
 """The parameter that each option stands for, and how it is read."""
 
 
+_OPTIONS: Final = {parameter: _option(name) for name, (parameter, _) in _FIELDS.items()}
 _NOTHING: Final = Changes()
 
 
@@ -125,6 +134,7 @@ async def update(
     """
     body: Any = changes.body()
     async with open_client() as client:
-        record = await client.ads.account(account_id).line_items.update(line_item_id, body)
+        with named(_OPTIONS):
+            record = await client.ads.account(account_id).line_items.update(line_item_id, body)
     print_record(record, as_json=json)
     return exits.DONE

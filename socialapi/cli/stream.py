@@ -3,11 +3,13 @@
 from typing import Annotated, Any
 
 import orjson
-from cyclopts import Parameter, validators
+from cyclopts import Parameter
 
 from socialapi.cli import exits
 from socialapi.cli.connecting import open_client
 from socialapi.cli.exits import printable
+from socialapi.cli.options import whole_number
+from socialapi.cli.output import moment
 from socialapi.cli.posts import names_in
 from socialapi.models.events import ActivityEvent, MatchedPost, StreamNotice, Undecoded
 from socialapi.models.fields import Fields
@@ -17,11 +19,8 @@ from socialapi.problems import Problem
 from socialapi.streams import Gap, SlowReading, Stream
 from socialapi.unset import UNSET
 
-Limit = Annotated[
-    int | None,
-    Parameter(help="Most items to print; by default it goes on until Ctrl-C.", validator=validators.Number(gte=1)),
-]
-Backfill = Annotated[int | None, Parameter(help="Begin so many minutes ago, 1 to 5, on every connection.")]
+Limit = Annotated[int | None, whole_number(help="Most items to print; by default it goes on until Ctrl-C.", least=1)]
+Backfill = Annotated[int | None, whole_number(help="Begin so many minutes ago, 1 to 5, on every connection.")]
 GiveUp = Annotated[
     float | None, Parameter(name="--give-up-after", help="Seconds without a connection after which to give up.")
 ]
@@ -93,7 +92,7 @@ def text_line(item: AnyItem) -> str:
     if isinstance(item, MatchedPost):
         return f"{item.data.id}  {' '.join((item.data.text or '').split())}"
     if isinstance(item, ActivityEvent):
-        time = f"{item.created_at:%Y-%m-%d %H:%M:%S}" if item.created_at else "-"
+        time = moment(item.created_at) if item.created_at else "-"
         return f"{time}  {item.event_type or 'unknown'}  {item.event_id or '-'}"
     if isinstance(item, StreamNotice):
         titles = (each.title or each.type if isinstance(each, Problem) else each.message for each in item.problems)

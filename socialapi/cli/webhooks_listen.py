@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import orjson
-from cyclopts import Parameter, validators
+from cyclopts import Parameter
 
 from socialapi.cli import exits
 from socialapi.cli.connecting import open_client
 from socialapi.cli.exits import printable
+from socialapi.cli.options import whole_number
+from socialapi.cli.output import moment
 from socialapi.errors import ConfigurationError, SocialApiError, TransportError, WebhookRejected
 from socialapi.models.events import ActivityEvent, MatchedPost, Undecoded
 from socialapi.session.forwarder import Forwarder
@@ -35,7 +37,7 @@ async def listen(
     host: Annotated[str, Parameter(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[
         int,
-        Parameter(help="Port to listen on; 0 takes a free one.", validator=validators.Number(gte=0, lte=65_535)),
+        whole_number(help="Port to listen on; 0 takes a free one.", least=0, most=65_535),
     ] = 9000,
     register: Annotated[
         str | None,
@@ -49,9 +51,7 @@ async def listen(
         Path | None,
         Parameter(help="Keep events in this file until they are printed or passed on; made if it is not there."),
     ] = None,
-    limit: Annotated[
-        int | None, Parameter(help="End after so many events.", validator=validators.Number(gte=1))
-    ] = None,
+    limit: Annotated[int | None, whole_number(help="End after so many events.", least=1)] = None,
     json: Annotated[
         bool, Parameter(help="Print each event as it was sent, on a line of its own.", negative=())
     ] = False,
@@ -173,5 +173,4 @@ def text_line(event: Event) -> str:
         time, kind, identity = event.data.created_at, "post", event.data.id
     else:
         time, kind, identity = event.created_at, event.event_type or "-", event.event_id or "-"
-    shown = (time or datetime.datetime.now(datetime.UTC)).astimezone(datetime.UTC)
-    return printable(f"{shown:%Y-%m-%d %H:%M:%S}  {kind}  {identity}")
+    return printable(f"{moment(time or datetime.datetime.now(datetime.UTC))}  {kind}  {identity}")

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Required
 
 import attrs
 
-from socialapi.models.collections import CountQuery, Long
+from socialapi.models.collections import CountQuery, Id, Long
 from socialapi.models.rules import Conditions, Pattern, parse_timestamp
 from socialapi.problems import BrokenRule
 
@@ -53,7 +53,9 @@ class HistoryEntry:
 
     entity: EntityType | str | None = None
     entity_id: str | None = None
-    entity_data: CampaignSnapshot | Mapping[str, Any] = attrs.field(factory=dict, metadata={"read_as": Any})
+    entity_data: CampaignSnapshot | Mapping[str, Any] = attrs.field(
+        factory=dict, metadata={"read_as": Mapping[str, Any]}
+    )
     change_type: Literal["CREATE"] | str | None = None
     change_time: datetime.datetime | None = None
     changes: Mapping[str, Any] = attrs.field(factory=dict)
@@ -65,7 +67,7 @@ class HistoryFilter(CountQuery, total=False):
     """The changes of one entity in a time."""
 
     entity_type: Required[EntityType]
-    entity_id: Required[str]
+    entity_id: Required[Id]
     start_time: Required[WholeHour]
     end_time: Required[WholeHour]
     user_id: Long

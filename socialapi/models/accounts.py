@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, TypedDict
 import attrs
 from annotated_types import MinLen
 
-from socialapi.models.collections import TOTAL_OR_CURSOR, CollectionQuery, Ids
+from socialapi.models.collections import TOTAL_OR_CURSOR, CollectionQuery, Element, Ids
 
 IndustryType = Literal[
     "AGENCY",
@@ -75,7 +75,7 @@ AccountAppsQuery = Annotated[CollectionQuery, TOTAL_OR_CURSOR]
 class AccountChanges(TypedDict, total=False):
     """What can be changed of an account."""
 
-    name: str
+    name: Annotated[str, MinLen(1)]
     industry_type: IndustryType
 
 
@@ -88,4 +88,4 @@ class FeaturesQuery(TypedDict, total=False):
 class FeaturesAdded(TypedDict):
     """Features to add to a sandbox account; the complete list of keys is not documented."""
 
-    feature_keys: Annotated[tuple[str, ...], MinLen(1)]
+    feature_keys: Annotated[tuple[Element, ...], MinLen(1)]

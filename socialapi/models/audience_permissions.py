@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, TypedDict
 
 import attrs
 
-from socialapi.models.collections import TOTAL_OR_CURSOR, CountQuery, CursorQuery, Ids, SortBy
+from socialapi.models.collections import TOTAL_OR_CURSOR, CountQuery, CursorQuery, Id, Ids, SortBy
 
 PermissionLevel = Literal["READ_ONLY", "READ_WRITE"]
 
@@ -39,7 +39,7 @@ AudiencePermissionsQuery = Annotated[AudiencePermissionsFilter, TOTAL_OR_CURSOR]
 class AudiencePermissionDraft(TypedDict):
     """Which account may do what."""
 
-    granted_account_id: str
+    granted_account_id: Id
     permission_level: PermissionLevel
 
 
@@ -57,7 +57,7 @@ class TargetingLineItem:
 class TargetingCampaign:
     """A campaign with those of its line items that target an audience."""
 
-    campaign_id: str
+    campaign_id: str = attrs.field(metadata={"key": True})
     campaign_name: str | None = None
     line_items: tuple[TargetingLineItem, ...] = ()
     extra: dict[str, Any] = attrs.field(factory=dict, repr=False)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypedDict
 import attrs
 from annotated_types import MinLen
 
-from socialapi.models.collections import TOTAL_OR_CURSOR, CollectionQuery, CountQuery
+from socialapi.models.collections import TOTAL_OR_CURSOR, CollectionQuery, CountQuery, Id
 from socialapi.models.rules import Pattern
 
 CountryCode = Annotated[str, Pattern("[A-Z]{2}", "must be a country code of two capital letters")]
@@ -62,12 +62,12 @@ LineItemCuratedCategoriesQuery = Annotated[CollectionQuery, TOTAL_OR_CURSOR]
 class LineItemCuratedCategoryDraft(TypedDict):
     """What belongs together."""
 
-    line_item_id: str
-    curated_category_id: str
+    line_item_id: Id
+    curated_category_id: Id
 
 
 class LineItemCuratedCategoryChanges(TypedDict, total=False):
     """What is to belong together from now on."""
 
-    line_item_id: str
-    curated_category_id: str
+    line_item_id: Id
+    curated_category_id: Id

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, TypedDict
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
-from socialapi.models.rules import Conditions, Pattern
+from socialapi.models.rules import Conditions, Pattern, WholeText
 from socialapi.problems import BrokenRule
 
 MAX_IDS: Final = 200
@@ -16,10 +16,10 @@ Count = Annotated[int, Ge(1), Le(1_000)]
 SortBy = Annotated[str, Pattern(r"[a-z_]+-(asc|desc)", "must be an attribute with -asc or -desc, as created_at-desc")]
 Id = Annotated[str, Pattern(r"[^,\s]+", "must be an id: not empty, and without the commas that separate them")]
 Ids = Annotated[tuple[Id, ...], MinLen(1), MaxLen(MAX_IDS)]
-Long = (
-    Annotated[str, Pattern("[0-9]{1,19}", "must be a whole number of up to 19 digits")]
-    | Annotated[int, Ge(0), Le(10**19 - 1)]
-)
+Element = Annotated[str, Pattern(r"[^,\s]+", "must not be empty, and have neither blanks nor commas")]
+"""Of a list whose elements are no ids: they stand side by side with commas between them."""
+MAX_LONG: Final = 2**63 - 1
+Long = Annotated[str, WholeText(MAX_LONG)] | Annotated[int, Ge(0), Le(MAX_LONG)]
 
 
 class CursorQuery(TypedDict, total=False):

@@ -34,7 +34,7 @@ class KeywordInsightsFilter(TypedDict, total=False):
     """Posts with any of them."""
     start_time: Required[datetime.datetime]
     end_time: datetime.datetime
-    """Now unless given; at most seven days after the start."""
+    """Now unless given, by the clock of the service; at most seven days after the start."""
     location: str
     """The targeting value of a country."""
     negative_keywords: tuple[str, ...]
@@ -48,11 +48,23 @@ def _conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[Bro
     for name in ("keywords", "negative_keywords"):
         if any("," in keyword or not keyword.strip() for keyword in data.get(name, ())):
             yield BrokenRule(path=name, reason="must have no empty keyword and none with a comma, which separates them")
-    start, end = parse_timestamp(data["start_time"]), parse_timestamp(data.get("end_time", "")) or now
-    if start is not None and end <= start:
+    start, end = parse_timestamp(data["start_time"]), parse_timestamp(data.get("end_time", ""))
+    if start is not None and end is not None and end <= start:
         yield BrokenRule(path="end_time", reason="must be later than start_time")
-    elif start is not None and end - start > MAX_RANGE:
+    elif start is not None and end is not None and end - start > MAX_RANGE:
         yield BrokenRule(path="end_time", reason=f"must be at most {MAX_RANGE.days} days after start_time")
+
+
+def range_until_now(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+    """The same rules where no end was sent: what time it is then, the service alone knows."""
+    start = parse_timestamp(data["start_time"])
+    if start is None or "end_time" in data:
+        return
+    if now <= start:
+        yield BrokenRule(path="start_time", reason="must be earlier than now where no end_time is given")
+    elif now - start > MAX_RANGE:
+        reason = f"must be at most {MAX_RANGE.days} days ago where no end_time is given"
+        yield BrokenRule(path="start_time", reason=reason)
 
 
 KeywordInsightsQuery = Annotated[KeywordInsightsFilter, Conditions(_conditions)]

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final, Literal, TypedDict
 
 import attrs
-from annotated_types import Gt, Le
+from annotated_types import Ge, Gt, Le, MinLen
 
+from socialapi.models.collections import Element, Id
 from socialapi.models.money import LARGEST, Micros
 from socialapi.models.rules import Conditions, Pattern
 from socialapi.problems import BrokenRule
@@ -30,11 +31,28 @@ Goal = Literal[
     "VIEW_15S",
     "WEBSITE_CONVERSIONS",
 ]
-Domain = Annotated[str, Pattern(r"[^/:\s]+", "must be a domain without a protocol, for example example.com")]
+Domain = Annotated[
+    str,
+    Pattern(
+        r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*",
+        "must be a domain without a protocol, of letters, digits, dots and hyphens (others as xn--…), for example example.com",
+    ),
+]
 BudgetOptimization = Literal["CAMPAIGN", "LINE_ITEM"]
 EntityStatus = Literal["ACTIVE", "PAUSED"]
 AudienceExpansion = Literal["BROAD", "DEFINED", "EXPANDED"]
-Amount = Annotated[int, Le(LARGEST)]
+Amount = Annotated[int, Ge(0), Le(LARGEST)]
+
+AmountField = Literal[
+    "bid_amount",
+    "bid_amount_local_micro",
+    "total_budget_amount",
+    "total_budget_amount_local_micro",
+    "daily_budget_amount",
+    "daily_budget_amount_local_micro",
+    "target_cpa",
+    "target_cpa_local_micro",
+]
 
 CAPPED_OBJECTIVES: Final = frozenset({"REACH", "ENGAGEMENTS", "VIDEO_VIEWS", "PREROLL_VIEWS"})
 APP_OBJECTIVES: Final = frozenset({"APP_INSTALLS", "APP_ENGAGEMENTS"})
@@ -79,11 +97,9 @@ class LineItem:
     deleted: bool | None = None
     extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
-    def money(
-        self, field: Literal["bid_amount", "total_budget_amount", "daily_budget_amount", "target_cpa"]
-    ) -> Micros | None:
-        """An amount with its currency; None where there is none, or no currency."""
-        value: int | None = getattr(self, f"{field}_local_micro")
+    def money(self, field: AmountField) -> Micros | None:
+        """An amount with its currency; None where there is none, or no currency. `_local_micro` may be left out."""
+        value: int | None = getattr(self, f"{field.removesuffix('_local_micro')}_local_micro")
         return None if value is None or self.currency is None else Micros(value, self.currency)
 
 
@@ -92,23 +108,23 @@ class LineItemChanges(TypedDict, total=False):
 
     advertiser_domain: Domain | None
     """Needed while PUBLISHER_NETWORK is among the placements."""
-    advertiser_user_id: str | None
-    android_app_store_identifier: str | None
-    ios_app_store_identifier: str | None
+    advertiser_user_id: Id | None
+    android_app_store_identifier: Id | None
+    ios_app_store_identifier: Id | None
     audience_expansion: AudienceExpansion | None
     bid_amount_local_micro: Annotated[int, Gt(0), Le(LARGEST)] | None
     """Needed with the strategies MAX and TARGET; ignored with AUTO."""
     bid_strategy: BidStrategy
-    categories: tuple[str, ...] | None
+    categories: tuple[Element, ...] | None
     """IAB categories. Needed while PUBLISHER_NETWORK is among the placements."""
     duration_in_days: Literal[1, 7, 30] | None
     """The time over which `frequency_cap` applies."""
     entity_status: EntityStatus
     start_time: datetime.datetime
     end_time: datetime.datetime | None
-    frequency_cap: int | None
+    frequency_cap: Annotated[int, Ge(1)] | None
     goal: Goal
-    name: str
+    name: Annotated[str, MinLen(1)]
     pay_by: PayBy
     total_budget_amount_local_micro: Amount | None
     daily_budget_amount_local_micro: Amount | None

@@ -1,6 +1,7 @@
 """Amounts: whole millionths of a currency unit on the wire, exact decimals for people (advertising section 2)."""
 
 import decimal
+import re
 from decimal import Decimal
 from typing import Final, Self
 
@@ -13,6 +14,7 @@ LARGEST: Final = 2**63 - 1
 """The largest amount in millionths: they are whole numbers of 64 bits."""
 
 _DIGITS: Final = 60
+_PLAIN: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 
 
 def _whole(instance: object, attribute: "attrs.Attribute[int]", value: object) -> None:
@@ -35,9 +37,14 @@ class Micros:
 
     @classmethod
     def of(cls, amount: Decimal | int | str, currency: str) -> Self:
-        """So many units of the currency. Raises InvalidInput for floats and for more than six decimal places."""
+        """So many units of the currency; a text has digits and at most a sign and a point, as `-0.25`.
+
+        Raises InvalidInput for floats and for more than six decimal places.
+        """
         if isinstance(amount, bool) or not isinstance(amount, Decimal | int | str):
             raise InvalidInput("an amount is a Decimal, a whole number or a text, never a float")
+        if isinstance(amount, str) and not _PLAIN.fullmatch(amount):
+            raise InvalidInput("an amount is a decimal number, for example 5.50")
         with decimal.localcontext() as context:
             context.prec = _DIGITS
             context.traps[decimal.Inexact] = True

@@ -1,7 +1,7 @@
 """Reading the rules that stand beside the fields, and listing every one that a request breaks.
 
 A rule is `Annotated` metadata on the field it is about: `Ge`, `Gt`, `Le`, `Lt`, `MinLen` and `MaxLen` of
-annotated-types, and `Pattern` from here; the type says the rest (a `Literal` is an enumeration, a field without a
+annotated-types, `Pattern` and `WholeText` from here; the type says the rest (a `Literal` is an enumeration, a field without a
 default is required). What spans several fields is a static method `conditions(data, now)` of the class, or `Conditions`
 beside a TypedDict, which yields broken rules. The data judged are JSON-shaped (`dict`, `list`, `str`, …), so the same declarations serve what is about
 to be sent and what has arrived.
@@ -48,6 +48,13 @@ class Pattern:
 
     expression: str
     says: str
+
+
+@attrs.frozen
+class WholeText:
+    """The text is decimal digits alone, which stand for a whole number of at most `most`."""
+
+    most: int
 
 
 def broken_rules(declared: Any, data: Any, *, now: datetime.datetime, path: str = "") -> Report:
@@ -259,6 +266,17 @@ def _pattern(rule: Pattern) -> Check:
     return _Scalar(rule.says, lambda v: matches(v) is not None)
 
 
+def _whole_text(rule: WholeText) -> Check:
+    digits = len(str(rule.most))
+
+    def accepts(value: str) -> bool:
+        # Long texts are not made numbers, which takes time that grows with the square of their length.
+        is_whole = value.isascii() and value.isdecimal() and len(value.lstrip("0")) <= digits
+        return is_whole and int(value.lstrip("0") or "0") <= rule.most
+
+    return _Scalar(f"must be a whole number of at most {rule.most}", accepts)
+
+
 def _conditions(rule: Conditions) -> Check:
     def check(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
         report.extend(attrs.evolve(each, path=_text((path, each.path))) for each in rule.check(value, now))
@@ -269,6 +287,7 @@ def _conditions(rule: Conditions) -> Check:
 _CONSTRAINTS: Final[Mapping[type, Callable[[Any], Check]]] = {
     Conditions: _conditions,
     Pattern: _pattern,
+    WholeText: _whole_text,
     annotated_types.Ge: lambda r: _Scalar(f"must be at least {r.ge}", lambda v: v >= r.ge),
     annotated_types.Gt: lambda r: _Scalar(f"must be greater than {r.gt}", lambda v: v > r.gt),
     annotated_types.Le: lambda r: _Scalar(f"must be at most {r.le}", lambda v: v <= r.le),

@@ -96,11 +96,11 @@ class Route(Generic[R]):
 
     def limit(self, query: Mapping[str, Any]) -> RateLimit | None:
         """The documented limit of a request with these query parameters."""
-        if self.family.total_counts is not None and query.get("with_total_count") in (True, "true"):
+        if self.family.total_counts is not None and _is_true(query.get("with_total_count")):
             return self.family.total_counts
         return self.rate_limit
 
-    def at(self, **path_parameters: str) -> "Target[R]":
+    def at(self, **path_parameters: str | int) -> "Target[R]":
         """The route with its path filled in. Values are percent-encoded, so none can leave its segment."""
         return Target(self, path_parameters)
 
@@ -110,7 +110,7 @@ class Target(Generic[R]):
     """A route together with the values of its path parameters."""
 
     route: Route[R]
-    path_parameters: Mapping[str, str]
+    path_parameters: Mapping[str, str | int]
 
     def path(self, overrides: Mapping[str, str], versions: Mapping[str, str] | None = None) -> str:
         """The encoded path: of the documented template, or of the one that replaces it in `overrides`.
@@ -137,6 +137,11 @@ class Target(Generic[R]):
         return "/".join((name, *(str(self.path_parameters[p]) for p in per)))
 
 
-def encode_segment(value: str) -> str:
+def _is_true(value: Any) -> bool:
+    """Whether a query parameter says true, however that is spelt: what a caller wrote out is sent as it is."""
+    return str(value).strip().lower() in ("true", "t", "1", "yes", "y", "on")
+
+
+def encode_segment(value: str | int) -> str:
     """A path segment, percent-encoded."""
     return quote(str(value), safe="")

@@ -13,6 +13,7 @@ from socialapi.credentials import AppOnly, Credentials
 from socialapi.errors import ApiError, OutcomeUnknown, RateLimited, RateLimitTooLong, TransportError
 from socialapi.models.oauth import AppOnlyTokenRequest, OAuth2Token, OAuth2TokenRequest
 from socialapi.models.pages import Page
+from socialapi.problems import BrokenRule
 from socialapi.routes import oauth as routes
 from socialapi.routes.route import Target
 from socialapi.session.authenticators import DEAD_TOKEN, Authenticator, Authenticators, basic
@@ -25,7 +26,7 @@ from socialapi.session.token_cache import TokenCache
 from socialapi.session.transport import LiveReply, Transport, close_reply
 from socialapi.wire.limits import read_limit, told_wait_seconds
 from socialapi.wire.paging import page_query, split_of
-from socialapi.wire.request import Request, build_request
+from socialapi.wire.request import Request, build_request, refuse
 from socialapi.wire.response import Reply, read_error, read_result
 from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, Failure, GiveUp, decide, failure_of_status
 
@@ -91,8 +92,13 @@ class Session:
         query: Mapping[str, Any] | None = None,
         start: str | None = None,
     ) -> Pager[T]:
-        """A pager over a collection; the task that reads ahead belongs to this session and ends with it."""
+        """A pager over a collection; the task that reads ahead belongs to this session and ends with it.
+
+        Raises InvalidInput for what does not go together.
+        """
         family, asked = target.route.family, query or {}
+        if start is not None and asked.get("with_total_count"):
+            refuse([BrokenRule(path="with_total_count", reason="cannot go with start", code="EXCLUSIVE_PARAMETERS")])
         split = split_of(target.route.query, asked)
 
         async def fetch(token: str | None) -> Page[T]:

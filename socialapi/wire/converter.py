@@ -5,7 +5,6 @@ field gets its default, an enumeration takes values it does not know. It is stri
 is documented is a `DecodeError` that names the field. Stock cattrs costs twice as much an object, and coerces.
 """
 
-import contextlib
 import datetime
 import types
 import typing
@@ -254,11 +253,13 @@ CONVERTER.register_structure_hook(UploadCounts, _upload_counts)
 
 
 def _history_entry(data: Any, _: Any) -> HistoryEntry:
-    """The snapshot of a campaign is typed; that of anything else, and one that is none, stays as it came."""
+    """The snapshot of a campaign is typed; that of anything else stays as it came."""
     entry: HistoryEntry = _read_history_entry(data, HistoryEntry)
-    if entry.entity == "CAMPAIGN" and isinstance(entry.entity_data, dict):
-        with contextlib.suppress(DecodeError):
+    if entry.entity == "CAMPAIGN":
+        try:
             entry.entity_data = CONVERTER.structure(entry.entity_data, CampaignSnapshot)
+        except DecodeError as problem:
+            raise DecodeError(join_path("entity_data", problem.path), problem.reason) from None
     return entry
 
 

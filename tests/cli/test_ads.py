@@ -66,7 +66,7 @@ async def test_an_account_is_printed_one_field_on_a_line(ready: Shell) -> None:
     printed = fields(await ready.run("ads", "account", FIRST))
     assert printed["name"] == "Northwind Outdoor"
     assert printed["industry_type"] == "RETAIL"
-    assert printed["created_at"] == "2023-03-14 09:26:53"
+    assert printed["created_at"] == "2023-03-14 09:26:53Z"
     assert printed["deleted"] == "no"
     (record,) = (await ready.run("ads", "account", FIRST, "--json")).objects
     assert (record["id"], record["created_at"]) == (FIRST, "2023-03-14T09:26:53Z")
@@ -85,9 +85,9 @@ async def test_a_history_is_printed_the_oldest_first(ready: Shell) -> None:
     done = await ready.run(*HISTORY, *A_DAY)
     lines = done.out.splitlines()
     assert (done.status, done.err, len(lines)) == (0, "", 500)
-    assert lines[0] == "2025-01-06 00:00:00  CREATE  2244994945 (WEB)  -"
+    assert lines[0] == "2025-01-06 00:00:00Z  CREATE  2244994945 (WEB)  -"
     assert lines[1] == (
-        "2025-01-06 00:02:52  UPDATE  2244994945 (WEB)  "
+        "2025-01-06 00:02:52Z  UPDATE  2244994945 (WEB)  "
         '{"daily_budget_amount_local_micro":{"before":100000000,"after":101000000}}'
     )
 
@@ -100,9 +100,9 @@ async def test_stopping_anywhere_and_going_on_prints_every_change_once(ready: Sh
     for limit in ("199", "1", "30"):
         done = await ready.run(*HISTORY, *A_DAY, "--json", "--limit", limit, *more)
         found += done.objects
-        said = re.fullmatch(r"socialapi: stopped after ([\d,]+) changes; go on with --go-on (\S+)\n", done.err)
+        said = re.fullmatch(r"socialapi: stopped after ([\d,]+ changes?); go on with --go-on (\S+)\n", done.err)
         assert said is not None
-        assert said[1] == limit
+        assert said[1] == ("1 change" if limit == "1" else f"{limit} changes")
         more = ("--go-on", shlex.split(said[2])[0])
     assert found == whole
 
@@ -119,13 +119,16 @@ async def test_a_history_of_a_user_or_of_nothing(ready: Shell, emulator: Emulato
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--start", "2025-01-06T00:30Z", "--end", "2025-01-07"), "start_time: must be a whole hour in UTC"),
+        (("--start", "2025-01-06T00:30Z", "--end", "2025-01-07"), "--start: must be a whole hour in UTC"),
         (("--start", "2025-01-06T00:00", "--end", "2025-01-07"), "--start has no time zone"),
         (("--start", "monday", "--end", "2025-01-07"), "--start is a date (2025-01-06) or a time"),
-        (("--start", "2025-01-07", "--end", "2025-01-06"), "end_time: must be later than start_time"),
-        ((*A_DAY, "--user", "me"), "user_id: must be a whole number of up to 19 digits"),
-        ((*A_DAY, "--go-on", "nonsense"), "start is not the position of a pager"),
-        ((*A_DAY, "--entity-type", "advert"), "entity_type: must be one of CAMPAIGN, LINE_ITEM"),
+        (("--start", "2025-01-07", "--end", "2025-01-06"), "--end: must be later than --start"),
+        ((*A_DAY, "--user", "me"), "--user: must be a whole number of at most 9223372036854775807"),
+        ((*A_DAY, "--go-on", "nonsense"), 'Invalid value "nonsense" for --go-on. It is not the position'),
+        ((*A_DAY, "--go-on", ""), 'Invalid value "" for --go-on'),
+        ((*A_DAY, "--limit", "3.7"), "Invalid value for --limit: must be a whole number"),
+        ((*A_DAY, "--limit", "0"), "Must be >= 1"),
+        ((*A_DAY, "--entity-type", "advert"), "--entity-type: must be one of CAMPAIGN, LINE_ITEM"),
     ],
 )
 async def test_wrong_usage_is_a_sentence_and_nothing_is_sent(
@@ -154,7 +157,7 @@ async def test_a_line_item_is_changed_with_amounts_in_units_of_its_currency(read
     assert printed["entity_status"] == "PAUSED"
     assert printed["bid_amount"] == "1.5 EUR"
     assert (printed["total_budget_amount"], printed["daily_budget_amount"]) == ("100 EUR", "10.25 EUR")
-    assert (printed["end_time"], printed["categories"]) == ("2027-01-01 00:00:00", "IAB1, IAB2")
+    assert (printed["end_time"], printed["categories"]) == ("2027-01-01 00:00:00Z", "IAB1, IAB2")
     stored = emulator.state.advertising.table(FIRST, "line_items").get("8xdpe")
     assert stored is not None
     assert (stored["bid_amount_local_micro"], stored["daily_budget_amount_local_micro"]) == (1_500_000, 10_250_000)
@@ -194,13 +197,22 @@ async def test_a_value_is_cleared_by_the_name_of_its_option(ready: Shell) -> Non
         ((), "there is nothing to change"),
         (("--bid", "1.5000001"), "--bid: an amount has at most six decimal places"),
         (("--bid", "1,50"), "--bid: an amount is a decimal number, for example 5.50"),
-        (("--bid", "0"), "bid_amount_local_micro: must be greater than 0"),
-        (("--total-budget", "1e30"), "--total-budget: the amount is too large"),
-        (("--total-budget", "1", "--daily-budget", "2"), "must be at most total_budget_amount_local_micro"),
-        (("--status", "asleep"), "entity_status: must be one of ACTIVE, PAUSED"),
+        (("--bid", "0"), "--bid: must be greater than 0"),
+        (("--total-budget", "1" + "0" * 30), "--total-budget: the amount is too large"),
+        (("--total-budget", "1e3"), "--total-budget: an amount is a decimal number"),
+        (("--daily-budget=-1",), "--daily-budget: must be at least 0"),
+        (("--frequency-cap", "3.7"), "Invalid value for --frequency-cap: must be a whole number"),
+        (("--frequency-cap", "0"), "Must be >= 1"),
+        (("--duration-in-days", "6.6"), "Invalid value for --duration-in-days: must be a whole number"),
+        (("--duration-in-days", "6"), "--duration-in-days: must be one of 1, 7, 30"),
+        (("--categories", ""), "--categories: name at least one, or empty the value with --clear categories"),
+        (("--categories", "IAB 1"), "--categories[0]: must not be empty"),
+        (("--name", ""), "--name: must have at least 1"),
+        (("--total-budget", "1", "--daily-budget", "2"), "--daily-budget: must be at most --total-budget"),
+        (("--status", "asleep"), "--status: must be one of ACTIVE, PAUSED"),
         (("--clear", "colour"), "--clear colour: it names an option of this command"),
         (("--clear", "bid", "--bid", "1"), "--clear bid: it names an option of this command that is not given"),
-        (("--clear", "name"), "name: must be a string"),
+        (("--clear", "name"), "--name: must be a string"),
         (("--start", "soon"), "--start is a date"),
     ],
 )
@@ -235,6 +247,7 @@ async def test_insights_have_a_line_for_each_unit(ready: Shell) -> None:
         *("--end", "2025-01-06T01:00Z"),
     )
     assert [line[:16] for line in hours.out.splitlines()[:2]] == ["2025-01-05 23:00", "2025-01-06 00:00"]
+    assert {line[16:19] for line in hours.out.splitlines()[:-1]} == {"Z  "}
     (found,) = (await ready.run("ads", "insights", "ski", "--granularity", "day", *A_DAY, "--json")).objects
     assert (len(found["tweet_volume"]), len(found["related_keywords"])) == (1, 30)
 
@@ -243,7 +256,7 @@ async def test_insights_have_a_line_for_each_unit(ready: Shell) -> None:
     ("arguments", "says"),
     [
         (("--granularity", "day", *A_DAY), "keywords: must have at least 1"),
-        (("ski", "--granularity", "week", *A_DAY), "granularity: must be one of DAY, HOUR"),
+        (("ski", "--granularity", "week", *A_DAY), "--granularity: must be one of DAY, HOUR"),
         ((*"abcdefghijk", "--granularity", "day", *A_DAY), "keywords: must be at most 10"),
         (("ski", "--granularity", "day", "--start", "2025-01-06", "--end", "2025-01-14"), "at most 7 days"),
     ],
@@ -294,6 +307,56 @@ async def test_an_error_in_the_middle_says_how_to_go_on_and_signs_are_not_obeyed
         "socialapi: Gone",
         "socialapi: stopped after 3 accounts; go on with --go-on 0:c2",
     ]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"), [((), 0), (("--go-on", "7@a1:c1"), "stopped after 0 accounts; go on with --go-on 7@a1:c1")]
+)
+async def test_how_to_go_on_is_said_only_where_there_is_something_to_go_on_with(
+    ready: Shell, options: tuple[str, ...], said: Any
+) -> None:
+    async with Server(then=answer(status=404)) as server:
+        ready.put(ADS_URL=server.url)
+        done = await ready.run("ads", "accounts", *options)
+    assert done.status == 3
+    assert ("stopped after" in done.err) == bool(said)
+    assert str(said or "HTTP 404") in done.err
+
+
+async def test_a_position_of_something_else_is_wrong_usage_that_names_the_option(
+    ready: Shell, emulator: Emulator
+) -> None:
+    for command in (("ads", "accounts"), ("posts", "by-user", emulator.seed["user_ids"][0])):
+        done = await ready.run(*command, "--go-on", "1@1:elsewhere")
+        assert (done.status, done.out) == (2, "")
+        assert done.err.startswith("socialapi: --go-on is not a position in what is asked for: HTTP 400: ")
+        assert "stopped after" not in done.err
+
+
+async def test_one_is_not_said_to_be_several(ready: Shell) -> None:
+    done = await ready.run("ads", "accounts", "--limit", "1")
+    assert done.err == f"socialapi: stopped after 1 account; go on with --go-on 1@{FIRST}:\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("demo", "--rows", "2.5"),
+        ("emulator", "--port", "8080.5"),
+        ("posts", "by-user", "1", "--max-results", "7.5"),
+        ("stream", "posts", "--limit", "1.5"),
+        ("stream", "activity", "--backfill-minutes", "1.5"),
+        ("webhooks", "listen", "--port", "1e3"),
+        ("webhooks", "listen", "--limit", "1_0"),
+        ("auth", "login", "--callback-port", "0x10"),
+        ("audience", "upload", "x.csv", "--account", "a", "--audience", "b", "--concurrency", "3.7"),
+        ("ads", "targeted", "a", "b", "--limit", "3.7"),
+    ],
+)
+async def test_a_fraction_is_not_rounded(shell: Shell, arguments: tuple[str, ...]) -> None:
+    done = await shell.run(*arguments)
+    assert (done.status, done.out) == (2, "")
+    assert done.err == f"socialapi: Invalid value for {arguments[-2]}: must be a whole number (see --help)\n"
 
 
 async def test_a_record_shows_whatever_the_service_says(ready: Shell) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from socialapi.models.insights import range_until_now
 from socialapi.models.rules import broken_rules
 from socialapi.routes import ads
 from socialapi.routes.route import Route
@@ -113,6 +114,7 @@ def test_an_account_is_of_one_of_14_industries(industry: str) -> None:
 
 def test_another_industry_is_refused() -> None:
     assert len(broken(ads.ACCOUNT_UPDATE.body, {"industry_type": "SPACE"})) == 1
+    assert len(broken(ads.ACCOUNT_UPDATE.body, {"name": ""})) == 1
     assert broken(ads.ACCOUNT_UPDATE.body, {"timezone": "UTC"}) == ["timezone: is not a field of this object"]
     assert query(ads.ACCOUNTS, q="nor") == []
     assert query(ads.ACCOUNTS, q=5) == ["q: must be a string"]
@@ -128,6 +130,10 @@ def test_features_are_added_by_any_key_and_at_least_one() -> None:
     assert broken(ads.SANDBOX_FEATURES_ADD.body, {"feature_keys": ["MOBILE_CONVERSION_TRANSACTION_VALUE"]}) == []
     assert broken(ads.SANDBOX_FEATURES_ADD.body, {}) == ["feature_keys: is required"]
     assert len(broken(ads.SANDBOX_FEATURES_ADD.body, {"feature_keys": []})) == 1
+    for wrong in ("", "A,B", "A B", "\t"):
+        assert broken(ads.SANDBOX_FEATURES_ADD.body, {"feature_keys": ["A", wrong]}) == [
+            "feature_keys[1]: must not be empty, and have neither blanks nor commas"
+        ]
 
 
 @pytest.mark.parametrize("name", ["entity_type", "entity_id", "start_time", "end_time"])
@@ -135,6 +141,12 @@ def test_history_needs_an_entity_and_two_times(name: str) -> None:
     assert broken(ads.ACCOUNT_HISTORY.query, HISTORY) == []
     rest = {each: value for each, value in HISTORY.items() if each != name}
     assert broken(ads.ACCOUNT_HISTORY.query, rest) == [f"{name}: is required"]
+
+
+def test_history_is_of_an_entity_with_an_id() -> None:
+    for wrong in ("", "a,b", 5):
+        (found,) = query(ads.ACCOUNT_HISTORY, entity_id=wrong)
+        assert found.startswith("entity_id: must be ")
 
 
 @pytest.mark.parametrize(
@@ -167,11 +179,14 @@ def test_the_time_of_a_history_runs_forward() -> None:
         assert query(ads.ACCOUNT_HISTORY, end_time=end) == ["end_time: must be later than start_time"]
 
 
-def test_a_user_is_a_number_of_up_to_19_digits_as_text_or_number() -> None:
-    for good in ("2244994945", 2_244_994_945, 0, "9" * 19, 10**19 - 1):
+def test_a_user_is_a_number_of_up_to_63_bits_as_text_or_number() -> None:
+    for good in ("2244994945", 2_244_994_945, 0, "0", "000", "0" * 30 + "7", str(2**63 - 1), 2**63 - 1):
         assert query(ads.ACCOUNT_HISTORY, user_id=good) == []
-    for wrong in ("", "9" * 20, "-1", "1.5", -1, 10**19, True, 1.5):
-        assert len(query(ads.ACCOUNT_HISTORY, user_id=wrong)) == 1
+    for wrong in ("", str(2**63), "9" * 19, "9" * 10_000, "-1", "1.5", "\u0661", "1_0", -1, 2**63, True, 1.5):
+        assert query(ads.ACCOUNT_HISTORY, user_id=wrong) in (
+            ["user_id: must be a whole number of at most 9223372036854775807"],
+            ["user_id: must be a string"],
+        )
 
 
 # Categories (sections 4.3 and 4.5)
@@ -191,6 +206,11 @@ def test_a_new_pair_needs_both_and_a_change_neither() -> None:
     assert broken(create, pair) == broken(update, pair) == broken(update, {}) == []
     assert broken(create, {}) == ["curated_category_id: is required", "line_item_id: is required"]
     assert len(broken(update, {"line_item_id": None})) == 1
+    for declared in (create, update):
+        for name in pair:
+            for wrong in ("", "a,b", "a b"):
+                (found,) = broken(declared, pair | {name: wrong})
+                assert found.startswith(f"{name}: must be an id")
 
 
 # Keyword insights (section 4.6)
@@ -198,6 +218,10 @@ def test_a_new_pair_needs_both_and_a_change_neither() -> None:
 
 def insights(**parameters: Any) -> list[str]:
     return broken(ads.KEYWORD_INSIGHTS.query, INSIGHTS | parameters)
+
+
+def until_now(start: str, **parameters: Any) -> list[str]:
+    return [str(rule) for rule in range_until_now({"start_time": start, **parameters}, NOW)]
 
 
 def test_insights_need_keywords_a_granularity_and_a_start() -> None:
@@ -229,15 +253,19 @@ def test_a_range_is_at_most_7_days() -> None:
     says = "end_time: must be at most 7 days after start_time"
     assert insights(start_time="2026-05-20T00:00:00Z", end_time="2026-05-27T00:00:00Z") == []
     assert insights(start_time="2026-05-20T00:00:00Z", end_time="2026-05-27T00:00:01Z") == [says]
-    # Without an end it is now.
-    assert insights(start_time="2026-05-25T12:00:00Z") == []
-    assert insights(start_time="2026-05-25T11:59:59Z") == [says]
+    # Without an end it is now, by the clock of the service alone.
+    assert insights(start_time="2020-01-01T00:00:00Z") == insights(start_time="2030-01-01T00:00:00Z") == []
+    assert until_now("2026-05-25T12:00:00Z") == []
+    assert until_now("2026-05-25T11:59:59Z") == ["start_time: must be at most 7 days ago where no end_time is given"]
+    assert until_now("2026-05-20T00:00:00Z", end_time="2026-05-27T00:00:00Z") == []
 
 
 def test_a_range_runs_forward() -> None:
     says = "end_time: must be later than start_time"
     assert insights(end_time="2026-05-30T00:00:01Z") == []
-    assert insights(end_time="2026-05-30T00:00:00Z") == insights(start_time="2026-06-01T12:00:00Z") == [says]
+    assert insights(end_time="2026-05-30T00:00:00Z") == [says]
+    assert until_now("2026-06-01T11:59:59Z") == []
+    assert until_now("2026-06-01T12:00:00Z") == ["start_time: must be earlier than now where no end_time is given"]
 
 
 # Audiences (sections 4.7 and 4.8)
@@ -249,6 +277,7 @@ def test_a_permission_has_one_of_two_levels(level: str) -> None:
     assert broken(declared, {"granted_account_id": "a", "permission_level": level}) == []
     assert len(broken(declared, {"granted_account_id": "a", "permission_level": level.lower()})) == 1
     assert broken(declared, {}) == ["granted_account_id: is required", "permission_level: is required"]
+    assert len(broken(declared, {"granted_account_id": "", "permission_level": level})) == 1
 
 
 def test_what_cannot_be_served_is_asked_for_by_a_boolean() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
+from typing import Any
 
 import attrs
 import pytest
@@ -92,6 +93,47 @@ async def test_a_total_count_with_a_cursor_is_refused_before_it_is_sent(client: 
     assert list(service.requests) == []
 
 
+async def test_a_total_count_with_a_start_is_refused_before_it_is_sent(client: Client, service: Emulator) -> None:
+    pairs = client.ads.account(FIRST).line_item_curated_categories
+    for listed in (client.ads.accounts.list, pairs.list, client.ads.account(FIRST).apps):
+        with pytest.raises(errors.InvalidInput) as caught:
+            listed(with_total_count=True, start="0:")
+        assert [(rule.path, rule.code) for rule in caught.value.broken_rules] == [
+            ("with_total_count", "EXCLUSIVE_PARAMETERS")
+        ]
+    assert list(service.requests) == []
+    assert await pairs.list(with_total_count=False, start="0:", count=1).collect(limit=1)
+
+
+@pytest.mark.parametrize("count", [1, 7, 100, 200])
+async def test_nothing_is_lost_when_what_was_taken_is_deleted_before_the_walk_goes_on(
+    patient: Client, slow: Emulator, count: int
+) -> None:
+    """Takes some, deletes all of them or the later ones, and goes on elsewhere from the stored position."""
+    pairs = patient.ads.account(FIRST).line_item_curated_categories
+    expected = list(slow.seed["line_item_curated_category_ids"])
+    seen: list[str] = []
+    start: str | None = None
+    for taken, deleted in ((3, 3), (9, 9), (12, 9), (5, 1), (20, 8), (1, 1), (30, 0)):
+        pager = pairs.list(count=count, start=start)
+        part = [each.id for each in await pager.collect(limit=taken)]
+        for each in part[len(part) - deleted :]:
+            await pairs.delete(each)
+        seen += part
+        start = pager.position
+    once = list(dict.fromkeys(seen))
+    assert once == expected[: len(once)], "in their order, and without a gap"
+
+
+async def test_campaigns_are_told_apart_by_their_own_ids(client: Client) -> None:
+    targeted = client.ads.account(FIRST).custom_audience("1nmth").targeted
+    pager = targeted()
+    begin = await pager.collect(limit=2)
+    assert pager.position == f"2@{begin[1].campaign_id},{begin[0].campaign_id}:"
+    rest = await targeted(start=pager.position).collect()
+    assert [each.campaign_id for each in begin + rest] == [each.campaign_id for each in await targeted().collect()]
+
+
 # Total counts
 
 
@@ -144,10 +186,11 @@ async def test_who_does_not_want_to_wait_for_a_total_is_told_when_there_is_one(
 
 async def test_a_path_that_was_written_out_counts_as_well(slow: Emulator, clock: VirtualClock) -> None:
     async with Client(slow.config, slow.credentials, clock=clock) as client:
-        reply = await client.request("GET", "/12/accounts", params={"with_total_count": True}, family="ads")
+        for spelt in (True, "true", "TRUE"):
+            reply = await client.request("GET", "/12/accounts", params={"with_total_count": spelt}, family="ads")
+            assert reply.body["total_count"] == 2
         await client.ads.account(FIRST).apps(with_total_count=True)
-        assert client.limits["total_count_reads"].remaining == 198
-    assert reply.body["total_count"] == 2
+        assert client.limits["total_count_reads"].remaining == 196
 
 
 async def test_the_limit_of_total_counts_can_be_another_one(clock: VirtualClock) -> None:
@@ -222,6 +265,17 @@ async def test_the_service_itself_takes_the_parts(client: Client, service: Emula
     ):
         assert await filtered.collect() == [made]
     assert statuses(service) == {200: 7}
+
+
+async def test_an_order_over_parts_and_what_is_no_id_are_refused(client: Client, service: Emulator) -> None:
+    ids = tuple(f"x{number}" for number in range(201))
+    with pytest.raises(errors.InvalidInput, match="does not go with sort_by"):
+        client.ads.accounts.list(account_ids=ids, sort_by="name-asc")
+    odd: Any = (*ids, ["a"], None, "", "a,b", 5)
+    with pytest.raises(errors.InvalidInput) as caught:
+        client.ads.accounts.list(account_ids=odd)
+    assert [rule.path for rule in caught.value.broken_rules] == [f"account_ids[{number}]" for number in range(201, 206)]
+    assert list(service.requests) == []
 
 
 async def test_two_long_filters_and_totals_over_parts_are_refused(client: Client, service: Emulator) -> None:

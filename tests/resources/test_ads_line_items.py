@@ -134,6 +134,27 @@ async def test_a_record_of_which_little_is_known_forbids_nothing(client: Client)
     assert (item.frequency_cap, item.bid_amount_local_micro) == (5, 1)
 
 
+@pytest.mark.parametrize("current", [LineItem(id=REACH), {"id": WEBSITE}, WEBSITE, 5])
+async def test_the_record_at_hand_is_that_of_the_line_item(client: Client, service: Emulator, current: Any) -> None:
+    with pytest.raises(errors.InvalidInput, match=f"current must be the LineItem with the id {WEBSITE}"):
+        await client.ads.account(FIRST).line_items.update(WEBSITE, current=current, name="x")
+    assert list(service.requests) == []
+
+
+@pytest.mark.parametrize("odd", [None, True, 1.5, b"8xdpe", ("8xdpe",)])
+async def test_an_id_is_a_text_or_a_whole_number(client: Client, service: Emulator, odd: Any) -> None:
+    for call in (
+        client.ads.account(odd).line_items.update(WEBSITE, name="x"),
+        client.ads.account(FIRST).line_items.delete(odd),
+        client.ads.accounts.get(odd),
+        client.ads.account(FIRST).custom_audience(odd).targeted().first(),
+        client.ads.account(FIRST).custom_audience(odd).upload([{"handle": "ada"}]),
+    ):
+        with pytest.raises(errors.InvalidInput, match="_id must be a text or a whole number"):
+            await call
+    assert list(service.requests) == []
+
+
 async def test_a_bid_sent_with_auto_is_ignored_and_not_refused(client: Client) -> None:
     item = await client.ads.account(FIRST).line_items.update(FOLLOWERS, bid_amount_local_micro=5)
     assert (item.bid_strategy, item.bid_amount_local_micro) == ("AUTO", None)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from socialapi.config import ADS_VERSIONS
 from socialapi.routes import ads, oauth, platform
 from socialapi.routes.route import (
     ADS,
@@ -147,7 +148,7 @@ def test_a_limit_that_is_not_documented_is_assumed_by_endpoint_and_account() -> 
     assert key(ads.ACCOUNTS.at()) == "GET /12/accounts"
 
 
-@pytest.mark.parametrize("asked", [True, "true"])
+@pytest.mark.parametrize("asked", [True, "true", "True", "TRUE", " true", 1, "1", "yes"])
 @pytest.mark.parametrize("target", [ads.ACCOUNTS.at(), ads.ACCOUNT_APPS.at(account_id="a")])
 def test_reads_with_a_total_count_share_a_limit_of_200_in_15_minutes_whatever_they_read(
     target: Target[Any], asked: Any
@@ -157,7 +158,9 @@ def test_reads_with_a_total_count_share_a_limit_of_200_in_15_minutes_whatever_th
     assert target.limit_key(limit) == "total_count_reads"
 
 
-@pytest.mark.parametrize("query", [{}, {"with_total_count": False}, {"with_total_count": "false"}, {"count": 1}])
+@pytest.mark.parametrize(
+    "query", [{}, {"with_total_count": False}, {"with_total_count": "False"}, {"with_total_count": 0}, {"count": 1}]
+)
 def test_reads_without_a_total_count_are_not_held_back_by_it(query: dict[str, Any]) -> None:
     assert ads.ACCOUNTS.limit(query) is None
     assert ads.CUSTOM_AUDIENCE_USERS.limit(query) == ads.CUSTOM_AUDIENCE_USERS.rate_limit
@@ -172,6 +175,11 @@ def test_an_id_that_is_a_number_makes_the_same_key_and_path() -> None:
     route = Route("GET", ADS, "/12/{account_id}", dict, rate_limit=RateLimit("x", 1, 1.0, per=("account_id",)))
     assert key(route.at(account_id=number)) == "x/7"
     assert route.at(account_id=number).path({}) == "/12/7"
+
+
+def test_the_versions_that_can_be_others_are_those_of_the_rows() -> None:
+    declared = {route.path.split("/")[1] for route, *_ in ROWS if route.family.host != "base_url"}
+    assert declared == set(ADS_VERSIONS)
 
 
 def test_a_version_of_the_advertising_api_can_be_another_one() -> None:

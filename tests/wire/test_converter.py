@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from socialapi.errors import DecodeError
 from socialapi.models.account_history import CampaignSnapshot, ChangedBy, HistoryEntry
+from socialapi.models.pages import Page
 from socialapi.models.rules import Tagged
 from socialapi.wire.converter import join_path, structure
+from socialapi.wire.paging import read_page
 
 
 @attrs.define(kw_only=True)
@@ -254,10 +256,30 @@ def test_the_snapshot_of_anything_else_stays_as_it_came(entity: str | None) -> N
     assert entry(entity=entity, entity_data=SNAPSHOT).entity_data == SNAPSHOT
 
 
-@pytest.mark.parametrize("odd", [{"name": 5}, {"start_time": "soon"}, [SNAPSHOT], "gone", 5])
-def test_the_snapshot_of_a_campaign_that_is_none_stays_as_it_came(odd: Any) -> None:
-    found = entry(entity="CAMPAIGN", entity_id="8wku2", entity_data=odd)
-    assert (found.entity_data, found.entity_id) == (odd, "8wku2")
+@pytest.mark.parametrize(
+    ("odd", "path"),
+    [
+        ({"name": 5}, "entity_data.name"),
+        ({"start_time": "soon"}, "entity_data.start_time"),
+        ({"daily_budget_amount_local_micro": 5.5}, "entity_data.daily_budget_amount_local_micro"),
+        ([SNAPSHOT], "entity_data"),
+        ("gone", "entity_data"),
+        (5, "entity_data"),
+    ],
+)
+def test_the_snapshot_of_a_campaign_that_is_none_is_an_error_that_says_where(odd: Any, path: str) -> None:
+    with pytest.raises(DecodeError) as caught:
+        entry(entity="CAMPAIGN", entity_id="8wku2", entity_data=odd)
+    assert caught.value.path == path
+    with pytest.raises(DecodeError) as among_others:
+        read_page(Page[HistoryEntry], {"data": [{"entity": "CAMPAIGN", "entity_data": odd}]})
+    assert among_others.value.path == f"data[0].{path}"
+
+
+@pytest.mark.parametrize("odd", [[SNAPSHOT], "gone", 5])
+def test_any_snapshot_is_an_object(odd: Any) -> None:
+    with pytest.raises(DecodeError, match="at entity_data: expected an object"):
+        entry(entity="LINE_ITEM", entity_data=odd)
 
 
 def test_an_entry_without_a_snapshot_is_read_all_the_same() -> None:

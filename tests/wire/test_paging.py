@@ -1,10 +1,15 @@
 """Reading pages, and asking for the next one."""
 
+from typing import Any
+
 import pytest
 
 from socialapi.errors import DecodeError, InvalidInput
+from socialapi.models.account_history import HistoryEntry
 from socialapi.models.accounts import AccountsQuery
-from socialapi.models.audience_permissions import AudiencePermissionsQuery
+from socialapi.models.audience_permissions import AudiencePermissionsQuery, TargetingCampaign
+from socialapi.models.content import Note
+from socialapi.models.media import Media
 from socialapi.models.pages import Page
 from socialapi.models.posts import Post
 from socialapi.problems import ResourceNotFound, ServiceError
@@ -100,17 +105,60 @@ def test_later_pages_carry_the_token_and_nothing_it_cannot_go_with() -> None:
 
 
 def test_a_position_is_the_page_and_the_items_behind() -> None:
-    assert str(Position("a:b", 3, "i@:d")) == "3@i%40%3Ad:a:b"
-    for position in (Position("a:b", 3, "i@:d"), Position("t", 1), Position(), Position(None, 2, "x")):
+    assert str(Position("a:b", 3, ("i@:d", "e,f"))) == "3@i%40%3Ad,e%2Cf:a:b"
+    for position in (Position("a:b", 3, ("i@:d", ",")), Position("t", 1), Position(), Position(None, 2, ("x",))):
         assert Position.read(str(position)) == position
 
 
-def test_a_place_is_found_again_by_the_id_of_the_item_before_it() -> None:
-    stored = Position(None, 2, "5")
-    grown = [Post(id=str(number)) for number in (8, 7, 6, 5, 4)]
-    assert stored.skip(grown) == (4, Position())
-    assert stored.skip([Post(id="9"), Post(id="8"), Post(id="7")]) == (2, Position()), "gone: the number stands in"
-    assert stored.skip([Post(id="9")]) == (1, Position(None, 1, "5")), "smaller pages: the rest is behind on the next"
+def test_a_position_of_one_id_as_they_were_once_is_read() -> None:
+    assert Position.read("5@i%40%3Ad:to:ken") == Position("to:ken", 5, ("i@:d",))
+
+
+def posts(*numbers: int) -> tuple[Post, ...]:
+    return tuple(Post(id=str(number)) for number in numbers)
+
+
+def test_a_place_names_up_to_eight_items_the_latest_first() -> None:
+    page: Page[Post] = Page(data=posts(*range(20)), next_token="n")
+    assert Position.behind("t", page, 1) == Position("t", 2, ("1", "0"))
+    assert Position.behind("t", page, 11) == Position("t", 12, ("11", "10", "9", "8", "7", "6", "5", "4"))
+    assert Position.behind("t", page, 19) == Position("n")
+    assert Position.behind("t", Page(data=posts(1)), 0) == Position("t", 1, ("1",))
+
+
+def test_a_place_is_behind_the_nearest_item_that_is_still_there() -> None:
+    stored = Position(None, 4, ("5", "6", "7"))
+    assert stored.find([posts(8, 7, 6, 5, 4)]) == (0, 4)
+    assert stored.find([posts(8, 7, 6, 4)]) == (0, 3)
+    assert stored.find([posts(7, 4)]) == (0, 1)
+    assert stored.find([posts(9, 8, 4)]) == (0, 0), "none is there: from the start"
+    assert stored.find([posts(8, 7), posts(6, 5), posts(4)]) == (1, 2)
+    assert stored.find([posts(8, 7), posts(6, 4)]) == (1, 1)
+    assert stored.is_on(posts(6, 5))
+    assert not stored.is_on(posts(7, 6))
+
+
+def test_where_items_have_no_ids_the_number_decides() -> None:
+    for after, pages, place in (
+        (2, [posts(9, 8, 7)], (0, 2)),
+        (2, [posts(9)], (0, 1)),
+        (4, [posts(9), posts(8, 7), posts(6, 5)], (2, 1)),
+    ):
+        assert Position(None, after).find(pages) == place
+    assert not Position(None, 1).is_on(posts(9))
+
+
+def test_an_item_is_known_by_the_field_that_says_so_or_else_by_its_id() -> None:
+    items: list[tuple[Any, tuple[str, ...]]] = [
+        (TargetingCampaign(campaign_id="c"), ("c",)),
+        (Media(media_key="m"), ("m",)),
+        (Post(id="p"), ("p",)),
+        (Note(), ()),
+        (HistoryEntry(entity_id="e"), ()),
+        ("text", ()),
+    ]
+    for item, after in items:
+        assert Position.behind(None, Page(data=(item,)), 0) == Position(None, 1, after)
 
 
 @pytest.mark.parametrize(
@@ -120,6 +168,8 @@ def test_a_place_is_found_again_by_the_id_of_the_item_before_it() -> None:
         ({"data": [], "meta": {"next_token": 7}}, "meta.next_token"),
         ({"data": [], "meta": [1]}, "meta"),
         ({"data": ""}, "data"),
+        ({"data": [], "next_cursor": 7}, "next_cursor"),
+        ({"data": [], "meta": {}, "next_cursor": ["c"]}, "next_cursor"),
     ],
 )
 def test_what_is_no_page_never_looks_like_the_last_one(body: dict[str, object], path: str) -> None:
@@ -167,6 +217,7 @@ def test_an_id_that_is_given_twice_is_asked_for_once() -> None:
         ({"tailored_audience_permission_ids": ids(201)}, "tailored_audience_permission_ids"),
         ({"with_total_count": True}, "with_total_count"),
         ({"cursor": "c"}, "cursor"),
+        ({"sort_by": "created_at-asc"}, "sort_by"),
     ],
 )
 def test_what_cannot_be_put_together_is_refused(query: dict[str, object], other: str) -> None:
@@ -174,6 +225,13 @@ def test_what_cannot_be_put_together_is_refused(query: dict[str, object], other:
     says = f"granted_account_ids has more than 200 ids, which does not go with {other}: ask in several calls"
     with pytest.raises(InvalidInput, match=says):
         split_of(AudiencePermissionsQuery, asked)
+
+
+@pytest.mark.parametrize("odd", [["a"], {}, None, 5, "", "a,b"])
+def test_what_is_no_id_is_refused_before_it_is_split(odd: object) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        split_of(AccountsQuery, {"account_ids": (*ids(200), odd)})
+    assert [rule.path for rule in caught.value.broken_rules] == ["account_ids[200]"]
 
 
 def test_a_second_filter_that_is_short_goes_with_every_part() -> None:

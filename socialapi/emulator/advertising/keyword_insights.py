@@ -10,6 +10,7 @@ from socialapi.emulator.advertising.endpoint import serves
 from socialapi.emulator.arguments import Arguments
 from socialapi.emulator.call import Call
 from socialapi.emulator.envelopes import Answer, ads_data
+from socialapi.models.insights import range_until_now
 from socialapi.models.rules import parse_timestamp
 from socialapi.problems import BrokenRule
 from socialapi.routes import ads as routes
@@ -43,13 +44,14 @@ _WORDS: Final = (
 )
 
 
-def _is_a_country(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
+def _rules(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
+    yield from range_until_now(arguments.query, call.state.clock.datetime())
     location = arguments.query.get("location")
     if location is not None and location not in COUNTRIES and not re.fullmatch("[A-Z]{2}", location):
         yield BrokenRule(path="location", reason="must be the targeting value of a country")
 
 
-@serves(routes.KEYWORD_INSIGHTS, rules=_is_a_country)
+@serves(routes.KEYWORD_INSIGHTS, rules=_rules)
 async def search_keywords(call: Call, arguments: Arguments) -> Answer:
     """Related keywords, and one number for each unit of the range, also for one that is not whole."""
     query = arguments.query

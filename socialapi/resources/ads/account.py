@@ -21,7 +21,12 @@ class AccountResource(AccountScoped):
     """One account, by id."""
 
     def apps(self, *, start: str | None = None, **query: Unpack[CollectionQuery]) -> Pager[AccountApp]:
-        """The mobile apps of the account (section 4.2)."""
+        """The mobile apps of the account (section 4.2).
+
+        `sort_by` is an attribute with its direction (`os_type-asc`), `with_deleted` includes deleted apps,
+        `with_total_count` has the first page count them, `count` is the size of a page (1 to 1,000), and `start` a
+        stored position.
+        """
         target = routes.ACCOUNT_APPS.at(account_id=self._account_id)
         return self._session.pages(target, options=self._options, query=query, start=start)
 
@@ -29,7 +34,10 @@ class AccountResource(AccountScoped):
         """The changes of one entity between two whole hours, by whom and by what (section 4.2).
 
         `entity_type`, `entity_id`, `start_time` and `end_time` are required; the times are aware and have neither
-        minutes nor seconds in UTC, or InvalidInput is raised. In beta: accounts have to be allowed to use it.
+        minutes nor seconds in UTC, or InvalidInput is raised. `user_id` leaves only the changes of that user, `count` is
+        the size of a page (1 to 1,000). In beta: accounts have to be allowed to use it.
+
+        Entries have no ids, so a stored position (`start`) in the middle of a page is the number of those before it.
         """
         target = routes.ACCOUNT_HISTORY.at(account_id=self._account_id)
         return self._session.pages(target, options=self._options, query=query, start=start)

@@ -14,10 +14,13 @@ class Accounts(Resource):
     """The accounts of the user."""
 
     def list(self, *, start: str | None = None, **query: Unpack[AccountsFilter]) -> Pager[Account]:
-        """The accounts that are associated with the user (section 4.2): all, those with the ids, or those whose names
-        begin with `q`.
+        """The accounts that are associated with the user (section 4.2): all, those of `account_ids`, or those whose
+        names begin with `q`.
 
-        More than 200 `account_ids` are asked for in several requests (`sort_by` then sorts each 200 of them).
+        More than 200 `account_ids` are asked for in several requests, which go with neither `sort_by` nor
+        `with_total_count`. `sort_by` is an attribute with its direction (`name-asc`), `with_deleted` includes deleted
+        accounts, `with_total_count` has the first page count them, `count` is the size of a page (1 to 1,000), and
+        `start` a stored position.
         """
         return self._session.pages(routes.ACCOUNTS.at(), options=self._options, query=query, start=start)
 
@@ -28,7 +31,7 @@ class Accounts(Resource):
         return await self._session.call(routes.ACCOUNT.at(account_id=account_id), options=self._options, query=query)
 
     async def update(self, account_id: str, **changes: Unpack[AccountChanges]) -> Account:
-        """Changes the name or the industry of an account and returns its new record (section 4.2)."""
+        """Changes the `name` or the `industry_type` of an account and returns its new record (section 4.2)."""
         return await self._session.call(
             routes.ACCOUNT_UPDATE.at(account_id=account_id), options=self._options, body=changes
         )

@@ -22,9 +22,9 @@ class CuratedCategories(AccountScoped):
         count: int | Unset = UNSET,
         start: str | None = None,
     ) -> Pager[CuratedCategory]:
-        """Curated categories, or those that can be had in one of the countries (section 4.3).
+        """Curated categories, or those that can be had in one of `country_codes` (section 4.3).
 
-        Every page has the `total_count`. The request is not documented beyond `country_codes`.
+        Every page has the `total_count`; `count` is its size (1 to 1,000), `start` a stored position. The request is not documented beyond `country_codes`.
         """
         query = {"country_codes": texts(country_codes) or UNSET, "count": count}
         return self._session.pages(
@@ -41,7 +41,12 @@ class LineItemCuratedCategories(AccountScoped):
     """Pairs of a line item and a curated category."""
 
     def list(self, *, start: str | None = None, **query: Unpack[CollectionQuery]) -> Pager[LineItemCuratedCategory]:
-        """All pairs of the account (section 4.5)."""
+        """All pairs of the account (section 4.5).
+
+        `sort_by` is an attribute with its direction (`created_at-desc`), `with_deleted` includes deleted pairs,
+        `with_total_count` has the first page count them, `count` is the size of a page (1 to 1,000), and `start` a
+        stored position.
+        """
         target = routes.LINE_ITEM_CURATED_CATEGORIES.at(account_id=self._account_id)
         return self._session.pages(target, options=self._options, query=query, start=start)
 
@@ -59,7 +64,7 @@ class LineItemCuratedCategories(AccountScoped):
     async def update(
         self, line_item_curated_category_id: str, **changes: Unpack[LineItemCuratedCategoryChanges]
     ) -> LineItemCuratedCategory:
-        """Changes what belongs together, and returns the new record (section 4.5)."""
+        """Changes what belongs together (`line_item_id`, `curated_category_id`), and returns the new record (section 4.5)."""
         target = routes.LINE_ITEM_CURATED_CATEGORY_UPDATE.at(**self._path(line_item_curated_category_id))
         return await self._session.call(target, options=self._options, body=changes)
 

@@ -54,7 +54,8 @@ class CustomAudience(Resource):
     def targeted(self, *, with_active: bool | Unset = UNSET, start: str | None = None) -> Pager[TargetingCampaign]:
         """The campaigns and line items that target the audience (section 4.8).
 
-        `with_active=False` also lists line items that cannot be served; without it they are left out.
+        `with_active=False` also lists line items that cannot be served; without it they are left out. `start` is a stored
+        position.
         """
         query = {"with_active": with_active}
         return self._session.pages(routes.TARGETED.at(**self._path), options=self._options, query=query, start=start)

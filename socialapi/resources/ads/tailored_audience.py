@@ -35,7 +35,13 @@ class AudiencePermissions(Resource):
     def list(
         self, *, start: str | None = None, **query: Unpack[AudiencePermissionsFilter]
     ) -> Pager[AudiencePermission]:
-        """Who may use the audience (section 4.7). More than 200 ids of one filter are asked for in several requests."""
+        """Who may use the audience (section 4.7): all, or those of `granted_account_ids` or of
+        `tailored_audience_permission_ids`.
+
+        More than 200 ids of one filter are asked for in several requests, which go with neither `sort_by` nor
+        `with_total_count`. `sort_by` is an attribute with its direction (`created_at-desc`), `with_total_count` has the
+        first page count them, `count` is the size of a page (1 to 1,000), and `start` a stored position.
+        """
         target = routes.AUDIENCE_PERMISSIONS.at(**self._path)
         return self._session.pages(target, options=self._options, query=query, start=start)
 

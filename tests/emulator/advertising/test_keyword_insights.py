@@ -77,7 +77,9 @@ async def test_the_end_is_now_unless_given(ads: Ads) -> None:
     start_time = now.fromtimestamp(start, now.tzinfo).isoformat().replace("+00:00", "Z")
     reply = await ads.send("GET", PATH, query | {"granularity": "HOUR", "start_time": start_time})
     assert len(reply.data["tweet_volume"]) == 3
-    assert broken(await ads.send("GET", PATH, query)) == [("INVALID_PARAMETER", "end_time")]
+    assert broken(await ads.send("GET", PATH, query)) == [("INVALID_PARAMETER", "start_time")]
+    ahead = query | {"start_time": now.replace(year=now.year + 1, day=1, microsecond=0).isoformat()[:19] + "Z"}
+    assert broken(await ads.send("GET", PATH, ahead)) == [("INVALID_PARAMETER", "start_time")]
 
 
 @pytest.mark.parametrize(

@@ -25,17 +25,25 @@ AREAS: Final = {
     "Advertising": socialapi.routes.ads,
 }
 GROUPS: Final = {
+    "AccountResource": "client.ads.account(a)",
+    "Accounts": "client.ads.accounts",
     "Activity": "client.activity",
+    "Ads": "client.ads",
     "Articles": "client.articles",
     "Connections": "client.connections",
+    "AudiencePermissions": "client.ads.account(a).tailored_audience(t).permissions",
+    "CuratedCategories": "client.ads.account(a).curated_categories",
     "CustomAudience": "client.ads.account(a).custom_audience(c)",
     "DoNotReachListResource": "client.ads.account(a).do_not_reach_list(d)",
     "FilteredStream": "client.filtered_stream",
+    "LineItemCuratedCategories": "client.ads.account(a).line_item_curated_categories",
+    "LineItems": "client.ads.account(a).line_items",
     "News": "client.news",
     "Notes": "client.notes",
     "OAuth": "client.oauth",
     "Posts": "client.posts",
     "Powerstream": "client.powerstream",
+    "Sandbox": "client.ads.sandbox",
     "Webhooks": "client.webhooks",
 }
 """Where the methods of a resource class are found."""
@@ -47,30 +55,6 @@ SHAPES_OF_OURS: Final = ("4.4", "5.4")
 """Sections of the platform documentation that name endpoints without their shapes."""
 
 PENDING: Final = """
-GET /12/accounts
-GET /12/accounts/{account_id}
-POST /12/accounts
-PUT /12/accounts/{account_id}
-DELETE /12/accounts/{account_id}
-GET /12/accounts/{account_id}/account_apps
-GET /12/accounts/{account_id}/account_history
-GET /12/accounts/{account_id}/features
-POST /12/accounts/{account_id}/features
-GET /12/advertiser_business_categories
-GET /12/accounts/{account_id}/curated_categories
-GET /12/accounts/{account_id}/curated_categories/{curated_category_id}
-PUT /12/accounts/{account_id}/line_items/{line_item_id}
-DELETE /12/accounts/{account_id}/line_items/{line_item_id}
-GET /12/accounts/{account_id}/line_item_curated_categories
-GET /12/accounts/{account_id}/line_item_curated_categories/{line_item_curated_category_id}
-POST /12/accounts/{account_id}/line_item_curated_categories
-PUT /12/accounts/{account_id}/line_item_curated_categories/{line_item_curated_category_id}
-DELETE /12/accounts/{account_id}/line_item_curated_categories/{line_item_curated_category_id}
-GET /12/insights/keywords/search
-GET /5/accounts/{account_id}/tailored_audiences/{tailored_audience_id}/permissions
-POST /5/accounts/{account_id}/tailored_audiences/{tailored_audience_id}/permissions
-DELETE /5/accounts/{account_id}/tailored_audiences/{tailored_audience_id}/permissions/{tailored_audience_permission_id}
-GET /12/accounts/{account_id}/custom_audiences/{custom_audience_id}/targeted
 GET /12/accounts/{account_id}/account_media
 GET /12/accounts/{account_id}/account_media/{account_media_id}
 DELETE /12/accounts/{account_id}/account_media/{account_media_id}

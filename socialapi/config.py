@@ -14,6 +14,8 @@ import attrs
 from socialapi.errors import ConfigurationError
 
 HOSTS: Final = ("base_url", "ads_url", "ads_sandbox_url")
+ADS_VERSIONS: Final = ("12", "5")
+"""The documented versions of the advertising API."""
 
 
 def _is_loopback(host: str) -> bool:
@@ -93,6 +95,18 @@ def _check_paths(instance: object, attribute: "attrs.Attribute[Any]", value: obj
         if not str(path).startswith("/") or not _parameters(path) <= _parameters(documented):
             raise ConfigurationError(
                 f"{attribute.name}: {path} must begin with a slash and have no other {{parameters}} than {documented}"
+            )
+
+
+def _check_versions(instance: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
+    for documented, version in _table(attribute, value).items():
+        if documented not in ADS_VERSIONS:
+            raise ConfigurationError(
+                f"{attribute.name}: {documented!r} is none of the documented versions, {' and '.join(ADS_VERSIONS)}"
+            )
+        if not isinstance(version, str) or not (version.isascii() and version.isalnum()):
+            raise ConfigurationError(
+                f"{attribute.name}: the version in place of {documented} must be ASCII letters or digits"
             )
 
 
@@ -181,6 +195,8 @@ class Config:
     """Operations in one upload request, if the service takes another number than documented."""
     max_batch_bytes: int | None = attrs.field(default=None, validator=_positive)
     """Bytes in one upload request, if the service takes another number than documented."""
+    ads_versions: Mapping[str, str] = attrs.field(factory=dict, validator=_check_versions)
+    """Version segments of the advertising API that differ from the documented ones: `{"12": "13"}`."""
     paths: Mapping[str, str] = attrs.field(factory=dict, validator=_check_paths)
     """Paths that differ from the documented ones: documented path, with its {parameters}, to the one to use."""
 

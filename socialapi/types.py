@@ -1,9 +1,31 @@
 """The models, for type annotations and `isinstance`: one flat place to import them from."""
 
+from socialapi.models.account_history import (
+    CampaignSnapshot,
+    ChangedBy,
+    EntityType,
+    HistoryEntry,
+    HistoryFilter,
+)
+from socialapi.models.accounts import (
+    Account,
+    AccountApp,
+    AccountChanges,
+    AccountsFilter,
+    FeatureKey,
+    IndustryType,
+)
 from socialapi.models.activity import (
     Direction,
     EventType,
     Subscription,
+)
+from socialapi.models.audience_permissions import (
+    AudiencePermission,
+    AudiencePermissionsFilter,
+    PermissionLevel,
+    TargetingCampaign,
+    TargetingLineItem,
 )
 from socialapi.models.audiences import (
     AudienceUser,
@@ -13,6 +35,18 @@ from socialapi.models.audiences import (
     OperationParams,
     OperationType,
     UploadCounts,
+)
+from socialapi.models.categories import (
+    BusinessCategory,
+    CuratedCategory,
+    LineItemCuratedCategory,
+    LineItemCuratedCategoryChanges,
+)
+from socialapi.models.collections import (
+    CollectionQuery,
+    CountQuery,
+    CursorQuery,
+    RecordQuery,
 )
 from socialapi.models.connections import (
     Connection,
@@ -28,6 +62,21 @@ from socialapi.models.content import (
     Replay,
 )
 from socialapi.models.fields import Fields, MediaField, PostField, UserField
+from socialapi.models.insights import (
+    Granularity,
+    KeywordInsights,
+)
+from socialapi.models.line_items import (
+    AmountField,
+    AudienceExpansion,
+    BidStrategy,
+    BudgetOptimization,
+    EntityStatus,
+    Goal,
+    LineItem,
+    LineItemChanges,
+    PayBy,
+)
 from socialapi.models.media import (
     Media,
     MediaMetrics,
@@ -36,6 +85,9 @@ from socialapi.models.media import (
     Poll,
     Space,
     UserList,
+)
+from socialapi.models.money import (
+    Micros,
 )
 from socialapi.models.oauth import (
     AccessToken,
@@ -115,20 +167,37 @@ from socialapi.reports import Forecast, Progress, RowIssue, UploadReport
 
 __all__ = [
     "AccessToken",
+    "Account",
+    "AccountApp",
+    "AccountChanges",
+    "AccountsFilter",
     "Affiliation",
+    "AmountField",
     "AnnotationEntity",
     "AppOnlyToken",
     "Article",
     "Attachments",
+    "AudienceExpansion",
+    "AudiencePermission",
+    "AudiencePermissionsFilter",
     "AudienceUser",
+    "BidStrategy",
     "BrokenRule",
+    "BudgetOptimization",
+    "BusinessCategory",
+    "CampaignSnapshot",
+    "ChangedBy",
     "ClientDisconnected",
     "ClientForbidden",
+    "CollectionQuery",
     "ConflictProblem",
     "Connection",
     "ContextAnnotation",
     "ContextDomain",
     "ContextEntity",
+    "CountQuery",
+    "CuratedCategory",
+    "CursorQuery",
     "Deleted",
     "Direction",
     "DisallowedResource",
@@ -138,20 +207,34 @@ __all__ = [
     "EditOptions",
     "EndedConnections",
     "Entities",
+    "EntityStatus",
+    "EntityType",
     "EventType",
+    "FeatureKey",
     "Fields",
     "Forecast",
+    "Goal",
+    "Granularity",
+    "HistoryEntry",
+    "HistoryFilter",
     "IdentifierKind",
     "Includes",
+    "IndustryType",
     "InvalidParameters",
     "InvalidRequest",
     "InvalidRules",
     "InvalidatedToken",
+    "KeywordInsights",
+    "LineItem",
+    "LineItemChanges",
+    "LineItemCuratedCategory",
+    "LineItemCuratedCategoryChanges",
     "Media",
     "MediaField",
     "MediaMetrics",
     "MediaVariant",
     "MentionEntity",
+    "Micros",
     "NewsField",
     "NewsStory",
     "NoncompliantRules",
@@ -166,6 +249,8 @@ __all__ = [
     "OperationType",
     "OperationalDisconnect",
     "Page",
+    "PayBy",
+    "PermissionLevel",
     "Place",
     "Poll",
     "Post",
@@ -178,6 +263,7 @@ __all__ = [
     "Problem",
     "Progress",
     "PublishedArticle",
+    "RecordQuery",
     "ReferencedPost",
     "Replay",
     "RequestToken",
@@ -194,6 +280,8 @@ __all__ = [
     "StreamingConnection",
     "Subscription",
     "TagEntity",
+    "TargetingCampaign",
+    "TargetingLineItem",
     "UnsupportedAuthentication",
     "UploadCounts",
     "UploadReport",

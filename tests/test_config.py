@@ -100,6 +100,13 @@ def test_a_host_that_is_not_set_is_asked_for_when_it_is_needed() -> None:
         ("paths", {PATH: "/12/{"}, r"have no other \{parameters\}"),
         ("paths", {PATH: 5}, "must begin with a slash"),
         ("paths", "x", "must be a table"),
+        ("ads_versions", {"12": 13}, "the version in place of 12 must be ASCII letters or digits"),
+        ("ads_versions", {"5": "6/x"}, "the version in place of 5 must be ASCII letters or digits"),
+        ("ads_versions", {"5": ""}, "the version in place of 5 must be ASCII letters or digits"),
+        ("ads_versions", {"12": "१३"}, "the version in place of 12 must be ASCII letters or digits"),
+        ("ads_versions", {"11": "13"}, "'11' is none of the documented versions, 12 and 5"),
+        ("ads_versions", {12: "13"}, "12 is none of the documented versions, 12 and 5"),
+        ("ads_versions", ["13"], "must be a table"),
         ("rate_limit_header_prefixes", "x-rate-limit-", "must be a tuple of lower-case texts"),
         ("rate_limit_header_prefixes", ("X-Rate-Limit-",), "must be a tuple of lower-case texts"),
         ("rate_limit_header_prefixes", (5,), "must be a tuple of lower-case texts"),
@@ -185,6 +192,8 @@ def test_a_file_sets_everything(tmp_path: Path) -> None:
         rate_limit_header_prefixes = ["ratelimit-"]
         [rate_limits]
         custom_audience_uploads = [100, 60.0]
+        [ads_versions]
+        12 = "13"
         [paths]
         "/12/accounts/{account_id}/cards" = "/13/accounts/{account_id}/cards"
         """,
@@ -195,6 +204,7 @@ def test_a_file_sets_everything(tmp_path: Path) -> None:
         timeout_seconds=5,
         rate_limit_header_prefixes=("ratelimit-",),
         rate_limits={"custom_audience_uploads": (100, 60.0)},
+        ads_versions={"12": "13"},
         paths={"/12/accounts/{account_id}/cards": "/13/accounts/{account_id}/cards"},
     )
 

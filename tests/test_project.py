@@ -1,10 +1,12 @@
 """The project's own files agree with each other."""
 
 import inspect
+import itertools
 import re
 import shutil
 import subprocess
 import tomllib
+import typing
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +17,15 @@ from socialapi.bulk.audience_job import UploadOptions
 from socialapi.client import Client
 from socialapi.config import Config
 from socialapi.emulator import Emulator
+from socialapi.resources.ads.account import AccountResource
+from socialapi.resources.ads.accounts import Accounts, Sandbox
+from socialapi.resources.ads.ads import Ads
+from socialapi.resources.ads.curated_categories import CuratedCategories, LineItemCuratedCategories
+from socialapi.resources.ads.custom_audience import CustomAudience
+from socialapi.resources.ads.line_items import LineItems
+from socialapi.resources.ads.tailored_audience import AudiencePermissions
 from socialapi.routes import ads
+from socialapi.routes.route import TOTAL_COUNT_READS
 from socialapi.streams.link import LinkOptions
 from socialapi.webhooks import Receiver
 
@@ -71,11 +81,64 @@ def test_every_override_that_the_choices_name_exists() -> None:
     upload = {field.name for field in attrs.fields(UploadOptions)}
     streams = {field.name for field in attrs.fields(LinkOptions)}
     parties = {name for each in (Receiver, Emulator) for name in inspect.signature(each).parameters}
-    others = client | upload | streams | parties
-    others |= {ads.DO_NOT_REACH_UPLOADS.name, "SOCIALAPI_CREDENTIALS_FILE", "tier"}
+    limits = {ads.DO_NOT_REACH_UPLOADS.name, TOTAL_COUNT_READS.name}
+    others = client | upload | streams | parties | limits | {"SOCIALAPI_CREDENTIALS_FILE", "tier"}
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row[2])}
     assert named
     assert named <= fields | others
+
+
+ADS_METHODS: Final[dict[str, type]] = {
+    "ads": Ads,
+    "ads.accounts": Accounts,
+    "ads.sandbox": Sandbox,
+    "account": AccountResource,
+    "account.curated_categories": CuratedCategories,
+    "account.line_items": LineItems,
+    "account.line_item_curated_categories": LineItemCuratedCategories,
+    "account.tailored_audience(id).permissions": AudiencePermissions,
+    "account.custom_audience(id)": CustomAudience,
+}
+NOT_IN_THE_TABLE: Final = frozenset(
+    {
+        *("ads.account", "account.tailored_audience", "account.custom_audience", "account.do_not_reach_list"),
+        *("account.custom_audience(id).send", "account.custom_audience(id).upload"),
+    }
+)
+"""What sends nothing, and uploads, which stand elsewhere."""
+
+
+def arguments_of(method: Any) -> set[str]:
+    """The names of the arguments, those of an unpacked TypedDict among them."""
+    found = set[str]()
+    for name, parameter in inspect.signature(method).parameters.items():
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            unpacked = typing.get_args(typing.get_type_hints(method)[name])[0]
+            found |= unpacked.__required_keys__ | unpacked.__optional_keys__
+        elif name != "self":
+            found.add(name)
+    return found
+
+
+def test_the_reference_lists_every_advertising_method_with_its_arguments() -> None:
+    text = (ROOT / "docs" / "reference.md").read_text("utf-8")
+    section = text[text.index("## The advertising API") : text.index("## Reports")]
+    rows = [line.split("|") for line in section.splitlines() if line.startswith("| `")]
+    listed = {row[1].strip(" `"): set(re.findall(r"`(\w+)`", row[2])) for row in rows}
+    expected = {
+        f"{place}.{name}": arguments_of(method)
+        for place, group in ADS_METHODS.items()
+        for name, method in vars(group).items()
+        if inspect.isfunction(method) and not name.startswith("_")
+    }
+    assert listed == {name: found for name, found in expected.items() if name not in NOT_IN_THE_TABLE}
+    assert expected.keys() >= NOT_IN_THE_TABLE
+
+
+def test_a_table_of_the_choices_is_in_one_piece() -> None:
+    lines = (ROOT / "docs" / "choices.md").read_text("utf-8").splitlines()
+    for before, line in itertools.pairwise(lines):
+        assert before or not line.startswith("|") or line == "| Question | Our choice | Override |", line
 
 
 def test_the_reference_lists_every_setting_with_its_default() -> None:

@@ -222,7 +222,7 @@ class UploadJob:
     def _limit(self) -> int:
         route = self._target.route
         return self._concurrency.limit(
-            self._session.pacer.requests_per_second(self._target.limit_key, route.rate_limit)
+            self._session.pacer.requests_per_second(self._target.limit_key(route.rate_limit), route.rate_limit)
         )
 
     def _observe(self, attempt: Attempt) -> None:

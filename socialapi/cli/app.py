@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from cyclopts import App, CycloptsError
 
-from socialapi.cli import auth, exits, posts, stream, webhooks
+from socialapi.cli import ads, auth, exits, line_items, posts, stream, webhooks
 from socialapi.cli.demo import demo
 from socialapi.cli.emulator import emulator
 from socialapi.cli.upload import upload_audience, upload_do_not_reach
@@ -30,6 +30,8 @@ app = App(
 audience = App(name="audience", help="Custom audiences.")
 do_not_reach = App(name="do-not-reach", help="Do-not-reach lists.")
 auth_commands = App(name="auth", help="Sign in as a user, see who is signed in, sign out.")
+ads_commands = App(name="ads", help="Advertising accounts, their line items and history, insights.")
+line_item_commands = App(name="line-item", help="Line items.")
 post_commands = App(name="posts", help="Posts.")
 webhook_commands = App(name="webhooks", help="Addresses that events are delivered to.")
 app.command(audience)
@@ -42,6 +44,14 @@ app.command(auth_commands)
 auth_commands.command(auth.login)
 auth_commands.command(auth.status)
 auth_commands.command(auth.logout)
+app.command(ads_commands)
+ads_commands.command(ads.accounts)
+ads_commands.command(ads.account)
+ads_commands.command(ads.history)
+ads_commands.command(ads.insights)
+ads_commands.command(ads.targeted)
+ads_commands.command(line_item_commands)
+line_item_commands.command(line_items.update)
 app.command(post_commands)
 post_commands.command(posts.by_user, name="by-user")
 stream_commands = App(name="stream", help="Posts and activity as they happen.")

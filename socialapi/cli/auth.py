@@ -9,6 +9,7 @@ from cyclopts import Parameter, validators
 
 from socialapi.cli import exits
 from socialapi.cli.credential_store import CredentialStore, Login
+from socialapi.cli.options import whole_number
 from socialapi.cli.sign_in import Page, by_callback, by_oauth2, by_pin
 from socialapi.client import Client
 from socialapi.config import Config
@@ -33,10 +34,11 @@ async def login(
     pin: Annotated[bool, Parameter(help="Have the page show a PIN to type here (the default).", negative=())] = False,
     callback_port: Annotated[
         int | None,
-        Parameter(
+        whole_number(
             help="Have the page come back to http://127.0.0.1:PORT/callback, which the app has registered; 0 takes a "
             "free port.",
-            validator=validators.Number(gte=0, lte=65_535),
+            least=0,
+            most=65_535,
         ),
     ] = None,
     oauth2: Annotated[

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 import orjson
-from cyclopts import Parameter, validators
 from rich.console import Console
 from rich.table import Table
 
 from socialapi.cli import exits
 from socialapi.cli.crm_export import DEFAULT_REGION, ExpectedOutcome, Member, write_crm_export
+from socialapi.cli.options import whole_number
 from socialapi.cli.output import Output
 from socialapi.cli.private_emulator import private_emulator
 from socialapi.cli.progress import ProgressDisplay
@@ -28,7 +28,7 @@ FAULTS: Final[tuple[tuple[str, Mapping[str, Any]], ...]] = (
 
 async def demo(
     *,
-    rows: Annotated[int, Parameter(help="Rows of the CRM export.", validator=validators.Number(gte=1))] = 100_000,
+    rows: Annotated[int, whole_number(help="Rows of the CRM export.", least=1)] = 100_000,
 ) -> int:
     """Upload a dirty CRM export to a private emulator, with faults on the way, and prove the outcome.
 

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import Parameter, validators
+from cyclopts import Parameter
 
 from socialapi.cli import exits
+from socialapi.cli.options import whole_number
 from socialapi.errors import InvalidInput
 from socialapi.models.rules import broken_rules
 from socialapi.models.webhooks import WebhookUrl
@@ -20,7 +21,7 @@ async def emulator(
     host: Annotated[str, Parameter(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[
         int,
-        Parameter(help="Port to listen on; 0 takes a free one.", validator=validators.Number(gte=0, lte=65_535)),
+        whole_number(help="Port to listen on; 0 takes a free one.", least=0, most=65_535),
     ] = 8080,
     empty: Annotated[bool, Parameter(help="Start without the seed data.", negative=())] = False,
     env_file: Annotated[

@@ -7,6 +7,7 @@ import orjson
 
 from socialapi.cli import exits
 from socialapi.cli.exits import printable
+from socialapi.cli.output import moment
 from socialapi.models.events import ActivityEvent, MatchedPost, StreamNotice, Undecoded
 from socialapi.problems import Problem
 
@@ -43,8 +44,7 @@ def text_line(event: Event, *, with_text: bool = False) -> str:
         time, kind, shown = event.data.created_at, "post", event.data.id
     else:
         time, kind, shown = event.created_at, event.event_type or "-", event.event_id or "-"
-    time = (time or datetime.datetime.now(datetime.UTC)).astimezone(datetime.UTC)
-    return printable(f"{time:%Y-%m-%d %H:%M:%S}  {kind}  {shown}")
+    return printable(f"{moment(time or datetime.datetime.now(datetime.UTC))}  {kind}  {shown}")
 
 
 def name_of(event: Event) -> str:

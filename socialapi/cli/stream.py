@@ -10,6 +10,7 @@ from socialapi.cli import exits
 from socialapi.cli.connecting import open_client
 from socialapi.cli.events import print_event, say_notice
 from socialapi.cli.exits import printable
+from socialapi.cli.options import whole_number
 from socialapi.cli.posts import names_in
 from socialapi.client import Client
 from socialapi.errors import ApiError, SocialApiError
@@ -24,11 +25,8 @@ from socialapi.unset import UNSET
 SHORT_GAP_SECONDS: Final = 10.0
 """Gaps that are shorter are said with milliseconds."""
 
-Limit = Annotated[
-    int | None,
-    Parameter(help="Most items to print; by default it goes on until Ctrl-C.", validator=validators.Number(gte=1)),
-]
-Backfill = Annotated[int | None, Parameter(help="Begin so many minutes ago, 1 to 5, on every connection.")]
+Limit = Annotated[int | None, whole_number(help="Most items to print; by default it goes on until Ctrl-C.", least=1)]
+Backfill = Annotated[int | None, whole_number(help="Begin so many minutes ago, 1 to 5, on every connection.")]
 GiveUp = Annotated[
     float | None,
     Parameter(

@@ -13,6 +13,7 @@ from rich.table import Table
 from socialapi.bulk.audience_job import OnProgress
 from socialapi.cli import exits
 from socialapi.cli.connecting import open_client
+from socialapi.cli.options import whole_number
 from socialapi.cli.output import Output
 from socialapi.cli.progress import ProgressDisplay
 from socialapi.client import Client
@@ -50,7 +51,7 @@ class UploadFlags:
     ] = None
     expires_at: Annotated[str | None, Parameter(help="End of membership, ISO 8601 with a time zone.")] = None
     concurrency: Annotated[
-        int | None, Parameter(help="Requests on their way at once; by default as many as fill the rate limit.")
+        int | None, whole_number(help="Requests on their way at once; by default as many as fill the rate limit.")
     ] = None
     rejects: Annotated[
         Path | None,

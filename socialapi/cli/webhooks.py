@@ -8,6 +8,7 @@ from cyclopts import Parameter
 from socialapi.cli import exits
 from socialapi.cli.connecting import open_client
 from socialapi.cli.exits import printable
+from socialapi.cli.output import moment
 from socialapi.errors import InvalidInput, WebhookRejected
 from socialapi.models.webhooks import WebhookConfig
 from socialapi.wire.encoding import json_shape
@@ -95,7 +96,7 @@ def _parameter(text: str) -> tuple[str, Any]:
 
 def _print(webhook: WebhookConfig, *, as_json: bool) -> None:
     words = {True: "valid", False: "invalid", None: "unknown"}
-    time = f"{webhook.created_at:%Y-%m-%d %H:%M}" if webhook.created_at else "-"
+    time = moment(webhook.created_at, seconds=False) if webhook.created_at else "-"
     _say(webhook, f"{webhook.id}  {words[webhook.valid]}  {time}  {webhook.url or '-'}", as_json=as_json)
 
 

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
-from cyclopts import Parameter, validators
+from cyclopts import Parameter
 
 from socialapi.cli import exits
 from socialapi.cli.connecting import open_client
 from socialapi.cli.events import Event, name_of, print_event
 from socialapi.cli.exits import printable
+from socialapi.cli.options import whole_number
 from socialapi.errors import ConfigurationError, SocialApiError, WebhookRejected
 from socialapi.session.forwarder import Forwarder
 
@@ -27,7 +28,7 @@ async def listen(
     host: Annotated[str, Parameter(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[
         int,
-        Parameter(help="Port to listen on; 0 takes a free one.", validator=validators.Number(gte=0, lte=65_535)),
+        whole_number(help="Port to listen on; 0 takes a free one.", least=0, most=65_535),
     ] = 9000,
     register: Annotated[
         str | None,
@@ -41,9 +42,7 @@ async def listen(
         Path | None,
         Parameter(help="Keep events in this file until they are printed or passed on; made if it is not there."),
     ] = None,
-    limit: Annotated[
-        int | None, Parameter(help="End after so many events.", validator=validators.Number(gte=1))
-    ] = None,
+    limit: Annotated[int | None, whole_number(help="End after so many events.", least=1)] = None,
     json: Annotated[
         bool,
         Parameter(

@@ -1,7 +1,8 @@
-"""What a platform request says, read and checked by the declarations of its route: path, query, body (section 7.1)."""
+"""What a request says, read by the declarations of its route: path, query, body; the checks of platform requests."""
 
 import functools
 import re
+import types
 import typing
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -13,9 +14,10 @@ import orjson
 
 from socialapi.emulator.call import Call, body_limit
 from socialapi.emulator.envelopes import Refusal, invalid_request
-from socialapi.emulator.received import split
+from socialapi.emulator.received import FORM, Received, split
 from socialapi.models.rules import broken_rules
 from socialapi.problems import BrokenRule
+from socialapi.routes.route import Route
 
 LONGEST_ECHO: Final = 100
 """How many characters of a bad value are repeated in the answer."""
@@ -23,11 +25,19 @@ LONGEST_ECHO: Final = 100
 
 @attrs.frozen
 class Arguments:
-    """The parameters of the path and of the query, with their declared types, and the decoded JSON body."""
+    """The parameters of the path and of the query, with their declared types, and the decoded JSON body.
+
+    Of an advertising write `query` has the parameters of a form as well.
+    """
 
     path: Mapping[str, str]
     query: Mapping[str, Any]
     body: Any = None
+
+    @property
+    def echo(self) -> dict[str, Any]:
+        """What an advertising answer repeats."""
+        return {**self.query, **self.path}
 
 
 class InvalidArguments(Refusal):
@@ -50,9 +60,8 @@ def read_arguments(call: Call) -> Arguments:
     for name, declared in route.path_rules.items():
         broken += broken_rules(declared, call.path_parameters[name], now=now, path=name)
     pairs = parse_qsl(call.received.query, keep_blank_values=True)
-    repeated = [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
-    broken += [BrokenRule(path=name, reason="is given more than once") for name in repeated]
-    query = _coerced(route.query, dict(pairs))
+    broken += repetitions(pairs)
+    query = typed(route.query, dict(pairs))
     broken += broken_rules(route.query or NoQuery, query, now=now)
     body = None
     if route.body is not None:
@@ -96,26 +105,72 @@ def _given(texts: Mapping[str, str], body: Any, path: str) -> Sequence[str]:
     return [text[:LONGEST_ECHO]]
 
 
-def _coerced(declared: Any, texts: Mapping[str, str]) -> dict[str, Any]:
+def repetitions(pairs: Sequence[tuple[str, str]]) -> list[BrokenRule]:
+    """What is wrong about parameters that are given more than once."""
+    counts = Counter(name for name, _ in pairs)
+    return [BrokenRule(path=name, reason="is given more than once") for name, count in counts.items() if count > 1]
+
+
+def parameter_pairs(route: Route[Any], received: Received) -> list[tuple[str, str]]:
+    """The query; for a write whose parameters travel in the query also those of a form (advertising section 4.4)."""
+    pairs = parse_qsl(received.query, keep_blank_values=True)
+    if route.method != "GET" and route.body_in == "query" and received.content_type == FORM:
+        pairs += parse_qsl(received.body.decode("utf-8", "replace"), keep_blank_values=True)
+    return pairs
+
+
+def declared_parameters(route: Route[Any]) -> Any:
+    """The declaration of what `parameter_pairs` reads: the body of such a write, or the query; None if there is none."""
+    return route.body if route.body is not None and route.body_in == "query" else route.query
+
+
+def echo(route: Route[Any], path: Mapping[str, str], received: Received) -> dict[str, Any]:
+    """The parameters of a request as an advertising answer repeats them: of the path, and the others as typed values."""
+    return {**typed(declared_parameters(route), dict(parameter_pairs(route, received))), **path}
+
+
+def typed(declared: Any, texts: Mapping[str, str]) -> dict[str, Any]:
     """The texts as their declared types where they can be read as such, and otherwise as they are, to be refused."""
     readers = _readers(declared)
     return {name: readers[name](text) if name in readers else text for name, text in texts.items()}
 
 
+def without_conditions(declared: Any) -> Any:
+    """The bare class of a declaration that may have rules beside it which span several fields."""
+    return typing.get_args(declared)[0] if typing.get_origin(declared) is typing.Annotated else declared
+
+
 @functools.cache
 def _readers(declared: Any) -> Mapping[str, Callable[[str], Any]]:
-    hints = {} if declared is None else typing.get_type_hints(declared)
+    hints = {} if declared is None else typing.get_type_hints(without_conditions(declared))
     return {name: reader for name, kind in hints.items() if (reader := _reader(kind)) is not None}
 
 
 def _reader(kind: Any) -> Callable[[str], Any] | None:
-    if typing.get_origin(kind) is tuple:
+    """How a text becomes a value of the type; None where it stays a text."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        members = [member for member in arguments if member is not type(None)]
+        reader = _reader(members[0]) if str not in members else None
+        return _nullable(reader) if len(members) < len(arguments) else reader
+    if origin is tuple:
         return split
+    if origin is typing.Literal:
+        return _whole if all(isinstance(value, int) for value in arguments) else None
     return {int: _whole, bool: _boolean}.get(kind)
 
 
+def _nullable(reader: Callable[[str], Any] | None) -> Callable[[str], Any]:
+    """An empty text stands for null."""
+    return lambda text: (reader(text) if reader else text) if text else None
+
+
+_INT64: Final = range(-(2**63), 2**63)
+
+
 def _whole(text: str) -> Any:
-    return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else text
+    """Of up to 64 bits, as far as JSON carries them everywhere."""
+    return int(text) if re.fullmatch(r"-?[0-9]{1,19}", text) and int(text) in _INT64 else text
 
 
 def _boolean(text: str) -> Any:

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from socialapi.emulator import oauth1
 from socialapi.emulator.envelopes import Refusal
 from socialapi.emulator.received import Received
-from socialapi.emulator.state import AccessToken, App, Caller, State, User
+from socialapi.emulator.state import AccessToken, App, Caller, State
 
 NOBODY: Final = Caller(App("", ""))
 """The caller of what asks for no credential, or looks at it by itself."""
@@ -21,10 +21,30 @@ def account_user(state: State, received: Received, path_parameters: Mapping[str,
 
     The scheme is not documented: OAuth 1.0a is taken, and the OAuth 2.0 bearer token of a user.
     """
+    return _associated(state, received, path_parameters, with_deleted=False)
+
+
+def account_user_even_deleted(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
+    """The same for a call that may be about a deleted account."""
+    return _associated(state, received, path_parameters, with_deleted=True)
+
+
+def signed_in_user(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
+    """Any user, of a call to the advertising API that is about no account."""
     caller = any_caller(state, received, path_parameters)
     if caller.user is None:
         raise Refusal(403, "FORBIDDEN", "this endpoint acts for a user, and an app-only token has none")
-    _check_account(state, caller.user, path_parameters["account_id"])
+    return caller
+
+
+def _associated(state: State, received: Received, path_parameters: Mapping[str, str], *, with_deleted: bool) -> Caller:
+    caller = signed_in_user(state, received, path_parameters)
+    assert caller.user is not None
+    account_id = path_parameters["account_id"]
+    if state.advertising.accounts.get(account_id, with_deleted=with_deleted) is None:
+        raise Refusal(404, "NOT_FOUND", "there is no such account", parameter="account_id")
+    if account_id not in caller.user.account_ids:
+        raise Refusal(403, "FORBIDDEN", "the account is not associated with the user", parameter="account_id")
     return caller
 
 
@@ -116,10 +136,3 @@ def verified(
     if not state.nonces.is_new(int(protocol["oauth_timestamp"]), nonce, wall):
         raise oauth1.unauthorized("this nonce was used before")
     return app, protocol
-
-
-def _check_account(state: State, user: User, account_id: str) -> None:
-    if account_id not in state.accounts:
-        raise Refusal(404, "NOT_FOUND", "there is no such account", parameter="account_id")
-    if account_id not in user.account_ids:
-        raise Refusal(403, "FORBIDDEN", "the account is not associated with the user", parameter="account_id")

@@ -3,6 +3,15 @@
 from typing import Final
 
 from socialapi.emulator import audiences, tokens
+from socialapi.emulator.advertising import (
+    account_history,
+    accounts,
+    audience_permissions,
+    categories,
+    keyword_insights,
+    line_items,
+    targeting,
+)
 from socialapi.emulator.call import ENDPOINTS, Endpoint
 from socialapi.emulator.oauth import authorize, pkce_authorize, pkce_tokens, three_legged
 from socialapi.emulator.platform import (
@@ -21,6 +30,7 @@ from socialapi.emulator.routing import PathTable, mounted_path
 
 AREAS: Final = (
     *(audiences, tokens),
+    *(accounts, account_history, categories, line_items, keyword_insights, audience_permissions, targeting),
     *(three_legged, authorize, pkce_authorize, pkce_tokens),
     *(posts, post_creation, webhooks, stream_rules, streams, connections, articles, news, notes, activity),
 )

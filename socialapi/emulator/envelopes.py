@@ -97,13 +97,13 @@ def _missing(kind: str, parameter: str, value: str) -> dict[str, Any]:
     return {"parameter": parameter, "value": value, "resource_id": value, "resource_type": kind}
 
 
-def ads_data(data: Any, parameters: Mapping[str, str]) -> Answer:
-    """A result of the advertising API with the echo of what was asked (section 1)."""
-    return answer({"data": data, "request": {"params": dict(parameters)}})
+def ads_data(data: Any, parameters: Mapping[str, Any], **beside: Any) -> Answer:
+    """A result of the advertising API with the echo of what was asked (section 1), and what stands beside it."""
+    return answer({"request": {"params": dict(parameters)}, "data": data, **beside})
 
 
-def refused(refusal: Refusal, shape: Shape, parameters: Mapping[str, str], problem_base_url: str) -> Answer:
-    """The refusal as the API it belongs to words it."""
+def refused(refusal: Refusal, shape: Shape, parameters: Mapping[str, Any], problem_base_url: str) -> Answer:
+    """The refusal as the API it belongs to words it. Of the advertising API, `errors` may list several."""
     if shape == "platform" and isinstance(refusal.code, str):
         body = _problem(refusal, problem_base_url)
     elif refusal.operation_errors:
@@ -112,7 +112,7 @@ def refused(refusal: Refusal, shape: Shape, parameters: Mapping[str, str], probl
         error = {"code": refusal.code, "message": refusal.message}
         if refusal.parameter:
             error["parameter"] = refusal.parameter
-        body = {"errors": [error]}
+        body = {"errors": list(refusal.extra.get("errors") or [error])}
         if shape == "ads":
             body["request"] = {"params": dict(parameters)}
     return Answer(refusal.status, orjson.dumps(body), refusal.headers)

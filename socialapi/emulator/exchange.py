@@ -4,10 +4,11 @@ import hashlib
 import os
 from collections.abc import Mapping
 from email.utils import formatdate
-from typing import Final
+from typing import Any, Final
 
 from aiohttp import web
 
+from socialapi.emulator.arguments import echo
 from socialapi.emulator.call import Call, Endpoint, StreamAnswer, body_limit, shape_of
 from socialapi.emulator.envelopes import Answer, Refusal, refused
 from socialapi.emulator.fault_effects import DELIVERY, INSTEAD, SILENCE
@@ -100,7 +101,14 @@ class Exchange:
             return await self._handle(endpoint, picked)
         except Refusal as refusal:
             shape = endpoint.shape if endpoint else shape_of(self._received.path)
-            return refused(refusal, shape, self._match.parameters, self._service.problem_base_url)
+            return refused(refusal, shape, self._echo(), self._service.problem_base_url)
+
+    def _echo(self) -> Mapping[str, Any]:
+        """What of the request its answer repeats, and what decides about its limit."""
+        endpoint = self._match.entry
+        if endpoint is None or endpoint.shape != "ads":
+            return self._match.parameters
+        return echo(endpoint.route, self._match.parameters, self._received)
 
     async def _handle(self, endpoint: Endpoint, picked: Picked) -> Answer | StreamAnswer:
         parameters = self._match.parameters
@@ -115,14 +123,16 @@ class Exchange:
     def _take_slot(self, endpoint: Endpoint, parameters: Mapping[str, str], caller: Caller) -> None:
         """Counts the request against the limit of its route, and says so in the headers of whatever is answered.
 
-        A documented limit says what it is counted by; any other is counted by app and user.
+        A documented limit says what it is counted by, or is counted by user; any other is counted by app and user.
         """
-        limit = endpoint.route.rate_limit or self._state.limits.of_route(route_key(endpoint.route))
+        documented = endpoint.route.limit(self._echo())
+        limit = documented or self._state.limits.of_route(route_key(endpoint.route))
         if limit is None:
             return
         per = tuple(parameters[name] for name in limit.per)
-        if endpoint.route.rate_limit is None:
-            per = (caller.app.api_key, caller.user.id if caller.user else "")
+        if not per:
+            user_id = caller.user.id if caller.user else ""
+            per = (user_id,) if documented else (caller.app.api_key, user_id)
         usage = self._state.limits.take(limit, per)
         self._headers |= usage.headers(of_account="account_id" in limit.per)
         if not usage.granted:

@@ -1,29 +1,25 @@
 """What the emulator starts with: the same ids, names and secrets every time."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
+from socialapi.emulator.advertising.records import Record, Table
+from socialapi.emulator.advertising.seed import KINDS, plant_advertising
+from socialapi.emulator.advertising.seed_accounts import BOOKS, FIRST, SECOND, accounts
 from socialapi.emulator.platform.seed import plant_connections, plant_platform
 from socialapi.emulator.platform.seed_users import EVERYBODY, people
-from socialapi.emulator.state import AccessToken, Account, Audience, DoNotReach, State, User
+from socialapi.emulator.state import AccessToken, Audience, DoNotReach, State, User
 
 SeedIds = dict[str, list[str]]
 
-_ACCOUNTS: Final = (
-    ("18ce54d4x5t", "Northwind Outdoor", "4503599", "Northwind Group"),
-    ("18ce54u7r2k", "Northwind Home", "4503599", "Northwind Group"),
-    ("18ce55a9q0m", "Harbour Books", "4503701", "Harbour Media"),
-)
-"""The first two share a business and are the first user's; the third is the second user's."""
-
 _AUDIENCES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
-    "18ce54d4x5t": (("1nmth", "Newsletter readers"), ("1nmti", "Buyers of the last year"), ("1nmtj", "Store visitors")),
-    "18ce54u7r2k": (("1nmuk", "Catalogue subscribers"),),
-    "18ce55a9q0m": (("1nmvl", "Reading club"),),
+    FIRST: (("1nmth", "Newsletter readers"), ("1nmti", "Buyers of the last year"), ("1nmtj", "Store visitors")),
+    SECOND: (("1nmuk", "Catalogue subscribers"),),
+    BOOKS: (("1nmvl", "Reading club"),),
 }
 _LISTS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
-    "18ce54d4x5t": (("7b2f1", "Unsubscribed"), ("7b2f2", "Complaints")),
-    "18ce54u7r2k": (("7b2g1", "Unsubscribed"),),
+    FIRST: (("7b2f1", "Unsubscribed"), ("7b2f2", "Complaints")),
+    SECOND: (("7b2g1", "Unsubscribed"),),
 }
 
 PLATFORM_KINDS: Final = ("post_ids", "media_keys", "news_ids")
@@ -35,34 +31,35 @@ def plant(state: State, *, empty: bool) -> tuple[AccessToken, SeedIds]:
     Account-scoped ids are those of the first account. An `empty` state has one app, one user and one account with
     nothing in it, so that every audience and list is unknown.
     """
-    accounts = _ACCOUNTS[:1] if empty else _ACCOUNTS
-    for account in accounts:
-        state.accounts[account[0]] = Account(*account)
-    users = _plant_users(state, empty=empty)
-    platform_ids: SeedIds = {kind: [] for kind in PLATFORM_KINDS}
+    planted = accounts()[: 1 if empty else None]
+    state.advertising.accounts = Table(lambda: planted)
+    users = _plant_users(state, planted)
+    further: SeedIds = {kind: [] for kind in (*PLATFORM_KINDS, *KINDS)}
     if not empty:
         _plant_audiences(state)
-        platform_ids = plant_platform(state)
-    first = accounts[0][0]
-    own = [account_id for account_id, *_ in accounts if account_id in users[0].account_ids]
+        further = {**plant_platform(state), **plant_advertising(state.advertising)}
+    first, own = planted[0]["id"], users[0].account_ids
+    audience_ids = [audience for account, audience in state.audiences if account == first]
     ids = {
-        "account_ids": own,
-        "unassociated_account_ids": [account_id for account_id, *_ in accounts if account_id not in own],
+        "account_ids": [account["id"] for account in planted if account["id"] in own],
+        "unassociated_account_ids": [account["id"] for account in planted if account["id"] not in own],
         "user_ids": [user.id for user in users],
-        "custom_audience_ids": [audience for account, audience in state.audiences if account == first],
+        "custom_audience_ids": audience_ids,
+        "tailored_audience_ids": audience_ids,
         "do_not_reach_list_ids": [listed for account, listed in state.do_not_reach_lists if account == first],
     }
     access_token = state.new_app(users[0])
     if not empty:
         plant_connections(state, access_token.caller.app)
-    return access_token, ids | platform_ids
+    return access_token, further | ids
 
 
-def _plant_users(state: State, *, empty: bool) -> list[User]:
-    users = people(1 if empty else EVERYBODY)
-    users[0].account_ids = {account[0] for account in _ACCOUNTS[: 1 if empty else 2]}
-    if not empty:
-        users[1].account_ids = {_ACCOUNTS[2][0]}
+def _plant_users(state: State, planted: Sequence[Record]) -> list[User]:
+    """The first two accounts are the first user's, the third is the second user's."""
+    users = people(EVERYBODY if len(planted) > 1 else 1)
+    users[0].account_ids = {account["id"] for account in planted[:2]}
+    for user, account in zip(users[1:], planted[2:], strict=False):
+        user.account_ids = {account["id"]}
     state.users.update((user.id, user) for user in users)
     return users
 

@@ -226,4 +226,5 @@ def limit_names() -> frozenset[str]:
     """The names of the rate limits that can be given other values: documented ones, and those of all other routes."""
     rows = [endpoint.route for endpoint in ENDPOINT_TABLE.entries()]
     named = {row.rate_limit.name if row.rate_limit else route_key(row) for row in rows}
-    return frozenset(named | {APP_ONLY_TOKENS.name})
+    totals = {row.family.total_counts.name for row in rows if row.family.total_counts}
+    return frozenset(named | totals | {APP_ONLY_TOKENS.name})

@@ -5,6 +5,7 @@ from typing import Any, Final, Literal
 
 import attrs
 
+from socialapi.emulator.advertising.store import Advertising
 from socialapi.emulator.clock import EmulatorClock
 from socialapi.emulator.members import Members
 from socialapi.emulator.oauth.sign_ins import SignIns
@@ -77,16 +78,6 @@ class AccessToken:
 
 
 @attrs.define
-class Account:
-    """An ad account."""
-
-    id: str
-    name: str
-    business_id: str
-    business_name: str
-
-
-@attrs.define
 class Audience:
     """A custom audience."""
 
@@ -124,7 +115,7 @@ class State:
     access_tokens: dict[str, AccessToken] = attrs.field(factory=dict)
     bearers: dict[str, Caller] = attrs.field(factory=dict)
     """Whom each live bearer token stands for."""
-    accounts: dict[str, Account] = attrs.field(factory=dict)
+    advertising: Advertising = attrs.field(factory=Advertising)
     audiences: dict[OwnedId, Audience] = attrs.field(factory=dict)
     do_not_reach_lists: dict[OwnedId, DoNotReach] = attrs.field(factory=dict)
     sign_ins: SignIns = attrs.field(factory=SignIns)

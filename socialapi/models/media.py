@@ -27,7 +27,7 @@ class MediaVariant:
 class Media:
     """An image or video of a post; `duration_ms` is in milliseconds."""
 
-    media_key: str
+    media_key: str = attrs.field(metadata={"key": True})
     type: Literal["photo", "video", "animated_gif"] | str | None = None
     duration_ms: int | None = None
     public_metrics: MediaMetrics | None = None

@@ -51,7 +51,10 @@ class Includes:
 
 @attrs.define(kw_only=True)
 class Page(Generic[T]):
-    """One page. `errors` are the partial errors of a successful answer, `next_token` is None on the last page."""
+    """One page. `errors` are the partial errors of a successful answer, `next_token` is None on the last page.
+
+    `params` is what an advertising collection says that it was asked for, `total_count` what it counted on demand.
+    """
 
     data: tuple[T, ...] = ()
     includes: Includes = attrs.field(factory=Includes)
@@ -61,3 +64,4 @@ class Page(Generic[T]):
     previous_token: str | None = None
     result_count: int | None = None
     total_count: int | None = None
+    params: Mapping[str, Any] = attrs.field(factory=dict, repr=False)

@@ -1,9 +1,9 @@
 """Reading the rules that stand beside the fields, and listing every one that a request breaks.
 
 A rule is `Annotated` metadata on the field it is about: `Ge`, `Gt`, `Le`, `Lt`, `MinLen` and `MaxLen` of
-annotated-types, and `Pattern` from here; the type says the rest (a `Literal` is an enumeration, a field without a
-default is required). What spans several fields is a static method `conditions(data, now)` of the class, which yields
-broken rules. The data judged are JSON-shaped (`dict`, `list`, `str`, …), so the same declarations serve what is about
+annotated-types, `Pattern` and `WholeText` from here; the type says the rest (a `Literal` is an enumeration, a field without a
+default is required). What spans several fields is a static method `conditions(data, now)` of the class, or `Conditions`
+beside a TypedDict, which yields broken rules. The data judged are JSON-shaped (`dict`, `list`, `str`, …), so the same declarations serve what is about
 to be sent and what has arrived.
 """
 
@@ -29,11 +29,32 @@ Check = Callable[[Any, Path, Report, datetime.datetime], None]
 
 
 @attrs.frozen
+class Conditions:
+    """Rules that span several parameters of a TypedDict, which can have no method `conditions` as classes do."""
+
+    check: Callable[[Any, datetime.datetime], Iterable[BrokenRule]]
+
+
+@attrs.frozen
+class Tagged:
+    """Stands beside a union of classes that say in one field, by a `Literal`, which of them an object is."""
+
+    field: str
+
+
+@attrs.frozen
 class Pattern:
     """The whole text must match the expression; `says` describes it for people, for example `must be 64 hex digits`."""
 
     expression: str
     says: str
+
+
+@attrs.frozen
+class WholeText:
+    """The text is decimal digits alone, which stand for a whole number of at most `most`."""
+
+    most: int
 
 
 def broken_rules(declared: Any, data: Any, *, now: datetime.datetime, path: str = "") -> Report:
@@ -72,10 +93,9 @@ def format_timestamp(value: datetime.datetime) -> str:
 def checker(declared: Any) -> Check:
     """The compiled check of a type. Compiled once, because a batch has thousands of values of the same type."""
     if typing.get_origin(declared) is typing.Annotated:
-        base, *metadata = typing.get_args(declared)
-        return _all_of(checker(base), *(_constraint(item) for item in metadata))
-    if attrs.has(typing.get_origin(declared) or declared) or typing.is_typeddict(declared):
-        return _parameters(declared) if typing.is_typeddict(declared) else _object(declared)
+        return _annotated(*typing.get_args(declared))
+    if attrs.has(typing.get_origin(declared) or declared):
+        return _object(declared)
     origin, arguments = typing.get_origin(declared), typing.get_args(declared)
     if origin is typing.Literal:
         return _enumeration(arguments)
@@ -83,7 +103,17 @@ def checker(declared: Any) -> Check:
         return _union(tuple(a for a in arguments if a is not Unset))
     if origin in (tuple, list):
         return _array(checker(arguments[0]))
+    return _parameters(declared) if typing.is_typeddict(declared) else _simple(declared, origin)
+
+
+def _simple(declared: Any, origin: Any) -> Check:
     return _anything if origin in (dict, Mapping) or declared is Any else _SCALARS[declared]
+
+
+def _annotated(base: Any, *metadata: Any) -> Check:
+    if isinstance(metadata[0], Tagged):
+        return _tagged(members_by_tag(base, metadata[0].field), metadata[0].field)
+    return _all_of(checker(base), *(_constraint(item) for item in metadata))
 
 
 def _all_of(first: Check, *rest: Check) -> Check:
@@ -154,7 +184,8 @@ def _enumeration(allowed: tuple[Any, ...]) -> Check:
     says = f"must be {'one of ' if len(allowed) > 1 else ''}{', '.join(map(str, allowed))}"
 
     def check(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
-        if not isinstance(value, str) or value not in values:
+        # Not `in` alone: True is equal to 1.
+        if isinstance(value, bool) or not isinstance(value, str | int) or value not in values:
             report.append(BrokenRule(path=_text(path), reason=says))
 
     return check
@@ -175,6 +206,37 @@ def _union(members: tuple[Any, ...]) -> Check:
         report.extend(first or ())
 
     return check if len(checks) > 1 else checks[0]
+
+
+def members_by_tag(union: Any, field: str) -> Mapping[str, Any]:
+    """The classes of a union by what they say in the field that tells them apart."""
+    members = {}
+    for member in typing.get_args(union):
+        attrs.resolve_types(member, include_extras=True)
+        (tag,) = typing.get_args(attrs.fields_dict(member)[field].type)
+        members[tag] = member
+    return members
+
+
+def _tagged(members: Mapping[str, Any], field: str) -> Check:
+    checks: dict[str, Check] = {}  # compiled when it is needed: a class may hold itself
+    says = f"must be one of {', '.join(members)}"
+
+    def check(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
+        if not isinstance(value, Mapping):
+            report.append(BrokenRule(path=_text(path), reason="must be an object"))
+            return
+        tag = value.get(field)
+        if not isinstance(tag, str) or tag not in members:
+            missing = field not in value
+            reason, code = ("is required", "MISSING_PARAMETER") if missing else (says, "INVALID_PARAMETER")
+            report.append(BrokenRule(path=_text((path, field)), reason=reason, code=code))  # type: ignore[arg-type]  # one of two
+            return
+        if tag not in checks:
+            checks[tag] = checker(members[tag])
+        checks[tag](value, path, report, now)
+
+    return check
 
 
 def _array(item: Check) -> Check:
@@ -204,8 +266,28 @@ def _pattern(rule: Pattern) -> Check:
     return _Scalar(rule.says, lambda v: matches(v) is not None)
 
 
+def _whole_text(rule: WholeText) -> Check:
+    digits = len(str(rule.most))
+
+    def accepts(value: str) -> bool:
+        # Long texts are not made numbers, which takes time that grows with the square of their length.
+        is_whole = value.isascii() and value.isdecimal() and len(value.lstrip("0")) <= digits
+        return is_whole and int(value.lstrip("0") or "0") <= rule.most
+
+    return _Scalar(f"must be a whole number of at most {rule.most}", accepts)
+
+
+def _conditions(rule: Conditions) -> Check:
+    def check(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
+        report.extend(attrs.evolve(each, path=_text((path, each.path))) for each in rule.check(value, now))
+
+    return check
+
+
 _CONSTRAINTS: Final[Mapping[type, Callable[[Any], Check]]] = {
+    Conditions: _conditions,
     Pattern: _pattern,
+    WholeText: _whole_text,
     annotated_types.Ge: lambda r: _Scalar(f"must be at least {r.ge}", lambda v: v >= r.ge),
     annotated_types.Gt: lambda r: _Scalar(f"must be greater than {r.gt}", lambda v: v > r.gt),
     annotated_types.Le: lambda r: _Scalar(f"must be at most {r.le}", lambda v: v <= r.le),

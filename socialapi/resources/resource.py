@@ -13,6 +13,11 @@ def flat(given: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(chain.from_iterable(each if isinstance(each, list | tuple) else [each] for each in given))
 
 
+def texts(given: str | Iterable[str]) -> tuple[str, ...]:
+    """One text, or several."""
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
 class Resource:
     """A group of methods."""
 

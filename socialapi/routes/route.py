@@ -14,37 +14,6 @@ BodyPlace = Literal["query", "json", "form"]
 
 
 @attrs.frozen
-class Family:
-    """An API of the platform: the `Config` field of its host, the credentials it takes (the preferred first), paging.
-
-    `envelope` says whether results are wrapped in `{"data": …}`.
-    """
-
-    name: str
-    host: Literal["base_url", "ads_url", "ads_sandbox_url"]
-    credentials: tuple[CredentialKind, ...]
-    page_token_parameter: str
-    envelope: bool = True
-
-
-PLATFORM: Final = Family("platform", "base_url", ("AppOnly", "Bearer", "OAuth2User", "OAuth1"), "pagination_token")
-# What is done in a user's name is done with the user's own credential.
-PLATFORM_USER: Final = Family("platform_user", "base_url", ("OAuth1", "OAuth2User"), "pagination_token")
-# What is the caller's own is the user's where there is one.
-PLATFORM_CALLER: Final = Family(
-    "platform_caller", "base_url", ("OAuth2User", "OAuth1", "AppOnly", "Bearer"), "pagination_token"
-)
-# Basic authentication with an app's key is not in the list: the token endpoints alone take it.
-OAUTH: Final = Family("oauth", "base_url", (), "pagination_token", envelope=False)
-ADS: Final = Family("ads", "ads_url", ("OAuth1", "OAuth2User", "Bearer", "AppOnly"), "cursor")
-ADS_SANDBOX: Final = Family("ads_sandbox", "ads_sandbox_url", ("OAuth1", "OAuth2User", "Bearer", "AppOnly"), "cursor")
-
-FAMILIES: Final[Mapping[str, Family]] = {
-    f.name: f for f in (PLATFORM, PLATFORM_USER, PLATFORM_CALLER, OAUTH, ADS, ADS_SANDBOX)
-}
-
-
-@attrs.frozen
 class RateLimit:
     """A documented limit: so many requests in a window, for each value of the path parameters in `per`."""
 
@@ -57,6 +26,43 @@ class RateLimit:
         """The limit as `Config.rate_limits` has it, where it names this one."""
         requests, window_seconds = overrides.get(self.name, (self.requests, self.window_seconds))
         return attrs.evolve(self, requests=requests, window_seconds=window_seconds)
+
+
+TOTAL_COUNT_READS: Final = RateLimit("total_count_reads", 200, 900.0)
+"""Reads that ask for a total count share a limit of their own, whatever they read (advertising section 4.1)."""
+
+
+@attrs.frozen
+class Family:
+    """An API of the platform: the `Config` field of its host, the credentials it takes (the preferred first), paging.
+
+    `envelope` says whether results are wrapped in `{"data": …}`, `total_counts` limits reads with a total count.
+    """
+
+    name: str
+    host: Literal["base_url", "ads_url", "ads_sandbox_url"]
+    credentials: tuple[CredentialKind, ...]
+    page_token_parameter: str
+    envelope: bool = True
+    total_counts: RateLimit | None = None
+
+
+PLATFORM: Final = Family("platform", "base_url", ("AppOnly", "Bearer", "OAuth2User", "OAuth1"), "pagination_token")
+# What is done in a user's name is done with the user's own credential.
+PLATFORM_USER: Final = Family("platform_user", "base_url", ("OAuth1", "OAuth2User"), "pagination_token")
+# What is the caller's own is the user's where there is one.
+PLATFORM_CALLER: Final = Family(
+    "platform_caller", "base_url", ("OAuth2User", "OAuth1", "AppOnly", "Bearer"), "pagination_token"
+)
+# Basic authentication with an app's key is not in the list: the token endpoints alone take it.
+OAUTH: Final = Family("oauth", "base_url", (), "pagination_token", envelope=False)
+_OF_ADVERTISERS: Final[tuple[CredentialKind, ...]] = ("OAuth1", "OAuth2User", "Bearer", "AppOnly")
+ADS: Final = Family("ads", "ads_url", _OF_ADVERTISERS, "cursor", total_counts=TOTAL_COUNT_READS)
+ADS_SANDBOX: Final = Family("ads_sandbox", "ads_sandbox_url", _OF_ADVERTISERS, "cursor", total_counts=TOTAL_COUNT_READS)
+
+FAMILIES: Final[Mapping[str, Family]] = {
+    f.name: f for f in (PLATFORM, PLATFORM_USER, PLATFORM_CALLER, OAUTH, ADS, ADS_SANDBOX)
+}
 
 
 @attrs.frozen(eq=False)
@@ -88,7 +94,13 @@ class Route(Generic[R]):
         """The path as it stands in logs and limit keys: the template, since what fills it may be personal."""
         return self.label or self.path
 
-    def at(self, **path_parameters: str) -> "Target[R]":
+    def limit(self, query: Mapping[str, Any]) -> RateLimit | None:
+        """The documented limit of a request with these query parameters."""
+        if self.family.total_counts is not None and _is_true(query.get("with_total_count")):
+            return self.family.total_counts
+        return self.rate_limit
+
+    def at(self, **path_parameters: str | int) -> "Target[R]":
         """The route with its path filled in. Values are percent-encoded, so none can leave its segment."""
         return Target(self, path_parameters)
 
@@ -98,26 +110,38 @@ class Target(Generic[R]):
     """A route together with the values of its path parameters."""
 
     route: Route[R]
-    path_parameters: Mapping[str, str]
+    path_parameters: Mapping[str, str | int]
 
-    def path(self, overrides: Mapping[str, str]) -> str:
-        """The encoded path, of the documented template or the one that replaces it in `overrides`."""
-        template = overrides.get(self.route.path, self.route.path)
+    def path(self, overrides: Mapping[str, str], versions: Mapping[str, str] | None = None) -> str:
+        """The encoded path: of the documented template, or of the one that replaces it in `overrides`.
+
+        A first segment that is a key of `versions` is replaced, in the advertising API. What a caller wrote out goes
+        out as it was written.
+        """
+        template = overrides.get(self.route.path)
+        if template is None:
+            template = self.route.path
+            version, slash, rest = template[1:].partition("/")
+            if versions and not self.route.label and self.route.family.host != "base_url":
+                template = f"/{versions.get(version, version)}{slash}{rest}"
         return template.format_map({name: encode_segment(value) for name, value in self.path_parameters.items()})
 
-    @property
-    def limit_key(self) -> str:
+    def limit_key(self, limit: RateLimit | None) -> str:
         """What requests that share a rate limit have in common.
 
         Limits that are documented say what they are counted by; others are assumed to be counted by endpoint and
         account, which the headers of the first answer then fill with numbers.
         """
-        known = self.route.rate_limit
-        name = known.name if known else f"{self.route.method} {self.route.shown}"
-        per = known.per if known else tuple(p for p in ("account_id",) if p in self.path_parameters)
+        name = limit.name if limit else f"{self.route.method} {self.route.shown}"
+        per = limit.per if limit else tuple(p for p in ("account_id",) if p in self.path_parameters)
         return "/".join((name, *(str(self.path_parameters[p]) for p in per)))
 
 
-def encode_segment(value: str) -> str:
+def _is_true(value: Any) -> bool:
+    """Whether a query parameter says true, however that is spelt: what a caller wrote out is sent as it is."""
+    return str(value).strip().lower() in ("true", "t", "1", "yes", "y", "on")
+
+
+def encode_segment(value: str | int) -> str:
     """A path segment, percent-encoded."""
     return quote(str(value), safe="")

@@ -9,7 +9,7 @@ import attrs
 
 from socialapi.errors import DecodeError, InvalidInput
 from socialapi.models.pages import Page
-from socialapi.wire.paging import Position
+from socialapi.wire.paging import Position, next_token_path
 
 T = TypeVar("T")
 
@@ -43,7 +43,9 @@ class Pager(Generic[T]):
     def position(self) -> str:
         """Where the walk is, as a text to store: given back as `start=`, it goes on with the very next item.
 
-        It belongs to the same method with the same arguments; the size of a page alone may be another.
+        It belongs to the same method with the same arguments; the size of a page alone may be another. It names the
+        last items taken, up to eight of the page: if one is gone by then it goes on behind the one before it, and if all of
+        them are, at the start of the page, so that rather something comes twice than never.
         """
         return str(self._position)
 
@@ -53,9 +55,8 @@ class Pager(Generic[T]):
     async def first(self) -> Page[T]:
         """The first page (of those from `start` on). `position` is behind it then."""
         page = await self._fetch(self._begin.token)
-        skip, _ = self._begin.skip(page.data)
         self._position = Position.behind(self._begin.token, page, len(page.data) - 1)
-        return attrs.evolve(page, data=page.data[skip:]) if skip else page
+        return _without(page, self._begin.find([page.data])[1])
 
     async def __aiter__(self) -> AsyncIterator[T]:
         async with contextlib.aclosing(self.with_pages()) as walk:
@@ -64,22 +65,18 @@ class Pager(Generic[T]):
 
     async def with_pages(self) -> AsyncGenerator[tuple[T, Page[T]], None]:
         """Every item with the page it is on, whose `includes` have what was asked for beside it."""
-        rest = self._begin
-        async with contextlib.aclosing(self._walk()) as walk:
-            async for token, page in walk:
-                skip, rest = rest.skip(page.data)
+        async with contextlib.aclosing(self._walk_from_start()) as walk:
+            async for token, page, skip in walk:
                 for index in range(skip, len(page.data)):
                     self._position = Position.behind(token, page, index)
                     yield page.data[index], page
 
     async def pages(self) -> AsyncIterator[Page[T]]:
         """Every page. After one is handed out, `position` is behind it."""
-        rest = self._begin
-        async with contextlib.aclosing(self._walk()) as walk:
-            async for token, page in walk:
-                skip, rest = rest.skip(page.data)
+        async with contextlib.aclosing(self._walk_from_start()) as walk:
+            async for token, page, skip in walk:
                 self._position = Position.behind(token, page, len(page.data) - 1)
-                yield attrs.evolve(page, data=page.data[skip:]) if skip else page
+                yield _without(page, skip)
 
     async def collect(self, *, limit: int | None = None) -> list[T]:
         """The items as a list, at most `limit` of them."""
@@ -92,6 +89,28 @@ class Pager(Generic[T]):
                 break
         return items
 
+    async def _walk_from_start(self) -> AsyncGenerator[tuple[str | None, Page[T], int], None]:
+        """Every page from the start on, with how many of its first items are before it.
+
+        Pages may be smaller than they were when the start was noted. They are held back until the item just before it
+        is found, or there are as many items as were before it then.
+        """
+        left = self._begin.taken
+        held: list[tuple[str | None, Page[T]]] = []
+        async with contextlib.aclosing(self._walk()) as walk:
+            async for token, page in walk:
+                if not left:
+                    yield token, page, 0
+                    continue
+                held.append((token, page))
+                left -= min(left, len(page.data))
+                if left and page.next_token is not None and not self._begin.is_on(page.data):
+                    continue
+                left = 0
+                first, skip = self._begin.find([each.data for _, each in held])
+                for number, (earlier, each) in enumerate(held[first:]):
+                    yield earlier, each, 0 if number else skip
+
     async def _walk(self) -> AsyncGenerator[tuple[str | None, Page[T]], None]:
         token, seen = self._begin.token, set()
         page = await self._fetch(token)
@@ -101,7 +120,7 @@ class Pager(Generic[T]):
                 yield token, page
                 return
             if upcoming in seen or upcoming == token:
-                raise DecodeError("meta.next_token", "names a page that was read already")
+                raise DecodeError(next_token_path(page.meta), "names a page that was read already")
             seen.add(upcoming)
             ahead = self._spawn(self._fetch(upcoming))
             try:
@@ -111,3 +130,8 @@ class Pager(Generic[T]):
                 ahead.cancel()
                 await asyncio.gather(ahead, return_exceptions=True)
             token = upcoming
+
+
+def _without(page: Page[T], count: int) -> Page[T]:
+    """The page without so many of its first items."""
+    return attrs.evolve(page, data=page.data[count:]) if count else page

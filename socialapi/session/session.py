@@ -15,6 +15,7 @@ from socialapi.credentials import AppOnly, Credentials
 from socialapi.errors import ApiError, OutcomeUnknown, RateLimited, RateLimitTooLong, TransportError
 from socialapi.models.oauth import AppOnlyTokenRequest, OAuth2Token, OAuth2TokenRequest
 from socialapi.models.pages import Page
+from socialapi.problems import BrokenRule
 from socialapi.routes import oauth as routes
 from socialapi.routes.route import Target
 from socialapi.session.authenticators import DEAD_TOKEN, Authenticator, Authenticators, basic
@@ -26,8 +27,8 @@ from socialapi.session.pager import Pager
 from socialapi.session.token_cache import TokenCache
 from socialapi.session.transport import LiveReply, Transport, close_reply
 from socialapi.wire.limits import read_limit, told_wait_seconds
-from socialapi.wire.paging import page_query
-from socialapi.wire.request import Request, build_request
+from socialapi.wire.paging import page_query, split_of
+from socialapi.wire.request import Request, build_request, refuse
 from socialapi.wire.response import Reply, read_error, read_result
 from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, Failure, GiveUp, decide, failure_of_status
 
@@ -94,10 +95,21 @@ class Session:
         query: Mapping[str, Any] | None = None,
         start: str | None = None,
     ) -> Pager[T]:
-        """A pager over a collection; the task that reads ahead belongs to this session and ends with it."""
+        """A pager over a collection; the task that reads ahead belongs to this session and ends with it.
+
+        Raises InvalidInput for what does not go together.
+        """
+        family, asked = target.route.family, query or {}
+        if start is not None and asked.get("with_total_count"):
+            refuse([BrokenRule(path="with_total_count", reason="cannot go with start", code="EXCLUSIVE_PARAMETERS")])
+        split = split_of(target.route.query, asked)
 
         async def fetch(token: str | None) -> Page[T]:
-            return await self.call(target, options=options, query=page_query(target.route.family, query or {}, token))
+            if split is None:
+                return await self.call(target, options=options, query=page_query(family, asked, token))
+            part, cursor = split.ask(asked, token)
+            page = await self.call(target, options=options, query=page_query(family, part, cursor))
+            return split.answer(page, token)
 
         return Pager(fetch, self.spawn, start=start)
 
@@ -195,8 +207,8 @@ class Session:
         """One attempt: the reply, or the transport's error as a value, since both are judged alike."""
         request, options = call.request, call.options
         slot = await self.pacer.acquire(
-            request.target.limit_key,
-            request.target.route.rate_limit,
+            request.limit_key,
+            request.rate_limit,
             bulk=options.bulk,
             max_wait_seconds=options.policy.max_wait_seconds,
         )
@@ -300,7 +312,7 @@ class Session:
         told = call.failure.told_wait_seconds if call.failure else None
         if why.reason == "wait too long" and isinstance(error, RateLimited) and told is not None:
             resets_at = self.now() + datetime.timedelta(seconds=told)
-            raise RateLimitTooLong(call.request.target.limit_key, told, resets_at) from error
+            raise RateLimitTooLong(call.request.limit_key, told, resets_at) from error
         raise error
 
     def _budget(self, request: Request[Any]) -> RetryBudget:

@@ -174,7 +174,7 @@ class Link:
         error: SocialApiError
         if (told := drop.told_wait_seconds) is not None and told > self._session.config.bulk_max_wait_seconds:
             resets_at = self._session.now() + datetime.timedelta(seconds=told)
-            error = RateLimitTooLong(self._target.limit_key, told, resets_at)
+            error = RateLimitTooLong(self._target.limit_key(self._target.route.rate_limit), told, resets_at)
             error.__cause__ = drop.error
             self._break.drop = attrs.evolve(drop, kind="final", error=error)
         elif due is None:

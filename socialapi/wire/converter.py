@@ -15,8 +15,10 @@ import attrs
 from cattrs.preconf.orjson import OrjsonConverter, make_converter
 
 from socialapi.errors import DecodeError
+from socialapi.models.account_history import CampaignSnapshot, HistoryEntry
 from socialapi.models.audiences import UploadCounts
-from socialapi.models.rules import wire_name
+from socialapi.models.rules import Tagged, members_by_tag, wire_name
+from socialapi.unset import Unset
 
 Structure = Callable[[Any, Any], Any]
 
@@ -55,19 +57,44 @@ def _says(kind: Any) -> str:
 
 def _without_none(annotation: Any) -> Any:
     """The type that a value has when there is one: `Literal[…] | str | None` is a str, `int | None` an int."""
+    if _is_tagged(annotation):
+        return annotation
     if typing.get_origin(annotation) is typing.Annotated:
         return _without_none(typing.get_args(annotation)[0])
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
-        kinds = {_without_none(member) for member in typing.get_args(annotation) if member is not type(None)}
+        kinds = {_without_none(m) for m in typing.get_args(annotation) if m not in (type(None), Unset)}
         if len(kinds) != 1:
             raise TypeError(f"no way to tell the members of {annotation} apart")
         return kinds.pop()
     return str if typing.get_origin(annotation) is Literal else annotation
 
 
+def _kind(field: "attrs.Attribute[Any]") -> Any:
+    """What a field is read as: its type, unless that depends on other fields and a hook of the class sees to it."""
+    return field.metadata.get("read_as") or _without_none(field.type)
+
+
+def _is_tagged(declared: Any) -> bool:
+    return any(isinstance(each, Tagged) for each in getattr(declared, "__metadata__", ()))
+
+
+def _tagged_fn(declared: Any) -> Structure:
+    """Reads what the tag says; an object with a tag that is not known stays as it came."""
+    field = next(each.field for each in declared.__metadata__ if isinstance(each, Tagged))
+    members = members_by_tag(declared.__origin__, field)
+
+    def read(data: Any, _: Any) -> Any:
+        if data.__class__ is not dict:
+            raise DecodeError("", "expected an object")
+        kind = members.get(str(data.get(field)))
+        return data if kind is None else CONVERTER.structure(data, kind)
+
+    return read
+
+
 def _structure_fn(cls: Any) -> Structure:
     """Writes and compiles the function that reads `cls`; a failure is looked up field by field afterwards."""
-    attrs.resolve_types(cls)
+    attrs.resolve_types(cls, include_extras=True)
     given = [f for f in attrs.fields(cls) if f.init]
     fields = [f for f in given if f.name != "extra"]
     has_extra = len(fields) < len(given)
@@ -75,7 +102,7 @@ def _structure_fn(cls: Any) -> Structure:
     lines = ["def read(data, _):", "    try:", "        get = data.get"]
     arguments = []
     for i, field in enumerate(fields):
-        v, kind, required = f"v{i}", _without_none(field.type), field.default is attrs.NOTHING
+        v, kind, required = f"v{i}", _kind(field), field.default is attrs.NOTHING
         lines.append(f"        {v} = " + (f"data[{wire_name(field)!r}]" if required else f"get({wire_name(field)!r})"))
         indent = " " * 8
         if not required:
@@ -115,7 +142,7 @@ def _explain(cls: Any, data: Any, problem: Exception) -> DecodeError:
     if not isinstance(data, Mapping):
         return DecodeError("", "expected an object")
     for field in attrs.fields(cls):
-        name, kind = wire_name(field), _without_none(field.type)
+        name, kind = wire_name(field), _kind(field)
         if field.name == "extra":
             continue
         if name not in data:
@@ -199,6 +226,7 @@ def _is_mapping(declared: Any) -> bool:
 def _make_converter() -> OrjsonConverter:
     converter = make_converter()
     converter.register_structure_hook_factory(attrs.has, _structure_fn)
+    converter.register_structure_hook_factory(_is_tagged, _tagged_fn)
     converter.register_structure_hook_factory(_is_tuple, _tuple_fn)
     converter.register_structure_hook_factory(_is_mapping, _mapping_fn)
     converter.register_structure_hook(datetime.datetime, _read_datetime)
@@ -222,3 +250,18 @@ def _upload_counts(data: Any, _: Any) -> UploadCounts:
 _read_counts: Final = _structure_fn(UploadCounts)
 _read_each: Final = _array_fn(UploadCounts, _read_counts)
 CONVERTER.register_structure_hook(UploadCounts, _upload_counts)
+
+
+def _history_entry(data: Any, _: Any) -> HistoryEntry:
+    """The snapshot of a campaign is typed; that of anything else stays as it came."""
+    entry: HistoryEntry = _read_history_entry(data, HistoryEntry)
+    if entry.entity == "CAMPAIGN":
+        try:
+            entry.entity_data = CONVERTER.structure(entry.entity_data, CampaignSnapshot)
+        except DecodeError as problem:
+            raise DecodeError(join_path("entity_data", problem.path), problem.reason) from None
+    return entry
+
+
+_read_history_entry: Final = _structure_fn(HistoryEntry)
+CONVERTER.register_structure_hook(HistoryEntry, _history_entry)

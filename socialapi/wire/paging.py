@@ -1,20 +1,32 @@
 """Pages: reading one, and which one comes next. Pure; the walking is done by the session's pager."""
 
+import datetime
+import functools
 import types
 import typing
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import quote, unquote
 
 import attrs
+from annotated_types import MaxLen
 
-from socialapi.errors import DecodeError
+from socialapi.errors import DecodeError, InvalidInput
 from socialapi.models.pages import Includes, Page
+from socialapi.models.rules import broken_rules
+from socialapi.problems import BrokenRule
 from socialapi.routes.route import Family
 from socialapi.wire.converter import join_path, structure
 from socialapi.wire.problems import read_partial_error
+from socialapi.wire.request import refuse
 
 T = TypeVar("T")
+
+MAX_ANCHORS: Final = 8
+"""So many items before a position are named in it."""
+
+_WHENEVER: Final = datetime.datetime.fromtimestamp(0, datetime.UTC)
+"""No rule about an id asks what time it is."""
 
 
 def is_paged(result: Any) -> bool:
@@ -36,11 +48,17 @@ def read_page(result: Any, body: Mapping[str, Any]) -> Page[Any]:
         includes=_read("includes", _or(body.get("includes"), {}), Includes),
         meta=meta,
         errors=tuple(read_partial_error(each) for each in body.get("errors") or () if isinstance(each, Mapping)),
-        next_token=_token("meta.next_token", meta.get("next_token", body.get("next_cursor"))),
+        next_token=_token(next_token_path(meta), meta.get("next_token", body.get("next_cursor"))),
         previous_token=_token("meta.previous_token", meta.get("previous_token")),
         result_count=_count(meta.get("result_count")),
         total_count=_count(body.get("total_count")),
+        params=_echo(body.get("request")),
     )
+
+
+def _echo(request: Any) -> Mapping[str, Any]:
+    params = request.get("params") if isinstance(request, Mapping) else None
+    return params if isinstance(params, Mapping) else {}
 
 
 def _read(name: str, data: Any, declared: Any) -> Any:
@@ -61,6 +79,11 @@ def _token(path: str, value: Any) -> str | None:
     return value or None
 
 
+def next_token_path(meta: Mapping[str, Any]) -> str:
+    """What the token of the next page is called in the answer that has this `meta`."""
+    return "meta.next_token" if "next_token" in meta else "next_cursor"
+
+
 def _count(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
@@ -75,22 +98,24 @@ def page_query(family: Family, query: Mapping[str, Any], token: str | None) -> d
 
 @attrs.frozen
 class Position:
-    """A place between two items of a collection: behind `taken` items of a page, the last of which has the id `after`.
+    """A place between two items of a collection: behind `taken` items of a page, the last of which have the ids `after`.
 
-    The id matters on the first page, which grows at its head while nobody looks; the number stands in for it where it
-    is gone, or where items have none.
+    The ids, the latest first, matter where a page is not what it was: the first one grows at its head while nobody
+    looks, and any loses what is deleted. The place is behind the nearest of these items that is still there, and at
+    the start of the page if none is: a repeat is better than a loss. Where items have no ids the number decides.
     """
 
     token: str | None = None
     taken: int = 0
-    after: str | None = None
+    after: tuple[str, ...] = ()
 
     @classmethod
     def behind(cls, token: str | None, page: Page[Any], index: int) -> "Position":
         """The place behind the item with this index on the page of the token."""
         if index + 1 >= len(page.data) and page.next_token is not None:
             return cls(page.next_token)
-        return cls(token, index + 1, _id_of(page.data[index]) if 0 <= index < len(page.data) else None)
+        latest = page.data[max(0, index + 1 - MAX_ANCHORS) : index + 1]
+        return cls(token, index + 1, tuple(found for item in reversed(latest) if (found := _key_of(item)) is not None))
 
     @classmethod
     def read(cls, text: str) -> "Position":
@@ -99,23 +124,124 @@ class Position:
         taken, _, after = before.partition("@")
         if not colon or not (taken.isascii() and taken.isdecimal()):
             raise ValueError(text)
-        return cls(token or None, int(taken), unquote(after) or None)
+        return cls(token or None, int(taken), tuple(unquote(each) for each in after.split(",") if each))
 
     def __str__(self) -> str:
-        after = f"@{quote(self.after, safe='')}" if self.after else ""
-        return f"{self.taken}{after}:{self.token or ''}"
+        after = ",".join(quote(each, safe="") for each in self.after)
+        return f"{self.taken}{'@' if after else ''}{after}:{self.token or ''}"
 
-    def skip(self, data: Sequence[Any]) -> tuple[int, "Position"]:
-        """How many of the first items of a page are behind this place, and what is left of it for the next page."""
-        if self.after is not None:
-            for index, item in enumerate(data):
-                if _id_of(item) == self.after:
-                    return index + 1, Position()
-        number = min(self.taken, len(data))
-        rest = self.taken - number
-        return number, Position(None, rest, self.after if rest else None)
+    def is_on(self, data: Sequence[Any]) -> bool:
+        """Whether the item just before this place is among these, so that no others have to be looked at."""
+        return bool(self.after) and any(_key_of(item) == self.after[0] for item in data)
+
+    def find(self, pages: Sequence[Sequence[Any]]) -> tuple[int, int]:
+        """Where this place is on pages that begin with its own: the index of one, and how many of its items are before."""
+        if not self.after:
+            return self._counted(pages)
+        places = {
+            key: (number, index + 1)
+            for number, data in enumerate(pages)
+            for index, item in enumerate(data)
+            if (key := _key_of(item)) is not None
+        }
+        return next((places[each] for each in self.after if each in places), (0, 0))
+
+    def _counted(self, pages: Sequence[Sequence[Any]]) -> tuple[int, int]:
+        left = self.taken
+        for number, data in enumerate(pages):
+            if left <= len(data):
+                return number, left
+            left -= len(data)
+        return len(pages) - 1, len(pages[-1])
 
 
-def _id_of(item: Any) -> str | None:
-    found = getattr(item, "id", None) or getattr(item, "media_key", None)
-    return found if isinstance(found, str) else None
+def _key_of(item: Any) -> str | None:
+    kind: Any = type(item)
+    name = _key_name(kind)
+    found = getattr(item, name) if name is not None else None
+    return found if isinstance(found, str) and found else None
+
+
+@functools.cache
+def _key_name(kind: Any) -> str | None:
+    """The field that tells the items of a collection apart: the one that says so in its metadata, else `id`."""
+    fields = attrs.fields(kind) if attrs.has(kind) else ()
+    declared = (field.name for field in fields if field.metadata.get("key"))
+    return next(declared, "id" if any(field.name == "id" for field in fields) else None)
+
+
+@attrs.frozen
+class Split:
+    """A filter of more ids than a request takes: asked for in parts, one after another, as one collection.
+
+    The token of a page is that of the service behind the number of the part: `2~` begins the third part.
+    """
+
+    parameter: str
+    parts: tuple[tuple[Any, ...], ...]
+
+    def ask(self, query: Mapping[str, Any], token: str | None) -> tuple[dict[str, Any], str | None]:
+        """The query and the service's token for a page. Raises InvalidInput for a token of another collection."""
+        number, _, cursor = (token or "0~").partition("~")
+        if not (number.isascii() and number.isdecimal() and int(number) < len(self.parts)):
+            raise InvalidInput("start is a position in another collection")
+        return {**query, self.parameter: self.parts[int(number)]}, cursor or None
+
+    def answer(self, page: Page[T], token: str | None) -> Page[T]:
+        """The page with the token that leads to the next one, in this part or the next."""
+        number = int((token or "0~").partition("~")[0])
+        if page.next_token is not None:
+            return attrs.evolve(page, next_token=f"{number}~{page.next_token}")
+        return attrs.evolve(page, next_token=f"{number + 1}~") if number + 1 < len(self.parts) else page
+
+
+def split_of(declared: Any, query: Mapping[str, Any]) -> Split | None:
+    """How a query is to be split, by the declared number of ids of its filters; None where it need not be.
+
+    Raises InvalidInput for what is no id, and where several filters are too long, an order or a total count is asked
+    for or a cursor is given: none of these can be put together.
+    """
+    too_long = {
+        name: filtered
+        for name, filtered in _id_filters(declared).items()
+        if isinstance(query.get(name), tuple | list) and len(query[name]) > filtered.size
+    }
+    if not too_long:
+        return None
+    refuse([rule for name, each in too_long.items() for rule in each.broken(name, query[name])])
+    (name, filtered), *others = too_long.items()
+    size = filtered.size
+    other = next((each for each in (*dict(others), *_NOT_IN_PARTS) if query.get(each)), None)
+    if other is not None:
+        raise InvalidInput(f"{name} has more than {size} ids, which does not go with {other}: ask in several calls")
+    ids = tuple(dict.fromkeys(query[name]))
+    return Split(name, tuple(ids[start : start + size] for start in range(0, len(ids), size)))
+
+
+_NOT_IN_PARTS: Final = ("with_total_count", "cursor", "sort_by")
+
+
+@attrs.frozen
+class _Filter:
+    """A parameter that is a list of ids: how many it may have, and what each of them is."""
+
+    size: int
+    kind: Any
+
+    def broken(self, name: str, ids: Sequence[Any]) -> Sequence[BrokenRule]:
+        """The rules that single ids break, of however many there are."""
+        return broken_rules(self.kind, ids, now=_WHENEVER, path=name)
+
+
+@functools.cache
+def _id_filters(declared: Any) -> Mapping[str, _Filter]:
+    """The parameters that are lists with a number of items that they may have."""
+    if typing.get_origin(declared) is typing.Annotated:
+        declared = typing.get_args(declared)[0]
+    hints = typing.get_type_hints(declared, include_extras=True) if declared is not None else {}
+    found = {}
+    for name, kind in hints.items():
+        for rule in getattr(kind, "__metadata__", ()):
+            if isinstance(rule, MaxLen) and typing.get_origin(kind.__origin__) is tuple:
+                found[name] = _Filter(rule.max_length, kind.__origin__)
+    return found

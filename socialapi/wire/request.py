@@ -10,7 +10,7 @@ from socialapi.config import Config
 from socialapi.errors import InvalidInput
 from socialapi.models.rules import broken_rules
 from socialapi.problems import BrokenRule
-from socialapi.routes.route import Target
+from socialapi.routes.route import RateLimit, Target
 from socialapi.wire.encoding import json_bytes, json_shape, query_string
 
 R = TypeVar("R")
@@ -32,6 +32,12 @@ class Request(Generic[R]):
     headers: Mapping[str, str]
     body: tuple[bytes, ...] = ()
     form: str | None = None
+    rate_limit: RateLimit | None = None
+
+    @property
+    def limit_key(self) -> str:
+        """What requests that share a rate limit have in common."""
+        return self.target.limit_key(self.rate_limit)
 
     @property
     def method(self) -> str:
@@ -100,15 +106,23 @@ def assemble(
     limit = config.max_batch_bytes or route.max_body_bytes if route.max_body_bytes else None
     if limit is not None and sum(map(len, body)) > limit:
         raise InvalidInput(f"the request body is larger than {limit:,} bytes; send it in several requests")
-    if lost := [name for name, value in target.path_parameters.items() if str(value) in ("", ".", "..")]:
-        # Clients and proxies resolve these, however encoded: the path would become that of something else.
-        raise InvalidInput(f"{' and '.join(lost)} must not be empty, . or ..")
-    url = config.host(route.family.host) + target.path(config.paths)
+    check_path(target)
+    url = config.host(route.family.host) + target.path(config.paths, config.ads_versions)
     text = query_string(query)
     headers = {"Accept": JSON}
     if body:
         headers["Content-Type"] = FORM if form is not None else JSON
-    return Request(target, f"{url}?{text}" if text else url, headers, body, form)
+    return Request(target, f"{url}?{text}" if text else url, headers, body, form, route.limit(query))
+
+
+def check_path(target: Target[Any]) -> None:
+    """Raises InvalidInput for path parameters that cannot stand in a path, such as None for an id."""
+    given: Mapping[str, Any] = target.path_parameters
+    if odd := [name for name, value in given.items() if not isinstance(value, str | int) or isinstance(value, bool)]:
+        raise InvalidInput(f"{' and '.join(odd)} must be a text or a whole number")
+    if lost := [name for name, value in given.items() if str(value) in ("", ".", "..")]:
+        # Clients and proxies resolve these, however encoded: the path would become that of something else.
+        raise InvalidInput(f"{' and '.join(lost)} must not be empty, . or ..")
 
 
 def check(declared: Any, shape: Any, *, now: datetime.datetime) -> None:

@@ -19,6 +19,13 @@ HELP = {
     ("audience",): "upload",
     ("audience", "upload"): "--effective-at",
     ("do-not-reach", "upload"): "--list",
+    ("ads",): "insights",
+    ("ads", "accounts"): "--q",
+    ("ads", "account"): "--with-deleted",
+    ("ads", "history"): "--entity-type",
+    ("ads", "insights"): "--granularity",
+    ("ads", "targeted"): "--all",
+    ("ads", "line-item", "update"): "--total-budget",
 }
 
 
@@ -52,6 +59,10 @@ def test_it_tells_its_version(capsys: pytest.CaptureFixture[str]) -> None:
         ("audience upload people.csv --account a --audience b --operation upsert", "--operation"),
         ("audience upload people.csv --account a --audience b --concurrency many", "--concurrency"),
         ("do-not-reach upload people.csv --account a --list b --effective-at 2090", "--effective-at"),
+        ("ads account", "requires an argument"),
+        ("ads history a --entity-type campaign --entity-id c --start 2025-01-06", "--end"),
+        ("ads targeted a b --limit 0", "Must be >= 1"),
+        ("ads line-item update a b --frequency-cap often", "--frequency-cap"),
         ("demo --rows 0", 'Invalid value "0" for --rows. Must be >= 1'),
         ("emulator --port 65536", 'Invalid value "65536" for --port. Must be <= 65535'),
     ],

@@ -16,7 +16,7 @@ from socialapi.models.users import User
 from tests.cli.running import Shell
 from tests.support.server import Fault, Received, Server, answer
 
-GO_ON = re.compile(r"stopped after ([\d,]+) posts; go on with --start (\S+)\n")
+GO_ON = re.compile(r"stopped after ([\d,]+) posts?; go on with --go-on (\S+)\n")
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ async def test_a_users_posts_are_printed_one_on_a_line(ready: Shell, emulator: E
     name = emulator.state.users[user].username
     assert len(printed.out.splitlines()) == 7
     for line in printed.out.splitlines():
-        assert re.fullmatch(rf"\d+  \d{{4}}-\d\d-\d\d \d\d:\d\d  @{name}  \S.*", line)
+        assert re.fullmatch(rf"\d+  \d{{4}}-\d\d-\d\d \d\d:\d\dZ  @{name}  \S.*", line)
 
 
 async def test_stopping_anywhere_and_going_on_prints_every_post_once(ready: Shell, emulator: Emulator) -> None:
@@ -49,7 +49,7 @@ async def test_stopping_anywhere_and_going_on_prints_every_post_once(ready: Shel
     whole = [post["id"] for post in first.objects]
     assert len(set(whole)) == 30
     begin = await ready.run(*read, "--limit", "9")
-    then = await ready.run(*read, "--limit", "5", "--start", position(begin.err))
+    then = await ready.run(*read, "--limit", "5", "--go-on", position(begin.err))
     last = await ready.run(*read, "--limit", "16", "--start", position(then.err))
     assert [post["id"] for part in (begin, then, last) for post in part.objects] == whole
 
@@ -69,8 +69,10 @@ async def test_json_has_what_was_asked_for_and_the_author_if_included(ready: She
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--max-results", "4"), "max_results: must be at least 5"),
-        (("--start", "nonsense"), "start is not the position of a pager"),
+        (("--max-results", "4"), "--max-results: must be at least 5"),
+        (("--start", "nonsense"), 'Invalid value "nonsense" for --start. It is not the position'),
+        (("--go-on", "nonsense"), 'Invalid value "nonsense" for --go-on. It is not the position'),
+        (("--max-results", "4", "--go-on", "3@1:"), "--max-results: must be at least 5"),
         (("--limit", "0"), "Must be >= 1"),
     ],
 )
@@ -81,6 +83,7 @@ async def test_wrong_usage_is_a_sentence_and_nothing_is_sent(
     assert done.status == 2
     assert says in done.err
     assert done.err.startswith("socialapi: ")
+    assert "stopped after" not in done.err
     assert [record for record in emulator.requests if "tweets" in record.path] == []
 
 
@@ -88,6 +91,7 @@ async def test_a_user_who_does_not_exist_is_the_services_refusal(ready: Shell) -
     done = await ready.run("posts", "by-user", "404404404")
     assert (done.status, done.out) == (3, "")
     assert "socialapi: " in done.err
+    assert "stopped after" not in done.err
 
 
 def page(number: int, **more: Any) -> bytes:
@@ -165,7 +169,7 @@ async def test_ctrl_c_says_how_to_go_on_and_ends_with_130(shell: Shell) -> None:
     assert (process.returncode, out) == (130, b"")
     assert lines[9] == b"14  post 14\n"
     assert err.decode().splitlines() == [
-        "socialapi: stopped after 10 posts; go on with --start 0:page-2",
+        "socialapi: stopped after 10 posts; go on with --go-on 0:page-2",
         "socialapi: interrupted",
     ]
 

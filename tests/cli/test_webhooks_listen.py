@@ -86,9 +86,9 @@ async def test_events_are_printed_one_on_a_line_without_what_people_wrote(listen
         await sender.post(orjson.dumps({"event_type": "a\x1b[2J\nb", "event_id": "6"}))
     done = running.result()
     first, second, third, fourth = done.out.splitlines()
-    assert (done.status, first) == (0, "2027-01-15 08:00:00  dm.received  1")
-    assert second == "2027-01-15 08:00:01  post  5"
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d  undecoded  46 bytes: cannot read the answer at .+", third)
+    assert (done.status, first) == (0, "2027-01-15 08:00:00Z  dm.received  1")
+    assert second == "2027-01-15 08:00:01Z  post  5"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ  undecoded  46 bytes: cannot read the answer at .+", third)
     assert fourth.endswith("  a [2J b  6")
     address, *rest = done.err.splitlines()
     assert re.fullmatch(r"socialapi: listening on http://127\.0\.0\.1:\d+", address)

@@ -23,11 +23,12 @@ async def test_the_seed_has_the_documented_kinds_and_the_first_accounts_things(a
     assert len(seed["custom_audience_ids"]) >= 2
     assert len(seed["do_not_reach_list_ids"]) >= 2
     state = ask.emulator.state
-    first, second = (state.accounts[each] for each in seed["account_ids"])
-    assert first.business_id == second.business_id
-    assert state.users[seed["user_ids"][0]].account_ids == {first.id, second.id}
-    assert all((first.id, each) in state.audiences for each in seed["custom_audience_ids"])
-    assert all((first.id, each) in state.do_not_reach_lists for each in seed["do_not_reach_list_ids"])
+    first, second = seed["account_ids"]
+    businesses = {account["id"]: account["business_id"] for account in state.advertising.accounts.rows}
+    assert businesses[first] == businesses[second]
+    assert state.users[seed["user_ids"][0]].account_ids == {first, second}
+    assert all((first, each) in state.audiences for each in seed["custom_audience_ids"])
+    assert all((first, each) in state.do_not_reach_lists for each in seed["do_not_reach_list_ids"])
 
 
 async def test_members_are_listed_one_a_line(ask: Asker) -> None:

@@ -142,10 +142,16 @@ async def test_an_empty_emulator_has_a_user_and_an_account_and_nothing_in_it(ses
             "unassociated_account_ids": 0,
             "user_ids": 1,
             "custom_audience_ids": 0,
+            "tailored_audience_ids": 0,
             "do_not_reach_list_ids": 0,
             "post_ids": 0,
             "media_keys": 0,
             "news_ids": 0,
+            "campaign_ids": 0,
+            "line_item_ids": 0,
+            "curated_category_ids": 0,
+            "line_item_curated_category_ids": 0,
+            "account_app_ids": 0,
         }
         ask = Asker(emulator, session)
         path = f"/ads/12/accounts/{ask.account}/custom_audiences/1nmth/users"

@@ -2,7 +2,7 @@
 
 import datetime
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Required, TypedDict
 
 import annotated_types
 import attrs
@@ -10,7 +10,7 @@ import pytest
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 
 from socialapi.errors import InvalidInput
-from socialapi.models.rules import Pattern, broken_rules, format_timestamp, parse_timestamp
+from socialapi.models.rules import Conditions, Pattern, Tagged, broken_rules, format_timestamp, parse_timestamp
 from socialapi.problems import BrokenRule
 from socialapi.unset import UNSET, Unset
 
@@ -83,6 +83,67 @@ class Range:
             yield BrokenRule(path="high", reason="must not be below low", code="EXCLUSIVE_PARAMETERS")
         if data["low"] > now.year:
             yield BrokenRule(path="low", reason="lies in the future")
+
+
+class Bounds(TypedDict, total=False):
+    low: Required[int]
+    high: int
+
+
+def _high_is_above(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+    if data.get("high", data["low"]) < data["low"]:
+        yield BrokenRule(path="high", reason=f"must not be below low in {now.year}")
+
+
+BOUNDS = Annotated[Bounds, Conditions(_high_is_above)]
+
+
+def test_rules_across_parameters_are_asked_when_each_of_them_is_right() -> None:
+    assert reasons(BOUNDS, {"low": 5}) == reasons(BOUNDS, {"low": 5, "high": 5}) == []
+    listed = broken_rules(BOUNDS, {"low": 5, "high": 4}, now=NOW, path="query")
+    assert [(rule.path, rule.reason) for rule in listed] == [("query.high", "must not be below low in 2026")]
+    assert reasons(BOUNDS, {"low": "5", "high": 4}) == ["must be a whole number"]
+    assert reasons(BOUNDS, {"high": 4}) == ["is required"]
+    assert reasons(BOUNDS, [5]) == ["must be an object"]
+
+
+@attrs.define
+class Circle:
+    kind: Literal["circle"]
+    radius: Annotated[int, Gt(0)]
+    inner: "tuple[Shape, ...] | Unset" = UNSET
+
+
+@attrs.define
+class Square:
+    kind: Literal["square"]
+
+
+Shape = Annotated[Circle | Square, Tagged("kind")]
+
+
+def test_the_rules_of_a_union_are_those_of_the_member_that_the_tag_names() -> None:
+    assert reasons(Shape, {"kind": "square"}) == []
+    assert reasons(Shape, {"kind": "circle", "radius": 1, "inner": [{"kind": "square"}]}) == []
+    listed = broken_rules(Shape, {"kind": "circle", "radius": 0, "inner": [{"kind": "square", "side": 1}]}, now=NOW)
+    assert [str(rule) for rule in listed] == [
+        "radius: must be greater than 0",
+        "inner[0].side: is not a field of this object",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("shape", "path", "reason", "code"),
+    [
+        ({}, "kind", "is required", "MISSING_PARAMETER"),
+        ({"kind": "star"}, "kind", "must be one of circle, square", "INVALID_PARAMETER"),
+        ({"kind": ["circle"]}, "kind", "must be one of circle, square", "INVALID_PARAMETER"),
+        ("circle", "", "must be an object", "INVALID_PARAMETER"),
+    ],
+)
+def test_an_object_without_a_known_tag_is_refused(shape: Any, path: str, reason: str, code: str) -> None:
+    (rule,) = broken_rules(Shape, shape, now=NOW)
+    assert (rule.path, rule.reason, rule.code) == (path, reason, code)
 
 
 @attrs.define

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from socialapi.config import ADS_VERSIONS
 from socialapi.routes import ads, oauth, platform
 from socialapi.routes.route import (
     ADS,
@@ -15,12 +16,40 @@ from socialapi.routes.route import (
     PLATFORM_USER,
     RateLimit,
     Route,
+    Target,
     encode_segment,
 )
+
+PAIRS = "/12/accounts/{account_id}/line_item_curated_categories"
+PERMISSIONS = "/5/accounts/{account_id}/tailored_audiences/{tailored_audience_id}/permissions"
 
 ROWS: list[tuple[Route[Any], str, str, bool]] = [
     (oauth.APP_ONLY_TOKEN, "POST", "/oauth2/token", True),
     (oauth.INVALIDATE_APP_ONLY_TOKEN, "POST", "/oauth2/invalidate_token", False),
+    (ads.ACCOUNTS, "GET", "/12/accounts", True),
+    (ads.ACCOUNT, "GET", "/12/accounts/{account_id}", True),
+    (ads.SANDBOX_ACCOUNT_CREATE, "POST", "/12/accounts", False),
+    (ads.ACCOUNT_UPDATE, "PUT", "/12/accounts/{account_id}", True),
+    (ads.SANDBOX_ACCOUNT_DELETE, "DELETE", "/12/accounts/{account_id}", False),
+    (ads.ACCOUNT_APPS, "GET", "/12/accounts/{account_id}/account_apps", True),
+    (ads.ACCOUNT_HISTORY, "GET", "/12/accounts/{account_id}/account_history", True),
+    (ads.FEATURES, "GET", "/12/accounts/{account_id}/features", True),
+    (ads.SANDBOX_FEATURES_ADD, "POST", "/12/accounts/{account_id}/features", False),
+    (ads.BUSINESS_CATEGORIES, "GET", "/12/advertiser_business_categories", True),
+    (ads.CURATED_CATEGORIES, "GET", "/12/accounts/{account_id}/curated_categories", True),
+    (ads.CURATED_CATEGORY, "GET", "/12/accounts/{account_id}/curated_categories/{curated_category_id}", True),
+    (ads.LINE_ITEM_CURATED_CATEGORIES, "GET", PAIRS, True),
+    (ads.LINE_ITEM_CURATED_CATEGORY, "GET", PAIRS + "/{line_item_curated_category_id}", True),
+    (ads.LINE_ITEM_CURATED_CATEGORY_CREATE, "POST", PAIRS, False),
+    (ads.LINE_ITEM_CURATED_CATEGORY_UPDATE, "PUT", PAIRS + "/{line_item_curated_category_id}", True),
+    (ads.LINE_ITEM_CURATED_CATEGORY_DELETE, "DELETE", PAIRS + "/{line_item_curated_category_id}", False),
+    (ads.LINE_ITEM_UPDATE, "PUT", "/12/accounts/{account_id}/line_items/{line_item_id}", True),
+    (ads.LINE_ITEM_DELETE, "DELETE", "/12/accounts/{account_id}/line_items/{line_item_id}", False),
+    (ads.KEYWORD_INSIGHTS, "GET", "/12/insights/keywords/search", True),
+    (ads.AUDIENCE_PERMISSIONS, "GET", PERMISSIONS, True),
+    (ads.AUDIENCE_PERMISSION_CREATE, "POST", PERMISSIONS, False),
+    (ads.AUDIENCE_PERMISSION_DELETE, "DELETE", PERMISSIONS + "/{tailored_audience_permission_id}", False),
+    (ads.TARGETED, "GET", "/12/accounts/{account_id}/custom_audiences/{custom_audience_id}/targeted", True),
     (
         ads.CUSTOM_AUDIENCE_USERS,
         "POST",
@@ -96,29 +125,78 @@ def test_uploads_are_bounded_as_documented() -> None:
     assert (limit.requests, limit.window_seconds, limit.per) == (1_500, 60.0, ("account_id",))
 
 
+def key(target: Target[Any], **query: Any) -> str:
+    return target.limit_key(target.route.limit(query))
+
+
 def test_requests_of_one_account_share_a_documented_limit_whatever_the_audience() -> None:
     one = ads.CUSTOM_AUDIENCE_USERS.at(account_id="a", custom_audience_id="1")
     same = ads.CUSTOM_AUDIENCE_USERS.at(account_id="a", custom_audience_id="2")
     other = ads.CUSTOM_AUDIENCE_USERS.at(account_id="b", custom_audience_id="1")
-    assert one.limit_key == same.limit_key == "custom_audience_uploads/a"
-    assert other.limit_key == "custom_audience_uploads/b"
+    assert key(one) == key(same) == "custom_audience_uploads/a"
+    assert key(other) == "custom_audience_uploads/b"
 
 
 def test_lists_are_counted_apart_from_audiences() -> None:
-    assert ads.DO_NOT_REACH_USERS.at(account_id="a", do_not_reach_list_id="1").limit_key == "do_not_reach_uploads/a"
+    assert key(ads.DO_NOT_REACH_USERS.at(account_id="a", do_not_reach_list_id="1")) == "do_not_reach_uploads/a"
 
 
 def test_a_limit_that_is_not_documented_is_assumed_by_endpoint_and_account() -> None:
     target = ads.DO_NOT_REACH_LIST_DELETE.at(account_id="a", do_not_reach_list_id="1")
-    assert target.limit_key == ("DELETE /12/accounts/{account_id}/do_not_reach_lists/{do_not_reach_list_id}/a")
-    assert oauth.APP_ONLY_TOKEN.at().limit_key == "POST /oauth2/token"
+    assert key(target) == "DELETE /12/accounts/{account_id}/do_not_reach_lists/{do_not_reach_list_id}/a"
+    assert key(oauth.APP_ONLY_TOKEN.at()) == "POST /oauth2/token"
+    assert key(ads.ACCOUNTS.at()) == "GET /12/accounts"
+
+
+@pytest.mark.parametrize("asked", [True, "true", "True", "TRUE", " true", 1, "1", "yes"])
+@pytest.mark.parametrize("target", [ads.ACCOUNTS.at(), ads.ACCOUNT_APPS.at(account_id="a")])
+def test_reads_with_a_total_count_share_a_limit_of_200_in_15_minutes_whatever_they_read(
+    target: Target[Any], asked: Any
+) -> None:
+    limit = target.route.limit({"with_total_count": asked})
+    assert limit == RateLimit("total_count_reads", 200, 900.0)
+    assert target.limit_key(limit) == "total_count_reads"
+
+
+@pytest.mark.parametrize(
+    "query", [{}, {"with_total_count": False}, {"with_total_count": "False"}, {"with_total_count": 0}, {"count": 1}]
+)
+def test_reads_without_a_total_count_are_not_held_back_by_it(query: dict[str, Any]) -> None:
+    assert ads.ACCOUNTS.limit(query) is None
+    assert ads.CUSTOM_AUDIENCE_USERS.limit(query) == ads.CUSTOM_AUDIENCE_USERS.rate_limit
+
+
+def test_the_platform_has_no_limit_for_total_counts() -> None:
+    assert platform.POSTS.limit({"with_total_count": True}) is None
 
 
 def test_an_id_that_is_a_number_makes_the_same_key_and_path() -> None:
     number: Any = 7
     route = Route("GET", ADS, "/12/{account_id}", dict, rate_limit=RateLimit("x", 1, 1.0, per=("account_id",)))
-    assert route.at(account_id=number).limit_key == "x/7"
+    assert key(route.at(account_id=number)) == "x/7"
     assert route.at(account_id=number).path({}) == "/12/7"
+
+
+def test_the_versions_that_can_be_others_are_those_of_the_rows() -> None:
+    declared = {route.path.split("/")[1] for route, *_ in ROWS if route.family.host != "base_url"}
+    assert declared == set(ADS_VERSIONS)
+
+
+def test_a_version_of_the_advertising_api_can_be_another_one() -> None:
+    versions = {"12": "13", "5": "6"}
+    assert ads.ACCOUNT.at(account_id="12").path({}, versions) == "/13/accounts/12"
+    permissions = ads.AUDIENCE_PERMISSIONS.at(account_id="a", tailored_audience_id="t")
+    assert permissions.path({}, versions) == "/6/accounts/a/tailored_audiences/t/permissions"
+    assert permissions.path({}, {"12": "13"}) == "/5/accounts/a/tailored_audiences/t/permissions"
+    assert ads.SANDBOX_ACCOUNT_CREATE.at().path({}, versions) == "/13/accounts"
+    assert platform.POSTS.at().path({}, {"2": "3"}) == "/2/tweets"
+
+
+def test_a_path_that_was_given_is_sent_as_it_is_whatever_the_versions() -> None:
+    replaced = {"/12/accounts/{account_id}": "/12/adaccounts/{account_id}"}
+    assert ads.ACCOUNT.at(account_id="a").path(replaced, {"12": "13"}) == "/12/adaccounts/a"
+    written = Route("GET", ADS, "/12/campaigns", dict, label="/12/campaigns")
+    assert written.at().path({}, {"12": "13"}) == "/12/campaigns"
 
 
 def test_each_family_has_its_host_and_the_credentials_it_prefers_first() -> None:

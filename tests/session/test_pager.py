@@ -1,8 +1,8 @@
 """Walking through a collection: every item once, one page ahead, and from a stored place."""
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, TypeVar
 
 import pytest
 from hypothesis import given
@@ -10,30 +10,33 @@ from hypothesis import strategies as st
 
 from socialapi.errors import DecodeError, InvalidInput
 from socialapi.models.pages import Page
+from socialapi.models.posts import Post
 from socialapi.session.pager import Pager
 
+T = TypeVar("T")
 
-class Collection:
+
+class Collection(Generic[T]):
     """A collection in pages, by token; it counts what is asked of it."""
 
-    def __init__(self, pages: Mapping[str | None, tuple[tuple[int, ...], str | None]]) -> None:
+    def __init__(self, pages: Mapping[str | None, tuple[tuple[T, ...], str | None]]) -> None:
         self.pages = pages
         self.asked: list[str | None] = []
         self.tasks: set[asyncio.Task[Any]] = set()
 
-    async def fetch(self, token: str | None) -> Page[int]:
+    async def fetch(self, token: str | None) -> Page[T]:
         self.asked.append(token)
         await asyncio.sleep(0)
         data, upcoming = self.pages[token]
         return Page(data=data, next_token=upcoming)
 
-    def spawn(self, work: Any) -> asyncio.Task[Page[int]]:
-        task: asyncio.Task[Page[int]] = asyncio.ensure_future(work)
+    def spawn(self, work: Any) -> asyncio.Task[Page[T]]:
+        task: asyncio.Task[Page[T]] = asyncio.ensure_future(work)
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
         return task
 
-    def pager(self, start: str | None = None) -> Pager[int]:
+    def pager(self, start: str | None = None) -> Pager[T]:
         return Pager(self.fetch, self.spawn, start=start)
 
 
@@ -117,6 +120,100 @@ def test_a_walk_that_stops_anywhere_goes_on_there_with_nothing_lost_and_nothing_
         return seen + await resumed.collect()
 
     assert asyncio.run(walk()) == list(range(first))
+
+
+def numbered(*numbers: int) -> tuple[Post, ...]:
+    return tuple(Post(id=str(number)) for number in numbers)
+
+
+def collection_of(items: Sequence[Post], size: int) -> Collection[Post]:
+    """The items in pages of a size; the tokens are those of the service, which name the item before."""
+    pages: dict[str | None, tuple[tuple[Post, ...], str | None]] = {}
+    for start in range(0, max(1, len(items)), size):
+        upcoming = f"after-{items[start + size - 1].id}" if start + size < len(items) else None
+        token = f"after-{items[start - 1].id}" if start else None
+        pages[token] = (tuple(items[start : start + size]), upcoming)
+    return Collection(pages)
+
+
+async def walked(collection: Collection[Post], start: str | None = None) -> list[str]:
+    items = [post.id for post in await collection.pager(start=start).collect()]
+    by_page = [post.id async for page in collection.pager(start=start).pages() for post in page.data]
+    assert items == by_page
+    return items
+
+
+@pytest.mark.parametrize(
+    ("gone", "left"),
+    [
+        ((), ["6", "7", "8", "9"]),
+        ((6,), ["7", "8", "9"]),
+        ((5, 4), ["6", "7", "8", "9"]),
+        ((3, 4, 5), ["6", "7", "8", "9"]),
+        ((0, 1, 2, 3, 4, 5), ["6", "7", "8", "9"]),
+        ((0, 1, 2, 3, 4, 5, 6, 7, 8, 9), []),
+    ],
+)
+async def test_what_is_deleted_in_the_meantime_costs_nothing_that_is_left(
+    gone: tuple[int, ...], left: list[str]
+) -> None:
+    pager = collection_of(numbered(*range(10)), 20).pager()
+    await pager.collect(limit=6)
+    rest = collection_of(numbered(*(number for number in range(10) if number not in gone)), 20)
+    assert await walked(rest, pager.position) == left
+
+
+async def test_a_page_comes_from_its_start_when_none_of_the_last_items_is_left() -> None:
+    pager = collection_of(numbered(*range(20)), 50).pager()
+    await pager.collect(limit=12)
+    rest = collection_of(numbered(0, 1, 2, 3, *range(12, 20)), 50)
+    assert await walked(rest, pager.position) == [str(number) for number in (0, 1, 2, 3, *range(12, 20))]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 6, 7, 100])
+async def test_a_walk_goes_on_with_pages_of_another_size(size: int) -> None:
+    items = numbered(*range(15))
+    pager = collection_of(items, 10).pager()
+    await pager.collect(limit=7)
+    assert await walked(collection_of(items, size), pager.position) == [str(number) for number in range(7, 15)]
+    grown = collection_of((*numbered(99), *items), size)
+    assert set(map(str, range(7, 15))) <= set(await walked(grown, pager.position))
+    without = [post for post in items if post.id not in ("5", "6")]
+    assert await walked(collection_of(without, size), pager.position) == [str(number) for number in range(7, 15)]
+    none_left = collection_of(items[7:], size)
+    assert await walked(none_left, pager.position) == [str(number) for number in range(7, 15)]
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 4, 7])
+async def test_deleting_as_one_walks_and_stopping_at_every_step_leaves_nothing_out(step: int) -> None:
+    """Each run takes some, deletes what it took, and stores where it was, as a job that is run again and again."""
+    items, seen = list(numbered(*range(20))), list[str]()
+    start: str | None = None
+    while True:
+        pager = collection_of(items, 50).pager(start=start)
+        part = await pager.collect(limit=step)
+        if not part:
+            break
+        seen += [post.id for post in part]
+        items = [post for post in items if post.id not in seen]
+        start = pager.position
+    assert seen == [str(number) for number in range(20)]
+
+
+async def test_the_first_page_comes_from_its_start_when_nothing_before_the_position_is_left() -> None:
+    collection = collection_of(numbered(4, 5), 10)
+    assert [post.id for post in (await collection.pager(start="2@3,2:").first()).data] == ["4", "5"]
+    assert [post.id for post in (await collection.pager(start="2@3,4:").first()).data] == ["5"]
+
+
+@pytest.mark.parametrize(("meta", "path"), [({}, "next_cursor"), ({"next_token": "a"}, "meta.next_token")])
+async def test_a_token_that_repeats_is_named_as_it_was_read(meta: dict[str, Any], path: str) -> None:
+    async def fetch(token: str | None) -> Page[int]:
+        return Page(data=(1,), next_token="a", meta=meta)
+
+    with pytest.raises(DecodeError) as caught:
+        await Pager(fetch, asyncio.ensure_future).collect()
+    assert caught.value.path == path
 
 
 async def test_pages_from_a_position_leave_out_what_was_handed_out() -> None:

@@ -44,11 +44,15 @@ def assert_holds_answer(model: Any, body: Mapping[str, Any]) -> None:
         assert_holds(model.data, body["data"], "data")
         assert model.meta == beside.pop("meta", {})
         assert_holds(model.includes, beside.pop("includes", {}), "includes")
-        for name in ("next_token", "previous_token", "result_count"):
+        for name in ("previous_token", "result_count"):
             assert getattr(model, name) == model.meta.get(name), name
+        assert model.next_token == model.meta.get("next_token", beside.pop("next_cursor", None)), "next_token"
+        assert model.total_count == beside.pop("total_count", None), "total_count"
+        assert model.params == beside.pop("request", {}).get("params", {}), "params"
     else:
         assert_holds(model, body["data"], "data")
-        beside = {name: value for name, value in body.items() if name != "data"}
+        # What was asked for is repeated in advertising answers, and said by collections alone.
+        beside = {name: value for name, value in body.items() if name not in ("data", "request")}
     errors = beside.pop("errors", [])
     if errors:
         assert_holds(model.errors, errors, "errors")

@@ -10,7 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.errors import DecodeError
+from socialapi.models.account_history import CampaignSnapshot, ChangedBy, HistoryEntry
+from socialapi.models.pages import Page
+from socialapi.models.rules import Tagged
 from socialapi.wire.converter import join_path, structure
+from socialapi.wire.paging import read_page
 
 
 @attrs.define(kw_only=True)
@@ -186,3 +190,100 @@ def test_any_json_is_read_or_refused_with_a_decode_error(data: dict[str, Any]) -
 @pytest.mark.parametrize(("name", "rest", "path"), [("a", "b", "a.b"), ("a", "[0].b", "a[0].b"), ("a", "", "a")])
 def test_paths_are_written_as_people_write_them(name: str, rest: str, path: str) -> None:
     assert join_path(name, rest) == path
+
+
+# What depends on another field
+
+
+@attrs.define(kw_only=True)
+class Circle:
+    kind: Literal["circle"] = "circle"
+    radius: float = 0.0
+
+
+@attrs.define(kw_only=True)
+class Square:
+    kind: Literal["square"] = "square"
+    side: int = 0
+
+
+@attrs.define(kw_only=True)
+class Drawing:
+    shapes: tuple[Annotated[Circle | Square, Tagged("kind")], ...] = ()
+    extra: dict[str, Any] = attrs.field(factory=dict)
+
+
+def test_a_member_of_a_union_is_told_by_its_tag_and_an_unknown_one_stays_as_it_came() -> None:
+    shapes = [{"kind": "square", "side": 2}, {"kind": "circle", "radius": 1.5}, {"kind": "star", "points": 5}, {}]
+    found = structure({"shapes": shapes}, Drawing)
+    assert found.shapes == (Square(side=2), Circle(radius=1.5), {"kind": "star", "points": 5}, {})
+
+
+@pytest.mark.parametrize(
+    ("shape", "path", "reason"),
+    [
+        ({"kind": "square", "side": "2"}, "shapes[0].side", "expected a whole number"),
+        ("square", "shapes[0]", "expected an object"),
+    ],
+)
+def test_a_member_that_cannot_be_read_is_named(shape: Any, path: str, reason: str) -> None:
+    with pytest.raises(DecodeError) as caught:
+        structure({"shapes": [shape]}, Drawing)
+    assert (caught.value.path, caught.value.reason) == (path, reason)
+
+
+SNAPSHOT = {"name": "Winter", "start_time": "2025-01-06T00:00:00Z", "daily_budget_amount_local_micro": 5_500_000}
+
+
+def entry(**data: Any) -> HistoryEntry:
+    found: HistoryEntry = structure(data, HistoryEntry)
+    return found
+
+
+def test_the_snapshot_of_a_campaign_is_typed() -> None:
+    found = entry(entity="CAMPAIGN", entity_data=SNAPSHOT | {"currency": "EUR"}, change_by={"user_id": "17"})
+    assert found.entity_data == CampaignSnapshot(
+        name="Winter",
+        start_time=datetime.datetime(2025, 1, 6, tzinfo=datetime.UTC),
+        daily_budget_amount_local_micro=5_500_000,
+        extra={"currency": "EUR"},
+    )
+    assert found.change_by == ChangedBy(user_id="17")
+
+
+@pytest.mark.parametrize("entity", ["LINE_ITEM", "PROMOTED_TWEET", "SOMETHING_NEW", None])
+def test_the_snapshot_of_anything_else_stays_as_it_came(entity: str | None) -> None:
+    assert entry(entity=entity, entity_data=SNAPSHOT).entity_data == SNAPSHOT
+
+
+@pytest.mark.parametrize(
+    ("odd", "path"),
+    [
+        ({"name": 5}, "entity_data.name"),
+        ({"start_time": "soon"}, "entity_data.start_time"),
+        ({"daily_budget_amount_local_micro": 5.5}, "entity_data.daily_budget_amount_local_micro"),
+        ([SNAPSHOT], "entity_data"),
+        ("gone", "entity_data"),
+        (5, "entity_data"),
+    ],
+)
+def test_the_snapshot_of_a_campaign_that_is_none_is_an_error_that_says_where(odd: Any, path: str) -> None:
+    with pytest.raises(DecodeError) as caught:
+        entry(entity="CAMPAIGN", entity_id="8wku2", entity_data=odd)
+    assert caught.value.path == path
+    with pytest.raises(DecodeError) as among_others:
+        read_page(Page[HistoryEntry], {"data": [{"entity": "CAMPAIGN", "entity_data": odd}]})
+    assert among_others.value.path == f"data[0].{path}"
+
+
+@pytest.mark.parametrize("odd", [[SNAPSHOT], "gone", 5])
+def test_any_snapshot_is_an_object(odd: Any) -> None:
+    with pytest.raises(DecodeError, match="at entity_data: expected an object"):
+        entry(entity="LINE_ITEM", entity_data=odd)
+
+
+def test_an_entry_without_a_snapshot_is_read_all_the_same() -> None:
+    assert entry(entity="CAMPAIGN", entity_data=None).entity_data == CampaignSnapshot()
+    assert entry() == HistoryEntry()
+    with pytest.raises(DecodeError, match="change_by: expected an object"):
+        entry(change_by="somebody")

@@ -1,13 +1,20 @@
 """Reading pages, and asking for the next one."""
 
+from typing import Any
+
 import pytest
 
-from socialapi.errors import DecodeError
+from socialapi.errors import DecodeError, InvalidInput
+from socialapi.models.account_history import HistoryEntry
+from socialapi.models.accounts import AccountsQuery
+from socialapi.models.audience_permissions import AudiencePermissionsQuery, TargetingCampaign
+from socialapi.models.content import Note
+from socialapi.models.media import Media
 from socialapi.models.pages import Page
 from socialapi.models.posts import Post
 from socialapi.problems import ResourceNotFound, ServiceError
 from socialapi.routes.route import ADS, PLATFORM
-from socialapi.wire.paging import Position, is_paged, page_query, read_page
+from socialapi.wire.paging import Position, Split, is_paged, page_query, read_page, split_of
 
 PLATFORM_PAGE = {
     "data": [
@@ -59,6 +66,19 @@ def test_an_advertising_page_has_its_cursor_and_total_count_beside_the_data() ->
     assert read_page(Page[Post], {"data": [], "next_cursor": None}).next_token is None
 
 
+def test_an_advertising_page_says_what_it_was_asked_for() -> None:
+    page = read_page(Page[Post], {"data": [], "request": {"params": {"count": 5, "new": [1]}}})
+    assert page.params == {"count": 5, "new": [1]}
+    odds: list[dict[str, object]] = [{}, {"request": None}, {"request": []}, {"request": {"params": "x"}}]
+    for odd in odds:
+        assert read_page(Page[Post], {"data": [], **odd}).params == {}
+
+
+@pytest.mark.parametrize("count", ["7", 7.0, True, None])
+def test_a_total_count_that_is_no_whole_number_is_left_out(count: object) -> None:
+    assert read_page(Page[Post], {"data": [], "total_count": count}).total_count is None
+
+
 def test_a_page_without_data_is_an_empty_one() -> None:
     assert read_page(Page[Post], {"meta": {"result_count": 0}}).data == ()
 
@@ -85,17 +105,60 @@ def test_later_pages_carry_the_token_and_nothing_it_cannot_go_with() -> None:
 
 
 def test_a_position_is_the_page_and_the_items_behind() -> None:
-    assert str(Position("a:b", 3, "i@:d")) == "3@i%40%3Ad:a:b"
-    for position in (Position("a:b", 3, "i@:d"), Position("t", 1), Position(), Position(None, 2, "x")):
+    assert str(Position("a:b", 3, ("i@:d", "e,f"))) == "3@i%40%3Ad,e%2Cf:a:b"
+    for position in (Position("a:b", 3, ("i@:d", ",")), Position("t", 1), Position(), Position(None, 2, ("x",))):
         assert Position.read(str(position)) == position
 
 
-def test_a_place_is_found_again_by_the_id_of_the_item_before_it() -> None:
-    stored = Position(None, 2, "5")
-    grown = [Post(id=str(number)) for number in (8, 7, 6, 5, 4)]
-    assert stored.skip(grown) == (4, Position())
-    assert stored.skip([Post(id="9"), Post(id="8"), Post(id="7")]) == (2, Position()), "gone: the number stands in"
-    assert stored.skip([Post(id="9")]) == (1, Position(None, 1, "5")), "smaller pages: the rest is behind on the next"
+def test_a_position_of_one_id_as_they_were_once_is_read() -> None:
+    assert Position.read("5@i%40%3Ad:to:ken") == Position("to:ken", 5, ("i@:d",))
+
+
+def posts(*numbers: int) -> tuple[Post, ...]:
+    return tuple(Post(id=str(number)) for number in numbers)
+
+
+def test_a_place_names_up_to_eight_items_the_latest_first() -> None:
+    page: Page[Post] = Page(data=posts(*range(20)), next_token="n")
+    assert Position.behind("t", page, 1) == Position("t", 2, ("1", "0"))
+    assert Position.behind("t", page, 11) == Position("t", 12, ("11", "10", "9", "8", "7", "6", "5", "4"))
+    assert Position.behind("t", page, 19) == Position("n")
+    assert Position.behind("t", Page(data=posts(1)), 0) == Position("t", 1, ("1",))
+
+
+def test_a_place_is_behind_the_nearest_item_that_is_still_there() -> None:
+    stored = Position(None, 4, ("5", "6", "7"))
+    assert stored.find([posts(8, 7, 6, 5, 4)]) == (0, 4)
+    assert stored.find([posts(8, 7, 6, 4)]) == (0, 3)
+    assert stored.find([posts(7, 4)]) == (0, 1)
+    assert stored.find([posts(9, 8, 4)]) == (0, 0), "none is there: from the start"
+    assert stored.find([posts(8, 7), posts(6, 5), posts(4)]) == (1, 2)
+    assert stored.find([posts(8, 7), posts(6, 4)]) == (1, 1)
+    assert stored.is_on(posts(6, 5))
+    assert not stored.is_on(posts(7, 6))
+
+
+def test_where_items_have_no_ids_the_number_decides() -> None:
+    for after, pages, place in (
+        (2, [posts(9, 8, 7)], (0, 2)),
+        (2, [posts(9)], (0, 1)),
+        (4, [posts(9), posts(8, 7), posts(6, 5)], (2, 1)),
+    ):
+        assert Position(None, after).find(pages) == place
+    assert not Position(None, 1).is_on(posts(9))
+
+
+def test_an_item_is_known_by_the_field_that_says_so_or_else_by_its_id() -> None:
+    items: list[tuple[Any, tuple[str, ...]]] = [
+        (TargetingCampaign(campaign_id="c"), ("c",)),
+        (Media(media_key="m"), ("m",)),
+        (Post(id="p"), ("p",)),
+        (Note(), ()),
+        (HistoryEntry(entity_id="e"), ()),
+        ("text", ()),
+    ]
+    for item, after in items:
+        assert Position.behind(None, Page(data=(item,)), 0) == Position(None, 1, after)
 
 
 @pytest.mark.parametrize(
@@ -105,6 +168,8 @@ def test_a_place_is_found_again_by_the_id_of_the_item_before_it() -> None:
         ({"data": [], "meta": {"next_token": 7}}, "meta.next_token"),
         ({"data": [], "meta": [1]}, "meta"),
         ({"data": ""}, "data"),
+        ({"data": [], "next_cursor": 7}, "next_cursor"),
+        ({"data": [], "meta": {}, "next_cursor": ["c"]}, "next_cursor"),
     ],
 )
 def test_what_is_no_page_never_looks_like_the_last_one(body: dict[str, object], path: str) -> None:
@@ -116,3 +181,100 @@ def test_what_is_no_page_never_looks_like_the_last_one(body: dict[str, object], 
 def test_a_route_is_paged_when_its_result_is_a_page() -> None:
     assert is_paged(Page[Post])
     assert not is_paged(Post)
+
+
+# Filters of more ids than a request takes
+
+
+def ids(count: int) -> tuple[str, ...]:
+    return tuple(f"a{number}" for number in range(count))
+
+
+@pytest.mark.parametrize("count", [1, 199, 200])
+def test_up_to_200_ids_are_asked_for_at_once(count: int) -> None:
+    assert split_of(AccountsQuery, {"account_ids": ids(count)}) is None
+
+
+@pytest.mark.parametrize(("count", "sizes"), [(201, [200, 1]), (400, [200, 200]), (401, [200, 200, 1])])
+def test_more_ids_are_asked_for_in_parts(count: int, sizes: list[int]) -> None:
+    for given in (ids(count), list(ids(count))):
+        split = split_of(AccountsQuery, {"account_ids": given, "q": "x"})
+        assert split is not None
+        assert split.parameter == "account_ids"
+        assert [len(part) for part in split.parts] == sizes
+        assert [each for part in split.parts for each in part] == list(ids(count))
+
+
+def test_an_id_that_is_given_twice_is_asked_for_once() -> None:
+    split = split_of(AccountsQuery, {"account_ids": ids(150) * 2})
+    assert split is not None
+    assert split.parts == (ids(150),)
+
+
+@pytest.mark.parametrize(
+    ("query", "other"),
+    [
+        ({"tailored_audience_permission_ids": ids(201)}, "tailored_audience_permission_ids"),
+        ({"with_total_count": True}, "with_total_count"),
+        ({"cursor": "c"}, "cursor"),
+        ({"sort_by": "created_at-asc"}, "sort_by"),
+    ],
+)
+def test_what_cannot_be_put_together_is_refused(query: dict[str, object], other: str) -> None:
+    asked = {"granted_account_ids": ids(201), **query}
+    says = f"granted_account_ids has more than 200 ids, which does not go with {other}: ask in several calls"
+    with pytest.raises(InvalidInput, match=says):
+        split_of(AudiencePermissionsQuery, asked)
+
+
+@pytest.mark.parametrize("odd", [["a"], {}, None, 5, "", "a,b"])
+def test_what_is_no_id_is_refused_before_it_is_split(odd: object) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        split_of(AccountsQuery, {"account_ids": (*ids(200), odd)})
+    assert [rule.path for rule in caught.value.broken_rules] == ["account_ids[200]"]
+
+
+def test_a_second_filter_that_is_short_goes_with_every_part() -> None:
+    asked = {"granted_account_ids": ids(201), "tailored_audience_permission_ids": ids(200), "with_total_count": False}
+    split = split_of(AudiencePermissionsQuery, asked)
+    assert split is not None
+    query, _ = split.ask(asked, "1~")
+    assert query == asked | {"granted_account_ids": ("a200",)}
+
+
+@pytest.mark.parametrize("declared", [None, AccountsQuery])
+def test_other_queries_are_not_split(declared: object) -> None:
+    assert split_of(declared, {"account_ids": 5, "q": "x" * 300}) is None
+    assert split_of(declared, {}) is None
+
+
+PARTS = Split("account_ids", (("a", "b"), ("c",), ("d",)))
+
+
+def test_the_parts_are_walked_through_one_after_another() -> None:
+    assert PARTS.ask({"count": 5}, None) == ({"count": 5, "account_ids": ("a", "b")}, None)
+    assert PARTS.ask({}, "0~cur~sor") == ({"account_ids": ("a", "b")}, "cur~sor")
+    assert PARTS.ask({}, "2~") == ({"account_ids": ("d",)}, None)
+
+    def following(token: str | None, cursor: str | None) -> str | None:
+        page: Page[Post] = Page(next_token=cursor)
+        return PARTS.answer(page, token).next_token
+
+    assert following(None, "c") == "0~c"
+    assert following("0~c", None) == "1~"
+    assert following("1~", "c:d") == "1~c:d"
+    assert following("1~c:d", None) == "2~"
+    assert following("2~", None) is None
+
+
+def test_the_place_in_a_part_survives_being_stored() -> None:
+    page: Page[Post] = Page(data=(Post(id="1"), Post(id="2")), next_token="1~c:d")
+    for token, index in (("1~x:y", 0), ("0~", 1), (None, 0)):
+        position = Position.behind(token, page, index)
+        assert Position.read(str(position)) == position
+
+
+@pytest.mark.parametrize("token", ["3~", "x", "x~", "-1~", "~", "¹~"])
+def test_a_position_in_another_collection_is_refused(token: str) -> None:
+    with pytest.raises(InvalidInput, match="start is a position in another collection"):
+        PARTS.ask({}, token)

@@ -1,8 +1,5 @@
 """Pages of a collection, found again by tokens that only this service can make (platform section 2.3)."""
 
-import base64
-import binascii
-import hmac
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal
@@ -12,13 +9,11 @@ import attrs
 from socialapi.emulator.arguments import Arguments
 from socialapi.emulator.call import Call
 from socialapi.emulator.envelopes import invalid_request
+from socialapi.emulator.sealing import opened, sealed
 
 DEFAULT_PAGE: Final = 100
 LARGEST_PAGE: Final = 1_000
 """Bounds of pages whose parameters are not documented."""
-
-_KEY: Final = b"socialapi emulator pagination"
-_SEAL_BYTES: Final = 9
 
 Direction = Literal["n", "p"]
 
@@ -88,24 +83,14 @@ def _filters(name: str) -> bool:
 
 
 def _sealed(direction: Direction, key: int, name: str) -> str:
-    content = f"{direction}{key}".encode()
-    return base64.urlsafe_b64encode(_seal(content, name) + content).decode().rstrip("=")
+    return sealed(f"{direction}{key}".encode(), name)
 
 
 def _opened(token: str, name: str) -> tuple[Direction, int]:
-    forged = invalid_request("pagination_token is not one of this collection", {"pagination_token": [token[:100]]})
-    try:
-        raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
-    except (binascii.Error, ValueError):
-        raise forged from None
-    content = raw[_SEAL_BYTES:]
-    if not hmac.compare_digest(raw[:_SEAL_BYTES], _seal(content, name)):
-        raise forged
+    content = opened(token, name)
+    if content is None:
+        raise invalid_request("pagination_token is not one of this collection", {"pagination_token": [token[:100]]})
     return ("n" if content[:1] == b"n" else "p"), int(content[1:])
-
-
-def _seal(content: bytes, name: str) -> bytes:
-    return hmac.digest(_KEY, content + b"\0" + name.encode(), "sha256")[:_SEAL_BYTES]
 
 
 def collection(

@@ -1,17 +1,20 @@
-"""Custom audiences (advertising documentation, section 4.9)."""
+"""Custom audiences (advertising documentation, sections 4.8 and 4.9)."""
 
 from collections.abc import Iterable
 from typing import Unpack
 
 from socialapi.bulk.audience_job import Destination
 from socialapi.bulk.readers import Records
+from socialapi.models.audience_permissions import TargetingCampaign
 from socialapi.models.audiences import IDENTIFIER_KINDS, Operation, UploadCounts
 from socialapi.reports import UploadReport
 from socialapi.resources.ads.uploads import AudienceUploadKeywords, run_upload, send_operations
 from socialapi.resources.resource import Resource
 from socialapi.routes import ads as routes
 from socialapi.session.calls import CallOptions
+from socialapi.session.pager import Pager
 from socialapi.session.session import Session
+from socialapi.unset import UNSET, Unset
 
 
 class CustomAudience(Resource):
@@ -19,8 +22,9 @@ class CustomAudience(Resource):
 
     def __init__(self, session: Session, options: CallOptions, account_id: str, custom_audience_id: str) -> None:
         super().__init__(session, options)
+        self._path = {"account_id": account_id, "custom_audience_id": custom_audience_id}
         self._destination = Destination(
-            target=routes.CUSTOM_AUDIENCE_USERS.at(account_id=account_id, custom_audience_id=custom_audience_id),
+            target=routes.CUSTOM_AUDIENCE_USERS.at(**self._path),
             kinds=IDENTIFIER_KINDS,
             takes_effective_at=True,
         )
@@ -46,3 +50,12 @@ class CustomAudience(Resource):
         the service refuses the whole job, cannot be reached for `Config.max_elapsed_seconds`, or the input breaks.
         """
         return await run_upload(self._session, self._options, self._destination, records, options)
+
+    def targeted(self, *, with_active: bool | Unset = UNSET, start: str | None = None) -> Pager[TargetingCampaign]:
+        """The campaigns and line items that target the audience (section 4.8).
+
+        `with_active=False` also lists line items that cannot be served; without it they are left out. `start` is a stored
+        position.
+        """
+        query = {"with_active": with_active}
+        return self._session.pages(routes.TARGETED.at(**self._path), options=self._options, query=query, start=start)

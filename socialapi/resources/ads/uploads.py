@@ -21,7 +21,7 @@ from socialapi.reports import UploadReport
 from socialapi.session.calls import CallOptions
 from socialapi.session.session import Session
 from socialapi.wire.encoding import json_bytes, json_shape
-from socialapi.wire.request import assemble, refuse
+from socialapi.wire.request import assemble, check_path, refuse
 
 USERS_PER_SLICE: Final = 250
 """Users prepared before other tasks get their turn."""
@@ -63,6 +63,7 @@ async def run_upload(
     session: Session, options: CallOptions, destination: Destination, records: Records, keywords: Mapping[str, Any]
 ) -> UploadReport:
     """The report of the job."""
+    check_path(destination.target)
     return await UploadJob(session, destination, records, UploadOptions(**keywords), options).run()
 
 

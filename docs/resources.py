@@ -1,0 +1,151 @@
+"""Writes `resources.md`: every field of every advertising resource with its type here. Run it after a change.
+
+python docs/resources.py
+"""
+
+import types as builtin_types
+import typing
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from socialapi import types
+from socialapi.models.rules import wire_name
+
+PAGE: Final = Path(__file__).parents[1] / "docs" / "resources.md"
+
+
+@attrs.frozen
+class Resource:
+    """A resource as the documentation names it, its class here, and its documented fields."""
+
+    name: str
+    model: Any
+    fields: tuple[str, ...]
+
+
+def _resource(name: str, model: Any, fields: str) -> Resource:
+    return Resource(name, model, tuple(fields.split()))
+
+
+RESOURCES: Final = (
+    _resource(
+        "account",
+        types.Account,
+        "id name business_name business_id timezone timezone_switch_at approval_status industry_type created_at "
+        "updated_at deleted",
+    ),
+    _resource(
+        "account app",
+        types.AccountApp,
+        "id app_store_identifier conversion_tracking_enabled deep_link_pattern os_type created_at updated_at deleted",
+    ),
+    _resource(
+        "account history entry",
+        types.HistoryEntry,
+        "entity entity_id entity_data change_type change_time changes change_by",
+    ),
+    _resource("account history entry, change_by", types.ChangedBy, "user_id platform"),
+    _resource(
+        "campaign snapshot (entity_data)",
+        types.CampaignSnapshot,
+        "name start_time end_time purchase_order_number daily_budget_amount_local_micro "
+        "total_budget_amount_local_micro duration_in_days standard_delivery entity_status frequency_cap created_at "
+        "updated_at deleted",
+    ),
+    _resource("advertiser business category", types.BusinessCategory, "id name iab_categories"),
+    _resource(
+        "curated category",
+        types.CuratedCategory,
+        "id name description country_codes publisher_user_ids videos_monetized_in_last_thirty_days created_at "
+        "updated_at",
+    ),
+    _resource(
+        "line item curated category",
+        types.LineItemCuratedCategory,
+        "id line_item_id curated_category_id created_at updated_at deleted",
+    ),
+    _resource(
+        "line item",
+        types.LineItem,
+        "id campaign_id name objective product_type goal bid_strategy bid_amount_local_micro pay_by currency "
+        "placements categories start_time end_time duration_in_days frequency_cap total_budget_amount_local_micro "
+        "daily_budget_amount_local_micro entity_status creative_source advertiser_user_id advertiser_domain "
+        "android_app_store_identifier ios_app_store_identifier target_cpa_local_micro primary_web_event_tag "
+        "standard_delivery automatic_tweet_promotion created_at updated_at deleted",
+    ),
+    _resource(
+        "tailored audience permission",
+        types.AudiencePermission,
+        "id tailored_audience_id granted_account_id permission_level created_at updated_at deleted",
+    ),
+    _resource("targeting report item", types.TargetingCampaign, "campaign_id campaign_name line_items"),
+    _resource("targeting report item, line_items", types.TargetingLineItem, "id name servable"),
+    _resource(
+        "do-not-reach list",
+        types.DoNotReachList,
+        "id name description targetable reasons_not_targetable list_size created_at updated_at deleted",
+    ),
+)
+"""Section 2 of the advertising documentation."""
+
+NAMED: Final = {
+    getattr(types, name): name for name in types.__all__ if typing.get_origin(getattr(types, name)) is typing.Literal
+}
+"""The enumerations that have a name in `socialapi.types`."""
+
+
+def declared(model: Any) -> Mapping[str, "attrs.Attribute[Any]"]:
+    """The fields of a class by the names that the service gives them, without what holds the unknown ones."""
+    attrs.resolve_types(model)
+    return {wire_name(field): field for field in attrs.fields(model) if field.name != "extra"}
+
+
+def _type(kind: Any) -> str:
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if kind in NAMED:
+        return NAMED[kind]
+    if origin in (typing.Union, builtin_types.UnionType):
+        return " | ".join(map(_type, arguments))
+    if origin is typing.Literal:
+        return " | ".join(f'"{each}"' for each in arguments)
+    name = "None" if kind is type(None) else getattr(origin or kind, "__name__", str(kind))
+    return f"{name}[{', '.join('...' if each is ... else _type(each) for each in arguments)}]" if arguments else name
+
+
+def _default(field: "attrs.Attribute[Any]") -> str:
+    if field.default is attrs.NOTHING:
+        return "always there"
+    default: Any = field.default
+    return f"`{default.factory() if hasattr(default, 'factory') else default}`"
+
+
+def markdown() -> str:
+    """The whole page."""
+    lines = [
+        "# Advertising resources",
+        "",
+        "Every documented field of every resource of the advertising API, made from the code by `docs/resources.py`. The",
+        "classes and enumerations are in `socialapi.types`. A value that an enumeration does not know stays a text, and a",
+        "field that a class does not know is in its `extra`; times are aware, amounts whole millionths of the currency",
+        "unit (`Micros` makes exact decimals of them).",
+    ]
+    for resource in RESOURCES:
+        fields = declared(resource.model)
+        lines += [
+            "",
+            f"## {resource.name[0].upper()}{resource.name[1:]}: `{resource.model.__name__}`",
+            "",
+            "| Field | Type | Where it is missing |",
+            "|---|---|---|",
+        ]
+        for name in resource.fields:
+            shown = _type(fields[name].type).replace("|", "\\|")
+            lines.append(f"| `{name}` | `{shown}` | {_default(fields[name])} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(markdown(), "utf-8")

@@ -1,0 +1,254 @@
+"""`socialapi ads`: accounts, their history, keyword insights, what targets an audience."""
+
+import datetime
+from typing import Annotated, Any, Final
+
+import attrs
+import orjson
+from cyclopts import Parameter
+
+from socialapi.cli import exits
+from socialapi.cli.connecting import open_client
+from socialapi.cli.exits import printable
+from socialapi.cli.options import named
+from socialapi.cli.output import moment
+from socialapi.cli.walking import AsJson, GoOn, Limit, as_line, print_all
+from socialapi.errors import InvalidInput
+from socialapi.models.account_history import HistoryEntry
+from socialapi.models.accounts import Account
+from socialapi.models.audience_permissions import TargetingCampaign
+from socialapi.models.insights import KeywordInsights
+from socialapi.models.money import Micros
+from socialapi.unset import UNSET
+from socialapi.wire.encoding import json_shape
+
+AccountArgument = Annotated[str, Parameter(help="Id of the advertising account, as `socialapi ads accounts` shows it.")]
+
+_MICROS: Final = "_local_micro"
+_UNITS: Final = {
+    "DAY": (datetime.timedelta(days=1), "%Y-%m-%d"),
+    "HOUR": (datetime.timedelta(hours=1), "%Y-%m-%d %H:%MZ"),
+}
+_OPTIONS: Final = {
+    "entity_type": "--entity-type",
+    "entity_id": "--entity-id",
+    "start_time": "--start",
+    "end_time": "--end",
+    "user_id": "--user",
+    "granularity": "--granularity",
+    "location": "--location",
+    "negative_keywords": "--negative",
+}
+"""What parameters of the service are called here."""
+
+
+async def accounts(
+    *,
+    q: Annotated[str | None, Parameter(name="--q", help="The beginning of the name, in any case.")] = None,
+    with_deleted: Annotated[bool, Parameter(help="Deleted ones as well.", negative=())] = False,
+    limit: Limit = None,
+    go_on: GoOn = None,
+    json: AsJson = False,
+) -> int:
+    """Print the accounts of the user: id, state and name, one on a line.
+
+    Exit status: 0 done, 2 wrong usage, 3 refused by the service or unreachable.
+    """
+    query: dict[str, Any] = ({"q": q} if q is not None else {}) | ({"with_deleted": True} if with_deleted else {})
+    async with open_client() as client:
+        found = client.ads.accounts.list(start=go_on, **query)
+        printed = await print_all(found, _account_line, what="account", limit=limit, go_on=go_on, as_json=json)
+    if not printed and not json:
+        exits.say("there are no such accounts")
+    return exits.DONE
+
+
+def _account_line(account: Account) -> str:
+    state = "DELETED" if account.deleted else account.approval_status or "-"
+    return f"{account.id}  {state}  {account.name or '-'}"
+
+
+async def account(
+    account_id: AccountArgument,
+    /,
+    *,
+    with_deleted: Annotated[bool, Parameter(help="Find it also when it is deleted.", negative=())] = False,
+    json: AsJson = False,
+) -> int:
+    """Print an account, one field on a line.
+
+    Exit status: 0 done, 2 wrong usage, 3 refused by the service (there is no such account) or unreachable.
+    """
+    async with open_client() as client:
+        found = await client.ads.accounts.get(account_id, with_deleted=with_deleted)
+    print_record(found, as_json=json)
+    return exits.DONE
+
+
+async def history(
+    account_id: AccountArgument,
+    /,
+    *,
+    entity_type: Annotated[
+        str, Parameter(help="campaign, line_item, promoted_tweet, targeting_criteria or promoted_account.")
+    ],
+    entity_id: Annotated[str, Parameter(help="Id of what was changed.")],
+    start: Annotated[str, Parameter(help="From this whole hour on: 2025-01-06 (midnight UTC) or 2025-01-06T09:00Z.")],
+    end: Annotated[str, Parameter(help="Until before this whole hour.")],
+    user: Annotated[str | None, Parameter(help="Changes by this user alone.")] = None,
+    limit: Limit = None,
+    go_on: GoOn = None,
+    json: AsJson = False,
+) -> int:
+    """Print what was changed of a campaign or line item, when and by whom, the oldest change first.
+
+    The account must be allowed to use its history, which is in beta. Exit status: 0 done, 2 wrong usage, 3 refused by
+    the service or unreachable, 130 interrupted.
+    """
+    query: dict[str, Any] = {
+        "entity_type": constant(entity_type),
+        "entity_id": entity_id,
+        "start_time": time("--start", start),
+        "end_time": time("--end", end),
+    }
+    if user is not None:
+        query["user_id"] = user
+    async with open_client() as client:
+        with named(_OPTIONS):
+            found = client.ads.account(account_id).history(start=go_on, **query)
+            printed = await print_all(found, _change_line, what="change", limit=limit, go_on=go_on, as_json=json)
+    if not printed and not json:
+        exits.say("there were no changes")
+    return exits.DONE
+
+
+def _change_line(entry: HistoryEntry) -> str:
+    when = moment(entry.change_time) if entry.change_time else "-"
+    by = entry.change_by
+    who = f"{by.user_id or '-'} ({by.platform or '-'})" if by else "-"
+    changes = orjson.dumps(json_shape(entry.changes)).decode() if entry.changes else "-"
+    return f"{when}  {entry.change_type or '-'}  {who}  {changes}"
+
+
+async def insights(
+    *keywords: Annotated[str, Parameter(help="Posts with any of them are counted.")],
+    granularity: Annotated[str, Parameter(help="day or hour: there is one number for each.")],
+    start: Annotated[str, Parameter(help="2025-01-06 (midnight UTC) or 2025-01-06T09:00Z.")],
+    end: Annotated[str | None, Parameter(help="At most seven days later; by default now.")] = None,
+    location: Annotated[
+        str | None, Parameter(help="Targeting value of a country, as 96683cc9126741d1 for the US.")
+    ] = None,
+    negative: Annotated[
+        list[str] | None, Parameter(help="Posts with it do not count; repeatable.", negative=())
+    ] = None,
+    json: AsJson = False,
+) -> int:
+    """Print how many posts had any of the keywords, by day or hour, and related keywords.
+
+    At most ten keywords, those that do not count included. Exit status: 0 done, 2 wrong usage, 3 refused by the
+    service or unreachable.
+    """
+    begin, unit = time("--start", start), constant(granularity)
+    until = UNSET if end is None else time("--end", end)
+    async with open_client() as client:
+        with named(_OPTIONS):
+            found = await client.ads.keyword_insights(
+                keywords,
+                granularity=unit,  # type: ignore[arg-type]  # checked with everything else
+                start_time=begin,
+                end_time=until,
+                location=UNSET if location is None else location,
+                negative_keywords=negative or (),
+            )
+    if json:
+        print(as_line(found), flush=True)
+    else:
+        _print_insights(found, begin, unit)
+    return exits.DONE
+
+
+def _print_insights(found: KeywordInsights, begin: datetime.datetime, unit: str) -> None:
+    length, form = _UNITS[unit]
+    begin = begin.astimezone(datetime.UTC)
+    for number, volume in enumerate(found.tweet_volume):
+        print(f"{begin + number * length:{form}}  {volume:,}")
+    print(f"related  {printable(', '.join(found.related_keywords)) or '-'}", flush=True)
+
+
+async def targeted(
+    account_id: AccountArgument,
+    audience: Annotated[str, Parameter(help="Id of the custom audience.")],
+    /,
+    *,
+    all_: Annotated[
+        bool, Parameter(name="--all", help="Line items that cannot be served as well.", negative=())
+    ] = False,
+    limit: Limit = None,
+    go_on: GoOn = None,
+    json: AsJson = False,
+) -> int:
+    """Print the campaigns that target an audience with their line items, one campaign on a line.
+
+    Exit status: 0 done, 2 wrong usage, 3 refused by the service or unreachable, 130 interrupted.
+    """
+    async with open_client() as client:
+        found = client.ads.account(account_id).custom_audience(audience).targeted(with_active=not all_, start=go_on)
+        printed = await print_all(found, _campaign_line, what="campaign", limit=limit, go_on=go_on, as_json=json)
+    if not printed and not json:
+        exits.say("nothing targets this audience" if all_ else "nothing that can be served targets this audience")
+    return exits.DONE
+
+
+def _campaign_line(campaign: TargetingCampaign) -> str:
+    items = (f"{item.id} {item.name or '-'}{_SERVED[item.servable]}" for item in campaign.line_items)
+    return f"{campaign.campaign_id}  {campaign.campaign_name or '-'}  {'; '.join(items) or '-'}"
+
+
+_SERVED: Final = {True: "", False: " (not servable)", None: ""}
+
+
+def time(option: str, text: str) -> datetime.datetime:
+    """A date, which begins at midnight UTC, or a time with its zone. Raises InvalidInput for anything else."""
+    try:
+        value = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidInput(f"{option} is a date (2025-01-06) or a time (2025-01-06T09:00Z)") from None
+    if "T" not in text.upper() and value.tzinfo is None and value.time() == datetime.time():
+        return value.replace(tzinfo=datetime.UTC)
+    if value.tzinfo is None:
+        raise InvalidInput(f"{option} has no time zone: end it with Z for UTC, or with +02:00")
+    return value
+
+
+def constant(text: str) -> str:
+    """As the service writes its enumerations: `line-item` is LINE_ITEM."""
+    return text.strip().upper().replace("-", "_")
+
+
+def print_record(record: Any, *, as_json: bool) -> None:
+    """A record as JSON, or one field on a line with amounts in units of the currency; what it has not is left out."""
+    if as_json:
+        print(as_line(record), flush=True)
+        return
+    currency = getattr(record, "currency", None) or ""
+    known = {field.name: getattr(record, field.name) for field in attrs.fields(type(record)) if field.name != "extra"}
+    rows = [
+        (name.removesuffix(_MICROS), _text(name, value, currency))
+        for name, value in (known | record.extra).items()
+        if value not in (None, (), [], {})
+    ]
+    width = max(len(name) for name, _ in rows)
+    for name, text in rows:
+        print(printable(f"{name:{width}}  {text}"), flush=True)
+
+
+def _text(name: str, value: Any, currency: str) -> str:
+    if name.endswith(_MICROS) and isinstance(value, int):
+        return str(Micros(value, currency)).strip()
+    if isinstance(value, datetime.datetime):
+        return moment(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple) and all(isinstance(each, str) for each in value):
+        return ", ".join(value)
+    return value if isinstance(value, str) else orjson.dumps(json_shape(value)).decode()

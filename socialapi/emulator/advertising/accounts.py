@@ -1,0 +1,132 @@
+"""Accounts, their apps and features; test accounts of the sandbox (section 4.2)."""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from socialapi.emulator.advertising.endpoint import account_of, new_record, serves, user_of
+from socialapi.emulator.advertising.paging import collection
+from socialapi.emulator.advertising.parameters import missing_record
+from socialapi.emulator.advertising.records import Record
+from socialapi.emulator.advertising.showing import answer_record, shown
+from socialapi.emulator.arguments import Arguments
+from socialapi.emulator.authentication import account_user_even_deleted
+from socialapi.emulator.call import Call
+from socialapi.emulator.clock import timestamp
+from socialapi.emulator.envelopes import Answer, ads_data
+from socialapi.models.accounts import Account
+from socialapi.problems import BrokenRule
+from socialapi.routes import ads as routes
+
+SANDBOX_BUSINESS: Final = ("4503999", "Sandbox")
+"""The business of all test accounts."""
+
+
+@serves(routes.ACCOUNTS)
+async def list_accounts(call: Call, arguments: Arguments) -> Answer:
+    """The accounts associated with the user; of the ids that are asked for, those among them."""
+    own, wanted = user_of(call).account_ids, arguments.query.get("account_ids")
+    prefix = arguments.query.get("q", "").casefold()
+
+    def is_listed(account: Record) -> bool:
+        is_wanted = account["id"] in own and (wanted is None or account["id"] in wanted)
+        return is_wanted and account["name"].casefold().startswith(prefix)
+
+    def show(account: Record) -> Record:
+        return shown(account, Account, without=["industry_type"])
+
+    return collection(call, arguments, call.state.advertising.accounts, where=is_listed, show=show)
+
+
+@serves(routes.ACCOUNT, caller=account_user_even_deleted)
+async def get_account(call: Call, arguments: Arguments) -> Answer:
+    """The account, a deleted one only if asked for."""
+    accounts = call.state.advertising.accounts
+    account = accounts.get(account_of(call), with_deleted=arguments.query.get("with_deleted", False))
+    if account is None:
+        raise missing_record("account_id")
+    return answer_record(call, arguments, account)
+
+
+@serves(routes.ACCOUNT_UPDATE)
+async def update_account(call: Call, arguments: Arguments) -> Answer:
+    """The account with its new name or industry."""
+    account = _account(call)
+    if arguments.query:
+        call.state.advertising.accounts.change(account, **arguments.query, updated_at=timestamp(call.now))
+    return answer_record(call, arguments, account)
+
+
+@serves(routes.SANDBOX_ACCOUNT_CREATE)
+async def create_account(call: Call, arguments: Arguments) -> Answer:
+    """A test account, associated with the user. From then on it is found like any other."""
+    accounts = call.state.advertising.accounts
+    business_id, business_name = SANDBOX_BUSINESS
+    account = new_record(
+        call,
+        name=f"Sandbox account {sum(each['is_sandbox'] for each in accounts.rows) + 1}",
+        business_name=business_name,
+        business_id=business_id,
+        timezone="America/Los_Angeles",
+        timezone_switch_at=timestamp(call.now),
+        approval_status="ACCEPTED",
+        industry_type="OTHER",
+        features=[],
+        keeps_history=False,
+        is_sandbox=True,
+    )
+    account["id"] = f"18sb{account['id']}"
+    accounts.add(account)
+    user_of(call).account_ids.add(account["id"])
+    return answer_record(call, arguments, account)
+
+
+@serves(routes.SANDBOX_ACCOUNT_DELETE)
+async def delete_account(call: Call, arguments: Arguments) -> Answer:
+    """The test account, deleted. What belongs to it is found no more."""
+    account = _test_account(call)
+    call.state.advertising.accounts.change(account, deleted=True, updated_at=timestamp(call.now))
+    return answer_record(call, arguments, account)
+
+
+@serves(routes.ACCOUNT_APPS)
+async def list_apps(call: Call, arguments: Arguments) -> Answer:
+    """The mobile apps of the account."""
+    return collection(call, arguments, call.state.advertising.table(account_of(call), "account_apps"))
+
+
+@serves(routes.FEATURES)
+async def list_features(call: Call, arguments: Arguments) -> Answer:
+    """The features that the account has; of those that are asked for, the ones among them."""
+    wanted = arguments.query.get("feature_keys")
+    granted = [key for key in _account(call)["features"] if not wanted or key in wanted]
+    return ads_data(granted, arguments.echo)
+
+
+def _keys_look_like_keys(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
+    """Which keys there are is not documented in full, so any that looks like one is taken."""
+    if not all(re.fullmatch("[A-Z][A-Z0-9_]*", key) for key in arguments.query["feature_keys"]):
+        yield BrokenRule(path="feature_keys", reason="must be keys of features, as REACH_FREQUENCY_CAP")
+
+
+@serves(routes.SANDBOX_FEATURES_ADD, rules=_keys_look_like_keys)
+async def add_features(call: Call, arguments: Arguments) -> Answer:
+    """All features that the test account has from now on."""
+    account = _test_account(call)
+    features = list(dict.fromkeys([*account["features"], *arguments.query["feature_keys"]]))
+    call.state.advertising.accounts.change(account, features=features, updated_at=timestamp(call.now))
+    return ads_data(features, arguments.echo)
+
+
+def _account(call: Call) -> Record:
+    account = call.state.advertising.accounts.get(account_of(call))
+    assert account is not None, "who calls was found by it"
+    return account
+
+
+def _test_account(call: Call) -> Record:
+    """The account, which the sandbox must have made: the others do not exist there."""
+    account = _account(call)
+    if not account["is_sandbox"]:
+        raise missing_record("account_id")
+    return account

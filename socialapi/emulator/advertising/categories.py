@@ -1,0 +1,114 @@
+"""Business categories, curated categories, and the line items that run beside these (sections 4.3 and 4.5)."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from socialapi.emulator.advertising.endpoint import account_of, named, new_record, serves, the
+from socialapi.emulator.advertising.paging import collection
+from socialapi.emulator.advertising.parameters import not_found
+from socialapi.emulator.advertising.records import Record, Table
+from socialapi.emulator.advertising.showing import answer_record
+from socialapi.emulator.arguments import Arguments
+from socialapi.emulator.call import Call
+from socialapi.emulator.clock import timestamp
+from socialapi.emulator.envelopes import Answer
+from socialapi.problems import BrokenRule
+from socialapi.routes import ads as routes
+
+_KIND: Final = "line_item_curated_categories"
+_ID: Final = "line_item_curated_category_id"
+
+
+@serves(routes.BUSINESS_CATEGORIES)
+async def list_business_categories(call: Call, arguments: Arguments) -> Answer:
+    """All of them: there are fewer than fit on a page."""
+    return collection(call, arguments, call.state.advertising.business_categories)
+
+
+@serves(routes.CURATED_CATEGORIES)
+async def list_curated_categories(call: Call, arguments: Arguments) -> Answer:
+    """Those that can be had in at least one of the countries, always with how many they are."""
+    countries = frozenset(arguments.query.get("country_codes", ()))
+
+    def is_available(category: Record) -> bool:
+        return not countries or not countries.isdisjoint(category["country_codes"])
+
+    table = call.state.advertising.curated_categories
+    return collection(call, arguments, table, where=is_available, always_total=True)
+
+
+@serves(routes.CURATED_CATEGORY)
+async def get_curated_category(call: Call, arguments: Arguments) -> Answer:
+    """A curated category; they are the same for all accounts."""
+    return answer_record(call, arguments, named(call, call.state.advertising.curated_categories, "curated_category_id"))
+
+
+@serves(routes.LINE_ITEM_CURATED_CATEGORIES)
+async def list_line_item_curated_categories(call: Call, arguments: Arguments) -> Answer:
+    """What the line items of the account run beside."""
+    return collection(call, arguments, _table(call))
+
+
+@serves(routes.LINE_ITEM_CURATED_CATEGORY)
+async def get_line_item_curated_category(call: Call, arguments: Arguments) -> Answer:
+    """One of these, a deleted one only if asked for."""
+    with_deleted = arguments.query.get("with_deleted", False)
+    return answer_record(call, arguments, the(call, _KIND, _ID, with_deleted=with_deleted))
+
+
+def _new_pair(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
+    return _pair_rules(call, arguments.query, arguments.query, None)
+
+
+@serves(routes.LINE_ITEM_CURATED_CATEGORY_CREATE, rules=_new_pair)
+async def create_line_item_curated_category(call: Call, arguments: Arguments) -> Answer:
+    """A line item runs beside a curated category."""
+    return answer_record(call, arguments, _table(call).add(new_record(call, **arguments.query)))
+
+
+def _changed_pair(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
+    record = the(call, _KIND, _ID)
+    if not arguments.query:
+        return ()
+    pair = {name: arguments.query.get(name, record[name]) for name in ("line_item_id", "curated_category_id")}
+    return _pair_rules(call, arguments.query, pair, record)
+
+
+@serves(routes.LINE_ITEM_CURATED_CATEGORY_UPDATE, rules=_changed_pair)
+async def update_line_item_curated_category(call: Call, arguments: Arguments) -> Answer:
+    """It is about another line item or category from now on."""
+    record = the(call, _KIND, _ID)
+    if arguments.query:
+        _table(call).change(record, **arguments.query, updated_at=timestamp(call.now))
+    return answer_record(call, arguments, record)
+
+
+@serves(routes.LINE_ITEM_CURATED_CATEGORY_DELETE)
+async def delete_line_item_curated_category(call: Call, arguments: Arguments) -> Answer:
+    """It holds no more."""
+    record = the(call, _KIND, _ID)
+    _table(call).change(record, deleted=True, updated_at=timestamp(call.now))
+    return answer_record(call, arguments, record)
+
+
+def _table(call: Call) -> Table:
+    return call.state.advertising.table(account_of(call), _KIND)
+
+
+def _pair_rules(
+    call: Call, given: Mapping[str, Any], pair: Mapping[str, Any], changed: Record | None
+) -> Iterable[BrokenRule]:
+    """What is given must be there, and the pair that comes of it not go together already."""
+    advertising = call.state.advertising
+    places = {
+        "line_item_id": advertising.table(account_of(call), "line_items"),
+        "curated_category_id": advertising.curated_categories,
+    }
+    if missing := [name for name, value in given.items() if places[name].get(value) is None]:
+        raise not_found(missing)
+    line_item_id, category_id = pair["line_item_id"], pair["curated_category_id"]
+    for record in _table(call).live():
+        if record["line_item_id"] == line_item_id and record["curated_category_id"] == category_id:
+            if record is not changed:
+                yield BrokenRule(path="curated_category_id", reason="goes with this line item already")
+            return

@@ -1,0 +1,96 @@
+"""How much is said about keywords: made up from the keywords, and always the same for the same ones (section 4.6)."""
+
+import hashlib
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from socialapi.emulator.advertising.endpoint import serves
+from socialapi.emulator.arguments import Arguments
+from socialapi.emulator.call import Call
+from socialapi.emulator.envelopes import Answer, ads_data
+from socialapi.models.insights import range_until_now
+from socialapi.models.rules import parse_timestamp
+from socialapi.problems import BrokenRule
+from socialapi.routes import ads as routes
+
+COUNTRIES: Final[Mapping[str, str]] = {
+    "96683cc9126741d1": "US",
+    "3376992a082d67c7": "CA",
+    "6416b8512febefc9": "GB",
+    "fdcd221ac44fa326": "DE",
+    "f3bfc7dcc928977f": "FR",
+    "06ef846bfc783874": "JP",
+    "1b107df3ccc0aaa1": "BR",
+    "3f14ce28dc7c4566": "AU",
+}
+"""Countries by the targeting values that are known here; any code of two capital letters is taken as well."""
+
+WORLD: Final = "US"
+"""The country of those who name none: results are of a single one."""
+
+RELATED: Final = 30
+
+_SECONDS: Final = {"DAY": 86_400, "HOUR": 3_600}
+_MOST_A_DAY: Final = 40_000
+_WORDS: Final = (
+    *("alps", "avalanche", "backpack", "boots", "cabin", "camp", "climbing", "coat", "compass", "crampons"),
+    *("fleece", "forecast", "frost", "gear", "glacier", "gloves", "gondola", "guide", "helmet", "hiking"),
+    *("hut", "jacket", "lift", "map", "mountain", "outdoor", "pass", "peak", "piste", "poles"),
+    *("powder", "race", "ridge", "rope", "route", "sale", "season", "ski", "slope", "snow"),
+    *("snowboard", "socks", "spring", "summit", "sun", "tent", "thermal", "trail", "train", "valley"),
+    *("vest", "walk", "waterproof", "weather", "weekend", "wind", "winter", "wool"),
+)
+
+
+def _rules(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
+    yield from range_until_now(arguments.query, call.state.clock.datetime())
+    location = arguments.query.get("location")
+    if location is not None and location not in COUNTRIES and not re.fullmatch("[A-Z]{2}", location):
+        yield BrokenRule(path="location", reason="must be the targeting value of a country")
+
+
+@serves(routes.KEYWORD_INSIGHTS, rules=_rules)
+async def search_keywords(call: Call, arguments: Arguments) -> Answer:
+    """Related keywords, and one number for each unit of the range, also for one that is not whole."""
+    query = arguments.query
+    location = query.get("location", WORLD)
+    country = COUNTRIES.get(location, location)
+    keywords = _folded(query["keywords"])
+    unit = _SECONDS[query["granularity"]]
+    start = _epoch(query["start_time"])
+    end = _epoch(query["end_time"]) if "end_time" in query else call.now
+    volume = [
+        _volume(keywords, _folded(query.get("negative_keywords", ())), country, start + number * unit, unit)
+        for number in range(math.ceil((end - start) / unit))
+    ]
+    return ads_data({"related_keywords": _related(keywords), "tweet_volume": volume}, arguments.echo)
+
+
+def _folded(keywords: Iterable[str]) -> list[str]:
+    """Keywords in any order and any case are the same ones."""
+    return sorted({keyword.strip().casefold() for keyword in keywords})
+
+
+def _epoch(text: str) -> float:
+    parsed = parse_timestamp(text)
+    assert parsed is not None, "the rules have checked it"
+    return parsed.timestamp()
+
+
+def _number(*about: object) -> int:
+    return int.from_bytes(hashlib.sha256(repr(about).encode()).digest()[:4])
+
+
+def _related(keywords: list[str]) -> list[str]:
+    others = [word for word in _WORDS if word not in keywords]
+    return sorted(others, key=lambda word: _number(keywords, word))[:RELATED]
+
+
+def _volume(keywords: list[str], negative: list[str], country: str, begins: float, unit: int) -> int:
+    """Posts with any keyword add up; each negative keyword takes a tenth of them away."""
+    most = _MOST_A_DAY * unit // _SECONDS["DAY"]
+    counted = [keyword for keyword in keywords if keyword not in negative]
+    found = sum(_number(keyword, country, int(begins)) % most for keyword in counted)
+    return found * (10 - len(negative)) // 10

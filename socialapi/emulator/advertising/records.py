@@ -1,0 +1,120 @@
+"""Records of one kind: dictionaries in the order in which they were made, found by id and walked in any order."""
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final
+
+import attrs
+
+Record = dict[str, Any]
+"""What the service knows of one thing. It may have fields beyond those that are shown."""
+
+Key = tuple[Any, ...]
+
+_COMPARED: Final = 200
+"""So many characters of a text are compared, since a cursor carries what it was compared by."""
+
+
+@attrs.frozen
+class Order:
+    """By the values of a scalar field; records with the same value stand in the order in which they were made."""
+
+    field: str
+    descending: bool = False
+
+
+@attrs.frozen
+class Place:
+    """Behind a record in an order: its value there at that time, and its position among all records."""
+
+    value: Any
+    position: int
+
+
+class Table:
+    """The records of one kind, in one account or in all. They are never removed: a deleted one says that it is.
+
+    `load` makes those of the seed data, when the table is first looked at. A field must not be changed but by
+    `change`, since the orders that were asked for are kept rather than sorted again.
+    """
+
+    def __init__(self, load: Callable[[], Iterable[Record]] = tuple) -> None:
+        self._load: Callable[[], Iterable[Record]] | None = load
+        self._rows: list[Record] = []
+        self._positions: dict[str, int] = {}
+        self._orders: dict[Order, list[tuple[Key, int]]] = {}
+
+    @property
+    def rows(self) -> Sequence[Record]:
+        """All records, deleted ones among them, in the order in which they were made."""
+        if self._load is not None:
+            load, self._load = self._load, None
+            self._rows = list(load())
+            self._positions = {record["id"]: position for position, record in enumerate(self._rows)}
+        return self._rows
+
+    def live(self) -> Iterator[Record]:
+        """The records that are not deleted."""
+        return (record for record in self.rows if not record.get("deleted"))
+
+    def get(self, record_id: str, *, with_deleted: bool = False) -> Record | None:
+        """The record with the id; a deleted one only if asked for."""
+        rows = self.rows
+        position = self._positions.get(record_id)
+        if position is None or (rows[position].get("deleted") and not with_deleted):
+            return None
+        return rows[position]
+
+    def add(self, record: Record) -> Record:
+        """One more record, behind all others."""
+        position = len(self.rows)
+        assert record["id"] not in self._positions, "ids are given once"
+        self._rows.append(record)
+        self._positions[record["id"]] = position
+        for order, entries in self._orders.items():
+            insort(entries, _entry(order, record.get(order.field), position))
+        return record
+
+    def change(self, record: Record, **changes: Any) -> None:
+        """Gives fields of a record other values."""
+        position = self._positions[record["id"]]
+        for order, entries in self._orders.items():
+            if order.field in changes:
+                del entries[bisect_left(entries, _entry(order, record.get(order.field), position))]
+                insort(entries, _entry(order, changes[order.field], position))
+        record.update(changes)
+
+    def behind(self, order: Order | None, place: Place | None) -> Iterator[int]:
+        """The positions of the records behind a place, or of all; without an order as they were made."""
+        if order is None:
+            return iter(range(0 if place is None else place.position + 1, len(self.rows)))
+        entries = self._sorted(order)
+        at = None if place is None else _entry(order, place.value, place.position)
+        if order.descending:
+            last = len(entries) if at is None else bisect_left(entries, at)
+            return (-entries[index][1] for index in range(last - 1, -1, -1))
+        first = 0 if at is None else bisect_right(entries, at)
+        return (entries[index][1] for index in range(first, len(entries)))
+
+    def place_of(self, order: Order | None, position: int) -> Place:
+        """The place behind the record at a position, as it is now."""
+        value = None if order is None else _key(self.rows[position].get(order.field))
+        return Place(value[-1] if value else None, position)
+
+    def _sorted(self, order: Order) -> list[tuple[Key, int]]:
+        entries = self._orders.get(order)
+        if entries is None:
+            entries = [_entry(order, record.get(order.field), position) for position, record in enumerate(self.rows)]
+            entries.sort()
+            self._orders[order] = entries
+        return entries
+
+
+def _entry(order: Order, value: Any, position: int) -> tuple[Key, int]:
+    """A descending order is walked from its end, so that only the positions have to be turned round."""
+    return _key(value), -position if order.descending else position
+
+
+def _key(value: Any) -> Key:
+    """What values are compared by. Records that have none come first."""
+    return () if value is None else (value[:_COMPARED] if isinstance(value, str) else value,)

@@ -1,0 +1,70 @@
+"""Keyword insights (advertising documentation, section 4.6)."""
+
+import datetime
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final, Literal, Required, TypedDict
+
+import attrs
+from annotated_types import MinLen
+
+from socialapi.models.rules import Conditions, parse_timestamp
+from socialapi.problems import BrokenRule
+
+MAX_KEYWORDS: Final = 10
+MAX_RANGE: Final = datetime.timedelta(days=7)
+
+Granularity = Literal["DAY", "HOUR"]
+
+
+@attrs.define(kw_only=True)
+class KeywordInsights:
+    """Keywords that go with those asked about, and how many posts there were in each unit of the range."""
+
+    related_keywords: tuple[str, ...] = ()
+    tweet_volume: tuple[int, ...] = ()
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+class KeywordInsightsFilter(TypedDict, total=False):
+    """What is asked about."""
+
+    granularity: Required[Granularity]
+    """One number for each day, or each hour."""
+    keywords: Required[Annotated[tuple[str, ...], MinLen(1)]]
+    """Posts with any of them."""
+    start_time: Required[datetime.datetime]
+    end_time: datetime.datetime
+    """Now unless given, by the clock of the service; at most seven days after the start."""
+    location: str
+    """The targeting value of a country."""
+    negative_keywords: tuple[str, ...]
+    """Posts with any of them do not count. At most ten keywords of both kinds together."""
+
+
+def _conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+    count = len(data["keywords"]) + len(data.get("negative_keywords", ()))
+    if count > MAX_KEYWORDS:
+        yield BrokenRule(path="keywords", reason=f"must be at most {MAX_KEYWORDS} together with negative_keywords")
+    for name in ("keywords", "negative_keywords"):
+        if any("," in keyword or not keyword.strip() for keyword in data.get(name, ())):
+            yield BrokenRule(path=name, reason="must have no empty keyword and none with a comma, which separates them")
+    start, end = parse_timestamp(data["start_time"]), parse_timestamp(data.get("end_time", ""))
+    if start is not None and end is not None and end <= start:
+        yield BrokenRule(path="end_time", reason="must be later than start_time")
+    elif start is not None and end is not None and end - start > MAX_RANGE:
+        yield BrokenRule(path="end_time", reason=f"must be at most {MAX_RANGE.days} days after start_time")
+
+
+def range_until_now(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+    """The same rules where no end was sent: what time it is then, the service alone knows."""
+    start = parse_timestamp(data["start_time"])
+    if start is None or "end_time" in data:
+        return
+    if now <= start:
+        yield BrokenRule(path="start_time", reason="must be earlier than now where no end_time is given")
+    elif now - start > MAX_RANGE:
+        reason = f"must be at most {MAX_RANGE.days} days ago where no end_time is given"
+        yield BrokenRule(path="start_time", reason=reason)
+
+
+KeywordInsightsQuery = Annotated[KeywordInsightsFilter, Conditions(_conditions)]

@@ -1,0 +1,235 @@
+"""Line items and the rules about changing them (advertising documentation, section 4.4)."""
+
+import datetime
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final, Literal, TypedDict
+
+import attrs
+from annotated_types import Ge, Gt, Le, MinLen
+
+from socialapi.models.collections import Element, Id
+from socialapi.models.money import LARGEST, Micros
+from socialapi.models.rules import Conditions, Pattern
+from socialapi.problems import BrokenRule
+
+BidStrategy = Literal["AUTO", "MAX", "TARGET"]
+PayBy = Literal["APP_CLICK", "IMPRESSION", "LINK_CLICK"]
+Goal = Literal[
+    "APP_CLICKS",
+    "APP_INSTALLS",
+    "APP_PURCHASES",
+    "ENGAGEMENT",
+    "FOLLOWERS",
+    "LINK_CLICKS",
+    "MAX_REACH",
+    "PREROLL",
+    "PREROLL_STARTS",
+    "REACH_WITH_ENGAGEMENT",
+    "VIDEO_VIEW",
+    "VIEW_3S_100PCT",
+    "VIEW_6S",
+    "VIEW_15S",
+    "WEBSITE_CONVERSIONS",
+]
+Domain = Annotated[
+    str,
+    Pattern(
+        r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*",
+        "must be a domain without a protocol, of letters, digits, dots and hyphens (others as xn--…), for example example.com",
+    ),
+]
+BudgetOptimization = Literal["CAMPAIGN", "LINE_ITEM"]
+EntityStatus = Literal["ACTIVE", "PAUSED"]
+AudienceExpansion = Literal["BROAD", "DEFINED", "EXPANDED"]
+Amount = Annotated[int, Ge(0), Le(LARGEST)]
+
+AmountField = Literal[
+    "bid_amount",
+    "bid_amount_local_micro",
+    "total_budget_amount",
+    "total_budget_amount_local_micro",
+    "daily_budget_amount",
+    "daily_budget_amount_local_micro",
+    "target_cpa",
+    "target_cpa_local_micro",
+]
+
+CAPPED_OBJECTIVES: Final = frozenset({"REACH", "ENGAGEMENTS", "VIDEO_VIEWS", "PREROLL_VIEWS"})
+APP_OBJECTIVES: Final = frozenset({"APP_INSTALLS", "APP_ENGAGEMENTS"})
+NOT_FOR_MAX: Final = frozenset({"REACH", "FOLLOWERS"})
+FOR_TARGET: Final = frozenset({"REACH", "WEBSITE_CLICKS"})
+
+
+@attrs.define(kw_only=True)
+class LineItem:
+    """A line item. Amounts are millionths of a unit of `currency`; `money` gives them as exact decimals."""
+
+    id: str
+    campaign_id: str | None = None
+    name: str | None = None
+    objective: str | None = None
+    product_type: str | None = None
+    goal: Goal | str | None = None
+    bid_strategy: BidStrategy | str | None = None
+    bid_amount_local_micro: int | None = None
+    pay_by: PayBy | str | None = None
+    currency: str | None = None
+    placements: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    start_time: datetime.datetime | None = None
+    end_time: datetime.datetime | None = None
+    duration_in_days: int | None = None
+    frequency_cap: int | None = None
+    total_budget_amount_local_micro: int | None = None
+    daily_budget_amount_local_micro: int | None = None
+    entity_status: EntityStatus | str | None = None
+    creative_source: str | None = None
+    advertiser_user_id: str | None = None
+    advertiser_domain: str | None = None
+    android_app_store_identifier: str | None = None
+    ios_app_store_identifier: str | None = None
+    target_cpa_local_micro: int | None = None
+    primary_web_event_tag: str | None = None
+    standard_delivery: bool | None = None
+    automatic_tweet_promotion: bool | None = None
+    created_at: datetime.datetime | None = None
+    updated_at: datetime.datetime | None = None
+    deleted: bool | None = None
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+    def money(self, field: AmountField) -> Micros | None:
+        """An amount with its currency; None where there is none, or no currency. `_local_micro` may be left out."""
+        value: int | None = getattr(self, f"{field.removesuffix('_local_micro')}_local_micro")
+        return None if value is None or self.currency is None else Micros(value, self.currency)
+
+
+class LineItemChanges(TypedDict, total=False):
+    """What can be changed of a line item; `None` clears what may be empty. Amounts are whole millionths."""
+
+    advertiser_domain: Domain | None
+    """Needed while PUBLISHER_NETWORK is among the placements."""
+    advertiser_user_id: Id | None
+    android_app_store_identifier: Id | None
+    ios_app_store_identifier: Id | None
+    audience_expansion: AudienceExpansion | None
+    bid_amount_local_micro: Annotated[int, Gt(0), Le(LARGEST)] | None
+    """Needed with the strategies MAX and TARGET; ignored with AUTO."""
+    bid_strategy: BidStrategy
+    categories: tuple[Element, ...] | None
+    """IAB categories. Needed while PUBLISHER_NETWORK is among the placements."""
+    duration_in_days: Literal[1, 7, 30] | None
+    """The time over which `frequency_cap` applies."""
+    entity_status: EntityStatus
+    start_time: datetime.datetime
+    end_time: datetime.datetime | None
+    frequency_cap: Annotated[int, Ge(1)] | None
+    goal: Goal
+    name: Annotated[str, MinLen(1)]
+    pay_by: PayBy
+    total_budget_amount_local_micro: Amount | None
+    daily_budget_amount_local_micro: Amount | None
+    """At most the total budget, and only where the campaign's budget is optimised by line item."""
+
+
+def decidable_rules(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+    """The rules about fields of one change that belong together: what is not sent may be stored, and breaks nothing."""
+    if "bid_amount_local_micro" in data:
+        yield from _bid_is_there(data)
+    yield from _daily_within_total(data)
+    yield from _payment_goes_with_goal(data)
+
+
+LineItemUpdate = Annotated[LineItemChanges, Conditions(decidable_rules)]
+
+
+def rules_with_stored(
+    changes: Mapping[str, Any], stored: Mapping[str, Any], budget_optimization: str | None = None
+) -> Iterator[BrokenRule]:
+    """The rules about a change that need the line item as it is, and the budget optimisation of its campaign.
+
+    A rule is asked only where the change touches a field that it is about: what is wrong already is no reason to
+    refuse something else. Nothing is concluded from an objective that is not known.
+    """
+    after = {**stored, **changes}
+    if _touches(changes, "bid_strategy", "bid_amount_local_micro"):
+        yield from _bid_is_there(after)
+    if _touches(changes, "bid_strategy"):
+        yield from _strategy_goes_with_objective(after)
+    if _touches(changes, "daily_budget_amount_local_micro", "total_budget_amount_local_micro"):
+        yield from _daily_within_total(after)
+    yield from rules_with_campaign(changes, budget_optimization)
+    if _touches(changes, "frequency_cap"):
+        yield from _cap_goes_with_objective(after)
+    if _touches(changes, "goal", "pay_by", "bid_strategy"):
+        yield from _payment(changes, stored)
+    if "PUBLISHER_NETWORK" in (after.get("placements") or ()):
+        for name in ("advertiser_domain", "categories"):
+            if name in changes and not after[name]:
+                reason = "is required where PUBLISHER_NETWORK is among the placements"
+                yield BrokenRule(path=name, reason=reason, code="MISSING_PARAMETER")
+    if _touches(changes, "android_app_store_identifier", "ios_app_store_identifier"):
+        yield from _an_app_is_named(after)
+
+
+def rules_with_campaign(changes: Mapping[str, Any], budget_optimization: str | None) -> Iterator[BrokenRule]:
+    """The rule about a change that needs the budget optimisation of the campaign alone."""
+    if changes.get("daily_budget_amount_local_micro") is not None and budget_optimization not in (None, "LINE_ITEM"):
+        reason = "is only for campaigns whose budget_optimization is LINE_ITEM"
+        yield BrokenRule(path="daily_budget_amount_local_micro", reason=reason)
+
+
+def _touches(changes: Mapping[str, Any], *names: str) -> bool:
+    return not changes.keys().isdisjoint(names)
+
+
+def _bid_is_there(data: Mapping[str, Any]) -> Iterator[BrokenRule]:
+    strategy = data.get("bid_strategy")
+    if strategy in ("MAX", "TARGET") and data.get("bid_amount_local_micro") is None:
+        reason = f"is required with bid_strategy {strategy}"
+        yield BrokenRule(path="bid_amount_local_micro", reason=reason, code="MISSING_PARAMETER")
+
+
+def _strategy_goes_with_objective(data: Mapping[str, Any]) -> Iterator[BrokenRule]:
+    strategy, objective = data.get("bid_strategy"), data.get("objective")
+    if strategy == "MAX" and objective in NOT_FOR_MAX:
+        yield BrokenRule(path="bid_strategy", reason=f"cannot be MAX with the objective {objective}")
+    if strategy == "TARGET" and objective is not None and objective not in FOR_TARGET:
+        yield BrokenRule(path="bid_strategy", reason="can be TARGET with the objectives REACH and WEBSITE_CLICKS only")
+
+
+def _daily_within_total(data: Mapping[str, Any]) -> Iterator[BrokenRule]:
+    daily, total = data.get("daily_budget_amount_local_micro"), data.get("total_budget_amount_local_micro")
+    if daily is not None and total is not None and daily > total:
+        yield BrokenRule(
+            path="daily_budget_amount_local_micro", reason="must be at most total_budget_amount_local_micro"
+        )
+
+
+def _cap_goes_with_objective(data: Mapping[str, Any]) -> Iterator[BrokenRule]:
+    objective = data.get("objective")
+    if data.get("frequency_cap") is not None and objective is not None and objective not in CAPPED_OBJECTIVES:
+        reason = f"is only for the objectives {', '.join(sorted(CAPPED_OBJECTIVES))}"
+        yield BrokenRule(path="frequency_cap", reason=reason)
+
+
+def _payment(changes: Mapping[str, Any], stored: Mapping[str, Any]) -> Iterator[BrokenRule]:
+    """Where it cannot be changed at all, nothing more is said about what it was to be changed to."""
+    objective = stored.get("objective")
+    is_changed = "pay_by" in changes and changes["pay_by"] != stored.get("pay_by")
+    if is_changed and objective not in (None, "APP_INSTALLS"):
+        yield BrokenRule(path="pay_by", reason="can be changed for the objective APP_INSTALLS only")
+    else:
+        yield from _payment_goes_with_goal({**stored, **changes})
+
+
+def _payment_goes_with_goal(data: Mapping[str, Any]) -> Iterator[BrokenRule]:
+    if (data.get("goal"), data.get("pay_by"), data.get("bid_strategy")) == ("LINK_CLICKS", "IMPRESSION", "TARGET"):
+        reason = "cannot be IMPRESSION with the goal LINK_CLICKS and the bid strategy TARGET"
+        yield BrokenRule(path="pay_by", reason=reason)
+
+
+def _an_app_is_named(data: Mapping[str, Any]) -> Iterator[BrokenRule]:
+    identifiers = (data.get("android_app_store_identifier"), data.get("ios_app_store_identifier"))
+    if data.get("objective") in APP_OBJECTIVES and not any(identifiers):
+        reason = f"or android_app_store_identifier is required for the objective {data['objective']}"
+        yield BrokenRule(path="ios_app_store_identifier", reason=reason, code="MISSING_PARAMETER")

@@ -1,0 +1,77 @@
+"""Amounts: whole millionths of a currency unit on the wire, exact decimals for people (advertising section 2)."""
+
+import decimal
+import re
+from decimal import Decimal
+from typing import Final, Self
+
+import attrs
+
+from socialapi.errors import InvalidInput
+
+MICROS_PER_UNIT: Final = 1_000_000
+LARGEST: Final = 2**63 - 1
+"""The largest amount in millionths: they are whole numbers of 64 bits."""
+
+_DIGITS: Final = 60
+_PLAIN: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
+
+
+def _whole(instance: object, attribute: "attrs.Attribute[int]", value: object) -> None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InvalidInput("an amount in millionths is a whole number: Micros.of takes units of the currency")
+    if abs(value) > LARGEST:
+        raise InvalidInput("the amount is too large")
+
+
+@attrs.frozen(order=False)
+class Micros:
+    """An amount of money: `Micros.of("5.50", "EUR")` are 5,500,000 millionths of a euro.
+
+    `value` is what the service takes and sends, `decimal` the same in units of the currency. There is no way through
+    floating point, in which five and a half cents are not five and a half cents.
+    """
+
+    value: int = attrs.field(validator=_whole)
+    currency: str
+
+    @classmethod
+    def of(cls, amount: Decimal | int | str, currency: str) -> Self:
+        """So many units of the currency; a text has digits and at most a sign and a point, as `-0.25`.
+
+        Raises InvalidInput for floats and for more than six decimal places.
+        """
+        if isinstance(amount, bool) or not isinstance(amount, Decimal | int | str):
+            raise InvalidInput("an amount is a Decimal, a whole number or a text, never a float")
+        if isinstance(amount, str) and not _PLAIN.fullmatch(amount):
+            raise InvalidInput("an amount is a decimal number, for example 5.50")
+        with decimal.localcontext() as context:
+            context.prec = _DIGITS
+            context.traps[decimal.Inexact] = True
+            try:
+                exact = Decimal(amount)
+                if not exact.is_finite():
+                    raise InvalidInput("an amount is a decimal number, for example 5.50")
+                if exact.adjusted() > _DIGITS // 2:
+                    raise InvalidInput("the amount is too large")
+                scaled = exact * MICROS_PER_UNIT
+                if scaled != scaled.to_integral_value():
+                    raise InvalidInput("an amount has at most six decimal places")
+            except decimal.Inexact:  # more digits than any amount has
+                raise InvalidInput("an amount has at most six decimal places") from None
+            except decimal.DecimalException:
+                raise InvalidInput("an amount is a decimal number, for example 5.50") from None
+        return cls(int(scaled), currency)
+
+    @property
+    def decimal(self) -> Decimal:
+        """The amount in units of the currency, exactly: 5,500,000 are 5.5."""
+        with decimal.localcontext() as context:
+            context.prec = _DIGITS
+            return Decimal(self.value) / MICROS_PER_UNIT
+
+    def __int__(self) -> int:
+        return self.value
+
+    def __str__(self) -> str:
+        return f"{self.decimal:f} {self.currency}"

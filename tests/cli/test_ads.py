@@ -1,0 +1,380 @@
+"""The advertising API on the command line: lines, JSON, amounts in units of the currency."""
+
+import datetime
+import re
+import shlex
+from typing import Any
+
+import pytest
+
+from socialapi.cli.ads import constant, time
+from socialapi.emulator import Emulator
+from socialapi.errors import InvalidInput
+from tests.cli.running import Outcome, Shell
+from tests.support.server import Server, answer
+
+FIRST, SECOND = "18ce54d4x5t", "18ce54u7r2k"
+UPDATE = ("ads", "line-item", "update", FIRST, "8xdpe")
+HISTORY = ("ads", "history", FIRST, "--entity-type", "campaign", "--entity-id", "8wku2")
+A_DAY = ("--start", "2025-01-06", "--end", "2025-01-07T00:00Z")
+
+
+@pytest.fixture
+def ready(shell: Shell, emulator: Emulator) -> Shell:
+    shell.put_service(emulator.ready)
+    return shell
+
+
+def fields(done: Outcome) -> dict[str, str]:
+    """What is printed of a record, by field."""
+    assert done.status == 0, done.err
+    return dict(re.split(r" {2,}", line, maxsplit=1) for line in done.out.splitlines())
+
+
+def asked(emulator: Emulator) -> int:
+    return sum(record.path.startswith("/ads") for record in emulator.requests)
+
+
+# Accounts
+
+
+async def test_accounts_are_printed_one_on_a_line(ready: Shell) -> None:
+    done = await ready.run("ads", "accounts")
+    assert (done.status, done.err) == (0, "")
+    assert done.out == f"{FIRST}  ACCEPTED  Northwind Outdoor\n{SECOND}  ACCEPTED  Northwind Home\n"
+    done = await ready.run("ads", "accounts", "--q", "northwind h", "--json")
+    assert [each["id"] for each in done.objects] == [SECOND]
+
+
+async def test_that_there_are_none_is_said_beside_the_output(ready: Shell) -> None:
+    done = await ready.run("ads", "accounts", "--q", "nobody")
+    assert (done.status, done.out, done.err) == (0, "", "socialapi: there are no such accounts\n")
+    done = await ready.run("ads", "accounts", "--q", "nobody", "--json")
+    assert (done.status, done.out, done.err) == (0, "", "")
+
+
+async def test_a_deleted_account_says_so(ready: Shell) -> None:
+    record = {"id": "a", "name": None, "deleted": True}
+    async with Server(then=answer({"data": [record], "next_cursor": None})) as server:
+        ready.put(ADS_URL=server.url)
+        done = await ready.run("ads", "accounts", "--with-deleted")
+    assert done.out == "a  DELETED  -\n"
+    assert server.requests[0].path == "/12/accounts?with_deleted=true"
+
+
+async def test_an_account_is_printed_one_field_on_a_line(ready: Shell) -> None:
+    printed = fields(await ready.run("ads", "account", FIRST))
+    assert printed["name"] == "Northwind Outdoor"
+    assert printed["industry_type"] == "RETAIL"
+    assert printed["created_at"] == "2023-03-14 09:26:53Z"
+    assert printed["deleted"] == "no"
+    (record,) = (await ready.run("ads", "account", FIRST, "--json")).objects
+    assert (record["id"], record["created_at"]) == (FIRST, "2023-03-14T09:26:53Z")
+
+
+async def test_an_account_that_is_not_there_is_the_services_refusal(ready: Shell) -> None:
+    done = await ready.run("ads", "account", "nosuch")
+    assert (done.status, done.out) == (3, "")
+    assert done.err == "socialapi: HTTP 404: NOT_FOUND: there is no such account\n"
+
+
+# History
+
+
+async def test_a_history_is_printed_the_oldest_first(ready: Shell) -> None:
+    done = await ready.run(*HISTORY, *A_DAY)
+    lines = done.out.splitlines()
+    assert (done.status, done.err, len(lines)) == (0, "", 500)
+    assert lines[0] == "2025-01-06 00:00:00Z  CREATE  2244994945 (WEB)  -"
+    assert lines[1] == (
+        "2025-01-06 00:02:52Z  UPDATE  2244994945 (WEB)  "
+        '{"daily_budget_amount_local_micro":{"before":100000000,"after":101000000}}'
+    )
+
+
+async def test_stopping_anywhere_and_going_on_prints_every_change_once(ready: Shell) -> None:
+    whole = (await ready.run(*HISTORY, *A_DAY, "--json", "--limit", "230")).objects
+    assert len({each["change_time"] for each in whole}) == 230
+    found: list[Any] = []
+    more: tuple[str, ...] = ()
+    for limit in ("199", "1", "30"):
+        done = await ready.run(*HISTORY, *A_DAY, "--json", "--limit", limit, *more)
+        found += done.objects
+        said = re.fullmatch(r"socialapi: stopped after ([\d,]+ changes?); go on with --go-on (\S+)\n", done.err)
+        assert said is not None
+        assert said[1] == ("1 change" if limit == "1" else f"{limit} changes")
+        more = ("--go-on", shlex.split(said[2])[0])
+    assert found == whole
+
+
+async def test_a_history_of_a_user_or_of_nothing(ready: Shell, emulator: Emulator) -> None:
+    second = emulator.seed["user_ids"][1]
+    done = await ready.run(*HISTORY, *A_DAY, "--user", second, "--json")
+    assert {each["change_by"]["user_id"] for each in done.objects} == {second}
+    assert len(done.objects) == 100
+    done = await ready.run(*HISTORY, "--start", "2020-01-01", "--end", "2020-01-02")
+    assert (done.status, done.out, done.err) == (0, "", "socialapi: there were no changes\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--start", "2025-01-06T00:30Z", "--end", "2025-01-07"), "--start: must be a whole hour in UTC"),
+        (("--start", "2025-01-06T00:00", "--end", "2025-01-07"), "--start has no time zone"),
+        (("--start", "monday", "--end", "2025-01-07"), "--start is a date (2025-01-06) or a time"),
+        (("--start", "2025-01-07", "--end", "2025-01-06"), "--end: must be later than --start"),
+        ((*A_DAY, "--user", "me"), "--user: must be a whole number of at most 9223372036854775807"),
+        ((*A_DAY, "--go-on", "nonsense"), 'Invalid value "nonsense" for --go-on. It is not the position'),
+        ((*A_DAY, "--go-on", ""), 'Invalid value "" for --go-on'),
+        ((*A_DAY, "--limit", "3.7"), "Invalid value for --limit: must be a whole number"),
+        ((*A_DAY, "--limit", "0"), "Must be >= 1"),
+        ((*A_DAY, "--entity-type", "advert"), "--entity-type: must be one of CAMPAIGN, LINE_ITEM"),
+    ],
+)
+async def test_wrong_usage_is_a_sentence_and_nothing_is_sent(
+    ready: Shell, emulator: Emulator, options: tuple[str, ...], says: str
+) -> None:
+    base = HISTORY[:3] + HISTORY[5:] if "--entity-type" in options else HISTORY
+    done = await ready.run(*base, *options)
+    assert (done.status, done.out) == (2, "")
+    assert done.err.startswith("socialapi: ")
+    assert says in done.err
+    assert asked(emulator) == 0
+
+
+# Line items
+
+
+async def test_a_line_item_is_changed_with_amounts_in_units_of_its_currency(ready: Shell, emulator: Emulator) -> None:
+    printed = fields(
+        await ready.run(
+            *UPDATE,
+            *("--name", "Jackets, all", "--status", "paused", "--bid", "1.50", "--total-budget", "100"),
+            *("--daily-budget", "10.25", "--end", "2027-01-01", "--categories", "IAB1, IAB2"),
+        )
+    )
+    assert printed["name"] == "Jackets, all"
+    assert printed["entity_status"] == "PAUSED"
+    assert printed["bid_amount"] == "1.5 EUR"
+    assert (printed["total_budget_amount"], printed["daily_budget_amount"]) == ("100 EUR", "10.25 EUR")
+    assert (printed["end_time"], printed["categories"]) == ("2027-01-01 00:00:00Z", "IAB1, IAB2")
+    stored = emulator.state.advertising.table(FIRST, "line_items").get("8xdpe")
+    assert stored is not None
+    assert (stored["bid_amount_local_micro"], stored["daily_budget_amount_local_micro"]) == (1_500_000, 10_250_000)
+
+
+async def test_every_option_is_a_parameter(ready: Shell) -> None:
+    async with Server(then=answer({"data": {"id": "l"}})) as server:
+        ready.put(ADS_URL=server.url)
+        done = await ready.run(
+            *("ads", "line-item", "update", "a", "l", "--name", "n", "--status", "active", "--bid", "0.000001"),
+            *("--bid-strategy", "target", "--total-budget", "2", "--daily-budget", "1", "--start", "2026-01-01"),
+            *("--end", "2026-02-01T12:00+02:00", "--goal", "video-view", "--pay-by", "link_click"),
+            *("--frequency-cap", "3", "--duration-in-days", "7", "--audience-expansion", "broad"),
+            *("--categories", "IAB1,IAB2", "--advertiser-domain", "example.com", "--advertiser-user", "17"),
+            *("--android-app", "com.example", "--clear", "ios-app"),
+        )
+    assert (done.status, done.out) == (0, "id  l\n"), done.err
+    assert server.requests[0].path == (
+        "/12/accounts/a/line_items/l?name=n&entity_status=ACTIVE&bid_amount_local_micro=1&bid_strategy=TARGET"
+        "&total_budget_amount_local_micro=2000000&daily_budget_amount_local_micro=1000000"
+        "&start_time=2026-01-01T00%3A00%3A00Z&end_time=2026-02-01T10%3A00%3A00Z&goal=VIDEO_VIEW&pay_by=LINK_CLICK"
+        "&frequency_cap=3&duration_in_days=7&audience_expansion=BROAD&categories=IAB1%2CIAB2"
+        "&advertiser_domain=example.com&advertiser_user_id=17&android_app_store_identifier=com.example"
+        "&ios_app_store_identifier="
+    )
+
+
+async def test_a_value_is_cleared_by_the_name_of_its_option(ready: Shell) -> None:
+    (record,) = (await ready.run(*UPDATE, "--clear", "end", "--clear=--daily-budget", "--json")).objects
+    assert (record["end_time"], record["daily_budget_amount_local_micro"]) == (None, None)
+    assert record["bid_amount_local_micro"] == 1_250_000
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ((), "there is nothing to change"),
+        (("--bid", "1.5000001"), "--bid: an amount has at most six decimal places"),
+        (("--bid", "1,50"), "--bid: an amount is a decimal number, for example 5.50"),
+        (("--bid", "0"), "--bid: must be greater than 0"),
+        (("--total-budget", "1" + "0" * 30), "--total-budget: the amount is too large"),
+        (("--total-budget", "1e3"), "--total-budget: an amount is a decimal number"),
+        (("--daily-budget=-1",), "--daily-budget: must be at least 0"),
+        (("--frequency-cap", "3.7"), "Invalid value for --frequency-cap: must be a whole number"),
+        (("--frequency-cap", "0"), "Must be >= 1"),
+        (("--duration-in-days", "6.6"), "Invalid value for --duration-in-days: must be a whole number"),
+        (("--duration-in-days", "6"), "--duration-in-days: must be one of 1, 7, 30"),
+        (("--categories", ""), "--categories: name at least one, or empty the value with --clear categories"),
+        (("--categories", "IAB 1"), "--categories[0]: must not be empty"),
+        (("--name", ""), "--name: must have at least 1"),
+        (("--total-budget", "1", "--daily-budget", "2"), "--daily-budget: must be at most --total-budget"),
+        (("--status", "asleep"), "--status: must be one of ACTIVE, PAUSED"),
+        (("--clear", "colour"), "--clear colour: it names an option of this command"),
+        (("--clear", "bid", "--bid", "1"), "--clear bid: it names an option of this command that is not given"),
+        (("--clear", "name"), "--name: must be a string"),
+        (("--start", "soon"), "--start is a date"),
+    ],
+)
+async def test_a_change_that_makes_no_sense_is_not_sent(
+    ready: Shell, emulator: Emulator, options: tuple[str, ...], says: str
+) -> None:
+    done = await ready.run(*UPDATE, *options)
+    assert (done.status, done.out) == (2, "")
+    assert says in done.err
+    assert asked(emulator) == 0
+
+
+async def test_what_the_service_refuses_is_said(ready: Shell) -> None:
+    done = await ready.run("ads", "line-item", "update", FIRST, "8xdpg", "--frequency-cap", "3")
+    assert (done.status, done.out) == (3, "")
+    assert "frequency_cap is only for the objectives" in done.err
+
+
+# Insights and targeting
+
+
+async def test_insights_have_a_line_for_each_unit(ready: Shell) -> None:
+    done = await ready.run(
+        *("ads", "insights", "ski", "snow", "--granularity", "day", "--negative", "race", "--location", "US"), *A_DAY
+    )
+    volume, related = done.out.splitlines()
+    assert (done.status, done.err) == (0, "")
+    assert re.fullmatch(r"2025-01-06  [\d,]+", volume)
+    assert len(related.removeprefix("related  ").split(", ")) == 30
+    hours = await ready.run(
+        *("ads", "insights", "ski", "--granularity", "hour", "--start", "2025-01-06T01:00+02:00"),
+        *("--end", "2025-01-06T01:00Z"),
+    )
+    assert [line[:16] for line in hours.out.splitlines()[:2]] == ["2025-01-05 23:00", "2025-01-06 00:00"]
+    assert {line[16:19] for line in hours.out.splitlines()[:-1]} == {"Z  "}
+    (found,) = (await ready.run("ads", "insights", "ski", "--granularity", "day", *A_DAY, "--json")).objects
+    assert (len(found["tweet_volume"]), len(found["related_keywords"])) == (1, 30)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--granularity", "day", *A_DAY), "keywords: must have at least 1"),
+        (("ski", "--granularity", "week", *A_DAY), "--granularity: must be one of DAY, HOUR"),
+        ((*"abcdefghijk", "--granularity", "day", *A_DAY), "keywords: must be at most 10"),
+        (("ski", "--granularity", "day", "--start", "2025-01-06", "--end", "2025-01-14"), "at most 7 days"),
+    ],
+)
+async def test_insights_that_break_a_rule_are_not_asked_for(
+    ready: Shell, emulator: Emulator, arguments: tuple[str, ...], says: str
+) -> None:
+    done = await ready.run("ads", "insights", *arguments)
+    assert (done.status, done.out) == (2, "")
+    assert says in done.err
+    assert asked(emulator) == 0
+
+
+async def test_what_targets_an_audience_is_printed_with_its_line_items(ready: Shell) -> None:
+    done = await ready.run("ads", "targeted", FIRST, "1nmti")
+    assert done.out == "8wku2  Winter jackets  8xdpe Jackets, readers\n8wkud  Tents  8xdpp Tents, buyers\n"
+    done = await ready.run("ads", "targeted", FIRST, "1nmti", "--all")
+    assert done.out.endswith("8xdpp Tents, buyers; 8xdpq Tents, paused (not servable)\n")
+    assert len((await ready.run("ads", "targeted", FIRST, "1nmth", "--json")).objects) == 207
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [((), "nothing that can be served targets this audience"), (("--all",), "nothing targets this audience")],
+)
+async def test_that_nothing_targets_an_audience_is_said(ready: Shell, options: tuple[str, ...], says: str) -> None:
+    done = await ready.run("ads", "targeted", FIRST, "1nmtj", *options)
+    assert (done.status, done.out, done.err) == (0, "", f"socialapi: {says}\n")
+
+
+# Walking and printing
+
+
+async def test_an_error_in_the_middle_says_how_to_go_on_and_signs_are_not_obeyed(ready: Shell) -> None:
+    page = {
+        "data": [{"id": f"a{number}", "name": "x\x1b[2J\ny"} for number in range(3)],
+        "errors": [{"code": "PARTLY", "message": "not\x07 all"}, {"code": 7}, {"title": "Gone", "type": "about:blank"}],
+        "next_cursor": "c2",
+    }
+    async with Server(answer(page), then=answer(status=404)) as server:
+        ready.put(ADS_URL=server.url)
+        done = await ready.run("ads", "accounts")
+    assert done.status == 3
+    assert done.out == "".join(f"a{number}  -  x [2J y\n" for number in range(3))
+    assert done.err.splitlines()[:4] == [
+        "socialapi: not  all",
+        "socialapi: error 7",
+        "socialapi: Gone",
+        "socialapi: stopped after 3 accounts; go on with --go-on 0:c2",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"), [((), 0), (("--go-on", "7@a1:c1"), "stopped after 0 accounts; go on with --go-on 7@a1:c1")]
+)
+async def test_how_to_go_on_is_said_only_where_there_is_something_to_go_on_with(
+    ready: Shell, options: tuple[str, ...], said: Any
+) -> None:
+    async with Server(then=answer(status=404)) as server:
+        ready.put(ADS_URL=server.url)
+        done = await ready.run("ads", "accounts", *options)
+    assert done.status == 3
+    assert ("stopped after" in done.err) == bool(said)
+    assert str(said or "HTTP 404") in done.err
+
+
+async def test_a_position_of_something_else_is_wrong_usage_that_names_the_option(
+    ready: Shell, emulator: Emulator
+) -> None:
+    for command in (("ads", "accounts"), ("posts", "by-user", emulator.seed["user_ids"][0])):
+        done = await ready.run(*command, "--go-on", "1@1:elsewhere")
+        assert (done.status, done.out) == (2, "")
+        assert done.err.startswith("socialapi: --go-on is not a position in what is asked for: HTTP 400: ")
+        assert "stopped after" not in done.err
+
+
+async def test_one_is_not_said_to_be_several(ready: Shell) -> None:
+    done = await ready.run("ads", "accounts", "--limit", "1")
+    assert done.err == f"socialapi: stopped after 1 account; go on with --go-on 1@{FIRST}:\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("demo", "--rows", "2.5"),
+        ("emulator", "--port", "8080.5"),
+        ("posts", "by-user", "1", "--max-results", "7.5"),
+        ("stream", "posts", "--limit", "1.5"),
+        ("stream", "activity", "--backfill-minutes", "1.5"),
+        ("webhooks", "listen", "--port", "1e3"),
+        ("webhooks", "listen", "--limit", "1_0"),
+        ("auth", "login", "--callback-port", "0x10"),
+        ("audience", "upload", "x.csv", "--account", "a", "--audience", "b", "--concurrency", "3.7"),
+        ("ads", "targeted", "a", "b", "--limit", "3.7"),
+    ],
+)
+async def test_a_fraction_is_not_rounded(shell: Shell, arguments: tuple[str, ...]) -> None:
+    done = await shell.run(*arguments)
+    assert (done.status, done.out) == (2, "")
+    assert done.err == f"socialapi: Invalid value for {arguments[-2]}: must be a whole number (see --help)\n"
+
+
+async def test_a_record_shows_whatever_the_service_says(ready: Shell) -> None:
+    record = {"id": "l", "bid_amount_local_micro": 1_500_000, "brand_new": {"a": [1]}, "placements": [], "name": "a\nb"}
+    async with Server(then=answer({"data": record})) as server:
+        ready.put(ADS_URL=server.url)
+        printed = fields(await ready.run(*UPDATE, "--status", "active"))
+    assert printed == {"id": "l", "bid_amount": "1.5", "brand_new": '{"a":[1]}', "name": "a b"}
+
+
+def test_dates_begin_at_midnight_utc_and_times_have_a_zone() -> None:
+    midnight = datetime.datetime(2025, 1, 6, tzinfo=datetime.UTC)
+    for text in ("2025-01-06", "2025-01-06T00Z", "2025-01-06T02:00+02:00", "2025-01-06 00:00Z"):
+        assert time("--start", text) == midnight
+    for text in ("2025-01-06T00:00", "2025-01-06 09:00", "6 January", ""):
+        with pytest.raises(InvalidInput, match=r"^--start "):
+            time("--start", text)
+
+
+def test_enumerations_are_written_as_people_like() -> None:
+    assert constant("line-item") == constant("LINE_ITEM") == constant(" Line_Item ") == "LINE_ITEM"

@@ -1,0 +1,80 @@
+"""Reading requests whose route takes a JSON body and has rules about its path."""
+
+from typing import Annotated, Any, TypedDict
+
+import attrs
+import orjson
+import pytest
+
+from socialapi.emulator import Emulator
+from socialapi.emulator.advertising.parameters import InvalidParameters, read_parameters
+from socialapi.emulator.authentication import NOBODY
+from socialapi.emulator.call import Call
+from socialapi.emulator.envelopes import Refusal
+from socialapi.emulator.received import Received
+from socialapi.models.rules import Pattern
+from socialapi.routes.route import ADS, Route
+
+
+@attrs.define
+class Part:
+    size: int
+
+
+@attrs.define
+class Body:
+    name: str
+    parts: tuple[Part, ...] = ()
+
+
+class Query(TypedDict, total=False):
+    dry: bool
+
+
+ROUTE: Route[Any] = Route(
+    "POST",
+    ADS,
+    "/12/things/{thing_id}",
+    dict,
+    Body,
+    "json",
+    query=Query,
+    path_rules={"thing_id": Annotated[str, Pattern("[a-z]+", "must be letters")]},
+)
+
+
+def call(
+    emulator: Emulator, body: bytes, *, thing: str = "abc", query: str = "", kind: str = "application/json"
+) -> Call:
+    received = Received("POST", f"/ads/12/things/{thing}", query, {"Content-Type": kind}, body)
+    return Call(emulator._service, emulator.state, ROUTE, {"thing_id": thing}, received, NOBODY)
+
+
+def test_path_query_and_body_are_read_together(emulator: Emulator) -> None:
+    body = {"name": "A", "parts": [{"size": 1}]}
+    arguments = read_parameters(call(emulator, orjson.dumps(body), query="dry=true"))
+    assert (arguments.path, arguments.query, arguments.body) == ({"thing_id": "abc"}, {"dry": True}, body)
+
+
+def test_what_is_wrong_in_any_of_them_is_listed_with_its_place(emulator: Emulator) -> None:
+    with pytest.raises(InvalidParameters) as caught:
+        read_parameters(call(emulator, orjson.dumps({"parts": [{"size": "x"}]}), thing="A1", query="dry=maybe"))
+    assert [(rule.code, rule.path) for rule in caught.value.broken] == [
+        ("INVALID_PARAMETER", "thing_id"),
+        ("INVALID_PARAMETER", "dry"),
+        ("MISSING_PARAMETER", "name"),
+        ("INVALID_PARAMETER", "parts[0].size"),
+    ]
+
+
+def test_a_body_that_is_no_object_is_at_fault_as_a_whole(emulator: Emulator) -> None:
+    with pytest.raises(InvalidParameters) as caught:
+        read_parameters(call(emulator, b"[]"))
+    assert caught.value.extra["errors"] == [{"code": "INVALID_PARAMETER", "message": "the body must be an object"}]
+
+
+@pytest.mark.parametrize(("body", "kind", "status"), [(b"{", "application/json", 400), (b"{}", "text/plain", 415)])
+def test_what_is_not_json_is_refused(emulator: Emulator, body: bytes, kind: str, status: int) -> None:
+    with pytest.raises(Refusal) as caught:
+        read_parameters(call(emulator, body, kind=kind))
+    assert caught.value.status == status

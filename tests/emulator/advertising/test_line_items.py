@@ -1,0 +1,203 @@
+"""Line items: every rule at its edge and one past it (section 4.4)."""
+
+from typing import Any
+
+import pytest
+
+from socialapi.emulator.clock import timestamp
+from tests.emulator.advertising.asking_ads import Ads, broken, missing
+from tests.emulator.asking import Asker
+
+WEBSITE, REACH, FOLLOWERS, ENGAGEMENTS, VIDEO, PREROLL = "8xdpe", "8xdpf", "8xdpg", "8xdph", "8xdpi", "8xdpj"
+INSTALLS, APP_ENGAGEMENTS, NETWORK, SHARED = "8xdpk", "8xdpl", "8xdpm", "8xdpn"
+FIELDS = {
+    *("id", "campaign_id", "name", "objective", "product_type", "goal", "bid_strategy", "bid_amount_local_micro"),
+    *("pay_by", "currency", "placements", "categories", "start_time", "end_time", "duration_in_days", "frequency_cap"),
+    *("total_budget_amount_local_micro", "daily_budget_amount_local_micro", "entity_status", "creative_source"),
+    *("advertiser_user_id", "advertiser_domain", "android_app_store_identifier", "ios_app_store_identifier"),
+    *("target_cpa_local_micro", "primary_web_event_tag", "standard_delivery", "automatic_tweet_promotion"),
+    *("created_at", "updated_at", "deleted"),
+}
+
+
+async def test_every_objective_is_in_the_seed_data(ads: Ads) -> None:
+    objectives = set()
+    for line_item_id in ads.ask.emulator.seed["line_item_ids"][:13]:
+        reply = await ads.put(f"/line_items/{line_item_id}")
+        assert set(reply.data) == FIELDS
+        assert reply.data["currency"] == "EUR"
+        objectives.add(reply.data["objective"])
+    assert objectives == {
+        *("WEBSITE_CLICKS", "REACH", "FOLLOWERS", "ENGAGEMENTS", "VIDEO_VIEWS", "PREROLL_VIEWS"),
+        *("APP_INSTALLS", "APP_ENGAGEMENTS"),
+    }
+
+
+async def test_a_change_is_kept_and_moves_updated_at(ads: Ads) -> None:
+    before = (await ads.put(f"/line_items/{WEBSITE}")).data
+    ads.ask.emulator.advance(5)
+    reply = await ads.put(
+        f"/line_items/{WEBSITE}",
+        name="Renamed",
+        entity_status="PAUSED",
+        start_time="2026-03-01T01:00:00+00:00",
+        end_time="2026-04-01T00:00:00Z",
+        daily_budget_amount_local_micro=5_500_000,
+        audience_expansion="BROAD",
+    )
+    now = timestamp(ads.ask.emulator.state.clock.now())
+    assert reply.data == before | {
+        "name": "Renamed",
+        "entity_status": "PAUSED",
+        "start_time": "2026-03-01T01:00:00Z",
+        "end_time": "2026-04-01T00:00:00Z",
+        "daily_budget_amount_local_micro": 5_500_000,
+        "updated_at": now,
+    }
+    assert (await ads.put(f"/line_items/{WEBSITE}")).data == reply.data
+
+
+async def test_null_clears(ads: Ads) -> None:
+    reply = await ads.put(
+        f"/line_items/{REACH}", frequency_cap="", duration_in_days="", daily_budget_amount_local_micro=""
+    )
+    assert (reply.status, reply.data["frequency_cap"], reply.data["duration_in_days"]) == (200, None, None)
+    assert reply.data["daily_budget_amount_local_micro"] is None
+
+
+async def test_a_list_that_is_cleared_is_empty(ads: Ads) -> None:
+    await ads.put(f"/line_items/{WEBSITE}", categories="IAB1")
+    assert (await ads.put(f"/line_items/{WEBSITE}", categories="")).data["categories"] == []
+
+
+@pytest.mark.parametrize(
+    ("line_item_id", "changes"),
+    [
+        (WEBSITE, {"bid_amount_local_micro": 1}),
+        (WEBSITE, {"advertiser_domain": "shop.northwind.example"}),
+        (WEBSITE, {"bid_strategy": "TARGET"}),
+        (WEBSITE, {"bid_strategy": "AUTO", "bid_amount_local_micro": ""}),
+        (WEBSITE, {"daily_budget_amount_local_micro": 5_000_000_000}),
+        (WEBSITE, {"daily_budget_amount_local_micro": 7, "total_budget_amount_local_micro": 7}),
+        (WEBSITE, {"android_app_store_identifier": ""}),
+        (WEBSITE, {"pay_by": "LINK_CLICK"}),
+        (WEBSITE, {"categories": "anything,goes"}),
+        (REACH, {"bid_strategy": "TARGET", "bid_amount_local_micro": 1}),
+        (REACH, {"frequency_cap": 1, "duration_in_days": 30}),
+        (REACH, {"duration_in_days": 1}),
+        (ENGAGEMENTS, {"frequency_cap": 2, "duration_in_days": 7}),
+        (VIDEO, {"frequency_cap": 2}),
+        (PREROLL, {"frequency_cap": 2}),
+        (ENGAGEMENTS, {"bid_strategy": "MAX", "bid_amount_local_micro": 1}),
+        (INSTALLS, {"pay_by": "IMPRESSION"}),
+        (INSTALLS, {"android_app_store_identifier": ""}),
+        (INSTALLS, {"ios_app_store_identifier": ""}),
+        (APP_ENGAGEMENTS, {"android_app_store_identifier": "", "ios_app_store_identifier": "77"}),
+        (NETWORK, {"advertiser_domain": "other.example", "categories": "IAB1"}),
+        (SHARED, {"daily_budget_amount_local_micro": ""}),
+        (SHARED, {"total_budget_amount_local_micro": 1_000_000}),
+        (PREROLL, {"categories": "IAB17"}),
+        (PREROLL, {"categories": "IAB17-2,IAB17,IAB20-8"}),
+    ],
+)
+async def test_what_the_rules_allow_is_done(ads: Ads, line_item_id: str, changes: dict[str, Any]) -> None:
+    reply = await ads.put(f"/line_items/{line_item_id}", **changes)
+    assert reply.status == 200, reply.text
+
+
+BID, DAILY = "bid_amount_local_micro", "daily_budget_amount_local_micro"
+WRONG, MISSING = "INVALID_PARAMETER", "MISSING_PARAMETER"
+
+
+@pytest.mark.parametrize(
+    ("line_item_id", "changes", "errors"),
+    [
+        (WEBSITE, {BID: 0}, [(WRONG, BID)]),
+        (WEBSITE, {BID: -1}, [(WRONG, BID)]),
+        (WEBSITE, {BID: ""}, [(MISSING, BID)]),
+        (WEBSITE, {"advertiser_domain": "https://shop.example"}, [(WRONG, "advertiser_domain")]),
+        (WEBSITE, {"audience_expansion": "WIDE"}, [(WRONG, "audience_expansion")]),
+        (WEBSITE, {"duration_in_days": 2}, [(WRONG, "duration_in_days")]),
+        (WEBSITE, {"entity_status": "DRAFT"}, [(WRONG, "entity_status")]),
+        (WEBSITE, {"goal": "WORLD_PEACE"}, [(WRONG, "goal")]),
+        (WEBSITE, {"start_time": "2026-03-01"}, [(WRONG, "start_time")]),
+        (WEBSITE, {"start_time": "2026-03-01T00:00:00+01:00"}, [(WRONG, "start_time")]),
+        (WEBSITE, {"frequency_cap": 1}, [(WRONG, "frequency_cap")]),
+        (FOLLOWERS, {"frequency_cap": 1}, [(WRONG, "frequency_cap")]),
+        (APP_ENGAGEMENTS, {"frequency_cap": 1}, [(WRONG, "frequency_cap")]),
+        (WEBSITE, {DAILY: 5_000_000_001}, [(WRONG, DAILY)]),
+        (WEBSITE, {DAILY: 8, "total_budget_amount_local_micro": 7}, [(WRONG, DAILY)]),
+        (WEBSITE, {"total_budget_amount_local_micro": 24_999_999}, [(WRONG, DAILY)]),
+        (SHARED, {DAILY: 1}, [(WRONG, DAILY)]),
+        (WEBSITE, {"pay_by": "IMPRESSION"}, [(WRONG, "pay_by")]),
+        (FOLLOWERS, {"pay_by": "APP_CLICK"}, [(WRONG, "pay_by")]),
+        (NETWORK, {"pay_by": "IMPRESSION"}, [(WRONG, "pay_by")]),
+        (ENGAGEMENTS, {"bid_strategy": "MAX"}, [(MISSING, BID)]),
+        (REACH, {"bid_strategy": "MAX"}, [(WRONG, "bid_strategy")]),
+        (FOLLOWERS, {"bid_strategy": "MAX", BID: 1}, [(WRONG, "bid_strategy")]),
+        (ENGAGEMENTS, {"bid_strategy": "TARGET", BID: 1}, [(WRONG, "bid_strategy")]),
+        (VIDEO, {"bid_strategy": "TARGET"}, [(WRONG, "bid_strategy")]),
+        (
+            INSTALLS,
+            {"android_app_store_identifier": "", "ios_app_store_identifier": ""},
+            [(MISSING, "ios_app_store_identifier")],
+        ),
+        (APP_ENGAGEMENTS, {"android_app_store_identifier": ""}, [(MISSING, "ios_app_store_identifier")]),
+        (NETWORK, {"advertiser_domain": ""}, [(MISSING, "advertiser_domain")]),
+        (
+            NETWORK,
+            {"advertiser_domain": "", "categories": ""},
+            [(MISSING, "advertiser_domain"), (MISSING, "categories")],
+        ),
+        (PREROLL, {"categories": ""}, [(WRONG, "categories")]),
+        (PREROLL, {"categories": "IAB17,IAB18,IAB20"}, [(WRONG, "categories")]),
+        (PREROLL, {"categories": "IAB17,SPORTS"}, [(WRONG, "categories")]),
+        (WEBSITE, {"objective": "REACH"}, [(WRONG, "objective")]),
+        (WEBSITE, {"currency": "USD"}, [(WRONG, "currency")]),
+        (
+            FOLLOWERS,
+            {"bid_strategy": "MAX", "frequency_cap": 1, DAILY: 2, "total_budget_amount_local_micro": 1},
+            [(WRONG, DAILY), (MISSING, BID), (WRONG, "bid_strategy"), (WRONG, "frequency_cap")],
+        ),
+    ],
+)
+async def test_what_the_rules_forbid_is_listed_and_not_done(
+    ads: Ads, line_item_id: str, changes: dict[str, Any], errors: list[tuple[str, str]]
+) -> None:
+    before = (await ads.put(f"/line_items/{line_item_id}")).data
+    assert broken(await ads.put(f"/line_items/{line_item_id}", **changes)) == errors
+    assert (await ads.put(f"/line_items/{line_item_id}")).data == before
+
+
+async def test_a_bid_sent_with_auto_is_ignored(ads: Ads) -> None:
+    reply = await ads.put(f"/line_items/{FOLLOWERS}", bid_amount_local_micro=5)
+    assert (reply.status, reply.data["bid_amount_local_micro"]) == (200, None)
+    reply = await ads.put(f"/line_items/{WEBSITE}", bid_strategy="AUTO", bid_amount_local_micro=5)
+    assert (reply.data["bid_strategy"], reply.data["bid_amount_local_micro"]) == ("AUTO", 1_250_000)
+    # The bid that was kept is as good as one that is sent.
+    assert (await ads.put(f"/line_items/{WEBSITE}", bid_strategy="MAX")).data["bid_amount_local_micro"] == 1_250_000
+
+
+async def test_a_deleted_line_item_is_found_no_more(ads: Ads) -> None:
+    reply = await ads.delete(f"/line_items/{WEBSITE}")
+    assert (reply.status, reply.data["id"], reply.data["deleted"]) == (200, WEBSITE, True)
+    assert missing(await ads.delete(f"/line_items/{WEBSITE}")) == ["line_item_id"]
+    assert missing(await ads.put(f"/line_items/{WEBSITE}", name="x")) == ["line_item_id"]
+    # Whatever is wrong with the change together with what is stored.
+    assert missing(await ads.put(f"/line_items/{WEBSITE}", bid_strategy="MAX", bid_amount_local_micro="")) == [
+        "line_item_id"
+    ]
+
+
+async def test_the_promoted_posts_of_a_deleted_line_item_are_not_deleted(ads: Ads) -> None:
+    assert ads.ask.emulator.ledger()["records"][ads.ask.account]["promoted_tweets"] == 8
+    await ads.delete(f"/line_items/{WEBSITE}")
+    records = ads.ask.emulator.ledger()["records"][ads.ask.account]
+    assert (records["promoted_tweets"], records["line_items"]) == (8, 319)
+
+
+async def test_line_items_of_others_are_not_found(ads: Ads, ask: Asker) -> None:
+    assert missing(await ads.put("/line_items/8xg1a")) == ["line_item_id"]
+    assert missing(await ads.delete("/line_items/nosuch")) == ["line_item_id"]
+    second = Ads(ask, account=ask.emulator.seed["account_ids"][1])
+    assert (await second.put("/line_items/8xg1a")).status == 200

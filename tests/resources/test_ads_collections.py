@@ -1,0 +1,288 @@
+"""Collections of the advertising API: 10,000 records in pages, long filters, total counts (sections 4.1, 4.11 and 8)."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from typing import Any
+
+import attrs
+import pytest
+
+from socialapi import Client, errors
+from socialapi.emulator import Emulator
+from tests.support.clients import client_of
+from tests.support.clock import START, VirtualClock
+from tests.support.server import Received, Server, answer
+
+FIRST, SECOND = "18ce54d4x5t", "18ce54u7r2k"
+PAIRS = "GET /12/accounts/{account_id}/line_item_curated_categories"
+
+
+@pytest.fixture
+async def slow(clock: VirtualClock) -> AsyncIterator[Emulator]:
+    """A service with virtual time that takes 20 reads of pairs a minute."""
+    async with Emulator(clock=clock.time, rate_limits={PAIRS: (20, 60.0)}) as emulator:
+        yield emulator
+
+
+@pytest.fixture
+async def patient(slow: Emulator, clock: VirtualClock) -> AsyncIterator[Client]:
+    """A client that waits for every limit as long as it takes."""
+    config = attrs.evolve(slow.config, max_wait_seconds=10_000.0)
+    async with Client(config, slow.credentials, clock=clock) as client:
+        clock.busy = lambda: any(status.in_flight for status in client.limits.values())
+        yield client
+
+
+def statuses(service: Emulator, path: str = "") -> Counter[int | None]:
+    return Counter(record.status for record in service.requests if path in record.path)
+
+
+@pytest.mark.parametrize(("count", "limit"), [(1, 300), (199, None), (200, None), (1_000, None)])
+async def test_10000_records_are_walked_through_while_others_delete_some(
+    patient: Client, slow: Emulator, count: int, limit: int | None
+) -> None:
+    """After each page a record of it and one of a later page are deleted; no limit is exceeded on the way."""
+    pairs = patient.ads.account(FIRST).line_item_curated_categories
+    expected = list(slow.seed["line_item_curated_category_ids"])
+    seen: list[str] = []
+    gone: set[str] = set()
+    pages = 0
+    async for page in pairs.list(count=count).pages():
+        pages += 1
+        assert len(page.data) <= count
+        seen += [each.id for each in page.data]
+        if limit and len(seen) >= limit:
+            expected = expected[: len(seen)]
+            break
+        victims = {seen[-1], expected[-7 * pages]}
+        for victim in victims - gone:
+            gone.add(victim)
+            await pairs.delete(victim)
+    assert len(seen) == len(set(seen))
+    assert [each for each in seen if each not in gone] == [each for each in expected if each not in gone]
+    assert pages >= len(expected) // count - 1
+    assert set(statuses(slow)) <= {200, None}
+    assert statuses(slow)[429] == 0
+
+
+async def test_a_walk_goes_on_from_its_position_with_another_page_size(patient: Client, slow: Emulator) -> None:
+    pairs = patient.ads.account(FIRST).line_item_curated_categories
+    first = pairs.list(count=199)
+    begin = await first.collect(limit=333)
+    rest = await pairs.list(count=1_000, start=first.position).collect(limit=2_000)
+    assert [each.id for each in begin + rest] == list(slow.seed["line_item_curated_category_ids"][:2_333])
+
+
+async def test_a_total_count_is_asked_for_on_the_first_page_only(client: Client, service: Emulator) -> None:
+    pairs = client.ads.account(FIRST).line_item_curated_categories
+    totals = []
+    async for page in pairs.list(count=1_000, with_total_count=True).pages():
+        totals.append(page.total_count)
+        assert page.params.get("with_total_count", False) is (len(totals) == 1)
+    assert totals == [10_000] + [None] * 9
+    assert statuses(service) == {200: 10}
+
+
+async def test_a_total_count_with_a_cursor_is_refused_before_it_is_sent(client: Client, service: Emulator) -> None:
+    with pytest.raises(errors.InvalidInput) as caught:
+        await client.ads.accounts.list(with_total_count=True, cursor="c")
+    assert [(rule.path, rule.code) for rule in caught.value.broken_rules] == [
+        ("with_total_count", "EXCLUSIVE_PARAMETERS")
+    ]
+    assert list(service.requests) == []
+
+
+async def test_a_total_count_with_a_start_is_refused_before_it_is_sent(client: Client, service: Emulator) -> None:
+    pairs = client.ads.account(FIRST).line_item_curated_categories
+    for listed in (client.ads.accounts.list, pairs.list, client.ads.account(FIRST).apps):
+        with pytest.raises(errors.InvalidInput) as caught:
+            listed(with_total_count=True, start="0:")
+        assert [(rule.path, rule.code) for rule in caught.value.broken_rules] == [
+            ("with_total_count", "EXCLUSIVE_PARAMETERS")
+        ]
+    assert list(service.requests) == []
+    assert await pairs.list(with_total_count=False, start="0:", count=1).collect(limit=1)
+
+
+@pytest.mark.parametrize("count", [1, 7, 100, 200])
+async def test_nothing_is_lost_when_what_was_taken_is_deleted_before_the_walk_goes_on(
+    patient: Client, slow: Emulator, count: int
+) -> None:
+    """Takes some, deletes all of them or the later ones, and goes on elsewhere from the stored position."""
+    pairs = patient.ads.account(FIRST).line_item_curated_categories
+    expected = list(slow.seed["line_item_curated_category_ids"])
+    seen: list[str] = []
+    start: str | None = None
+    for taken, deleted in ((3, 3), (9, 9), (12, 9), (5, 1), (20, 8), (1, 1), (30, 0)):
+        pager = pairs.list(count=count, start=start)
+        part = [each.id for each in await pager.collect(limit=taken)]
+        for each in part[len(part) - deleted :]:
+            await pairs.delete(each)
+        seen += part
+        start = pager.position
+    once = list(dict.fromkeys(seen))
+    assert once == expected[: len(once)], "in their order, and without a gap"
+
+
+async def test_campaigns_are_told_apart_by_their_own_ids(client: Client) -> None:
+    targeted = client.ads.account(FIRST).custom_audience("1nmth").targeted
+    pager = targeted()
+    begin = await pager.collect(limit=2)
+    assert pager.position == f"2@{begin[1].campaign_id},{begin[0].campaign_id}:"
+    rest = await targeted(start=pager.position).collect()
+    assert [each.campaign_id for each in begin + rest] == [each.campaign_id for each in await targeted().collect()]
+
+
+# Total counts
+
+
+async def test_total_counts_of_20_tasks_stay_under_200_in_15_minutes_while_other_reads_go_on(
+    patient: Client, slow: Emulator, clock: VirtualClock
+) -> None:
+    done: list[float] = []
+    others: list[float] = []
+
+    async def count(number: int) -> None:
+        # Whatever is read, and of whichever account: it is one limit.
+        for step in range(25):
+            if (number + step) % 2:
+                page = await patient.ads.accounts.list(count=1, with_total_count=True)
+            else:
+                page = await patient.ads.account((FIRST, SECOND)[step % 3 == 0]).apps(with_total_count=True)  # type: ignore[assignment]  # both have totals
+            assert page.total_count is not None
+            done.append(clock.monotonic())
+
+    async def read() -> None:
+        for _ in range(50):
+            await patient.ads.accounts.get(FIRST)
+            others.append(clock.monotonic())
+
+    await asyncio.gather(*(count(number) for number in range(20)), read())
+    assert len(done) == 500
+    assert statuses(slow) == {200: 550}
+    assert max(others) < 60.0, "nobody who asks for no total waits for those who do"
+    per_window = Counter(int(each // 900) for each in done)
+    assert list(per_window.values()) == [200, 200, 100]
+    for first, beyond in zip(done, done[200:], strict=False):
+        assert beyond - first >= 900.0
+    assert patient.limits["total_count_reads"].limit == 200
+
+
+async def test_who_does_not_want_to_wait_for_a_total_is_told_when_there_is_one(
+    slow: Emulator, clock: VirtualClock
+) -> None:
+    async with Client(slow.config, slow.credentials, clock=clock) as client:
+        clock.busy = lambda: any(status.in_flight for status in client.limits.values())
+        for _ in range(200):
+            await client.ads.accounts.list(with_total_count=True)
+        with pytest.raises(errors.RateLimitTooLong) as caught:
+            await client.ads.account(FIRST).apps(with_total_count=True)
+        assert len(await client.ads.account(FIRST).apps().collect()) == 4
+    assert caught.value.limit_key == "total_count_reads"
+    assert caught.value.resets_at.timestamp() == pytest.approx(START + 900, abs=2)
+    assert statuses(slow)[429] == 0
+
+
+async def test_a_path_that_was_written_out_counts_as_well(slow: Emulator, clock: VirtualClock) -> None:
+    async with Client(slow.config, slow.credentials, clock=clock) as client:
+        for spelt in (True, "true", "TRUE"):
+            reply = await client.request("GET", "/12/accounts", params={"with_total_count": spelt}, family="ads")
+            assert reply.body["total_count"] == 2
+        await client.ads.account(FIRST).apps(with_total_count=True)
+        assert client.limits["total_count_reads"].remaining == 196
+
+
+async def test_the_limit_of_total_counts_can_be_another_one(clock: VirtualClock) -> None:
+    limits = {"total_count_reads": (2, 60.0)}
+    empty = answer({"data": [], "next_cursor": None})
+    async with Server(then=empty) as server, client_of(server, clock, rate_limits=limits) as client:
+        clock.busy = lambda: any(status.in_flight for status in client.limits.values())
+        for _ in range(3):
+            await client.ads.accounts.list(with_total_count=True)
+    assert clock.monotonic() >= 60.0
+
+
+# Filters of many ids
+
+
+class Accounts:
+    """Serves any account that is asked for, in pages of 150, as a service that takes 200 ids at once."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[int, str]] = []
+
+    async def __call__(self, received: Received) -> bytes:
+        query = dict(pair.split("=") for pair in received.path.partition("?")[2].split("&"))
+        ids = query["account_ids"].split("%2C")
+        cursor = query.get("cursor", "")
+        self.asked.append((len(ids), cursor))
+        if len(ids) > 200:
+            return answer({"errors": [{"code": "INVALID_PARAMETER"}]}, status=400)
+        begin = int(cursor or 0)
+        following = str(begin + 150) if begin + 150 < len(ids) else None
+        data = [{"id": each} for each in ids[begin : begin + 150]]
+        return answer({"data": data, "next_cursor": following, "request": {"params": {}}})
+
+
+@pytest.mark.parametrize(
+    ("count", "asked"),
+    [
+        (200, [(200, ""), (200, "150")]),
+        (201, [(200, ""), (200, "150"), (1, "")]),
+        (450, [(200, ""), (200, "150"), (200, ""), (200, "150"), (50, "")]),
+    ],
+)
+async def test_more_than_200_ids_are_asked_for_in_parts_and_come_as_one_collection(
+    count: int, asked: list[tuple[int, str]]
+) -> None:
+    accounts = Accounts()
+    ids = tuple(f"a{number}" for number in range(count))
+    async with Server(then=accounts) as server, client_of(server) as client:
+        found = await client.ads.accounts.list(account_ids=ids).collect()
+    assert tuple(account.id for account in found) == ids
+    assert accounts.asked == asked
+
+
+async def test_a_walk_through_parts_goes_on_from_any_position() -> None:
+    ids = tuple(f"a{number}" for number in range(450))
+    async with Server(then=Accounts()) as server, client_of(server) as client:
+        for stop in (1, 150, 151, 200, 201, 399, 400, 449):
+            pager = client.ads.accounts.list(account_ids=ids)
+            begin = await pager.collect(limit=stop)
+            rest = await client.ads.accounts.list(account_ids=ids, start=pager.position).collect()
+            assert tuple(account.id for account in begin + rest) == ids, stop
+
+
+async def test_the_service_itself_takes_the_parts(client: Client, service: Emulator) -> None:
+    ids = tuple(f"x{number}" for number in range(250))
+    assert [each.id for each in await client.ads.accounts.list(account_ids=(*ids, FIRST)).collect()] == [FIRST]
+    permissions = client.ads.account(FIRST).tailored_audience("1nmth").permissions
+    made = await permissions.create(SECOND, "READ_ONLY")
+    for filtered in (
+        permissions.list(granted_account_ids=(*ids, SECOND)),
+        permissions.list(tailored_audience_permission_ids=(made.id, *ids)),
+    ):
+        assert await filtered.collect() == [made]
+    assert statuses(service) == {200: 7}
+
+
+async def test_an_order_over_parts_and_what_is_no_id_are_refused(client: Client, service: Emulator) -> None:
+    ids = tuple(f"x{number}" for number in range(201))
+    with pytest.raises(errors.InvalidInput, match="does not go with sort_by"):
+        client.ads.accounts.list(account_ids=ids, sort_by="name-asc")
+    odd: Any = (*ids, ["a"], None, "", "a,b", 5)
+    with pytest.raises(errors.InvalidInput) as caught:
+        client.ads.accounts.list(account_ids=odd)
+    assert [rule.path for rule in caught.value.broken_rules] == [f"account_ids[{number}]" for number in range(201, 206)]
+    assert list(service.requests) == []
+
+
+async def test_two_long_filters_and_totals_over_parts_are_refused(client: Client, service: Emulator) -> None:
+    ids = tuple(f"x{number}" for number in range(201))
+    permissions = client.ads.account(FIRST).tailored_audience("1nmth").permissions
+    with pytest.raises(errors.InvalidInput, match="does not go with tailored_audience_permission_ids"):
+        permissions.list(granted_account_ids=ids, tailored_audience_permission_ids=ids)
+    with pytest.raises(errors.InvalidInput, match="does not go with with_total_count"):
+        client.ads.accounts.list(account_ids=ids, with_total_count=True)
+    assert list(service.requests) == []

@@ -1,0 +1,72 @@
+"""`socialapi.types` has every model that comes back, and every enumeration."""
+
+import inspect
+import typing
+
+import attrs
+import pytest
+
+from socialapi import types
+from socialapi.models import (
+    account_history,
+    accounts,
+    audience_permissions,
+    categories,
+    insights,
+    line_items,
+    money,
+)
+from socialapi.resources.ads.account import AccountResource
+from socialapi.resources.ads.accounts import Accounts, Sandbox
+from socialapi.resources.ads.ads import Ads
+from socialapi.resources.ads.curated_categories import CuratedCategories, LineItemCuratedCategories
+from socialapi.resources.ads.custom_audience import CustomAudience
+from socialapi.resources.ads.line_items import LineItems
+from socialapi.resources.ads.tailored_audience import AudiencePermissions
+
+
+@pytest.mark.parametrize(
+    "module",
+    [account_history, accounts, audience_permissions, categories, insights, line_items, money],
+    ids=lambda module: module.__name__.rpartition(".")[2],
+)
+def test_models_and_enumerations_of_the_advertising_api_are_exported(module: object) -> None:
+    own = {
+        name
+        for name, value in vars(module).items()
+        if (inspect.isclass(value) and attrs.has(value) and value.__module__ == module.__name__)  # type: ignore[attr-defined]  # modules have names
+        or typing.get_origin(value) is typing.Literal
+    }
+    assert own
+    assert own <= set(types.__all__)
+    for name in own:
+        assert getattr(types, name) is getattr(module, name)
+
+
+def test_what_stands_in_the_signatures_of_methods_is_exported() -> None:
+    groups = (
+        *(Ads, Accounts, Sandbox, AccountResource, CuratedCategories, LineItemCuratedCategories, LineItems),
+        *(AudiencePermissions, CustomAudience),
+    )
+    methods = [
+        method
+        for group in groups
+        for name, method in vars(group).items()
+        if inspect.isfunction(method) and not name.startswith("_")
+    ]
+    queries = {
+        typing.get_args(kind)[0].__name__
+        for method in methods
+        for kind in typing.get_type_hints(method).values()
+        if typing.get_origin(kind) is typing.Unpack
+    }
+    assert {"AccountsFilter", "HistoryFilter", "RecordQuery"} <= queries
+    # The options of uploads are described where uploads are.
+    assert {name for name in queries if not name.endswith("Keywords")} <= set(types.__all__)
+
+
+def test_every_name_is_there_once_and_documented_where_it_is_a_class() -> None:
+    assert len(types.__all__) == len(set(types.__all__))
+    for name in types.__all__:
+        exported = getattr(types, name)
+        assert not inspect.isclass(exported) or exported.__doc__, name

@@ -55,8 +55,6 @@ SHAPES_OF_OURS: Final = ("4.4", "5.4")
 """Sections of the platform documentation that name endpoints without their shapes."""
 
 PENDING: Final = """
-GET /2/activity/stream
-GET /2/tweets/search/stream
 GET /12/accounts/{account_id}/account_media
 GET /12/accounts/{account_id}/account_media/{account_media_id}
 DELETE /12/accounts/{account_id}/account_media/{account_media_id}

@@ -15,9 +15,10 @@ from socialapi.config import Config
 from socialapi.credentials import Credentials, credentials_from_env
 from socialapi.errors import InvalidInput
 from socialapi.routes.route import FAMILIES, Method, Route
+from socialapi.session.calls import CallOptions
 from socialapi.session.clock import Clock, SystemClock
 from socialapi.session.pacer import Pacer, SlidingWindowPacer
-from socialapi.session.session import CallOptions, Session
+from socialapi.session.session import Session
 from socialapi.session.token_cache import MemoryTokenCache, TokenCache
 from socialapi.session.transport import Transport
 from socialapi.session.windows import LimitStatus
@@ -26,8 +27,9 @@ from socialapi.wire.response import Reply
 
 if TYPE_CHECKING:
     from socialapi.resources.ads.ads import Ads
+    from socialapi.resources.platform.activity import Activity
     from socialapi.resources.platform.connections import Connections
-    from socialapi.resources.platform.content import Activity, Articles, News, Notes, Powerstream
+    from socialapi.resources.platform.content import Articles, News, Notes, Powerstream
     from socialapi.resources.platform.filtered_stream import FilteredStream
     from socialapi.resources.platform.oauth import OAuth
     from socialapi.resources.platform.posts import Posts
@@ -169,8 +171,8 @@ class Client:
 
     @property
     def activity(self) -> "Activity":
-        """Activity subscriptions."""
-        from socialapi.resources.platform.content import Activity
+        """Activity subscriptions and the stream of their events."""
+        from socialapi.resources.platform.activity import Activity
 
         return Activity(self._session, self._options)
 

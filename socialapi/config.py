@@ -165,6 +165,12 @@ class Config:
     """Size of the connection pool."""
     max_response_bytes: int = attrs.field(default=64_000_000, validator=_positive)
     """Largest answer that is read; a larger one is an error."""
+    max_line_bytes: int = attrs.field(default=16_000_000, validator=_positive)
+    """Longest line of a stream that is read; a longer one is an error."""
+    stall_seconds: float = attrs.field(default=20.0, validator=_positive)
+    """How long a stream may bring nothing, not even a keep-alive, before it is connected anew."""
+    slow_reader_seconds: float = attrs.field(default=10.0, validator=_positive)
+    """How long a stream may be read more slowly than it comes before there is a warning."""
     retry_budget: int = attrs.field(default=100, validator=_positive)
     """Repeats that a host may be asked for beyond one for each success, before calls stop repeating."""
     interactive_reserve: float = attrs.field(default=0.02, validator=_share)

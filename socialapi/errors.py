@@ -9,7 +9,8 @@
      ├── ApiError                the service refused; `status`, `codes`, `problems` say why
      │    ├── Unauthorized  401      Forbidden   403      NotFound     404
      │    ├── Conflict      409      RateLimited 429      ServerError  5xx
-     │    └── WebhookRejected        `reason` says why the webhook is not taken
+     │    ├── WebhookRejected        `reason` says why the webhook is not taken
+     │    └── StreamEnded            the service ended a stream for good; `problems` say what to mend
      ├── DecodeError             report it: the service answered something this version cannot read; `path` says where
      └── BulkError               a job stopped; `report` says what was done, `__cause__` why
 
@@ -173,6 +174,10 @@ class WebhookRejected(ApiError):
     """
 
     reason: str = ""
+
+
+class StreamEnded(ApiError):
+    """The service ended a stream that was open, for a reason that connecting again does not mend: see `problems`."""
 
 
 STATUS_ERRORS: Mapping[int, type[ApiError]] = {

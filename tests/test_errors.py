@@ -58,6 +58,7 @@ SAMPLES: list[tuple[errors.SocialApiError, str]] = [
         (api_error(errors.error_class(status), status), f"HTTP {status}: {API_SAYS}")
         for status in (400, 401, 403, 404, 409, 429, 500)
     ),
+    (api_error(errors.StreamEnded, 200), f"HTTP 200: {API_SAYS}"),
     (REJECTED, f"HTTP 400: {API_SAYS}"),
     (errors.DecodeError("data.id", "expected a string"), "cannot read the answer at data.id: expected a string"),
     (errors.DecodeError("", "is not JSON"), "cannot read the answer at its top: is not JSON"),

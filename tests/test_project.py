@@ -14,7 +14,10 @@ import pytest
 from socialapi.bulk.audience_job import UploadOptions
 from socialapi.client import Client
 from socialapi.config import Config
+from socialapi.emulator import Emulator
 from socialapi.routes import ads
+from socialapi.streams.link import LinkOptions
+from socialapi.webhooks import Receiver
 
 ROOT: Final = Path(__file__).parents[1]
 NONE: Final = "\N{EN DASH}"
@@ -66,7 +69,10 @@ def test_every_override_that_the_choices_name_exists() -> None:
     # The arguments of a client or of an upload, and the name of a limit, which `rate_limits` takes for a key.
     client = set(inspect.signature(Client).parameters)
     upload = {field.name for field in attrs.fields(UploadOptions)}
-    others = client | upload | {ads.DO_NOT_REACH_UPLOADS.name, "SOCIALAPI_CREDENTIALS_FILE", "tier"}
+    streams = {field.name for field in attrs.fields(LinkOptions)}
+    parties = {name for each in (Receiver, Emulator) for name in inspect.signature(each).parameters}
+    others = client | upload | streams | parties
+    others |= {ads.DO_NOT_REACH_UPLOADS.name, "SOCIALAPI_CREDENTIALS_FILE", "tier"}
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row[2])}
     assert named
     assert named <= fields | others

@@ -30,7 +30,8 @@ from socialapi.models.audiences import MAX_OPERATIONS, IdentifierKind, Operation
 from socialapi.models.rules import format_timestamp
 from socialapi.reports import Progress, RowIssue, UploadReport
 from socialapi.routes.route import Target
-from socialapi.session.session import Attempt, CallOptions, Session
+from socialapi.session.calls import Attempt, CallOptions
+from socialapi.session.session import Session
 from socialapi.wire.retry import RetryPolicy
 
 OnProgress = Callable[[Progress], None]

@@ -16,7 +16,8 @@ from socialapi.models.audiences import UploadCounts
 from socialapi.problems import OperationError
 from socialapi.reports import RowIssue
 from socialapi.routes.route import Target
-from socialapi.session.session import CallOptions, Observer, Session
+from socialapi.session.calls import CallOptions, Observer
+from socialapi.session.session import Session
 from socialapi.wire.request import Request, assemble
 
 NO_REASON: Final = "refused by the service without a reason"

@@ -6,7 +6,8 @@ import attrs
 
 from socialapi.errors import ApiError, DecodeError
 from socialapi.models.audiences import UploadCounts
-from socialapi.session.session import CallOptions, Observer, Session
+from socialapi.session.calls import CallOptions, Observer
+from socialapi.session.session import Session
 from socialapi.wire.request import Request
 from socialapi.wire.response import Reply, decode, read_result
 from socialapi.wire.retry import Failure

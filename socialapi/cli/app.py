@@ -11,10 +11,11 @@ from typing import NoReturn
 
 from cyclopts import App, CycloptsError
 
-from socialapi.cli import auth, exits, posts, webhooks
+from socialapi.cli import auth, exits, posts, stream, webhooks
 from socialapi.cli.demo import demo
 from socialapi.cli.emulator import emulator
 from socialapi.cli.upload import upload_audience, upload_do_not_reach
+from socialapi.cli.webhooks_listen import listen
 from socialapi.version import __version__
 
 app = App(
@@ -43,12 +44,22 @@ auth_commands.command(auth.status)
 auth_commands.command(auth.logout)
 app.command(post_commands)
 post_commands.command(posts.by_user, name="by-user")
+stream_commands = App(name="stream", help="Posts and activity as they happen.")
+rule_commands = App(name="rules", help="Rules of the filtered stream.")
+app.command(stream_commands)
+stream_commands.command(stream.posts)
+stream_commands.command(stream.activity)
+stream_commands.command(rule_commands)
+rule_commands.command(stream.list_rules, name="list")
+rule_commands.command(stream.add_rules, name="add")
+rule_commands.command(stream.delete_rules, name="delete")
 app.command(webhook_commands)
 webhook_commands.command(webhooks.create)
 webhook_commands.command(webhooks.list_, name="list")
 webhook_commands.command(webhooks.validate)
 webhook_commands.command(webhooks.delete)
 webhook_commands.command(webhooks.replay)
+webhook_commands.command(listen)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

@@ -47,8 +47,8 @@ async def by_user(
     --start with the position, and nothing is skipped or printed twice. Exit status: 0 done, 2 wrong usage, 3 refused
     by the service or unreachable, 130 interrupted.
     """
-    expanded = _names(expansions)
-    chosen = _names(fields) + (["author_id"] if "author_id" in expanded else [])
+    expanded = names_in(expansions)
+    chosen = names_in(fields) + (["author_id"] if "author_id" in expanded else [])
     async with open_client() as client:
         pager = client.posts.by_user(
             user,
@@ -67,7 +67,8 @@ async def by_user(
     return exits.DONE
 
 
-def _names(text: str | None) -> list[str]:
+def names_in(text: str | None) -> list[str]:
+    """The names of a comma-separated option."""
     return [name for part in (text or "").split(",") if (name := part.strip())]
 
 

@@ -14,7 +14,7 @@ import orjson
 
 from socialapi.emulator.call import Call, body_limit
 from socialapi.emulator.envelopes import Refusal, invalid_request
-from socialapi.emulator.received import FORM, Received
+from socialapi.emulator.received import FORM, Received, split
 from socialapi.models.rules import broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.routes.route import Route
@@ -163,11 +163,6 @@ def _reader(kind: Any) -> Callable[[str], Any] | None:
 def _nullable(reader: Callable[[str], Any] | None) -> Callable[[str], Any]:
     """An empty text stands for null."""
     return lambda text: (reader(text) if reader else text) if text else None
-
-
-def split(text: str) -> tuple[str, ...]:
-    """A comma-separated list."""
-    return tuple(each.strip() for each in text.split(",")) if text else ()
 
 
 _INT64: Final = range(-(2**63), 2**63)

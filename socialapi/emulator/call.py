@@ -1,9 +1,10 @@
 """A request as a handler sees it, and the registration of handlers for route rows."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, Protocol, get_origin
 
 import attrs
+from aiohttp import web
 
 from socialapi.emulator.envelopes import Answer, Refusal, Shape
 from socialapi.emulator.faults import Fault
@@ -11,6 +12,7 @@ from socialapi.emulator.received import Received
 from socialapi.emulator.routing import mounted_path
 from socialapi.emulator.service import Service
 from socialapi.emulator.state import Caller, State
+from socialapi.models.events import Streamed
 from socialapi.routes.route import Route
 
 
@@ -61,7 +63,14 @@ def shape_of(path: str) -> Shape:
     return "ads" if path.startswith(("/ads/", "/ads-sandbox/")) else "platform"
 
 
-Handler = Callable[[Call], Awaitable[Answer]]
+class StreamAnswer(Protocol):
+    """An answer that goes on and on: it fills the response by itself, and is asked to exactly once."""
+
+    async def serve(self, request: web.BaseRequest, response: web.StreamResponse) -> None:
+        """Prepares the response, writes it, and returns at its end."""
+
+
+Handler = Callable[[Call], Awaitable[Answer | StreamAnswer]]
 Authenticate = Callable[[State, Received, Mapping[str, str]], Caller]
 Measure = Callable[[Received], tuple[int | None, int | None]]
 
@@ -80,6 +89,11 @@ class Endpoint:
         """How refusals are worded."""
         name = self.route.family.name
         return "oauth" if name == "oauth" else shape_of(mounted_path(self.route))
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether its answers go on and on."""
+        return get_origin(self.route.result) is Streamed
 
 
 ENDPOINTS: Final[list[Endpoint]] = []

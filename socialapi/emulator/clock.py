@@ -35,5 +35,4 @@ def timestamp(at: float) -> str:
 
 def milliseconds(at: float) -> str:
     """ISO 8601 UTC with milliseconds, as the platform API writes it (platform section 2.1)."""
-    moment = datetime.datetime.fromtimestamp(at, datetime.UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}Z"
+    return datetime.datetime.fromtimestamp(at, datetime.UTC).isoformat(timespec="milliseconds")[:-6] + "Z"

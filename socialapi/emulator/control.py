@@ -1,7 +1,7 @@
 """The control plane under `/_emulator`: JSON over HTTP, for tests and tools in any language. Nothing guards it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Iterator
 from typing import Annotated, Any, Final
 
 import attrs
@@ -9,57 +9,29 @@ import orjson
 from aiohttp import web
 from annotated_types import Ge, Le
 
-from socialapi.emulator.call import DEFAULT_BODY_LIMIT
+from socialapi.emulator.control_rows import ROWS, Ask, Control, Lines, checked, control, json_object
 from socialapi.emulator.envelopes import NDJSON, Answer, Refusal, answer, refused
 from socialapi.emulator.exchange import base_headers, read_body
 from socialapi.emulator.ledger import Ledger
 from socialapi.emulator.members import Members
+from socialapi.emulator.platform.stream_hub import SHUTDOWN
 from socialapi.emulator.routing import Match, PathTable
 from socialapi.emulator.service import Service
 from socialapi.emulator.state import Tier
 from socialapi.errors import InvalidInput
-from socialapi.models.rules import Pattern, broken_rules
+from socialapi.models.rules import Pattern
 from socialapi.models.webhooks import WebhookUrl
 
-PREFIX: Final = "/_emulator/"
+MAX_EVENTS_BYTES: Final = 16_777_216
+"""How large a request may be that publishes."""
 
 _LINES_AT_ONCE: Final = 1_000
-
-
-@attrs.frozen
-class Lines:
-    """An answer of one JSON document a line, made and sent in slices so that others are served in between."""
-
-    slices: Iterable[bytes]
-
-
-@attrs.frozen
-class Ask:
-    """A control request: the path parameters and the decoded body, None if there was none."""
-
-    service: Service
-    parameters: dict[str, str]
-    body: Any
-
-
-Control = Callable[[Ask], Awaitable[Answer | Lines]]
-_ROWS: Final[list[tuple[str, str, Control]]] = []
-
-
-def control(method: str, path: str) -> Callable[[Control], Control]:
-    """Registers the function below for a path under `/_emulator/`."""
-
-    def register(function: Control) -> Control:
-        _ROWS.append((method, PREFIX + path, function))
-        return function
-
-    return register
 
 
 @control("GET", "ledger")
 async def ledger(ask: Ask) -> Answer:
     """What the service holds and what it was asked."""
-    made = Ledger(ask.service.state, ask.service.log)
+    made = Ledger(ask.service.state, ask.service.log, ask.service.deliveries)
     for _ in made.steps():
         await asyncio.sleep(0)
     return answer(made.result)
@@ -97,7 +69,7 @@ async def requests(ask: Ask) -> Lines:
 @control("POST", "faults")
 async def add_fault(ask: Ask) -> Answer:
     """Scripts a fault; the answer is the fault as understood."""
-    return answer(attrs.asdict(ask.service.faults.script(_object(ask.body))), 201)
+    return answer(attrs.asdict(ask.service.faults.script(json_object(ask.body))), 201)
 
 
 @control("DELETE", "faults")
@@ -117,9 +89,9 @@ class Advance:
 @control("POST", "clock")
 async def advance_clock(ask: Ask) -> Answer:
     """Moves the emulator's clock forward, and answers when everything that is due by then is done."""
-    body = _checked(Advance, ask)
+    body = checked(Advance, ask)
     ask.service.advance(body["advance"])
-    await ask.service.challenges.settle()
+    await ask.service.settle()
     return answer({"now": ask.service.clock.now(), "advanced": ask.service.clock.advanced})
 
 
@@ -134,7 +106,7 @@ class NewApp:
 @control("POST", "apps")
 async def new_app(ask: Ask) -> Answer:
     """Another app, with credentials of its own."""
-    body = _checked(NewApp, ask)
+    body = checked(NewApp, ask)
     users = ask.service.state.users
     user = users.get(body.get("user_id") or ask.service.seed["user_ids"][0])
     if user is None:
@@ -154,13 +126,35 @@ class WebhookTarget:
 @control("POST", "webhook-targets")
 async def map_webhook(ask: Ask) -> Answer:
     """Says where a webhook URL is delivered; the answer is all that is said so far."""
-    body = _checked(WebhookTarget, ask)
-    targets = ask.service.challenges.targets
+    body = checked(WebhookTarget, ask)
+    targets = ask.service.outgoing.targets
     if body["target"] is None:
         targets.pop(body["url"], None)
     else:
         targets[body["url"]] = body["target"]
     return answer(targets)
+
+
+@control("POST", "events", max_body_bytes=MAX_EVENTS_BYTES)
+async def publish_events(ask: Ask) -> Answer:
+    """Publishes an activity event, a post, or many; answered when all of it is in the queues."""
+    return answer(await ask.service.publishing.publish(ask.body))
+
+
+@attrs.define
+class EndStreams:
+    """How the open streams end: with a problem of a type, or in the middle of the answer."""
+
+    disconnect_type: Annotated[str, Pattern("[A-Za-z]+", "must be a name in letters")] | None = None
+    abruptly: bool = False
+
+
+@control("POST", "streams/end")
+async def end_streams(ask: Ask) -> Answer:
+    """Ends every open stream."""
+    body = checked(EndStreams, ask)
+    kind = body.get("disconnect_type") or SHUTDOWN
+    return answer({"ended": ask.service.streams.end_all(kind, abruptly=body.get("abruptly", False))})
 
 
 @control("POST", "reset")
@@ -170,7 +164,7 @@ async def reset(ask: Ask) -> Answer:
     return answer({})
 
 
-CONTROLS: Final = PathTable(_ROWS)
+CONTROLS: Final = PathTable(ROWS)
 
 
 async def serve_control(service: Service, request: web.BaseRequest, path: str) -> web.StreamResponse:
@@ -198,29 +192,17 @@ async def _ask(service: Service, request: web.BaseRequest, match: Match[Control]
             methods = ", ".join(match.allowed)
             raise Refusal(405, "METHOD_NOT_ALLOWED", f"this path takes {methods}", headers={"Allow": methods})
         raise Refusal(404, "NOT_FOUND", "the control plane has nothing at this path")
-    raw = await read_body(request, DEFAULT_BODY_LIMIT)
+    most = match.entry.max_body_bytes
+    raw = await read_body(request, most)
     if raw is None:
-        raise Refusal(400, "INVALID_PARAMETER", f"the body has more than {DEFAULT_BODY_LIMIT:,} bytes")
+        raise Refusal(400, "INVALID_PARAMETER", f"the body has more than {most:,} bytes")
     try:
         body = orjson.loads(raw or b"null")
-        return await match.entry(Ask(service, dict(match.parameters), body))
+        return await match.entry.serve(Ask(service, dict(match.parameters), body))
     except InvalidInput as problem:
         raise Refusal(400, "INVALID_PARAMETER", str(problem)) from None
     except orjson.JSONDecodeError:
         raise Refusal(400, "INVALID_PARAMETER", "the body is not valid JSON") from None
-
-
-def _object(body: Any) -> dict[str, Any]:
-    if not isinstance(body, dict):
-        raise InvalidInput("the body must be a JSON object")
-    return body
-
-
-def _checked(declared: Any, ask: Ask) -> dict[str, Any]:
-    body = _object({} if ask.body is None else ask.body)
-    if broken := broken_rules(declared, body, now=ask.service.clock.datetime()):
-        raise InvalidInput("the body breaks rules", broken)
-    return body
 
 
 def _members(ask: Ask, found: Any) -> Lines:

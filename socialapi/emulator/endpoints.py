@@ -23,6 +23,7 @@ from socialapi.emulator.platform import (
     post_creation,
     posts,
     stream_rules,
+    streams,
     webhooks,
 )
 from socialapi.emulator.routing import PathTable, mounted_path
@@ -31,7 +32,7 @@ AREAS: Final = (
     *(audiences, tokens),
     *(accounts, account_history, categories, line_items, keyword_insights, audience_permissions, targeting),
     *(three_legged, authorize, pkce_authorize, pkce_tokens),
-    *(posts, post_creation, webhooks, stream_rules, connections, articles, news, notes, activity),
+    *(posts, post_creation, webhooks, stream_rules, streams, connections, articles, news, notes, activity),
 )
 """The modules whose handlers are served."""
 

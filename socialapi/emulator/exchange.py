@@ -9,7 +9,7 @@ from typing import Any, Final
 from aiohttp import web
 
 from socialapi.emulator.arguments import echo
-from socialapi.emulator.call import Call, Endpoint, body_limit, shape_of
+from socialapi.emulator.call import Call, Endpoint, StreamAnswer, body_limit, shape_of
 from socialapi.emulator.envelopes import Answer, Refusal, refused
 from socialapi.emulator.fault_effects import DELIVERY, INSTEAD, SILENCE
 from socialapi.emulator.faults import BATCH_FAULTS, Picked
@@ -62,10 +62,11 @@ class Exchange:
             return self._unanswered()
         if fault is not None and fault.fault in INSTEAD:
             shape = self._match.entry.shape if self._match.entry else shape_of(self._received.path)
-            answer = INSTEAD[fault.fault](fault, shape, self._match.parameters, self._service.problem_base_url)
-        else:
-            answer = await self._process(picked)
-        return await self._deliver(answer, picked)
+            return await self._deliver(
+                INSTEAD[fault.fault](fault, shape, self._match.parameters, self._service.problem_base_url), picked
+            )
+        answer = await self._process(picked)
+        return await (self._deliver(answer, picked) if isinstance(answer, Answer) else self._stream(answer))
 
     async def _receive(self) -> bool:
         """Reads the body, of one beyond the limit nothing more than shows that it is. False if the client left."""
@@ -85,11 +86,14 @@ class Exchange:
 
     def _pick_fault(self) -> Picked:
         is_batch = self._match.entry is not None and self._match.entry.measure is not None
-        picked = self._service.faults.pick(self._received.method, self._received.path, is_batch=is_batch)
+        is_stream = self._match.entry is not None and self._match.entry.is_stream
+        picked = self._service.faults.pick(
+            self._received.method, self._received.path, is_batch=is_batch, is_stream=is_stream
+        )
         self._record.fault = picked.name
         return picked
 
-    async def _process(self, picked: Picked) -> Answer:
+    async def _process(self, picked: Picked) -> Answer | StreamAnswer:
         endpoint = self._match.entry
         try:
             if endpoint is None:
@@ -106,11 +110,13 @@ class Exchange:
             return self._match.parameters
         return echo(endpoint.route, self._match.parameters, self._received)
 
-    async def _handle(self, endpoint: Endpoint, picked: Picked) -> Answer:
+    async def _handle(self, endpoint: Endpoint, picked: Picked) -> Answer | StreamAnswer:
         parameters = self._match.parameters
         caller = endpoint.authenticate(self._state, self._received, parameters)
         self._take_slot(endpoint, parameters, caller)
-        fault = picked.fault if picked.fault and picked.fault.fault in BATCH_FAULTS else None
+        # The others are played by the exchange, except that those of an answer mean another thing for a stream.
+        is_own = picked.fault is not None and (picked.fault.fault in BATCH_FAULTS or endpoint.is_stream)
+        fault = picked.fault if is_own else None
         call = Call(self._service, self._state, endpoint.route, parameters, self._received, caller, fault)
         return await endpoint.handler(call)
 
@@ -149,6 +155,12 @@ class Exchange:
         response = web.StreamResponse(status=answer.status, headers=headers)
         response.content_length = len(answer.body)
         await DELIVERY[fault.fault](self._request, response, answer.body, fault, self._service.pauses)
+        return response
+
+    async def _stream(self, answer: StreamAnswer) -> web.StreamResponse:
+        self._close_record(200)
+        response = web.StreamResponse(headers=self._headers | {"Content-Type": "application/json"})
+        await answer.serve(self._request, response)
         return response
 
     def _unanswered(self) -> web.StreamResponse:

@@ -4,7 +4,7 @@ import asyncio
 import socket
 import struct
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
 from aiohttp import web
 
@@ -21,7 +21,10 @@ _DRIPS: Final = 20
 
 def _status(fault: Fault, shape: Shape, parameters: Mapping[str, str], problem_base_url: str) -> Answer:
     status = fault.status or 503
-    refusal = Refusal(status, code_of(status), "a scripted fault", headers=_retry_after(fault))
+    about: dict[str, Any] = {}
+    if fault.connection_issue is not None:
+        about = {"problem": "streaming-connection", "connection_issue": fault.connection_issue}
+    refusal = Refusal(status, code_of(status), "a scripted fault", headers=_retry_after(fault), **about)
     return refused(refusal, shape, parameters, problem_base_url)
 
 

@@ -3,7 +3,7 @@
 import datetime
 import random
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 import attrs
 from annotated_types import Ge, Gt, Le
@@ -22,13 +22,29 @@ FaultKind = Literal[
     "count_mismatch",
     "operation_error",
     "latency",
+    "stream_close",
+    "stream_drop",
+    "stream_silence",
+    "stream_long_line",
+    "stream_garbage",
+    "stream_drip",
+    "stream_disconnect",
+    "delivery_duplicate",
+    "delivery_tampered",
+    "delivery_forged",
+    "delivery_unsigned",
 ]
 
 BATCH_FAULTS: Final = ("count_mismatch", "operation_error")
 """Faults that make sense of uploads only; other requests pass them by."""
+STREAM_FAULTS: Final = tuple(kind for kind in get_args(FaultKind) if kind.startswith("stream_"))
+"""Faults that make sense of streams only."""
+DELIVERY_FAULTS: Final = tuple(kind for kind in get_args(FaultKind) if kind.startswith("delivery_"))
+"""Faults of deliveries to webhooks, which no request meets."""
 
 _DAY: Final = 86_400.0
 _Seconds = Annotated[float, Ge(0.0), Le(_DAY)]
+_Name = Annotated[str, Pattern("[A-Za-z]+", "must be a name in letters")]
 
 
 @attrs.frozen(kw_only=True)
@@ -44,6 +60,23 @@ class Fault:
     - `count_mismatch`: take an upload, apply nothing, and answer a `success_count` one too low.
     - `operation_error`: refuse an upload for its operation `index` (0); nothing is processed.
     - `latency`: wait `delay_seconds` (1) before whatever else happens; adds to other faults, uses none of them up.
+
+    Of a stream, after `after_lines` (0) lines on that connection, keep-alives not counted:
+
+    - `stream_close`: it ends as a complete answer, and says nothing about it.
+    - `stream_drop`: it is cut in the middle of a line.
+    - `stream_silence`: nothing comes any more, no keep-alives either.
+    - `stream_long_line`: one line of 600 KB; then it goes on.
+    - `stream_garbage`: one line that is no JSON; then it goes on.
+    - `stream_drip`: from then on each line comes in pieces, over `delay_seconds` (1).
+    - `stream_disconnect`: a problem with `disconnect_type` (OperationalDisconnect) or `connection_issue`, then the end.
+
+    Of a delivery to a webhook, before which another one is sent that differs from it:
+
+    - `delivery_duplicate`: in nothing.
+    - `delivery_tampered`: its body is another one, its signature the same.
+    - `delivery_forged`: it is signed with a secret that is not the app's.
+    - `delivery_unsigned`: it has no signature.
     """
 
     fault: FaultKind
@@ -62,6 +95,10 @@ class Fault:
     delay_seconds: _Seconds | None = None
     after_bytes: Annotated[int, Ge(0)] | None = None
     index: Annotated[int, Ge(0)] | None = None
+    after_lines: Annotated[int, Ge(0)] | None = None
+    disconnect_type: _Name | None = None
+    connection_issue: _Name | None = None
+    """Of `stream_disconnect`; also makes `status` answer a problem of the kind `streaming-connection`."""
 
 
 class _Armed:
@@ -76,8 +113,10 @@ class _Armed:
 
     def hits(self, method: str, segments: list[str]) -> bool:
         """Whether the request is hit; draws, and counts."""
-        if self.left == 0 or not self._matches(method, segments):
-            return False
+        return self.left != 0 and self._matches(method, segments) and self.draws()
+
+    def draws(self) -> bool:
+        """Whether what the fault is about is hit; counts."""
         if self.fault.probability is not None and self._random.random() >= self.fault.probability:
             return False
         if self.left is not None:
@@ -131,10 +170,11 @@ class Faults:
         self._armed.clear()
         self._added = 0
 
-    def pick(self, method: str, path: str, *, is_batch: bool) -> Picked:
+    def pick(self, method: str, path: str, *, is_batch: bool, is_stream: bool = False) -> Picked:
         """What the request meets."""
         if not self._armed:
             return _NOTHING
+        passed_by = _PASSED_BY[is_batch, is_stream]
         segments = path.split("/")
         delay, hit, name = 0.0, None, None
         for armed in self._armed:
@@ -143,10 +183,30 @@ class Faults:
                 if armed.hits(method, segments):
                     delay += 1.0 if armed.fault.delay_seconds is None else armed.fault.delay_seconds
                     name = name or "latency"
-            elif hit is None and (is_batch or kind not in BATCH_FAULTS) and armed.hits(method, segments):
+            elif hit is None and kind not in passed_by and armed.hits(method, segments):
                 hit, name = armed.fault, kind
-        self._armed = [armed for armed in self._armed if armed.left != 0]
+        self._drop_used()
         return Picked(delay, hit, name)
+
+    def pick_for_delivery(self) -> Fault | None:
+        """What a delivery to a webhook meets. Deliveries have no path: all of them are alike."""
+        if not self._armed:
+            return None
+        hit = next((each for each in self._armed if each.fault.fault in DELIVERY_FAULTS and each.draws()), None)
+        self._drop_used()
+        return None if hit is None else hit.fault
+
+    def _drop_used(self) -> None:
+        self._armed = [armed for armed in self._armed if armed.left != 0]
+
+
+_PASSED_BY: Final = {
+    (is_batch, is_stream): frozenset(
+        (*(() if is_batch else BATCH_FAULTS), *(() if is_stream else STREAM_FAULTS), *DELIVERY_FAULTS)
+    )
+    for is_batch in (False, True)
+    for is_stream in (False, True)
+}
 
 
 _NOTHING: Final = Picked()

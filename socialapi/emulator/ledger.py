@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from socialapi.emulator.members import Checksum, Members
+from socialapi.emulator.platform.deliveries import Deliveries
 from socialapi.emulator.request_log import RequestLog
 from socialapi.emulator.state import Audience, DoNotReach, OwnedId, State
 
@@ -11,14 +12,14 @@ Entry = dict[str, Any]
 
 
 class Ledger:
-    """Members in force of each audience and list, as count and `Checksum`, and the answers per route and status.
+    """Members in force of each audience and list, as count and `Checksum`; answers by route and status; deliveries.
 
     `records` counts, by account and kind, the other things that belong to accounts and are not deleted.
 
     Filled step by step, since millions of members take seconds: run through `steps`, then `result` is complete.
     """
 
-    def __init__(self, state: State, log: RequestLog) -> None:
+    def __init__(self, state: State, log: RequestLog, deliveries: Deliveries) -> None:
         self._now = state.clock.now()
         self._tables = state.advertising.tables()
         self._to_do: list[tuple[Entry, Members]] = []
@@ -27,6 +28,7 @@ class Ledger:
             "do_not_reach_lists": self._by_account(state.do_not_reach_lists),
             "records": {},
             "requests": log.summary(),
+            "deliveries": deliveries.summary(),
         }
 
     def steps(self) -> Iterator[None]:

@@ -48,3 +48,8 @@ class Received:
         is_form = self.content_type == FORM
         body = self.body if self.complete else None
         return Signed(self.method, self.headers.get("Host", ""), self.path, self.query, body, is_form)
+
+
+def split(text: str) -> tuple[str, ...]:
+    """A comma-separated list."""
+    return tuple(each.strip() for each in text.split(",")) if text else ()

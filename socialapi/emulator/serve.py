@@ -23,6 +23,7 @@ async def serve(
     *,
     empty: bool = False,
     rate_limits: Mapping[str, tuple[int, float]] | None = None,
+    webhook_targets: Mapping[str, str] | None = None,
     until_stdin_closes: bool = False,
     on_ready: Callable[[Mapping[str, str]], None] | None = None,
 ) -> None:
@@ -41,7 +42,9 @@ async def serve(
             loop.call_soon_threadsafe(stop.set)
 
     with _on_signals(end):
-        async with Emulator(host, port, empty=empty, rate_limits=rate_limits) as emulator:
+        async with Emulator(
+            host, port, empty=empty, rate_limits=rate_limits, webhook_targets=webhook_targets
+        ) as emulator:
             if until_stdin_closes:
                 _watch_stdin(end)
             if on_ready is not None:

@@ -10,12 +10,15 @@ from aiohttp import web
 from socialapi.config import Config
 from socialapi.credentials import AppOnly, Credentials, OAuth1
 from socialapi.emulator.clock import EmulatorClock
-from socialapi.emulator.control import PREFIX, serve_control
+from socialapi.emulator.control import serve_control
+from socialapi.emulator.control_rows import PREFIX
+from socialapi.emulator.departures import Listener
 from socialapi.emulator.endpoints import ENDPOINT_TABLE
 from socialapi.emulator.exchange import CLIENT_LEFT, Exchange
 from socialapi.emulator.faults import Faults
 from socialapi.emulator.ledger import Ledger
-from socialapi.emulator.platform.records import DEFAULT_MAX_RULES, DEFAULT_MAX_WEBHOOKS
+from socialapi.emulator.platform.records import DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_RULES, DEFAULT_MAX_WEBHOOKS
+from socialapi.emulator.platform.stream_hub import SHUTDOWN
 from socialapi.emulator.rate_limits import route_key
 from socialapi.emulator.request_log import RequestRecord
 from socialapi.emulator.service import Service, Settings
@@ -37,8 +40,9 @@ class Emulator:
     with one user and one account and nothing else, so that every audience and list is unknown. `port=0` takes a free
     one. `clock` replaces the wall clock (a function that returns epoch seconds). `rate_limits` gives limits other
     values: (requests, window in seconds), by the name of a documented limit, or by any route, for example
-    `GET /2/users/{id}/tweets`. `max_webhooks` is counted by app, as is `max_rules`. Everything that can be asked here
-    can be asked over HTTP under `/_emulator/` as well.
+    `GET /2/users/{id}/tweets`. `max_webhooks` is counted by app, as is `max_rules`; `max_connections` by app and
+    streaming endpoint. `webhook_targets` are there from the beginning, and a reset keeps them. Everything that can be
+    asked here can be asked over HTTP under `/_emulator/` as well.
     """
 
     def __init__(
@@ -51,19 +55,29 @@ class Emulator:
         rate_limits: Mapping[str, tuple[int, float]] | None = None,
         max_webhooks: int = DEFAULT_MAX_WEBHOOKS,
         max_rules: int = DEFAULT_MAX_RULES,
+        max_connections: int = DEFAULT_MAX_CONNECTIONS,
+        webhook_targets: Mapping[str, str] | None = None,
     ) -> None:
         limits = dict(rate_limits or {})
         if unknown := sorted(limits.keys() - limit_names()):
             raise ConfigurationError(f"there is no rate limit named {', '.join(unknown)}")
         self._host = host
         self._port = port
-        settings = Settings(empty=empty, rate_limits=limits, max_webhooks=max_webhooks, max_rules=max_rules)
+        settings = Settings(
+            empty=empty,
+            rate_limits=limits,
+            max_webhooks=max_webhooks,
+            max_rules=max_rules,
+            max_connections=max_connections,
+            webhook_targets=dict(webhook_targets or {}),
+        )
         self._service = Service(settings, EmulatorClock(clock or time.time))
         self._runner: web.ServerRunner | None = None
 
     async def __aenter__(self) -> Self:
         # Bodies arrive as they are: the service takes no compressed ones.
-        server = web.Server(self._serve, access_log=None, auto_decompress=False)
+        departures = self._service.streams.departures
+        server = Listener(self._serve, departures, access_log=None, auto_decompress=False)
         runner = web.ServerRunner(server, shutdown_timeout=_SHUTDOWN_SECONDS)
         await runner.setup()
         try:
@@ -153,7 +167,7 @@ class Emulator:
 
     def ledger(self) -> dict[str, Any]:
         """What the service holds and what it was asked, as `GET /_emulator/ledger` answers it."""
-        made = Ledger(self._service.state, self._service.log)
+        made = Ledger(self._service.state, self._service.log, self._service.deliveries)
         for _ in made.steps():
             continue
         return made.result
@@ -178,13 +192,30 @@ class Emulator:
         self._service.advance(seconds)
 
     async def settle(self) -> None:
-        """Wait until everything that is due by the emulator's clock is done."""
-        await self._service.challenges.settle()
+        """Wait until everything that is due by the emulator's clock is done, written to streams, and delivered.
+
+        No longer than a minute: there may be clients who take nothing.
+        """
+        await self._service.settle()
+
+    async def publish(self, things: Any) -> dict[str, Any]:
+        """Publish an activity event, a post or many of them; the body and the answer of `POST /_emulator/events`.
+
+            await emulator.publish({"event_type": "profile.update.bio", "user_id": "2244994945"})
+            await emulator.publish({"events": [{"post": {"text": "Snow is coming"}}]})
+
+        Returns when all of it is in the queues of streams and webhooks. Raises InvalidInput.
+        """
+        return await self._service.publishing.publish(things)
+
+    def end_streams(self, disconnect_type: str = SHUTDOWN, *, abruptly: bool = False) -> int:
+        """End every open stream: with a problem of this type, or in the middle of the answer. How many there were."""
+        return self._service.streams.end_all(disconnect_type, abruptly=abruptly)
 
     @property
     def webhook_targets(self) -> MutableMapping[str, str]:
-        """The local address to which the requests to a webhook's URL really go, by that URL; empty at first."""
-        return self._service.challenges.targets
+        """The local address to which the requests to a webhook's URL really go, by that URL."""
+        return self._service.outgoing.targets
 
     def reset(self) -> None:
         """Back to the seed data; also forgets faults, log, webhook targets and advance of the clock."""

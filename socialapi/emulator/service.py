@@ -1,6 +1,9 @@
 """The service as a whole: its state, its faults, its log, and what the control plane and `Emulator` do with them."""
 
+import asyncio
+import contextlib
 from collections.abc import Mapping
+from typing import Final
 
 import attrs
 
@@ -8,11 +11,18 @@ from socialapi.emulator.clock import EmulatorClock
 from socialapi.emulator.faults import Faults
 from socialapi.emulator.pauses import Pauses
 from socialapi.emulator.platform.challenges import Challenges
-from socialapi.emulator.platform.records import DEFAULT_MAX_RULES, DEFAULT_MAX_WEBHOOKS
+from socialapi.emulator.platform.deliveries import Deliveries
+from socialapi.emulator.platform.outgoing import Outgoing
+from socialapi.emulator.platform.publishing import Publishing
+from socialapi.emulator.platform.records import DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_RULES, DEFAULT_MAX_WEBHOOKS
+from socialapi.emulator.platform.stream_hub import StreamHub
 from socialapi.emulator.rate_limits import RateLimits
 from socialapi.emulator.request_log import RequestLog
 from socialapi.emulator.seed import SeedIds, plant
 from socialapi.emulator.state import AccessToken, State
+
+SETTLE_SECONDS: Final = 60.0
+"""How long it is waited for everything to be written and delivered, in real time."""
 
 
 @attrs.frozen(kw_only=True)
@@ -23,10 +33,15 @@ class Settings:
     rate_limits: Mapping[str, tuple[int, float]] = attrs.field(factory=dict)
     max_webhooks: int = DEFAULT_MAX_WEBHOOKS
     max_rules: int = DEFAULT_MAX_RULES
+    max_connections: int = DEFAULT_MAX_CONNECTIONS
+    webhook_targets: Mapping[str, str] = attrs.field(factory=dict)
 
 
 class Service:
-    """One emulated service. `pauses` is where its requests wait, `challenges` what it asks of webhooks."""
+    """One emulated service.
+
+    `pauses` is where its requests wait, `challenges` what it asks of webhooks, `deliveries` what it sends them.
+    """
 
     state: State
     access_token: AccessToken
@@ -38,7 +53,11 @@ class Service:
         self.faults = Faults()
         self.log = RequestLog()
         self.pauses = Pauses()
-        self.challenges = Challenges(lambda: self.state)
+        self.outgoing = Outgoing(settings.webhook_targets)
+        self.challenges = Challenges(self.outgoing, lambda: self.state)
+        self.deliveries = Deliveries(self.outgoing, self.faults, lambda: self.state)
+        self.streams = StreamHub(clock, lambda: self.problem_base_url)
+        self.publishing = Publishing(self.streams, self.deliveries, lambda: self.state, lambda: self.problem_base_url)
         self.base_url = ""
         self.reset()
 
@@ -46,17 +65,34 @@ class Service:
         """The service is reachable from now on."""
         self.base_url = base_url
         self.pauses = Pauses()
+        await self.outgoing.open()
         await self.challenges.open()
+        await self.streams.open()
 
     async def close(self) -> None:
         """Nothing that waits or runs by itself is left."""
         self.pauses.end()
+        await self.streams.close()
         await self.challenges.close()
+        await self.deliveries.close()
+        await self.outgoing.close()
 
     def advance(self, seconds: float) -> None:
         """Move the clock forward; what becomes due by that is done soon."""
         self.clock.advance(seconds)
+        self.streams.time_moved()
         self.challenges.time_moved()
+
+    async def settle(self) -> None:
+        """Wait until everything that is due is done, written to streams and delivered to webhooks.
+
+        No longer than `SETTLE_SECONDS`: there may be clients who take nothing.
+        """
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(SETTLE_SECONDS):
+                await self.challenges.settle()
+                await self.streams.settle()
+                await self.deliveries.settle()
 
     @property
     def problem_base_url(self) -> str:
@@ -64,15 +100,22 @@ class Service:
         return f"{self.base_url}/problems"
 
     def reset(self) -> None:
-        """Back to the seed data: also no faults, log, webhook targets or advance of the clock, and the first app alone."""
+        """Back to the seed data: also no faults, log, webhook targets or advance of the clock, and the first app alone.
+
+        Streams end, and what was not delivered never is.
+        """
+        self.streams.reset()
+        self.deliveries.reset()
+        self.publishing.reset()
         self.clock.advanced = 0.0
         self.faults.clear()
         self.log.clear()
-        self.challenges.targets.clear()
+        self.outgoing.reset()
         chosen = self._settings
         self.state = State(self.clock, RateLimits(self.clock, chosen.rate_limits))
         self.state.platform.max_webhooks = chosen.max_webhooks
         self.state.platform.max_rules = chosen.max_rules
+        self.state.platform.max_connections = chosen.max_connections
         self.access_token, self.seed = plant(self.state, empty=chosen.empty)
 
     def credentials(self, access_token: AccessToken) -> dict[str, str]:

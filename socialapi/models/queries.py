@@ -48,3 +48,20 @@ NewsSearch = TypedDict(
 
 NewsStoryQuery = TypedDict("NewsStoryQuery", {"news.fields": tuple[str, ...], "extra": Any}, total=False)
 """One story."""
+
+BackfillMinutes = Annotated[int, Ge(1), Le(5)]
+"""How far back a stream begins; neither the parameter nor its bounds are documented, they are ours."""
+
+
+class PostStreamQuery(FieldParameters, total=False):
+    """What the filtered stream delivers."""
+
+    backfill_minutes: BackfillMinutes
+    extra: Any
+
+
+class ActivityStreamQuery(TypedDict, total=False):
+    """What the activity stream delivers."""
+
+    backfill_minutes: BackfillMinutes
+    extra: Any

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
-from socialapi.session.session import CallOptions, Session
+from socialapi.session.calls import CallOptions
+from socialapi.session.session import Session
 
 
 def flat(given: Iterable[Any]) -> tuple[Any, ...]:

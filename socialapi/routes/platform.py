@@ -15,14 +15,17 @@ from socialapi.models.content import (
     Replay,
     ReplayRequest,
 )
+from socialapi.models.events import ActivityEvent, MatchedPost, Streamed
 from socialapi.models.fields import FieldParameters
 from socialapi.models.pages import Page
 from socialapi.models.posts import Post, PostDraft
 from socialapi.models.queries import (
+    ActivityStreamQuery,
     NewsSearch,
     NewsStoryQuery,
     OpenPage,
     PostsLookup,
+    PostStreamQuery,
     RulesChangeQuery,
     UserPosts,
 )
@@ -87,6 +90,26 @@ STREAM_RULES_CHANGE: Final = Route(
 )
 POWERSTREAM_RULES: Final = Route(
     "GET", PLATFORM, "/2/powerstream/rules", Page[PowerstreamRule], query=OpenPage, repeatable=True, section="4.4"
+)
+
+# Persistent streams (sections 4.1 and 4.4)
+POST_STREAM: Final = Route(
+    "GET",
+    PLATFORM,
+    "/2/tweets/search/stream",
+    Streamed[MatchedPost],
+    query=PostStreamQuery,
+    repeatable=True,
+    section="4.1",
+)
+ACTIVITY_STREAM: Final = Route(
+    "GET",
+    PLATFORM,
+    "/2/activity/stream",
+    Streamed[ActivityEvent],
+    query=ActivityStreamQuery,
+    repeatable=True,
+    section="4.4",
 )
 
 # Streaming connections (section 4.4)

@@ -1,8 +1,12 @@
 """Time as a parameter, so that no test sleeps."""
 
 import asyncio
+import functools
 import time
-from typing import Protocol
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol, TypeVar
+
+T = TypeVar("T")
 
 
 class Clock(Protocol):
@@ -67,3 +71,34 @@ async def wait_for_event(clock: Clock, event: asyncio.Event, seconds: float) -> 
         await asyncio.gather(*waiters, return_exceptions=True)
     # Not `event.is_set()` alone: another waiter may have been quicker, and cleared it again.
     return event.is_set() or not setting.cancelled()
+
+
+async def within(clock: Clock, seconds: float, work: Coroutine[Any, Any, T], discard: Callable[[T], None]) -> T:
+    """The result of the work, which may take so long by the clock. Raises TimeoutError. Leaves no task behind.
+
+    `discard` is given a result that came too late, or while the caller was cancelled.
+    """
+    working = asyncio.ensure_future(work)
+    waiters = (working, asyncio.ensure_future(clock.sleep(seconds)))
+    taken = False
+    try:
+        try:
+            await asyncio.wait(waiters, return_when=asyncio.FIRST_COMPLETED)
+            in_time = working.done()
+        finally:
+            for waiter in waiters:
+                waiter.cancel()
+            await asyncio.gather(*waiters, return_exceptions=True)
+        taken = in_time
+    finally:
+        # Out here, since the caller may also be cancelled when the result is there and the timer is being ended.
+        if not taken:
+            working.add_done_callback(functools.partial(_discard, discard))
+    if not taken:
+        raise TimeoutError
+    return working.result()
+
+
+def _discard(discard: Callable[[T], None], work: asyncio.Future[T]) -> None:
+    if not work.cancelled() and work.exception() is None:
+        discard(work.result())

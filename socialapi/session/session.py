@@ -4,85 +4,41 @@ import asyncio
 import datetime
 import logging
 import random
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, Final, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
-import attrs
-
 from socialapi.config import Config
 from socialapi.credentials import AppOnly, Credentials
-from socialapi.errors import ApiError, RateLimited, RateLimitTooLong, TransportError
+from socialapi.errors import ApiError, OutcomeUnknown, RateLimited, RateLimitTooLong, TransportError
 from socialapi.models.oauth import AppOnlyTokenRequest, OAuth2Token, OAuth2TokenRequest
 from socialapi.models.pages import Page
 from socialapi.routes import oauth as routes
 from socialapi.routes.route import Target
-from socialapi.session.authenticators import DEAD_TOKEN, Authenticator, Authenticators, Authorization, basic
+from socialapi.session.authenticators import DEAD_TOKEN, Authenticator, Authenticators, basic
 from socialapi.session.budget import RetryBudget
-from socialapi.session.clock import Clock
+from socialapi.session.calls import Accept, Attempt, Call, CallOptions, Observer
+from socialapi.session.clock import Clock, within
 from socialapi.session.pacer import Pacer, Slot
 from socialapi.session.pager import Pager
 from socialapi.session.token_cache import TokenCache
-from socialapi.session.transport import Transport
+from socialapi.session.transport import LiveReply, Transport, close_reply
 from socialapi.wire.limits import read_limit, told_wait_seconds
 from socialapi.wire.paging import page_query, split_of
 from socialapi.wire.request import Request, build_request
 from socialapi.wire.response import Reply, read_error, read_result
-from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, Failure, GiveUp, RetryPolicy, decide, failure_of_status
+from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, Failure, GiveUp, decide, failure_of_status
 
+A = TypeVar("A", bound=Reply | LiveReply)
 R = TypeVar("R")
 T = TypeVar("T")
+
+Outcome = Reply | LiveReply | TransportError
 
 logger: Final = logging.getLogger("socialapi")
 
 UNTOLD_REFUSAL_SECONDS: Final = 1.0
 """How long a limit counts as exhausted after a 429 that names no wait."""
-
-
-@attrs.frozen(kw_only=True)
-class CallOptions:
-    """How long a call may take and how often it is repeated; `bulk` calls leave the reserve of each limit alone."""
-
-    timeout_seconds: float
-    policy: RetryPolicy
-    bulk: bool = False
-
-    @classmethod
-    def interactive(cls, config: Config) -> "CallOptions":
-        """The options of a single call."""
-        return cls(
-            timeout_seconds=config.timeout_seconds,
-            policy=RetryPolicy(max_attempts=config.retries + 1, max_wait_seconds=config.max_wait_seconds),
-        )
-
-
-@attrs.frozen
-class Attempt:
-    """What became of one attempt, for those who count: the job's report and its choice of concurrency."""
-
-    seconds: float
-    body_bytes: int
-    failure: Failure | None
-
-
-Observer = Callable[[Attempt], None]
-Accept = Callable[[Reply], Failure | None]
-
-
-@attrs.define(eq=False)
-class _Call:
-    """The state of one call across its attempts."""
-
-    request: Request[Any]
-    options: CallOptions
-    authenticator: Authenticator
-    observer: Observer | None
-    accept: "Accept | None"
-    started: float
-    attempt: int = 0
-    authorization: Authorization | None = None
-    renewed: bool = False
-    failure: Failure | None = None
 
 
 class Session:
@@ -146,9 +102,10 @@ class Session:
             page = await self.call(target, options=options, query=page_query(family, part, cursor))
             return split.answer(page, token)
 
-        return Pager(fetch, self._spawn, start=start)
+        return Pager(fetch, self.spawn, start=start)
 
-    def _spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """A task that belongs to this session and ends with it at the latest."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
@@ -187,10 +144,10 @@ class Session:
         Raises ApiError, TransportError or OutcomeUnknown of the last attempt, RateLimitTooLong before waiting.
         """
         authenticator = authenticator or self.authenticators.choose(request.target.route.family)
-        call = _Call(request, options, authenticator, observer, accept, self.clock.monotonic())
+        call = Call(request, options, authenticator, observer, accept, self.clock.monotonic())
         while True:
             call.attempt += 1
-            outcome = await self._attempt(call)
+            outcome = await self._attempt(call, self._transport.send)
             if isinstance(outcome, Reply) and call.failure is None:
                 self._budget(request).earn()
                 return outcome
@@ -198,7 +155,42 @@ class Session:
                 continue
             await self._wait_or_raise(call, outcome)
 
-    async def _attempt(self, call: _Call) -> Reply | TransportError:
+    async def open(
+        self,
+        target: Target[Any],
+        *,
+        options: CallOptions,
+        query: Mapping[str, Any] | None = None,
+        answer_seconds: float,
+    ) -> LiveReply:
+        """The beginning of an answer that does not end, by one attempt (and another with a new token where the first
+        one was dead), which may take so long by the clock. When to try again is for the stream to say: its waits are
+        not those of other calls.
+
+        Raises ApiError, TransportError, and RateLimitTooLong before waiting.
+        """
+        request = build_request(target, self.config, now=self.now(), query=query)
+        authenticator = self.authenticators.choose(target.route.family)
+        call = Call(request, options, authenticator, None, None, self.clock.monotonic())
+
+        async def send(
+            request: Request[Any], headers: Mapping[str, str], *, timeout_seconds: float
+        ) -> Reply | LiveReply:
+            opening = self._transport.open(request, headers, timeout_seconds=timeout_seconds)
+            try:
+                return await within(self.clock, answer_seconds, opening, close_reply)
+            except TimeoutError:
+                raise OutcomeUnknown(f"no answer within {answer_seconds:g} s") from None
+
+        while True:
+            call.attempt += 1
+            outcome = await self._attempt(call, send)
+            if isinstance(outcome, LiveReply):
+                return outcome
+            if not await self._renewed(call, outcome):
+                raise outcome if isinstance(outcome, TransportError) else read_error(outcome)
+
+    async def _attempt(self, call: Call, send: Callable[..., Awaitable[A]]) -> A | TransportError:
         """One attempt: the reply, or the transport's error as a value, since both are judged alike."""
         request, options = call.request, call.options
         slot = await self.pacer.acquire(
@@ -207,14 +199,12 @@ class Session:
             bulk=options.bulk,
             max_wait_seconds=options.policy.max_wait_seconds,
         )
-        outcome: Reply | TransportError | None = None
+        outcome: A | TransportError | None = None
         started: float | None = None
         try:
             call.authorization = await call.authenticator.authorize(request)
             started = self.clock.monotonic()
-            outcome = await self._transport.send(
-                request, call.authorization.headers, timeout_seconds=options.timeout_seconds
-            )
+            outcome = await send(request, call.authorization.headers, timeout_seconds=options.timeout_seconds)
         except TransportError as problem:
             if started is None:
                 raise  # the token could not be had, after repeats of its own
@@ -226,9 +216,9 @@ class Session:
         self._observe(call, self.clock.monotonic() - started)
         return outcome
 
-    def _settle(self, slot: Slot, outcome: Reply | TransportError | None, *, sent: bool) -> None:
+    def _settle(self, slot: Slot, outcome: Outcome | None, *, sent: bool) -> None:
         """Tells the pacer what the attempt cost; one that was cut short on its way may have been counted."""
-        if isinstance(outcome, Reply):
+        if isinstance(outcome, Reply | LiveReply):
             now, prefixes = self.clock.time(), self.config.rate_limit_header_prefixes
             refused: float | None = None
             if outcome.status == 429:
@@ -239,7 +229,7 @@ class Session:
         else:
             slot.unsent()
 
-    def _observe(self, call: _Call, seconds: float) -> None:
+    def _observe(self, call: Call, seconds: float) -> None:
         failure = call.failure
         logger.debug(
             "%s %s: %s in %.0f ms (attempt %d)",
@@ -252,24 +242,24 @@ class Session:
         if call.observer is not None:
             call.observer(Attempt(seconds, call.request.body_bytes, failure))
 
-    def _failure(self, call: _Call, outcome: Reply | TransportError) -> Failure | None:
+    def _failure(self, call: Call, outcome: Outcome) -> Failure | None:
         if isinstance(outcome, TransportError):
             return Failure("unknown" if outcome.may_be_executed else "no", outcome.reason)
         if outcome.ok:
-            return call.accept(outcome) if call.accept is not None else None
+            return call.accept(outcome) if call.accept is not None and isinstance(outcome, Reply) else None
         told = told_wait_seconds(outcome.headers, self.config.rate_limit_header_prefixes, self.clock.time())
         return failure_of_status(outcome.status, told)
 
-    async def _renewed(self, call: _Call, outcome: Reply | TransportError) -> bool:
+    async def _renewed(self, call: Call, outcome: Outcome) -> bool:
         """Whether a dead token was replaced, which is done once per call; a 401 was surely not executed."""
-        if call.renewed or call.authorization is None or isinstance(outcome, TransportError) or outcome.status != 401:
+        if call.renewed or call.authorization is None or not isinstance(outcome, Reply) or outcome.status != 401:
             return False
         if DEAD_TOKEN not in read_error(outcome).codes:
             return False
         call.renewed = True
         return await call.authenticator.renew(call.authorization)
 
-    async def _wait_or_raise(self, call: _Call, outcome: Reply | TransportError) -> None:
+    async def _wait_or_raise(self, call: Call, outcome: Reply | TransportError) -> None:
         failure = call.failure
         assert failure is not None
         decision = decide(
@@ -297,7 +287,7 @@ class Session:
         )
         await self.clock.sleep(seconds)
 
-    def _raise(self, call: _Call, outcome: Reply | TransportError, why: GiveUp) -> NoReturn:
+    def _raise(self, call: Call, outcome: Reply | TransportError, why: GiveUp) -> NoReturn:
         error: ApiError | TransportError
         if isinstance(outcome, TransportError):
             error = outcome

@@ -2,8 +2,9 @@
 
 import math
 import ssl as ssl_module
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+import weakref
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -16,6 +17,8 @@ from socialapi.errors import ConfigurationError, DecodeError, OutcomeUnknown, Tr
 from socialapi.wire.request import Request
 from socialapi.wire.response import Reply
 
+A = TypeVar("A")
+
 NOT_SENT: Final = (
     aiohttp.ClientConnectorError,
     aiohttp.ConnectionTimeoutError,
@@ -26,6 +29,10 @@ NOT_SENT: Final = (
 
 CONNECTING_SHARE: Final = 0.9
 """Connecting runs out of time before the whole attempt does: afterwards nobody could tell that nothing was sent."""
+
+
+LIVE_BUFFER_BYTES: Final = 2**16
+"""Of an answer that does not end, aiohttp stops reading when more than twice as much waits for us."""
 
 
 class _Lost(Exception):
@@ -68,6 +75,63 @@ class _Parts(payload.Payload):
             await writer.write(part)
 
 
+LOST: Final = (_Lost, aiohttp.ClientError, TimeoutError)
+"""What is raised once the request may have gone out."""
+
+
+class LiveReply:
+    """The beginning of a successful response whose body does not end. Whoever holds it has to close it."""
+
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self._response = response
+        self.status = response.status
+        self.headers = _headers_of(response)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the status is a success."""
+        return _is_success(self.status)
+
+    @property
+    def arrived_bytes(self) -> int:
+        """How many bytes of the body have arrived, whether they were read or not."""
+        return self._response.content.total_bytes
+
+    def read_nowait(self) -> bytes:
+        """The bytes that have arrived and were not read; empty if there are none."""
+        content = self._response.content
+        return b"" if content.exception() is not None else content.read_nowait()
+
+    async def read(self) -> bytes:
+        """The next bytes, as many as have arrived; empty at the end. Raises OutcomeUnknown when the connection broke.
+
+        Cancelling it loses nothing. It must be closed or cancelled to end while the service is silent.
+        """
+        content = self._response.content
+        error: TransportError
+        try:
+            return await content.readany()
+        except LOST as problem:
+            # What had arrived before is still there, but aiohttp only tells of the break from now on.
+            content.set_exception(None)  # type: ignore[arg-type]  # takes it back, though declared to set one only
+            rest = content.read_nowait()
+            content.set_exception(problem)
+            if rest:
+                return rest
+            error = OutcomeUnknown(_why_lost(problem, 0.0), self._response.url.host or "")
+        raise error
+
+    def close(self) -> None:
+        """Closes the connection; whoever is reading is told that it broke. Idempotent."""
+        self._response.close()
+
+
+def close_reply(reply: Reply | LiveReply) -> None:
+    """Closes what nobody is going to read."""
+    if isinstance(reply, LiveReply):
+        reply.close()
+
+
 class Transport:
     """Sends requests over one long-lived aiohttp session, its own or the user's (which stays open at the end)."""
 
@@ -94,6 +158,7 @@ class Transport:
         if proxy is not None:
             self._options["proxy"] = proxy
         self._closed = False
+        self._live: weakref.WeakSet[LiveReply] = weakref.WeakSet()
 
     def _open(self) -> aiohttp.ClientSession:
         if self._closed:
@@ -113,30 +178,71 @@ class Transport:
         Raises TransportError when the service cannot have executed the request, OutcomeUnknown when it may have,
         DecodeError for an answer that is too large.
         """
+
+        async def finish(response: aiohttp.ClientResponse) -> Reply:
+            async with response:
+                return Reply(response.status, _headers_of(response), await self._read(response))
+
+        return await self._exchange(request, headers, finish, timeout_seconds=timeout_seconds, total=timeout_seconds)
+
+    async def open(
+        self, request: Request[Any], headers: Mapping[str, str], *, timeout_seconds: float
+    ) -> Reply | LiveReply:
+        """One attempt at an answer that does not end: its beginning, or the whole of a refusal.
+
+        `timeout_seconds` bounds the connecting alone. Raises as `send`.
+        """
+
+        async def finish(response: aiohttp.ClientResponse) -> Reply | LiveReply:
+            if _is_success(response.status):
+                live = LiveReply(response)
+                self._live.add(live)
+                return live
+            async with response:
+                return Reply(response.status, _headers_of(response), await self._read(response))
+
+        # Compressed lines would wait for others to fill a block.
+        headers = {**headers, "Accept-Encoding": "identity"}
+        return await self._exchange(
+            request, headers, finish, timeout_seconds=timeout_seconds, total=None, buffer_bytes=LIVE_BUFFER_BYTES
+        )
+
+    async def _exchange(
+        self,
+        request: Request[Any],
+        headers: Mapping[str, str],
+        finish: Callable[[aiohttp.ClientResponse], Awaitable[A]],
+        *,
+        timeout_seconds: float,
+        total: float | None,
+        buffer_bytes: int | None = None,
+    ) -> A:
+        """Sends the request; what `finish` makes of the response. Errors of aiohttp become ours."""
         host = urlsplit(request.url).hostname or ""
         timeout = aiohttp.ClientTimeout(
-            total=timeout_seconds,
+            total=total,
             connect=min(self._config.connect_timeout_seconds, CONNECTING_SHARE * timeout_seconds),
             ceil_threshold=math.inf,  # no rounding, which could let both end together
         )
         error: TransportError
         try:
-            async with self._open().request(
-                request.method,
-                yarl.URL(request.url, encoded=True),
-                headers={"User-Agent": self._user_agent, **request.headers, **headers},
-                data=_Parts(request.body) if request.body else None,
-                timeout=timeout,
-                allow_redirects=False,
-                raise_for_status=False,
-                middlewares=(_no_silent_repeat,),
-                **self._options,
-            ) as response:
-                content = await self._read(response)
-                return Reply(response.status, {k.lower(): v for k, v in response.headers.items()}, content)
+            return await finish(
+                await self._open().request(
+                    request.method,
+                    yarl.URL(request.url, encoded=True),
+                    headers={"User-Agent": self._user_agent, **request.headers, **headers},
+                    data=_Parts(request.body) if request.body else None,
+                    timeout=timeout,
+                    allow_redirects=False,
+                    raise_for_status=False,
+                    middlewares=(_no_silent_repeat,),
+                    read_bufsize=buffer_bytes,
+                    **self._options,
+                )
+            )
         except NOT_SENT as problem:
             error = TransportError(_why_not_sent(problem), host)
-        except (_Lost, aiohttp.ClientError, TimeoutError) as problem:
+        except LOST as problem:
             error = OutcomeUnknown(_why_lost(problem, timeout_seconds), host)
         # Out here, so that aiohttp's error, which may hold the headers of the request, is not even its context.
         raise error
@@ -157,11 +263,21 @@ class Transport:
         return b"".join(chunks)[:limit]
 
     async def aclose(self) -> None:
-        """Closes the connections, if the session is ours. Idempotent."""
+        """Closes the connections, if the session is ours, and those of answers that do not end. Idempotent."""
         self._closed = True
+        for live in list(self._live):
+            live.close()  # aiohttp would leave whoever reads it waiting
         if self._owns_session and self._session is not None:
             await self._session.close()
             self._session = None
+
+
+def _is_success(status: int) -> bool:
+    return 200 <= status < 300
+
+
+def _headers_of(response: aiohttp.ClientResponse) -> dict[str, str]:
+    return {name.lower(): value for name, value in response.headers.items()}
 
 
 NOT_SENT_REASONS: Final[Mapping[type[Exception], str]] = {

@@ -45,6 +45,10 @@ _PLAIN: Final[Mapping[Any, str]] = {
     float: "{v}.__class__ is not float and {v}.__class__ is not int",
     Any: "False",
 }
+_IS_WRONG: Final[Mapping[Any, Callable[[Any], bool]]] = {
+    kind: eval(f"lambda value: {test.format(v='value')}")  # noqa: S307  # the five constants above
+    for kind, test in _PLAIN.items()
+}
 
 
 def _says(kind: Any) -> str:
@@ -155,8 +159,7 @@ def _explain(cls: Any, data: Any, problem: Exception) -> DecodeError:
 
 def _read_value(kind: Any, value: Any) -> Any:
     if _is_plain(kind):
-        test = _PLAIN[kind].format(v="value")
-        if eval(test, {"value": value}):  # noqa: S307  # one of the five constants above
+        if _IS_WRONG[kind](value):
             raise DecodeError("", _says(kind))
         return value
     return CONVERTER.get_structure_hook(kind)(value, kind)
@@ -173,9 +176,13 @@ def _tuple_fn(declared: Any) -> Structure:
 
 
 def _array_fn(kind: Any, hook: Structure | None) -> Structure:
+    is_wrong = _IS_WRONG.get(kind)
+
     def read(data: Any, _: Any) -> tuple[Any, ...]:
         if data.__class__ is not list:
             raise DecodeError("", "expected an array")
+        if is_wrong is not None and not any(map(is_wrong, data)):
+            return tuple(data)
         items: list[Any] = []
         try:
             for value in data:

@@ -18,8 +18,9 @@ from socialapi.credentials import Bearer
 from socialapi.errors import OutcomeUnknown, TransportError
 from socialapi.models.audiences import IDENTIFIER_KINDS
 from socialapi.routes import ads
+from socialapi.session.calls import CallOptions
 from socialapi.session.pacer import SlidingWindowPacer
-from socialapi.session.session import CallOptions, Session
+from socialapi.session.session import Session
 from socialapi.session.token_cache import MemoryTokenCache
 from socialapi.wire.request import Request
 from socialapi.wire.response import Reply

@@ -41,6 +41,13 @@ class Service:
         (answer,) = self.control(method, path, body)
         return answer
 
+    def call(self, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Any:
+        """The answer of the service itself, asked without the SDK."""
+        data = json.dumps(body).encode()
+        request = urllib.request.Request(self.ready["base_url"] + path, data=data, method=method, headers=dict(headers))
+        with urllib.request.urlopen(request) as answer:
+            return json.load(answer)
+
     def fault(self, fault: str, **options: Any) -> None:
         self.ask("POST", "faults", {"fault": fault, "method": "POST", "path": UPLOADS, **options})
 

@@ -2,6 +2,7 @@
 
 # ruff: noqa: ARG005  # every way to ask is given the scene, whether it needs it or not
 
+import contextlib
 import inspect
 import time
 from collections import Counter
@@ -11,12 +12,14 @@ from urllib.parse import parse_qs, urlsplit
 
 import aiohttp
 import attrs
+import orjson
 import pytest
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
 
 from socialapi import Client, Fields, OAuth1
 from socialapi.emulator import Emulator
 from socialapi.emulator.platform.records import StreamConnection
+from socialapi.models.events import ActivityEvent, MatchedPost
 from socialapi.models.fields import Expansion, MediaField, PostField, UserField
 from socialapi.models.pages import Page
 from socialapi.models.posts import Post
@@ -487,11 +490,49 @@ async def test_both_sign_a_person_in_with_pkce(emulator: Emulator, http: aiohttp
     assert requested(emulator) >= {name_of(route) for route in USER2_ROUTES}
 
 
+STREAM_ROUTES = (platform.POST_STREAM, platform.ACTIVITY_STREAM)
+
+
+@contextlib.asynccontextmanager
+async def lines_of(url: str, token: str, **query: str) -> AsyncIterator[aiohttp.StreamReader]:
+    """A stream opened without the SDK."""
+    headers = {"Authorization": f"Bearer {token}"}
+    async with aiohttp.ClientSession(headers=headers) as session, session.get(url, params=query) as answer:
+        assert answer.status == 200
+        yield answer.content
+
+
+async def test_streams_bring_the_sdk_and_an_independent_client_the_same() -> None:
+    async with Emulator() as emulator, Client(emulator.config, emulator.credentials) as client:
+        await client.filtered_stream.add_rules(RuleDraft("snow", tag="weather"))
+        base, token = emulator.ready["base_url"], emulator.ready["bearer_token"]
+        async with (
+            lines_of(f"{base}/2/tweets/search/stream", token, **ASKED) as lines,
+            client.filtered_stream.connect(EVERYTHING) as posts,
+        ):
+            await emulator.publish({"text": "Snow with @northwind"})
+            post = await anext(posts)
+            assert isinstance(post, MatchedPost)
+            raw = orjson.loads(await lines.readline())
+            assert orjson.loads(post.content) == raw
+            assert_holds(post.data, raw["data"])
+            assert [attrs.asdict(rule) for rule in post.matching_rules] == [raw["matching_rules"][0] | {"extra": {}}]
+            assert_holds(post.includes.author(post.data), raw["includes"]["users"][0])
+        async with lines_of(f"{base}/2/activity/stream", token) as lines, client.activity.stream() as events:
+            await emulator.publish({"event_type": "ProfileBioUpdate", "user_id": "17", "payload": {"after": "ä"}})
+            event = await anext(events)
+            assert isinstance(event, ActivityEvent)
+            raw = orjson.loads(await lines.readline())["data"]
+            assert (event.event_type, raw["event_type"]) == ("profile.update.bio", "ProfileBioUpdate")
+            assert_holds(event, raw | {"event_type": "profile.update.bio"})
+        assert requested(emulator) >= {name_of(route) for route in STREAM_ROUTES}
+
+
 def test_no_route_is_left_out() -> None:
     declared = {
         name_of(each) for module in (platform, oauth) for each in vars(module).values() if isinstance(each, Route)
     }
-    compared = [*(row.route for row in ROWS), *APP_ROUTES, *USER_ROUTES, *USER2_ROUTES]
+    compared = [*(row.route for row in ROWS), *APP_ROUTES, *USER_ROUTES, *USER2_ROUTES, *STREAM_ROUTES]
     assert {name_of(route) for route in compared} == declared
     assert len(compared) == len(declared)
 

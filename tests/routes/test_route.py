@@ -86,6 +86,8 @@ ROWS: list[tuple[Route[Any], str, str, bool]] = [
     (platform.STREAM_RULES, "GET", "/2/tweets/search/stream/rules", True),
     (platform.STREAM_RULES_CHANGE, "POST", "/2/tweets/search/stream/rules", False),
     (platform.POWERSTREAM_RULES, "GET", "/2/powerstream/rules", True),
+    (platform.POST_STREAM, "GET", "/2/tweets/search/stream", True),
+    (platform.ACTIVITY_STREAM, "GET", "/2/activity/stream", True),
     (platform.CONNECTIONS, "GET", "/2/connections", True),
     (platform.CONNECTIONS_END, "DELETE", "/2/connections", False),
     (platform.CONNECTIONS_END_ENDPOINT, "DELETE", "/2/connections/{endpoint_id}", False),

@@ -1,8 +1,11 @@
-"""Waiting for an event or for time to pass, whichever comes first."""
+"""Waiting for an event, a result or for time to pass, whichever comes first."""
 
 import asyncio
+from typing import Any
 
-from socialapi.session.clock import SystemClock, wait_for_event
+import pytest
+
+from socialapi.session.clock import SystemClock, wait_for_event, within
 from tests.support.clock import VirtualClock, turns
 
 
@@ -56,3 +59,76 @@ async def test_the_clock_of_the_machine_goes_on() -> None:
     await clock.sleep(0.0)
     assert clock.monotonic() >= before
     assert wall > 1_700_000_000
+
+
+# A result
+
+
+async def after(turn: int) -> str:
+    await turns(turn)
+    return "result"
+
+
+async def test_a_result_in_time_is_returned_and_nothing_is_left_behind(clock: VirtualClock) -> None:
+    discarded: list[str] = []
+    assert await within(clock, 5.0, after(3), discarded.append) == "result"
+    await turns(3)
+    assert (discarded, others(), clock.monotonic()) == ([], set(), 0.0)
+
+
+async def test_work_that_takes_longer_is_cancelled(clock: VirtualClock) -> None:
+    with pytest.raises(TimeoutError):
+        await within(clock, 5.0, clock.sleep(6.0), discard=lambda _: None)
+    assert (others(), clock.monotonic()) == (set(), 5.0)
+
+
+async def test_an_error_of_the_work_is_raised(clock: VirtualClock) -> None:
+    async def work() -> None:
+        await turns(2)
+        raise KeyError("of the work")
+
+    with pytest.raises(KeyError, match="of the work"):
+        await within(clock, 5.0, work(), print)
+
+
+async def test_a_result_that_came_too_late_is_discarded(clock: VirtualClock) -> None:
+    discarded: list[str] = []
+
+    async def stubborn() -> str:
+        try:
+            await clock.sleep(6.0)
+        except asyncio.CancelledError:
+            await turns(3)
+        return "late"
+
+    with pytest.raises(TimeoutError):
+        await within(clock, 5.0, stubborn(), discarded.append)
+    await turns(2)
+    assert discarded == ["late"]
+
+
+@pytest.mark.parametrize("twice", [False, True])
+@pytest.mark.parametrize("turn", range(2, 16))
+async def test_a_result_is_returned_or_discarded_or_never_made_whenever_the_caller_is_cancelled(
+    turn: int, twice: bool, clock: VirtualClock
+) -> None:
+    made: list[object] = []
+    discarded: list[object] = []
+
+    async def work() -> object:
+        await turns(5)
+        made.append(object())
+        await asyncio.sleep(0)
+        return made[0]
+
+    caller: asyncio.Task[Any] = asyncio.create_task(within(clock, 5.0, work(), discarded.append))
+    await turns(turn)
+    caller.cancel()
+    if twice:
+        await turns(1)
+        caller.cancel()
+    found = await asyncio.gather(caller, return_exceptions=True)
+    await turns(5)
+    returned = [each for each in found if not isinstance(each, BaseException)]
+    assert returned + discarded in ([], made)
+    assert others() == set()

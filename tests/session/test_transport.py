@@ -12,9 +12,12 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from socialapi import Client, errors
 from socialapi.errors import DecodeError, OutcomeUnknown, ServerError, TransportError
+from socialapi.routes.platform import POST_STREAM
 from socialapi.session.transport import _Parts
+from socialapi.wire.request import build_request
+from socialapi.wire.response import Reply
 from tests.support.clients import client_of
-from tests.support.clock import VirtualClock
+from tests.support.clock import VirtualClock, turns
 from tests.support.server import OK, Cut, Fault, Server, answer
 from tests.support.tls import make_contexts
 
@@ -255,3 +258,51 @@ async def test_a_client_that_is_closed_says_so() -> None:
 def test_every_error_of_the_transport_is_one_of_two() -> None:
     assert issubclass(errors.OutcomeUnknown, errors.TransportError)
     assert (TransportError.may_be_executed, OutcomeUnknown.may_be_executed) == (False, True)
+
+
+# Answers that do not end
+
+
+async def opened(client: Client) -> Any:
+    """What the transport makes of the answer to a request for a stream."""
+    session = client._session
+    request = build_request(POST_STREAM.at(), session.config, now=session.now(), query={})
+    return await session._transport.open(request, {}, timeout_seconds=5.0)
+
+
+@pytest.mark.parametrize("status", [301, 400, 429, 503])
+async def test_a_refusal_instead_of_an_endless_answer_is_read_whole(status: int) -> None:
+    async with Server(answer(b"no", status=status, Location="/")) as server, client_of(server) as client:
+        reply = await opened(client)
+    assert isinstance(reply, Reply)
+    assert (reply.status, reply.ok) == (status, False)
+
+
+async def test_what_arrived_before_the_break_can_be_read_after_it_in_both_ways() -> None:
+    async with (
+        Server(then=Cut(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n")) as server,
+        client_of(server) as client,
+    ):
+        live = await opened(client)
+        assert (live.ok, live.headers["transfer-encoding"]) == (True, "chunked")
+        while live._response.content.exception() is None:
+            await turns(1)
+        assert live.read_nowait() == b""
+        assert await live.read() == b"abc"
+        for _ in range(2):
+            with pytest.raises(OutcomeUnknown, match="the answer broke off"):
+                await live.read()
+        live.close()
+        live.close()
+
+
+async def test_an_answer_without_an_end_is_closed_with_the_client_also_in_a_session_of_the_users() -> None:
+    step = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    async with Server(then=step) as server, aiohttp.ClientSession() as session:
+        async with client_of(server, options={"session": session}) as client:
+            live = await opened(client)
+            reading = asyncio.create_task(live.read())
+            await asyncio.sleep(0)
+        with pytest.raises(OutcomeUnknown):
+            await asyncio.wait_for(reading, 5.0)
+        assert not session.closed

@@ -42,7 +42,9 @@ async def publish_article(call: Call, arguments: Arguments) -> Answer:
     if article.post_id is not None:
         raise Refusal(409, "CONFLICT", f"the article was published before, as post {article.post_id}")
     link = f"https://social.example/{author.username}/articles/{article.id}"
-    article.post_id = new_post(call.state, author, f"{article.title}\n\n{link}").id
+    post = new_post(call.state, author, f"{article.title}\n\n{link}")
+    article.post_id = post.id
+    call.service.publishing.post_created(call.state, post)
     return data({"post_id": article.post_id})
 
 

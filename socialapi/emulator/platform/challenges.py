@@ -11,6 +11,7 @@ from typing import Final
 import aiohttp
 import orjson
 
+from socialapi.emulator.platform.outgoing import Outgoing
 from socialapi.emulator.platform.records import Webhook
 from socialapi.emulator.state import State
 
@@ -21,25 +22,22 @@ RECHECK_SECONDS: Final = 3_600.0
 
 
 class Challenges:
-    """Sends challenges, by a client of its own, and repeats them every hour.
+    """Sends challenges and repeats them every hour.
 
-    `targets` says to which local address the requests to a webhook's URL really go. `state_now` gives the state whose
-    webhooks are to be checked again, which a reset replaces.
+    `state_now` gives the state whose webhooks are to be checked again, which a reset replaces.
     """
 
-    def __init__(self, state_now: Callable[[], State]) -> None:
-        self.targets: dict[str, str] = {}
+    def __init__(self, outgoing: Outgoing, state_now: Callable[[], State]) -> None:
+        self._outgoing = outgoing
         self._state_now = state_now
-        self._client: aiohttp.ClientSession | None = None
         self._watcher: asyncio.Task[None] | None = None
         self._moved = asyncio.Event()
         self._turn = asyncio.Lock()
 
     async def open(self) -> None:
-        """Begin: there is a client from now on, and a watch over what is due."""
+        """Begin: there is a watch over what is due from now on."""
         self._moved = asyncio.Event()
         self._turn = asyncio.Lock()
-        self._client = aiohttp.ClientSession()
         self._watcher = asyncio.create_task(self._watch(), name="socialapi-emulator-webhook-checks")
 
     async def close(self) -> None:
@@ -48,8 +46,6 @@ class Challenges:
             self._watcher.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._watcher
-        if self._client is not None:
-            await self._client.close()
 
     def time_moved(self) -> None:
         """The clock was advanced: something may be due."""
@@ -64,7 +60,7 @@ class Challenges:
 
     async def failure(self, url: str, consumer_secret: str) -> str | None:
         """Sends one challenge; why it failed, or None if it passed."""
-        target = self.targets.get(url)
+        target = self._outgoing.targets.get(url)
         if target is None:
             return "the address cannot be reached: no local target is mapped to it (POST /_emulator/webhook-targets)"
         token = secrets.token_urlsafe(24)
@@ -77,9 +73,8 @@ class Challenges:
             return f"the request failed: {type(reason).__name__}"
 
     async def _answer(self, target: str, token: str) -> tuple[int, bytes]:
-        assert self._client is not None
         parameters = {"crc_token": token}
-        async with self._client.get(target, params=parameters, allow_redirects=False) as response:
+        async with self._outgoing.client.get(target, params=parameters, allow_redirects=False) as response:
             return response.status, await response.read()
 
     async def _check_again(self, state: State, webhook: Webhook) -> None:

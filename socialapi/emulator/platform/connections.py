@@ -19,7 +19,9 @@ ENDED_ON_REQUEST: Final = "ForceDisconnect"
 @serves(routes.CONNECTIONS)
 async def list_connections(call: Call, arguments: Arguments) -> Answer:
     """The app's connections, the oldest first."""
-    own = {key: each for key, each in enumerate(call.state.platform.connections) if _is_own(call, each)}
+    platform = call.state.platform
+    everybody = enumerate(platform.connections, platform.connections_forgotten)
+    own = {key: each for key, each in everybody if _is_own(call, each)}
     shown, meta = collection(call, arguments, own, _shown)
     return data(shown, meta=meta)
 
@@ -55,8 +57,7 @@ def _all_ended(call: Call, connections: Iterable[StreamConnection]) -> Answer:
 def _end(call: Call, connections: Iterable[StreamConnection]) -> list[str]:
     ended = list(connections)
     for connection in ended:
-        connection.disconnected_at = call.now
-        connection.disconnect_reason = ENDED_ON_REQUEST
+        call.service.streams.end(connection, ENDED_ON_REQUEST)
     return [connection.id for connection in ended]
 
 

@@ -5,13 +5,13 @@ from typing import Any
 
 from socialapi.emulator.arguments import Arguments, InvalidArguments, read_arguments
 from socialapi.emulator.authentication import any_caller
-from socialapi.emulator.call import Authenticate, Call, handles
+from socialapi.emulator.call import Authenticate, Call, StreamAnswer, handles
 from socialapi.emulator.envelopes import Answer, Refusal
 from socialapi.emulator.received import Received
 from socialapi.emulator.state import Caller, State, User
 from socialapi.routes.route import PLATFORM_USER, Route
 
-PlatformHandler = Callable[[Call, Arguments], Awaitable[Answer]]
+PlatformHandler = Callable[[Call, Arguments], Awaitable[Answer | StreamAnswer]]
 
 
 def serves(
@@ -27,7 +27,7 @@ def serves(
     """
 
     def register(handler: PlatformHandler) -> PlatformHandler:
-        async def checked(call: Call) -> Answer:
+        async def checked(call: Call) -> Answer | StreamAnswer:
             try:
                 arguments = read_arguments(call)
             except InvalidArguments as refusal:

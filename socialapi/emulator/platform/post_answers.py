@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from socialapi.emulator.call import Call
-from socialapi.emulator.envelopes import Answer, data, missing, problem
+from socialapi.emulator.envelopes import Answer, data, problem
+from socialapi.emulator.platform.includes import Includes
 from socialapi.emulator.platform.post_store import PostRecord
 from socialapi.emulator.platform.selection import Selection, chosen
 from socialapi.emulator.state import User
@@ -19,7 +20,7 @@ def posts_answer(
     meta: Mapping[str, Any] | None = None,
 ) -> Answer:
     """The posts with what goes with them."""
-    expanded = Includes(call, selected)
+    expanded = Includes(call.state, call.service.problem_base_url, selected, reader=call.caller.user)
     for post in posts:
         expanded.add(post)
     shown = [chosen(post.fields, selected.post) for post in posts]
@@ -46,74 +47,3 @@ def not_authorized(call: Call, parameter: str, value: str, kind: str) -> dict[st
         section="data",
         parameter=parameter,
     )
-
-
-class Includes:
-    """The related objects that expansions name, each of them once."""
-
-    def __init__(self, call: Call, selected: Selection) -> None:
-        self._call = call
-        self._state = call.state
-        self._selected = selected
-        self._found: dict[str, dict[str, Any]] = {"users": {}, "tweets": {}, "media": {}, "polls": {}}
-        self.errors: list[dict[str, Any]] = []
-
-    def add(self, post: PostRecord) -> None:
-        """What the post refers to."""
-        for expansion in dict.fromkeys(self._selected.expansions):
-            if expansion.startswith("referenced_tweets.id"):
-                self._add_referenced(post, expansion)
-            elif expansion.startswith("attachments."):
-                self._add_attachments(post, expansion.removeprefix("attachments."))
-            else:
-                self._add_users(post, expansion)
-
-    def shown(self) -> dict[str, list[Any]]:
-        """The objects by kind; kinds of which there is none are left out."""
-        return {kind: list(objects.values()) for kind, objects in self._found.items() if objects}
-
-    def _add_users(self, post: PostRecord, expansion: str) -> None:
-        if expansion == "entities.mentions.username":
-            mentions = post.fields.get("entities", {}).get("mentions", ())
-            ids = [mention["id"] for mention in mentions if "id" in mention]
-        else:
-            ids = [post.fields[expansion]] if expansion in post.fields else []
-        for user_id in ids:
-            self._add_user(user_id)
-
-    def _add_user(self, user_id: str) -> None:
-        user = self._state.users.get(user_id)
-        if user is not None and user_id not in self._found["users"]:
-            self._found["users"][user_id] = chosen(self._profile(user), self._selected.user)
-
-    def _profile(self, user: User) -> Mapping[str, Any]:
-        """Whether they are connected is told to a user alone, and of others."""
-        caller = self._call.caller.user
-        hidden = () if caller is not None and caller is not user else ("connection_status",)
-        metrics = user.profile["public_metrics"] | {"tweet_count": len(self._state.platform.posts.timeline(user.id))}
-        fields = user.profile | {"public_metrics": metrics}
-        return {name: value for name, value in fields.items() if name not in hidden}
-
-    def _add_attachments(self, post: PostRecord, name: str) -> None:
-        platform = self._state.platform
-        held, kind, names = {
-            "media_keys": (platform.media, "media", self._selected.media),
-            "poll_ids": (platform.polls, "polls", self._selected.poll),
-        }[name]
-        for key in post.fields.get("attachments", {}).get(name, ()):
-            self._found[kind][key] = chosen(held[key], names)
-
-    def _add_referenced(self, post: PostRecord, expansion: str) -> None:
-        for reference in post.fields.get("referenced_tweets", ()):
-            found = self._state.platform.posts.get(reference["id"])
-            if found is None:
-                self._miss(expansion, reference["id"])
-            elif expansion == "referenced_tweets.id":
-                self._found["tweets"][found.id] = chosen(found.fields, self._selected.post)
-            else:
-                self._add_user(found.author_id)
-
-    def _miss(self, expansion: str, post_id: str) -> None:
-        lost = missing(self._call.service.problem_base_url, "tweet", expansion, post_id)
-        if lost not in self.errors:
-            self.errors.append(lost)

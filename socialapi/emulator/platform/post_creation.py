@@ -35,6 +35,7 @@ async def create_post(call: Call, arguments: Arguments) -> Answer:
         post.fields["community_id"] = body["community_id"]
     post.fields["paid_partnership"] = body.get("paid_partnership", False)
     post.shared_with_followers = body.get("share_with_followers", False)
+    call.service.publishing.post_created(call.state, post)
     return data({"id": post.id, "text": post.fields["text"]}, 201)
 
 

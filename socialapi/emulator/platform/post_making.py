@@ -74,4 +74,6 @@ def _follow(state: State, post: PostRecord, previous: PostRecord) -> None:
     history = [*previous.fields["edit_history_tweet_ids"], post.id]
     for version in (*state.platform.posts.known(map(int, history[:-1])), post):
         version.fields["edit_history_tweet_ids"] = history
+        if version is not post:
+            state.platform.posts.keep(version)
     post.fields["edit_controls"] = previous.fields["edit_controls"]

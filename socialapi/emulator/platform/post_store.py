@@ -1,10 +1,17 @@
 """The posts there are: those that are kept, and the timeline that is made up as it is read."""
 
-from bisect import bisect_left
+import itertools
+from bisect import bisect_left, insort
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol, overload
+from typing import Any, Final, Protocol, overload
 
 import attrs
+import orjson
+
+PACKED_POSTS: Final = 100_000
+"""How many posts given through the control plane are kept; beyond that the oldest are forgotten."""
+_FORGOTTEN_AT_ONCE: Final = 10_000
 
 
 @attrs.define(kw_only=True)
@@ -57,9 +64,10 @@ class Timeline(Sequence[int]):
 
 
 class PostStore:
-    """Posts by id and by author. What is changed of a made-up post has to be kept."""
+    """Posts by id and by author. What is changed of a made-up or packed post has to be kept."""
 
     def __init__(self) -> None:
+        self._packed: dict[str, tuple[str, float, bytes]] = {}
         self._kept: dict[str, PostRecord] = {}
         self._timelines: dict[str, Timeline] = {}
         self._generated: Generated | None = None
@@ -73,6 +81,9 @@ class PostStore:
         """The post, or None if there is none."""
         if (found := self._kept.get(post_id)) is not None:
             return found
+        if (packed := self._packed.get(post_id)) is not None:
+            author_id, created_at, content = packed
+            return PostRecord(id=post_id, author_id=author_id, created_at=created_at, fields=orjson.loads(content))
         if self._generated is None or not (post_id.isascii() and post_id.isdigit() and len(post_id) < 20):
             return None
         return self._generated.record(int(post_id)) if str(int(post_id)) == post_id else None
@@ -93,7 +104,34 @@ class PostStore:
             del kept[bisect_left(kept, int(in_place_of))]
         kept.append(int(record.id))
 
+    def add_packed(self, post_id: str, author_id: str, created_at: float, content: bytes) -> None:
+        """A new post as the JSON of its fields, of which many can be kept; the oldest of too many are forgotten."""
+        kept = self._timelines.setdefault(author_id, Timeline()).kept
+        number = int(post_id)
+        if not kept or kept[-1] < number:
+            kept.append(number)
+        elif self.get(post_id) is None:
+            insort(kept, number)
+        self._kept.pop(post_id, None)
+        self._packed[post_id] = author_id, created_at, content
+        if len(self._packed) > PACKED_POSTS:
+            self._forget()
+
     def count(self, record: PostRecord, metric: str) -> None:
         """One more of a public count."""
         record.fields["public_metrics"][metric] += 1
+        self.keep(record)
+
+    def keep(self, record: PostRecord) -> None:
+        """The post has been changed."""
+        self._packed.pop(record.id, None)
         self._kept[record.id] = record
+
+    def _forget(self) -> None:
+        gone: dict[str, set[int]] = defaultdict(set)
+        for post_id in list(itertools.islice(self._packed, _FORGOTTEN_AT_ONCE)):
+            author_id, _, _ = self._packed.pop(post_id)
+            gone[author_id].add(int(post_id))
+        for author_id, ids in gone.items():
+            timeline = self._timelines[author_id]
+            timeline.kept = [post_id for post_id in timeline.kept if post_id not in ids]

@@ -13,6 +13,10 @@ DEFAULT_MAX_WEBHOOKS: Final = 5
 """How many webhooks an app may have; no number is documented."""
 DEFAULT_MAX_RULES: Final = 25_000
 """How many rules a project may have (platform section 8)."""
+DEFAULT_MAX_CONNECTIONS: Final = 5
+"""How many streaming connections an app may have open to one endpoint; no number is documented."""
+PAST_CONNECTIONS: Final = 1_000
+"""How many connections that ended are remembered."""
 
 _ID_SHIFT: Final = 22
 _EPOCH_MS: Final = 1_262_304_000_000  # 2010-01-01
@@ -117,7 +121,18 @@ class Platform:
     subscriptions: dict[str, ActivitySubscription] = attrs.field(factory=dict)
     max_webhooks: int = DEFAULT_MAX_WEBHOOKS
     max_rules: int = DEFAULT_MAX_RULES
+    max_connections: int = DEFAULT_MAX_CONNECTIONS
+    connections_forgotten: int = 0
     last_id: int = 0
+
+    def remember_connection(self, connection: StreamConnection) -> None:
+        """One connection more; of too many, the one that began first of those that ended is forgotten."""
+        self.connections.append(connection)
+        if len(self.connections) > PAST_CONNECTIONS:
+            past = (key for key, each in enumerate(self.connections) if each.disconnected_at is not None)
+            if (oldest := next(past, None)) is not None:
+                del self.connections[oldest]
+                self.connections_forgotten += 1
 
     def new_id(self, now: float) -> int:
         """An id that is larger than every one before."""

@@ -1,15 +1,21 @@
-"""Whether a filtered-stream rule can be read at all. What its operators mean is not checked here."""
+"""The pieces of a filtered-stream rule, and whether they make one. What they mean is in `rule_matching`."""
 
 import itertools
 import re
+from collections.abc import Sequence
 from typing import Final
 
 _PIECE: Final = re.compile(r'"[^"]*"|[()]|[^\s()"]+|"')
 
 
+def pieces_of(rule: str) -> list[str]:
+    """Parentheses, quoted phrases with their marks, and what else stands between spaces; `OR` is one of the last."""
+    return _PIECE.findall(rule)
+
+
 def fault_of(rule: str) -> str | None:
     """What is wrong with the rule, or None."""
-    pieces = _PIECE.findall(rule)
+    pieces = pieces_of(rule)
     if not pieces:
         return "the rule is empty"
     if '"' in pieces:
@@ -31,7 +37,7 @@ def _between(before: str, piece: str) -> str | None:
     return None
 
 
-def _balance(pieces: list[str]) -> str | None:
+def _balance(pieces: Sequence[str]) -> str | None:
     depth = 0
     for piece in pieces:
         depth += {"(": 1, ")": -1}.get(piece, 0)

@@ -5,8 +5,8 @@ from typing import Any, Final, get_args
 
 import attrs
 
-from socialapi.emulator.arguments import split
 from socialapi.emulator.envelopes import invalid_request
+from socialapi.emulator.received import split
 from socialapi.models.content import NewsField
 from socialapi.models.fields import Expansion, MediaField, PostField, UserField
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import attrs
 
-from socialapi.emulator.arguments import Arguments, split
+from socialapi.emulator.arguments import Arguments
 from socialapi.emulator.call import Call
 from socialapi.emulator.clock import milliseconds
 from socialapi.emulator.envelopes import Answer, answer, data, missing, problem
@@ -13,6 +13,7 @@ from socialapi.emulator.platform.endpoint import serves
 from socialapi.emulator.platform.paging import collection
 from socialapi.emulator.platform.records import Rule
 from socialapi.emulator.platform.rule_syntax import fault_of
+from socialapi.emulator.received import split
 from socialapi.routes import platform as routes
 
 Shown = dict[str, Any]

@@ -1,6 +1,9 @@
 """Webhooks of an app, their states and the link of its filtered stream to one (platform sections 3.1, 4.1, 7.2)."""
 
+import contextlib
+import datetime
 import ipaddress
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -79,14 +82,24 @@ async def delete_webhook(call: Call, arguments: Arguments) -> Answer:
     # Another request may have been faster, while this one was on its way.
     call.state.platform.webhooks.pop(webhook.id, None)
     call.state.platform.links.pop(webhook.id, None)
+    call.service.deliveries.forget(webhook.id)
     return data({"deleted": True})
 
 
 @serves(routes.WEBHOOK_REPLAY)
 async def replay_events(call: Call, arguments: Arguments) -> Answer:
-    """A replay job that is taken on; no parameter of it is documented, so none is required."""
+    """Delivers again what was sent to the app's webhooks: to the one that is named, of the time that is given.
+
+    No parameter of it is documented, so none is required, and others are taken and ignored.
+    """
+    body = arguments.body
+    begin = _time(body, "from_date", 0.0)
+    end = _time(body, "to_date", call.now)
+    wanted = [each for each in _own(call) if each.id == str(body.get("webhook_id") or each.id)]
+    events = call.service.deliveries.replay(wanted, begin, end)
     job_id = str(call.state.platform.new_id(call.now))
-    return data({"job_id": job_id, "status": "accepted", "created_at": milliseconds(call.now), **arguments.body})
+    made = {"job_id": job_id, "status": "accepted", "created_at": milliseconds(call.now)}
+    return data({**made, **body, "events": events})
 
 
 @serves(routes.STREAM_LINK)
@@ -104,6 +117,22 @@ async def link_stream(call: Call, arguments: Arguments) -> Answer:
         webhook_id=webhook_id, app_key=webhook.app_key, parameters=dict(arguments.query)
     )
     return data({"provisioned": True})
+
+
+def _time(body: Mapping[str, Any], name: str, default: float) -> float:
+    """A time in epoch seconds: ISO 8601, or the digits of year, month, day, hour and minute."""
+    given = body.get(name)
+    if given is None:
+        return default
+    for read in (datetime.datetime.fromisoformat, _from_digits):
+        with contextlib.suppress(ValueError):
+            moment = read(str(given))
+            return (moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).timestamp()
+    raise invalid_request(f"{name} is not a time in ISO 8601", {name: [str(given)[:100]]})
+
+
+def _from_digits(text: str) -> datetime.datetime:
+    return datetime.datetime.strptime(text, "%Y%m%d%H%M").replace(tzinfo=datetime.UTC)
 
 
 def _own(call: Call) -> list[Webhook]:

@@ -1,7 +1,8 @@
 """What every group of methods below an account holds beside the session."""
 
 from socialapi.resources.resource import Resource
-from socialapi.session.session import CallOptions, Session
+from socialapi.session.calls import CallOptions
+from socialapi.session.session import Session
 
 
 class AccountScoped(Resource):

@@ -11,8 +11,9 @@ from socialapi.reports import UploadReport
 from socialapi.resources.ads.uploads import AudienceUploadKeywords, run_upload, send_operations
 from socialapi.resources.resource import Resource
 from socialapi.routes import ads as routes
+from socialapi.session.calls import CallOptions
 from socialapi.session.pager import Pager
-from socialapi.session.session import CallOptions, Session
+from socialapi.session.session import Session
 from socialapi.unset import UNSET, Unset
 
 

@@ -16,7 +16,8 @@ from socialapi.reports import UploadReport
 from socialapi.resources.ads.uploads import UploadKeywords, run_upload, send_operations
 from socialapi.resources.resource import Resource
 from socialapi.routes import ads as routes
-from socialapi.session.session import CallOptions, Session
+from socialapi.session.calls import CallOptions
+from socialapi.session.session import Session
 
 
 class DoNotReachListResource(Resource):

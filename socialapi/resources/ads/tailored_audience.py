@@ -6,8 +6,9 @@ from socialapi.models.audience_permissions import AudiencePermission, AudiencePe
 from socialapi.resources.ads.account_scoped import AccountScoped
 from socialapi.resources.resource import Resource
 from socialapi.routes import ads as routes
+from socialapi.session.calls import CallOptions
 from socialapi.session.pager import Pager
-from socialapi.session.session import CallOptions, Session
+from socialapi.session.session import Session
 
 
 class TailoredAudience(AccountScoped):

@@ -18,7 +18,8 @@ from socialapi.models.audiences import Operation, OperationType, UploadCounts
 from socialapi.models.rules import broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.reports import UploadReport
-from socialapi.session.session import CallOptions, Session
+from socialapi.session.calls import CallOptions
+from socialapi.session.session import Session
 from socialapi.wire.encoding import json_bytes, json_shape
 from socialapi.wire.request import assemble, refuse
 

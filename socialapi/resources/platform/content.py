@@ -1,4 +1,4 @@
-"""Articles, news, community notes, powerstream rules and activity subscriptions (platform section 4.4).
+"""Articles, news, community notes and powerstream rules (platform section 4.4).
 
 The documentation names these endpoints and little more: what it names is typed, further keywords are sent as they
 are, and results keep every field.
@@ -7,7 +7,6 @@ are, and results keep every field.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from socialapi.models.activity import Direction, EventType, Subscription, SubscriptionDraft, SubscriptionFilter
 from socialapi.models.content import (
     Article,
     ArticleDraft,
@@ -20,7 +19,7 @@ from socialapi.models.content import (
 )
 from socialapi.models.fields import Fields, names_of
 from socialapi.models.posts import Post
-from socialapi.models.release_facts import current_event_type, warn_of_search_operators
+from socialapi.models.release_facts import warn_of_search_operators
 from socialapi.resources.resource import Resource
 from socialapi.routes import platform as routes
 from socialapi.session.pager import Pager
@@ -97,24 +96,3 @@ class Powerstream(Resource):
     def rules(self, *, start: str | None = None, **further: Any) -> Pager[PowerstreamRule]:
         """The rules of the instance."""
         return self._session.pages(routes.POWERSTREAM_RULES.at(), options=self._options, query=further, start=start)
-
-
-class Activity(Resource):
-    """Activity subscriptions."""
-
-    async def subscribe(
-        self,
-        event_type: EventType | str,
-        *,
-        user_id: str | Unset = UNSET,
-        keyword: str | Unset = UNSET,
-        direction: Direction | Unset = UNSET,
-        **further: Any,
-    ) -> Subscription:
-        """Subscribes to events of a type (section 6.2): of a user, with a keyword; messages also by direction.
-
-        A deprecated name of an event type is replaced, with a DeprecationWarning that names the new one.
-        """
-        chosen = SubscriptionFilter(user_id=user_id, keyword=keyword, direction=direction)
-        body = SubscriptionDraft(event_type=current_event_type(event_type), filter=chosen, extra=further)
-        return await self._session.call(routes.SUBSCRIPTION_CREATE.at(), options=self._options, body=body)

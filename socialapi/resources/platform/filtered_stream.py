@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from socialapi.models.events import MatchedPost
 from socialapi.models.fields import Fields
 from socialapi.models.pages import Page
 from socialapi.models.stream_rules import RuleDraft, RuleIds, RulesChange, StreamRule
@@ -10,6 +11,9 @@ from socialapi.models.webhooks import StreamLink
 from socialapi.resources.resource import Resource, flat
 from socialapi.routes import platform as routes
 from socialapi.session.pager import Pager
+from socialapi.streams.link import LinkOptions, OnGap, OnSlow
+from socialapi.streams.stream import Stream
+from socialapi.unset import UNSET, Unset
 
 _NO_FIELDS = Fields()
 
@@ -26,6 +30,30 @@ class FilteredStream(Resource):
         return await self._session.call(
             routes.STREAM_LINK.at(webhook_id=webhook_id), options=self._options, query=fields.parameters()
         )
+
+    def connect(
+        self,
+        fields: Fields = _NO_FIELDS,
+        *,
+        backfill_minutes: int | Unset = UNSET,
+        on_gap: OnGap | None = None,
+        on_slow: OnSlow | None = None,
+        give_up_after_seconds: float | None = None,
+        **further: Any,
+    ) -> Stream[MatchedPost]:
+        """The posts that match the app's rules, as they are published, with these fields (section 4.1).
+
+            async with client.filtered_stream.connect(Fields(post=["author_id"])) as posts:
+                async for post in posts: ...
+
+        `on_gap` is told each time in which nothing could arrive (a function, or an async one that is waited for),
+        `on_slow` that the posts are read more slowly than they come. `backfill_minutes` (1 to 5) has every connection
+        begin so far back; what comes a second time is left out. Without `give_up_after_seconds` a service that cannot
+        be reached is tried for ever. Further parameters are sent as they are.
+        """
+        query = {**fields.parameters(), "backfill_minutes": backfill_minutes, **further}
+        options = LinkOptions(on_gap=on_gap, on_slow=on_slow, give_up_after_seconds=give_up_after_seconds)
+        return Stream(self._session, routes.POST_STREAM.at(), query, self._options, options)
 
     def rules(self, *, ids: str | Sequence[str] | None = None, start: str | None = None) -> Pager[StreamRule]:
         """The app's rules, or those with the ids (section 4.1)."""

@@ -1,0 +1,98 @@
+"""Activity events and which apps get them (platform section 6.2)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from socialapi.emulator.packed import packed_json
+from socialapi.emulator.platform.records import ActivitySubscription, Platform
+from socialapi.models.activity import DEPRECATED_EVENT_TYPES
+
+Fields = Mapping[str, Any]
+
+
+@attrs.frozen(kw_only=True)
+class Happening:
+    """Something that happened. `event_type` is as given, also where the name is deprecated; `filter` says to whom."""
+
+    event_id: str
+    event_type: str
+    created_at: str
+    filter: Fields
+    payload: Fields
+    tag: str | None = None
+
+    def encoded(self, subscription: ActivitySubscription | None) -> bytes:
+        """The event as JSON, as it is found by the subscription."""
+        tag = self.tag if subscription is None else subscription.extra.get("tag", self.tag)
+        event = {
+            "event_id": self.event_id,
+            "event_type": self.event_type,
+            "created_at": self.created_at,
+            "filter": self.filter if subscription is None else subscription.filter,
+        }
+        if tag is not None:
+            event["tag"] = tag
+        event["payload"] = self.payload
+        return packed_json({"data": event})
+
+
+def matching_subscriptions(platform: Platform, happening: Happening) -> dict[str, list[ActivitySubscription]]:
+    """The subscriptions that find the event, by app."""
+    found: dict[str, list[ActivitySubscription]] = {}
+    for subscription in platform.subscriptions.values():
+        if _matches(subscription, happening):
+            found.setdefault(subscription.app_key, []).append(subscription)
+    return found
+
+
+def subscribed_apps(platform: Platform) -> set[str]:
+    """The apps that have any subscription."""
+    return {subscription.app_key for subscription in platform.subscriptions.values()}
+
+
+def routed(
+    subscriptions: Sequence[ActivitySubscription | None], webhook_ids: Sequence[str]
+) -> Iterator[tuple[str, ActivitySubscription | None]]:
+    """The webhooks of an app that get an event, each once: the one a subscription names, or else every one."""
+    seen: set[str] = set()
+    for subscription in subscriptions:
+        named = None if subscription is None else subscription.extra.get("webhook_id")
+        for webhook_id in webhook_ids if named is None else [str(named)]:
+            if webhook_id in webhook_ids and webhook_id not in seen:
+                seen.add(webhook_id)
+                yield webhook_id, subscription
+
+
+def _matches(subscription: ActivitySubscription, happening: Happening) -> bool:
+    wanted = subscription.filter
+    event_type = DEPRECATED_EVENT_TYPES.get(happening.event_type, happening.event_type)
+    if not _is_of_type(event_type, subscription.event_type, wanted.get("direction")):
+        return False
+    if "user_id" in wanted and wanted["user_id"] != happening.filter.get("user_id"):
+        return False
+    keyword = wanted.get("keyword")
+    return keyword is None or any(keyword.casefold() in text.casefold() for text in _texts(happening.payload))
+
+
+def _is_of_type(event_type: str, wanted: str, direction: str | None) -> bool:
+    """A direction, where it is given, says which of sent and received are meant, whichever the type names."""
+    family, _, kind = event_type.partition(".")
+    wanted_family, _, wanted_kind = wanted.partition(".")
+    if direction is None or kind not in ("sent", "received") or wanted_kind not in ("sent", "received"):
+        return event_type == wanted
+    return family == wanted_family and direction in (kind, "both")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in a payload, however deep."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, str):
+            yield each
+        elif isinstance(each, Mapping):
+            waiting.extend(each.values())
+        elif isinstance(each, list | tuple):
+            waiting.extend(each)

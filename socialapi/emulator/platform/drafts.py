@@ -1,0 +1,111 @@
+"""What the control plane is asked to publish: activity events and posts, read and checked."""
+
+import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Final, TypedDict
+
+import attrs
+from annotated_types import Ge, Le, MinLen
+
+from socialapi.errors import InvalidInput
+from socialapi.models.events import MEMBERSHIP_KINDS
+from socialapi.models.posts import Attachments, Entities, ReferencedPost
+from socialapi.models.rules import Pattern, broken_rules
+from socialapi.problems import BrokenRule
+
+MOST_THINGS: Final = 10_000
+"""How many things one request may publish."""
+MOST_COPIES: Final = 1_000
+
+_Digits = Annotated[str, Pattern("[0-9]{1,19}", "must be 1 to 19 digits")]
+_Copies = Annotated[int, Ge(1), Le(MOST_COPIES)]
+
+
+@attrs.define(kw_only=True)
+class EventDraft:
+    """An activity event. What is not given is made up: its id, its time, and a filter of `user_id` and `keyword`."""
+
+    event_type: Annotated[str, MinLen(1)]
+    event_id: _Digits | None = None
+    user_id: str | None = None
+    keyword: str | None = None
+    direction: str | None = None
+    filter: Mapping[str, Any] | None = None
+    payload: Mapping[str, Any] | None = None
+    created_at: Annotated[str, MinLen(1)] | None = None
+    tag: str | None = None
+    copies: _Copies | None = None
+
+    @staticmethod
+    def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+        """Participants stand in the events of messages that are about them, and in no others (section 6.2)."""
+        for name in ("filter", "payload"):
+            if not isinstance(data.get(name) or {}, Mapping):
+                yield BrokenRule(path=name, reason="must be an object")
+        payload = data.get("payload")
+        if not data["event_type"].startswith("dm.") or not isinstance(payload, Mapping):
+            return
+        kind, path = payload.get("event_type"), "payload.participant_ids"
+        if kind in MEMBERSHIP_KINDS and not payload.get("participant_ids"):
+            yield BrokenRule(path=path, reason=f"is required on {kind}", code="MISSING_PARAMETER")
+        if kind == "MessageCreate" and "participant_ids" in payload:
+            yield BrokenRule(path=path, reason="must not be given on MessageCreate")
+
+
+class _PostDraft(TypedDict, total=False):
+    text: str
+    id: _Digits
+    author_id: str
+    created_at: Annotated[str, MinLen(1)]
+    attachments: Attachments
+    conversation_id: str
+    edit_history_tweet_ids: tuple[str, ...]
+    entities: Entities
+    in_reply_to_user_id: str
+    lang: str
+    referenced_tweets: tuple[ReferencedPost, ...]
+    extra: Any
+
+
+@attrs.frozen(kw_only=True)
+class Draft:
+    """One thing to publish, and how many times each delivery of it is made. One of the two is None."""
+
+    event: Mapping[str, Any] | None = None
+    post: Mapping[str, Any] | None = None
+    copies: int = 1
+
+
+def read_drafts(body: Any, now: datetime.datetime) -> list[Draft]:
+    """The things of a request: one, or those in `events`. Raises InvalidInput before any of them is published."""
+    things = body
+    if isinstance(body, Mapping):
+        things = body["events"] if body.keys() == {"events"} else [body]
+    if not isinstance(things, Sequence) or isinstance(things, str | bytes):
+        raise InvalidInput('what is published must be an object, or {"events": […]}')
+    if len(things) > MOST_THINGS:
+        raise InvalidInput(f"{len(things):,} things are more than the {MOST_THINGS:,} that can be published at once")
+    several = len(things) > 1 or things is not body
+    return [_draft(thing, f"events[{number}]" if several else "", now) for number, thing in enumerate(things)]
+
+
+def _draft(thing: Any, path: str, now: datetime.datetime) -> Draft:
+    if not isinstance(thing, Mapping):
+        raise InvalidInput(f"{path or 'what is published'} must be an object")
+    if "event_type" in thing:
+        _check(EventDraft, thing, path, now)
+        return Draft(event=thing, copies=thing.get("copies") or 1)
+    copies = thing.get("copies", 1)
+    post = thing["post"] if "post" in thing else {name: value for name, value in thing.items() if name != "copies"}
+    if not isinstance(post, Mapping) or not isinstance(post.get("text"), str):
+        raise InvalidInput(f"{path or 'what is published'} needs an event_type, or the text of a post")
+    if len(post) > 1:
+        _check(_PostDraft, post, f"{path}.post" if path else "post", now)
+    if copies != 1:
+        _check(_Copies, copies, f"{path}.copies" if path else "copies", now)
+    return Draft(post=post, copies=copies)
+
+
+def _check(declared: Any, thing: Any, path: str, now: datetime.datetime) -> None:
+    if broken := broken_rules(declared, thing, now=now, path=path):
+        raise InvalidInput("what is to be published breaks rules", broken)

@@ -1,0 +1,81 @@
+"""What posts refer to, as expansions ask for it (platform sections 2.5 and 2.6)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from socialapi.emulator.envelopes import missing
+from socialapi.emulator.platform.post_store import PostRecord
+from socialapi.emulator.platform.selection import Selection, chosen
+from socialapi.emulator.state import State, User
+
+
+class Includes:
+    """The related objects that expansions name, each of them once."""
+
+    def __init__(self, state: State, problem_base_url: str, selected: Selection, *, reader: User | None = None) -> None:
+        self._state = state
+        self._problem_base_url = problem_base_url
+        self._selected = selected
+        self._reader = reader
+        self._found: dict[str, dict[str, Any]] = {"users": {}, "tweets": {}, "media": {}, "polls": {}}
+        self.errors: list[dict[str, Any]] = []
+
+    def add(self, post: PostRecord) -> None:
+        """What the post refers to."""
+        for expansion in dict.fromkeys(self._selected.expansions):
+            if expansion.startswith("referenced_tweets.id"):
+                self._add_referenced(post, expansion)
+            elif expansion.startswith("attachments."):
+                self._add_attachments(post, expansion.removeprefix("attachments."))
+            else:
+                self._add_users(post, expansion)
+
+    def shown(self) -> dict[str, list[Any]]:
+        """The objects by kind; kinds of which there is none are left out."""
+        return {kind: list(objects.values()) for kind, objects in self._found.items() if objects}
+
+    def _add_users(self, post: PostRecord, expansion: str) -> None:
+        if expansion == "entities.mentions.username":
+            mentions = post.fields.get("entities", {}).get("mentions", ())
+            ids = [mention["id"] for mention in mentions if "id" in mention]
+        else:
+            ids = [post.fields[expansion]] if expansion in post.fields else []
+        for user_id in ids:
+            self._add_user(user_id)
+
+    def _add_user(self, user_id: str) -> None:
+        user = self._state.users.get(user_id)
+        if user is not None and user_id not in self._found["users"]:
+            self._found["users"][user_id] = chosen(self._profile(user), self._selected.user)
+
+    def _profile(self, user: User) -> Mapping[str, Any]:
+        """Whether they are connected is told to a user alone, and of others."""
+        hidden = () if self._reader is not None and self._reader is not user else ("connection_status",)
+        metrics = user.profile["public_metrics"] | {"tweet_count": len(self._state.platform.posts.timeline(user.id))}
+        fields = user.profile | {"public_metrics": metrics}
+        return {name: value for name, value in fields.items() if name not in hidden}
+
+    def _add_attachments(self, post: PostRecord, name: str) -> None:
+        platform = self._state.platform
+        held, kind, names = {
+            "media_keys": (platform.media, "media", self._selected.media),
+            "poll_ids": (platform.polls, "polls", self._selected.poll),
+        }[name]
+        for key in post.fields.get("attachments", {}).get(name, ()):
+            if key in held:
+                self._found[kind][key] = chosen(held[key], names)
+
+    def _add_referenced(self, post: PostRecord, expansion: str) -> None:
+        for reference in post.fields.get("referenced_tweets", ()):
+            found = self._state.platform.posts.get(reference["id"])
+            if found is None:
+                self._miss(expansion, reference["id"])
+            elif expansion == "referenced_tweets.id":
+                self._found["tweets"][found.id] = chosen(found.fields, self._selected.post)
+            else:
+                self._add_user(found.author_id)
+
+    def _miss(self, expansion: str, post_id: str) -> None:
+        lost = missing(self._problem_base_url, "tweet", expansion, post_id)
+        if lost not in self.errors:
+            self.errors.append(lost)

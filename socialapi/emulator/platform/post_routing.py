@@ -1,0 +1,109 @@
+"""Where posts go: the filtered streams and linked webhooks of the apps whose rules they match (sections 4.1 and 6.1)."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+import orjson
+
+from socialapi.emulator.platform.deliveries import Deliveries
+from socialapi.emulator.platform.outbox import Outbox
+from socialapi.emulator.platform.parcels import Parcel
+from socialapi.emulator.platform.post_shapes import MatchingRules, PostShape
+from socialapi.emulator.platform.recent import Recent
+from socialapi.emulator.platform.records import Rule, StreamLink
+from socialapi.emulator.platform.rule_matching import Matcher, PostFacts, matcher_of
+from socialapi.emulator.platform.stream_hub import FILTERED_STREAM, StreamHub
+from socialapi.emulator.platform.streaming import LINE_END, LiveStream
+from socialapi.emulator.state import State
+
+Fields = Mapping[str, Any]
+Matches = Mapping[str, MatchingRules]
+"""The rules that a post matches, as they are shown, by app."""
+
+
+@attrs.frozen
+class _Compiled:
+    """The rules of an app in a form that is fast to ask, and those that they were made of."""
+
+    rules: Mapping[int, Rule]
+    matchers: Sequence[tuple[Matcher, dict[str, str]]]
+
+
+class PostRouter:
+    """Matches posts against rules, and remembers those of the last minutes that any app would have got."""
+
+    def __init__(self, streams: StreamHub, deliveries: Deliveries, problem_base_url: Callable[[], str]) -> None:
+        self._streams = streams
+        self._deliveries = deliveries
+        self._problem_base_url = problem_base_url
+        self._compiled: dict[str, _Compiled] = {}
+        self._link_shapes: dict[str, tuple[StreamLink, PostShape]] = {}
+        self._recent: Recent[tuple[bytes, Matches]] = Recent()
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self._compiled.clear()
+        self._link_shapes.clear()
+        self._recent.clear()
+
+    def parcels(self, state: State, fields: Fields, packed: bytes) -> Iterator[Parcel]:
+        """The post for everybody who gets it; `packed` are its fields as JSON."""
+        matches = self._matches(state, fields)
+        if not matches:
+            return
+        self._recent.add(state.clock.now(), (packed, matches))
+        for app_key, matching in matches.items():
+            yield from self._of_app(state, app_key, fields, matching)
+
+    def missed(self, state: State, app_key: str, seconds: float, shape: PostShape) -> Iterator[bytes]:
+        """The lines of what the app would have got within the last so many seconds."""
+        recent = self._recent.since(state.clock.now() - seconds)
+        return (
+            shape.encoded(state, self._problem_base_url(), orjson.loads(packed), matches[app_key]) + LINE_END
+            for packed, matches in recent
+            if app_key in matches
+        )
+
+    def _of_app(self, state: State, app_key: str, fields: Fields, matching: MatchingRules) -> Iterator[Parcel]:
+        by_shape: dict[Any, tuple[PostShape, list[LiveStream], list[Outbox]]] = {}
+        for stream in self._streams.of(app_key, FILTERED_STREAM):
+            assert stream.shape is not None
+            by_shape.setdefault(stream.shape.key, (stream.shape, [], []))[1].append(stream)
+        for link in state.platform.links.values():
+            webhook = state.platform.webhooks.get(link.webhook_id)
+            if link.app_key == app_key and webhook is not None and webhook.valid:
+                shape = self._shape_of(link)
+                by_shape.setdefault(shape.key, (shape, [], []))[2].append(self._deliveries.outbox(webhook))
+        for shape, streams, outboxes in by_shape.values():
+            yield Parcel(shape.encoded(state, self._problem_base_url(), fields, matching), streams, outboxes)
+
+    def _matches(self, state: State, fields: Fields) -> Matches:
+        def username_of(user_id: str) -> str | None:
+            user = state.users.get(user_id)
+            return None if user is None else user.username
+
+        facts = PostFacts(fields, username_of)
+        matches: dict[str, MatchingRules] = {}
+        for app_key, rules in state.platform.rules.items():
+            if found := [shown for matches_rule, shown in self._matchers(app_key, rules) if matches_rule(facts)]:
+                matches[app_key] = found
+        return matches
+
+    def _matchers(self, app_key: str, rules: Mapping[int, Rule]) -> Sequence[tuple[Matcher, dict[str, str]]]:
+        """Every change of rules makes another mapping of them."""
+        compiled = self._compiled.get(app_key)
+        if compiled is None or compiled.rules is not rules:
+            matchers = [(matcher_of(rule.value), _shown(rule)) for rule in rules.values()]
+            compiled = self._compiled[app_key] = _Compiled(rules, matchers)
+        return compiled.matchers
+
+    def _shape_of(self, link: StreamLink) -> PostShape:
+        found = self._link_shapes.get(link.webhook_id)
+        if found is None or found[0] is not link:
+            found = self._link_shapes[link.webhook_id] = link, PostShape(link.parameters)
+        return found[1]
+
+
+def _shown(rule: Rule) -> dict[str, str]:
+    return {"id": rule.id} if rule.tag is None else {"id": rule.id, "tag": rule.tag}

@@ -1,0 +1,149 @@
+"""Publishing posts and activity, as they are made through the API or as the control plane is asked to (section 6)."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from socialapi.emulator.clock import milliseconds
+from socialapi.emulator.packed import packed_json
+from socialapi.emulator.platform.activity_events import Happening
+from socialapi.emulator.platform.deliveries import Deliveries
+from socialapi.emulator.platform.drafts import Draft, read_drafts
+from socialapi.emulator.platform.event_routing import EventRouter
+from socialapi.emulator.platform.parcels import Parcel, hand_over, hand_over_patiently
+from socialapi.emulator.platform.post_making import post_fields
+from socialapi.emulator.platform.post_routing import PostRouter
+from socialapi.emulator.platform.post_shapes import PostShape
+from socialapi.emulator.platform.post_store import PostRecord
+from socialapi.emulator.platform.stream_hub import StreamHub
+from socialapi.emulator.state import State, User
+from socialapi.errors import InvalidInput
+
+_PAYLOAD: Final = ("id", "text", "author_id", "edit_history_tweet_ids")
+_SERVE_OTHERS_EVERY: Final = 100
+
+Fields = Mapping[str, Any]
+
+
+class Publishing:
+    """`post_created` for what came through the API, `publish` for the control plane."""
+
+    def __init__(
+        self,
+        streams: StreamHub,
+        deliveries: Deliveries,
+        state_now: Callable[[], State],
+        problem_base_url: Callable[[], str],
+    ) -> None:
+        self._deliveries = deliveries
+        self._state_now = state_now
+        self._posts = PostRouter(streams, deliveries, problem_base_url)
+        self._events = EventRouter(streams, deliveries)
+
+    def reset(self) -> None:
+        """Forgets what was published."""
+        self._posts.reset()
+        self._events.reset()
+
+    def missed_posts(self, state: State, app_key: str, seconds: float, shape: PostShape) -> Iterator[bytes]:
+        """The lines of the posts that an app would have got on its filtered stream."""
+        return self._posts.missed(state, app_key, seconds, shape)
+
+    def missed_events(self, state: State, app_key: str, seconds: float) -> Iterator[bytes]:
+        """The lines of the events that an app would have got on its activity stream."""
+        return self._events.missed(state, app_key, seconds)
+
+    def post_created(self, state: State, post: PostRecord) -> None:
+        """The post goes to everybody who asked for such; that of a protected author to nobody."""
+        if state is not self._state_now() or _is_protected(state.users.get(post.author_id)):
+            return
+        parcels = self._of_post(state, post.fields, packed_json(post.fields))
+        hand_over(parcels, self._deliveries)
+
+    async def publish(self, body: Any) -> dict[str, Any]:
+        """Publishes one thing or many, and says of each where it went.
+
+        Returns when all of it is in the queues, of which full ones are waited for.
+        """
+        state = self._state_now()
+        drafts = read_drafts(body, state.clock.datetime())
+        for draft in drafts:
+            if draft.post is not None:
+                _author(state, draft.post)
+        published = []
+        for number, draft in enumerate(drafts, 1):
+            published.append(await self._publish(state, draft))
+            if number % _SERVE_OTHERS_EVERY == 0:
+                await asyncio.sleep(0)
+        return {"published": published}
+
+    async def _publish(self, state: State, draft: Draft) -> dict[str, Any]:
+        if draft.event is not None:
+            happening = _happening(state, draft.event)
+            named = {"event_id": happening.event_id}
+            parcels = self._events.parcels(state, happening, also_unsubscribed=True)
+        else:
+            assert draft.post is not None
+            author = _author(state, draft.post)
+            fields, packed = _keep_post(state, author, draft.post)
+            named = {"post_id": fields["id"]}
+            parcels = iter(()) if _is_protected(author) else self._of_post(state, fields, packed)
+        reach = await hand_over_patiently(parcels, self._deliveries, draft.copies)
+        return {**named, "streams": reach.streams, "webhooks": reach.webhooks}
+
+    def _of_post(self, state: State, fields: Fields, packed: bytes) -> Iterator[Parcel]:
+        """The post as such, and as activity of its author."""
+        yield from self._posts.parcels(state, fields, packed)
+        if state.platform.subscriptions:
+            happening = Happening(
+                event_id=str(state.platform.new_id(state.clock.now())),
+                event_type="post.create",
+                created_at=fields["created_at"],
+                filter={"user_id": fields["author_id"]},
+                payload={name: fields[name] for name in _PAYLOAD},
+            )
+            yield from self._events.parcels(state, happening, also_unsubscribed=False)
+
+
+def _happening(state: State, draft: Fields) -> Happening:
+    now = state.clock.now()
+    given = draft.get("filter") or {}
+    named = {name: draft[name] for name in ("user_id", "keyword", "direction") if draft.get(name) is not None}
+    return Happening(
+        event_id=draft.get("event_id") or str(state.platform.new_id(now)),
+        event_type=draft["event_type"],
+        created_at=draft.get("created_at") or milliseconds(now),
+        filter={**named, **given},
+        payload=draft.get("payload") or {},
+        tag=draft.get("tag"),
+    )
+
+
+def _keep_post(state: State, author: User, draft: Fields) -> tuple[dict[str, Any], bytes]:
+    """A post with the fields that are given and those that every post has, kept."""
+    now = state.clock.now()
+    platform = state.platform
+    post_id = draft.get("id") or str(platform.new_id(now))
+    platform.last_id = max(platform.last_id, int(post_id))
+    fields = post_fields(state, author, post_id, draft["text"], now)
+    fields |= draft
+    fields["author_id"] = author.id
+    fields["id"] = post_id
+    packed = packed_json(fields)
+    platform.posts.add_packed(post_id, author.id, now, packed)
+    return fields, packed
+
+
+def _author(state: State, draft: Fields) -> User:
+    """Whoever is named, or else the first user."""
+    author_id = draft.get("author_id")
+    if author_id is None:
+        return next(iter(state.users.values()))
+    author = state.users.get(author_id)
+    if author is None:
+        raise InvalidInput("author_id names no user")
+    return author
+
+
+def _is_protected(user: User | None) -> bool:
+    return user is None or bool(user.profile.get("protected"))

@@ -1,0 +1,235 @@
+"""Which posts a filtered-stream rule matches. The operators are not documented; these are the usual ones.
+
+Words and quoted phrases, `from:`, `to:`, `@user`, `#tag`, `lang:`, `has:`, `is:`, `conversation_id:`, `url:`; `-` negates
+what follows, neighbours must both match, `OR` binds less tightly than that, and parentheses group. An operator that
+is not known matches nothing. Case does not matter.
+"""
+
+import functools
+import itertools
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from socialapi.emulator.platform.rule_syntax import pieces_of
+
+_WORD: Final = re.compile(r"\w+")
+_OPERATOR: Final = re.compile(r"([A-Za-z_]+):(?!//)(.*)")
+_HAS: Final = {"links": "urls", "hashtags": "hashtags", "mentions": "mentions"}
+_IS: Final = {"reply": "replied_to", "quote": "quoted", "retweet": "retweeted"}
+
+UsernameOf = Callable[[str], str | None]
+
+
+class PostFacts:
+    """What rules ask about a post; each fact is worked out when it is first asked for."""
+
+    def __init__(self, fields: Mapping[str, Any], username_of: UsernameOf) -> None:
+        self._fields = fields
+        self._username_of = username_of
+
+    @functools.cached_property
+    def text(self) -> str:
+        """The text without its capitals."""
+        return str(self._fields.get("text", "")).casefold()
+
+    @functools.cached_property
+    def words(self) -> frozenset[str]:
+        """The words of the text."""
+        return frozenset(_WORD.findall(self.text))
+
+    @functools.cached_property
+    def running_words(self) -> str:
+        """The words in their order, each between spaces."""
+        return f" {' '.join(_WORD.findall(self.text))} "
+
+    @functools.cached_property
+    def tags(self) -> frozenset[str]:
+        """The hashtags."""
+        return frozenset(str(each.get("tag", "")).casefold() for each in self._entities("hashtags"))
+
+    @functools.cached_property
+    def mentioned(self) -> frozenset[str]:
+        """The names of users that the text mentions."""
+        return frozenset(str(each.get("username", "")).casefold() for each in self._entities("mentions"))
+
+    @functools.cached_property
+    def links(self) -> str:
+        """All addresses in the text, in every form they are known in."""
+        forms = ("url", "expanded_url", "unwound_url", "display_url")
+        return "\n".join(
+            str(each[form]) for each in self._entities("urls") for form in forms if form in each
+        ).casefold()
+
+    @functools.cached_property
+    def references(self) -> frozenset[str]:
+        """The ways in which the post refers to others."""
+        return frozenset(each.get("type") for each in self._fields.get("referenced_tweets", ()))
+
+    def is_user(self, field: str, name: str) -> bool:
+        """Whether the field holds the id of the user with this name or id."""
+        user_id = self._fields.get(field)
+        if user_id is None:
+            return False
+        return name == user_id or name == (self._username_of(user_id) or "").casefold()
+
+    def has(self, kind: str) -> bool:
+        """Whether there are any of a kind of entity, or media."""
+        if kind == "media":
+            return bool((self._fields.get("attachments") or {}).get("media_keys"))
+        return kind in _HAS and bool(self._entities(_HAS[kind]))
+
+    def field(self, name: str) -> str:
+        """The field's text without its capitals."""
+        return str(self._fields.get(name, "")).casefold()
+
+    def _entities(self, kind: str) -> Any:
+        return (self._fields.get("entities") or {}).get(kind, ())
+
+
+Condition = Callable[[PostFacts], bool]
+Matcher = Callable[[PostFacts], bool]
+
+_NOT: Final = "not"
+_AND: Final = "and"
+_OR: Final = "or"
+_OPEN: Final = "("
+_Step = Condition | str
+
+_BINDS: Final = {_NOT: 3, _AND: 2, _OR: 1, _OPEN: 0}
+
+
+def matcher_of(rule: str) -> Matcher:
+    """The rule, which must be one that `fault_of` accepts, as a function."""
+    program = _program(pieces_of(rule))
+    if len(program) == 1 and not isinstance(program[0], str):
+        return program[0]
+
+    def matches(post: PostFacts) -> bool:
+        # A stack rather than recursion: parentheses may be nested a thousand deep.
+        values: list[bool] = []
+        for step in program:
+            if not isinstance(step, str):
+                values.append(step(post))
+            elif step == _NOT:
+                values[-1] = not values[-1]
+            else:
+                last = values.pop()
+                values[-1] = (values[-1] and last) if step == _AND else (values[-1] or last)
+        return values[0]
+
+    return matches
+
+
+def _program(pieces: Sequence[str]) -> list[_Step]:
+    """The rule in postfix order."""
+    compiler = _Compiler()
+    for piece, following in itertools.pairwise([*_joined(pieces), ")"]):
+        compiler.take(piece, following)
+    return compiler.finish()
+
+
+class _Compiler:
+    """Brings operators behind their operands, those that bind tighter first."""
+
+    def __init__(self) -> None:
+        self._program: list[_Step] = []
+        self._pending: list[str] = []
+        self._behind_operand = False
+
+    def take(self, piece: str, following: str) -> None:
+        """The next piece."""
+        if piece == "OR":
+            self._push(_OR)
+            self._behind_operand = False
+        elif piece == ")":
+            while (operator := self._pending.pop()) != _OPEN:
+                self._program.append(operator)
+            self._behind_operand = True
+        else:
+            self._take_operand(piece, following)
+
+    def finish(self) -> list[_Step]:
+        """The whole program."""
+        return [*self._program, *reversed(self._pending)]
+
+    def _take_operand(self, piece: str, following: str) -> None:
+        if self._behind_operand:
+            self._push(_AND)
+        minuses, word = _split_off_minuses(piece, following)
+        # Negations stand before their operand, so nothing that waits can be finished by them.
+        self._pending += [_NOT] * (minuses % 2)
+        self._behind_operand = bool(word) and word != _OPEN
+        if word == _OPEN:
+            self._pending.append(_OPEN)
+        elif word:
+            self._program.append(_condition(word))
+
+    def _push(self, operator: str) -> None:
+        while self._pending and _BINDS[self._pending[-1]] >= _BINDS[operator]:
+            self._program.append(self._pending.pop())
+        self._pending.append(operator)
+
+
+def _joined(pieces: Sequence[str]) -> list[str]:
+    """The pieces with the quoted values of operators put back to these: `url:"a b"`."""
+    joined: list[str] = []
+    for piece in pieces:
+        if piece.startswith('"') and joined and joined[-1].endswith(":") and not joined[-1].startswith('"'):
+            joined[-1] += piece.strip('"')
+        else:
+            joined.append(piece)
+    return joined
+
+
+def _split_off_minuses(piece: str, following: str) -> tuple[int, str]:
+    """How often what follows is negated, and the rest of the piece; a `-` before nothing is a word."""
+    word = piece.lstrip("-")
+    minuses = len(piece) - len(word)
+    if not word and following in (")", "OR"):
+        return 0, piece
+    return minuses, word
+
+
+def _condition(word: str) -> Condition:
+    if word.startswith('"'):
+        return _phrase(word.strip('"'))
+    operator = _OPERATOR.fullmatch(word)
+    if operator is not None:
+        return _operation(operator[1].lower(), operator[2].casefold())
+    name = word[1:].casefold()
+    if word.startswith("@") and name:
+        return lambda post: name in post.mentioned
+    if word.startswith("#") and name:
+        return lambda post: name in post.tags
+    return _phrase(word)
+
+
+def _phrase(text: str) -> Condition:
+    """Whole words next to each other; what has no words at all, such as an emoji, wherever it stands."""
+    wanted = text.casefold()
+    words = _WORD.findall(wanted)
+    if not words:
+        return lambda post: wanted in post.text
+    if len(words) == 1:
+        return lambda post: words[0] in post.words
+    running = f" {' '.join(words)} "
+    return lambda post: running in post.running_words
+
+
+def _operation(name: str, value: str) -> Condition:
+    user = value.removeprefix("@")
+    known: dict[str, Condition] = {
+        "from": lambda post: post.is_user("author_id", user),
+        "to": lambda post: post.is_user("in_reply_to_user_id", user),
+        "lang": lambda post: post.field("lang") == value,
+        "conversation_id": lambda post: post.field("conversation_id") == value,
+        "has": lambda post: post.has(value),
+        "is": lambda post: _IS.get(value) in post.references,
+        "url": lambda post: value in post.links,
+    }
+    return known.get(name, _never) if value else _never
+
+
+def _never(post: PostFacts) -> bool:
+    return False

@@ -1,0 +1,107 @@
+"""What the faults of streams do to one."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+import orjson
+
+from socialapi.emulator.faults import Fault
+from socialapi.emulator.platform.stream_endings import Ending, Script
+from socialapi.emulator.platform.stream_hub import FILTERED_STREAM, SHUTDOWN, StreamHub
+from socialapi.emulator.platform.streaming import LINE_END, LiveStream
+
+LONG_LINE_BYTES: Final = 600_000
+_BEGUN_LINE: Final = b'{"data":{"id":"1'
+_GARBAGE: Final = b"<html>upstream connect error</html>"
+_CLOSED: Final = "OperationalDisconnect"
+_CUT: Final = "UpstreamUncleanDisconnect"
+
+Play = Callable[[LiveStream], Awaitable[None]]
+
+
+def script_of(fault: Fault | None, hub: StreamHub) -> Script | None:
+    """The fault as something to play on a stream, if it is one that can be."""
+    if fault is None or fault.fault not in _PLAYS:
+        return None
+    return Script(_PLAYS[fault.fault](fault, hub), fault.after_lines or 0)
+
+
+def _close(fault: Fault, hub: StreamHub) -> Play:
+    async def play(stream: LiveStream) -> None:
+        stream.end(_CLOSED)
+
+    return play
+
+
+def _drop(fault: Fault, hub: StreamHub) -> Play:
+    async def play(stream: LiveStream) -> None:
+        await stream.write(_BEGUN_LINE)
+        stream.end(_CUT, Ending(_CUT, abruptly=True))
+
+    return play
+
+
+def _silence(fault: Fault, hub: StreamHub) -> Play:
+    async def play(stream: LiveStream) -> None:
+        stream.fall_silent()
+
+    return play
+
+
+def _long_line(fault: Fault, hub: StreamHub) -> Play:
+    async def play(stream: LiveStream) -> None:
+        await stream.write(long_line(stream.connection.endpoint_id) + LINE_END)
+
+    return play
+
+
+def _garbage(fault: Fault, hub: StreamHub) -> Play:
+    async def play(stream: LiveStream) -> None:
+        await stream.write(_GARBAGE + LINE_END)
+
+    return play
+
+
+def _drip(fault: Fault, hub: StreamHub) -> Play:
+    async def play(stream: LiveStream) -> None:
+        stream.drip_seconds = 1.0 if fault.delay_seconds is None else fault.delay_seconds
+
+    return play
+
+
+def _disconnect(fault: Fault, hub: StreamHub) -> Play:
+    async def play(stream: LiveStream) -> None:
+        if fault.connection_issue is not None:
+            issue = fault.connection_issue
+            line = hub.line_of("streaming-connection", "a scripted fault", connection_issue=issue)
+            stream.end(issue, Ending(issue, line))
+        else:
+            kind = fault.disconnect_type or SHUTDOWN
+            stream.end(kind, Ending(kind, hub.problem_line(kind)))
+
+    return play
+
+
+def long_line(endpoint_id: str) -> bytes:
+    """A valid line of 600 KB."""
+    text = "long " * (LONG_LINE_BYTES // 5)
+    if endpoint_id == FILTERED_STREAM:
+        post = {"id": "1", "text": text, "edit_history_tweet_ids": ["1"]}
+        return orjson.dumps({"data": post, "matching_rules": [{"id": "1"}]})
+    event = {"event_id": "1", "event_type": "post.create", "filter": {}, "payload": {"id": "1", "text": text}}
+    return orjson.dumps({"data": event})
+
+
+_PLAYS: Final[Mapping[str, Callable[[Fault, StreamHub], Play]]] = {
+    "stream_close": _close,
+    "stream_drop": _drop,
+    "stream_silence": _silence,
+    "stream_long_line": _long_line,
+    "stream_garbage": _garbage,
+    "stream_drip": _drip,
+    "stream_disconnect": _disconnect,
+    # What these do to an answer, as far as a stream has an end.
+    "reset_after": _drop,
+    "truncate": _drop,
+    "slow": _drip,
+}

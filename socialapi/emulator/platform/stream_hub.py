@@ -1,0 +1,178 @@
+"""All live streaming connections: who may open one, what time does to them, and how they are ended."""
+
+import asyncio
+import contextlib
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import orjson
+
+from socialapi.emulator.clock import EmulatorClock
+from socialapi.emulator.departures import Departures
+from socialapi.emulator.envelopes import Refusal, problem
+from socialapi.emulator.pauses import Pauses
+from socialapi.emulator.platform.post_shapes import PostShape
+from socialapi.emulator.platform.records import StreamConnection
+from socialapi.emulator.platform.stream_endings import Ending, Script
+from socialapi.emulator.platform.streaming import LiveStream
+from socialapi.emulator.state import State
+
+FILTERED_STREAM: Final = "filtered_stream"
+ACTIVITY_STREAM: Final = "activity_stream"
+
+SHUTDOWN: Final = "OperationalDisconnect"
+_SHUTDOWN_PATIENCE: Final = 0.2
+_SHORTEST_WAIT: Final = 0.01
+
+_DETAILS: Final = {
+    "ForceDisconnect": "the connection was ended on request, or its place was needed",
+    "SlowReader": "the client takes less than arrives",
+}
+
+
+class StreamHub:
+    """The live streams, by app and endpoint. `departures` tells when clients leave."""
+
+    def __init__(self, clock: EmulatorClock, problem_base_url: Callable[[], str]) -> None:
+        self.departures = Departures()
+        self._clock = clock
+        self._problem_base_url = problem_base_url
+        self._live: dict[tuple[str, str], dict[str, LiveStream]] = {}
+        self._moved = asyncio.Event()
+        self._watcher: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Begin: there is a watch over what is due from now on."""
+        self._moved = asyncio.Event()
+        self._watcher = asyncio.create_task(self._watch(), name="socialapi-emulator-streams")
+
+    async def close(self) -> None:
+        """Every stream ends."""
+        self.reset()
+        if self._watcher is not None:
+            self._watcher.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._watcher
+
+    def reset(self) -> None:
+        """Ends all streams, as a service does that restarts."""
+        self.end_all(SHUTDOWN, patience=_SHUTDOWN_PATIENCE)
+
+    # Opening -----------------------------------------------------------------------------------------------------
+
+    def check_room(self, state: State, app_key: str, endpoint_id: str) -> None:
+        """Refuses one connection more than an app may have open to an endpoint."""
+        most = state.platform.max_connections
+        if len(self._live.get((app_key, endpoint_id), ())) >= most:
+            message = f"the app has {most} connections to this endpoint, as many as it may"
+            raise Refusal(
+                429,
+                "TOO_MANY_REQUESTS",
+                message,
+                problem="streaming-connection",
+                connection_issue="TooManyConnections",
+            )
+
+    def admit(
+        self,
+        state: State,
+        app_key: str,
+        endpoint_id: str,
+        pauses: Pauses,
+        *,
+        shape: PostShape | None = None,
+        backfill: Iterator[bytes] | None = None,
+        script: Script | None = None,
+    ) -> LiveStream:
+        """A stream more, which is to be served at once."""
+        connection = StreamConnection(
+            id=str(uuid.uuid4()), app_key=app_key, endpoint_id=endpoint_id, connected_at=self._clock.now()
+        )
+        state.platform.remember_connection(connection)
+        stream = LiveStream(
+            connection,
+            self._clock.now,
+            pauses,
+            self._forget,
+            self.problem_line,
+            shape=shape,
+            backfill=backfill,
+            script=script,
+        )
+        self._live.setdefault((app_key, endpoint_id), {})[connection.id] = stream
+        self._moved.set()
+        return stream
+
+    # What is there -----------------------------------------------------------------------------------------------
+
+    def of(self, app_key: str, endpoint_id: str) -> list[LiveStream]:
+        """The live streams of an app to an endpoint."""
+        return list(self._live.get((app_key, endpoint_id), {}).values())
+
+    @property
+    def streams(self) -> list[LiveStream]:
+        """All live streams."""
+        return [stream for streams in self._live.values() for stream in streams.values()]
+
+    # Ending ------------------------------------------------------------------------------------------------------
+
+    def end(self, connection: StreamConnection, disconnect_type: str) -> None:
+        """Ends the connection, with a problem in the stream if there is one."""
+        stream = self._live.get((connection.app_key, connection.endpoint_id), {}).get(connection.id)
+        if stream is None:
+            self._close(connection, disconnect_type)
+        else:
+            stream.end(disconnect_type, Ending(disconnect_type, self.problem_line(disconnect_type), flush=True))
+
+    def end_all(self, disconnect_type: str, *, abruptly: bool = False, patience: float | None = None) -> int:
+        """Ends every live stream: with a problem, or in the middle of the answer. How many there were."""
+        streams = self.streams
+        line = None if abruptly else self.problem_line(disconnect_type)
+        for stream in streams:
+            ending = Ending(disconnect_type, line, flush=not abruptly, abruptly=abruptly, patience=patience)
+            stream.end(disconnect_type, ending)
+        return len(streams)
+
+    def problem_line(self, disconnect_type: str) -> bytes:
+        """What is said in a stream that the service ends (section 7.1)."""
+        detail = _DETAILS.get(disconnect_type, "the stream was ended for operational reasons")
+        return self.line_of("operational-disconnect", detail, disconnect_type=disconnect_type)
+
+    def line_of(self, slug: str, detail: str, **extra: Any) -> bytes:
+        """A problem as a line."""
+        said = problem(self._problem_base_url(), slug, slug, detail, **extra)
+        return orjson.dumps({"errors": [said]})
+
+    def _forget(self, stream: LiveStream) -> None:
+        connection, ending = stream.connection, stream.ending
+        assert ending is not None
+        self._live[connection.app_key, connection.endpoint_id].pop(connection.id, None)
+        self._close(connection, ending.reason)
+
+    def _close(self, connection: StreamConnection, reason: str) -> None:
+        connection.disconnected_at = self._clock.now()
+        connection.disconnect_reason = reason
+
+    # Time --------------------------------------------------------------------------------------------------------
+
+    def time_moved(self) -> None:
+        """The clock was advanced: what is due is put into the queues at once."""
+        for stream in self.streams:
+            stream.tick()
+        self._moved.set()
+
+    async def settle(self) -> None:
+        """Waits until nothing waits to be written."""
+        for stream in self.streams:
+            await stream.idle.wait()
+
+    async def _watch(self) -> None:
+        while True:
+            self._moved.clear()
+            for stream in self.streams:
+                stream.tick()
+            wait = min((stream.seconds_left() for stream in self.streams), default=None)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(None if wait is None else max(wait, _SHORTEST_WAIT)):
+                    await self._moved.wait()

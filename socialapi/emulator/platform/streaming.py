@@ -1,0 +1,286 @@
+"""One live streaming connection: a bounded queue of lines, and the task that writes them (sections 4.1 and 4.4)."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Final
+
+from aiohttp import web
+
+from socialapi.emulator.departures import Departures
+from socialapi.emulator.pauses import Pauses
+from socialapi.emulator.platform.post_shapes import PostShape
+from socialapi.emulator.platform.records import StreamConnection
+from socialapi.emulator.platform.stream_endings import Ending, Script
+
+LINE_END: Final = b"\r\n"
+KEEP_ALIVE: Final = LINE_END
+KEEP_ALIVE_SECONDS: Final = 10.0
+"""How long nothing is sent before an empty line is, on the emulator's clock; nothing is documented."""
+SLOW_READER_SECONDS: Final = 60.0
+"""How long a client may take nothing of what waits for it, on the emulator's clock (or really)."""
+QUEUE_LINES: Final = 10_000
+"""How many lines may wait for a client; a stream whose queue is full is ended."""
+ROOM_LINES: Final = 8_000
+"""From here on, publishers that can wait do so; the rest is for those that cannot."""
+QUEUE_BYTES: Final = 64_000_000
+
+CLIENT_DISCONNECTED: Final = "ClientDisconnected"
+SLOW_READER: Final = "SlowReader"
+
+_WRITE_BYTES: Final = 65_536
+_LINES_AT_ONCE: Final = 500
+_GRACE_SECONDS: Final = 0.2
+"""A client that takes nothing has at least this long in real time, however far the clock is moved."""
+PATIENCE_SECONDS: Final = 1.0
+"""How long the end of a stream may take to be written, in real time."""
+_DRIPS: Final = 20
+_CLIENT_LEFT: Final = (ConnectionError, web.RequestPayloadError)
+
+
+class LiveStream:
+    """A stream from its acceptance to its end. `serve` runs in the task of the request.
+
+    `shape` says how posts look on it. `ended` is called at once when the end is decided, before the last bytes are
+    written; `problem_line` words the end that the stream decides about itself.
+    """
+
+    def __init__(
+        self,
+        connection: StreamConnection,
+        now: Callable[[], float],
+        pauses: Pauses,
+        ended: Callable[["LiveStream"], None],
+        problem_line: Callable[[str], bytes],
+        *,
+        shape: PostShape | None = None,
+        backfill: Iterator[bytes] | None = None,
+        script: Script | None = None,
+    ) -> None:
+        self.connection = connection
+        self.shape = shape
+        self.pauses = pauses
+        self.ending: Ending | None = None
+        self.idle = asyncio.Event()
+        """Set while nothing waits to be written."""
+        self.drip_seconds = 0.0
+        self.silent = False
+        self._now = now
+        self._ended = ended
+        self._problem_line = problem_line
+        self._backfill = iter(()) if backfill is None else backfill
+        self._script = script
+        self._lines: deque[bytes] = deque()
+        self._bytes = 0
+        self._delivered = 0
+        self._some = asyncio.Event()
+        self._room = asyncio.Event()
+        self._over = asyncio.Event()
+        self._gone = asyncio.Event()
+        self._last_line_at = now()
+        self._blocked_since: tuple[float, float] | None = None
+        self._request: web.BaseRequest | None = None
+        self._response: web.StreamResponse | None = None
+
+    # Filling the queue -------------------------------------------------------------------------------------------
+
+    def put(self, line: bytes) -> bool:
+        """A line more. False if the stream is at its end, which it also is when the queue is full."""
+        if self.ending is not None:
+            return False
+        self._last_line_at = self._now()
+        if self.silent:
+            return True
+        if len(self._lines) >= QUEUE_LINES or self._bytes >= QUEUE_BYTES:
+            self._end_slow()
+            return False
+        self._lines.append(line)
+        self._bytes += len(line)
+        self.idle.clear()
+        self._some.set()
+        return True
+
+    async def room(self) -> None:
+        """Wait until the queue has room, or the stream has ended."""
+        while self.ending is None and self.is_crowded:
+            self._room.clear()
+            await self._room.wait()
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether who can wait should."""
+        return len(self._lines) >= ROOM_LINES or self._bytes >= QUEUE_BYTES // 2
+
+    # Time --------------------------------------------------------------------------------------------------------
+
+    def tick(self) -> None:
+        """Does what is due: a keep-alive, or the end of a client that takes nothing."""
+        if self._blocked_since is not None:
+            if self._slow_in(self._blocked_since) <= 0:
+                self._end_slow()
+        elif not self._lines and self._now() - self._last_line_at >= KEEP_ALIVE_SECONDS:
+            self.put(KEEP_ALIVE)
+
+    def seconds_left(self) -> float:
+        """Until something is due, if nothing happens before."""
+        if (since := self._blocked_since) is not None:
+            return self._slow_in(since)
+        return KEEP_ALIVE_SECONDS if self._lines else self._last_line_at + KEEP_ALIVE_SECONDS - self._now()
+
+    def _slow_in(self, since: tuple[float, float]) -> float:
+        emulated, real = since
+        passed = asyncio.get_running_loop().time() - real
+        left = min(emulated + SLOW_READER_SECONDS - self._now(), SLOW_READER_SECONDS - passed)
+        return max(left, _GRACE_SECONDS - passed)
+
+    # The end -----------------------------------------------------------------------------------------------------
+
+    def end(self, reason: str, ending: Ending | None = None) -> None:
+        """The stream is over from now on; what is still to be said is said soon. Only the first end counts."""
+        if self.ending is not None:
+            return
+        self.ending = ending or Ending(reason)
+        self._ended(self)
+        if not self.ending.flush:
+            self._clear()
+        for event in (self._some, self._room, self._over, self.idle):
+            event.set()
+
+    def _end_slow(self) -> None:
+        self.end(SLOW_READER, Ending(SLOW_READER, self._problem_line(SLOW_READER)))
+
+    def fall_silent(self) -> None:
+        """From now on everything is swallowed, keep-alives included."""
+        self.silent = True
+        self._clear()
+        self._room.set()
+
+    def _clear(self) -> None:
+        self._lines.clear()
+        self._bytes = 0
+        self._backfill = iter(())
+
+    def _left(self) -> None:
+        """The client has gone."""
+        self._gone.set()
+        self.end(CLIENT_DISCONNECTED)
+
+    # Writing -----------------------------------------------------------------------------------------------------
+
+    async def serve(self, request: web.BaseRequest, response: web.StreamResponse, departures: Departures) -> None:
+        """Answers the request with the stream, until its end."""
+        self._request, self._response = request, response
+        try:
+            with departures.watching(request.protocol, self._left):
+                if request.transport is None:
+                    self._left()
+                response.enable_chunked_encoding()
+                response.force_close()
+                await response.prepare(request)
+                await self._run()
+        finally:
+            self.end(CLIENT_DISCONNECTED)
+
+    async def _run(self) -> None:
+        writer = asyncio.create_task(self._write_all(), name=f"socialapi-emulator-stream-{self.connection.id}")
+        writer.add_done_callback(lambda _: self._over.set())
+        try:
+            await self._over.wait()
+            if self.ending is not None and not self._gone.is_set():
+                patience = self.ending.patience
+                await asyncio.wait({writer}, timeout=PATIENCE_SECONDS if patience is None else patience)
+        finally:
+            finished = writer.done()
+            writer.cancel()
+            await asyncio.gather(writer, return_exceptions=True)
+            transport = self._request.transport if self._request else None
+            if not finished and transport is not None:
+                transport.abort()
+        if not writer.cancelled() and (problem := writer.exception()) is not None:
+            self.end("InternalError")
+            raise problem
+
+    async def _write_all(self) -> None:
+        try:
+            await self._write_lines()
+            assert self.ending is not None
+            if self.ending.abruptly:
+                await self._cut()
+            else:
+                await self._finish(self.ending)
+        except _CLIENT_LEFT:
+            self._left()
+
+    async def _write_lines(self) -> None:
+        while self.ending is None or (self.ending.flush and self._lines):
+            script = self._script
+            if script is not None and self._delivered >= script.after_lines:
+                self._script = None
+                await script.play(self)
+                continue
+            lines = self._take(_LINES_AT_ONCE if script is None else script.after_lines - self._delivered)
+            if lines:
+                await self._write_these(lines)
+            else:
+                self.idle.set()
+                self._some.clear()
+                await self._some.wait()
+
+    def _take(self, most: int) -> list[bytes]:
+        """Some of what waits: first what was published before the stream began."""
+        taken = list(islice(self._backfill, min(most, 100)))
+        if taken:
+            return taken
+        size = 0
+        while self._lines and len(taken) < most and size < _WRITE_BYTES:
+            line = self._lines.popleft()
+            size += len(line)
+            taken.append(line)
+        self._bytes -= size
+        if not self._room.is_set() and not self.is_crowded:
+            self._room.set()
+        return taken
+
+    async def _write_these(self, lines: list[bytes]) -> None:
+        if self.drip_seconds:
+            for line in lines:
+                await self._drip(line)
+        else:
+            await self.write(b"".join(lines))
+        self._delivered += sum(line is not KEEP_ALIVE for line in lines)
+
+    async def write(self, content: bytes) -> None:
+        """Hands bytes to the connection, and waits until it takes more."""
+        assert self._response is not None
+        assert self._request is not None
+        self._blocked_since = self._now(), asyncio.get_running_loop().time()
+        await self._response.write(content)
+        await self._request.writer.drain()
+        self._blocked_since = None
+
+    async def _drip(self, line: bytes) -> None:
+        size = max(1, -(-len(line) // _DRIPS))
+        for start in range(0, len(line), size):
+            await self.write(line[start : start + size])
+            if self.ending is None:
+                await self.pauses.pause(self.drip_seconds * size / len(line))
+
+    async def _finish(self, ending: Ending) -> None:
+        """The last line and the end of the answer; done when the connection has taken all of it."""
+        assert self._response is not None
+        assert self._request is not None
+        writer, transport = self._request.writer, self._request.transport
+        if ending.last_line is not None:
+            await self.write(ending.last_line + LINE_END)
+        await self._response.write_eof()
+        if transport is not None:
+            transport.set_write_buffer_limits(0)
+        await writer.drain()
+
+    async def _cut(self) -> None:
+        """What was written arrives, and then the connection ends in the middle of the answer."""
+        assert self._request is not None
+        if self._request.transport is not None:
+            self._request.transport.close()
+            await self._gone.wait()

@@ -1,0 +1,52 @@
+"""Activity: subscriptions to what happens, and the stream of it (platform documentation, sections 4.4 and 6)."""
+
+from typing import Any
+
+from socialapi.models.activity import Direction, EventType, Subscription, SubscriptionDraft, SubscriptionFilter
+from socialapi.models.events import ActivityEvent
+from socialapi.models.release_facts import current_event_type
+from socialapi.resources.resource import Resource
+from socialapi.routes import platform as routes
+from socialapi.streams.link import LinkOptions, OnGap, OnSlow
+from socialapi.streams.stream import Stream
+from socialapi.unset import UNSET, Unset
+
+
+class Activity(Resource):
+    """Activity subscriptions and their events."""
+
+    def stream(
+        self,
+        *,
+        backfill_minutes: int | Unset = UNSET,
+        on_gap: OnGap | None = None,
+        on_slow: OnSlow | None = None,
+        give_up_after_seconds: float | None = None,
+        **further: Any,
+    ) -> Stream[ActivityEvent]:
+        """What the app has subscribed to, as it happens (sections 4.4 and 6.2). Options as those of
+        `filtered_stream.connect`.
+
+            async with client.activity.stream() as events:
+                async for event in events: ...
+        """
+        query = {"backfill_minutes": backfill_minutes, **further}
+        options = LinkOptions(on_gap=on_gap, on_slow=on_slow, give_up_after_seconds=give_up_after_seconds)
+        return Stream(self._session, routes.ACTIVITY_STREAM.at(), query, self._options, options)
+
+    async def subscribe(
+        self,
+        event_type: EventType | str,
+        *,
+        user_id: str | Unset = UNSET,
+        keyword: str | Unset = UNSET,
+        direction: Direction | Unset = UNSET,
+        **further: Any,
+    ) -> Subscription:
+        """Subscribes to events of a type (section 6.2): of a user, with a keyword; messages also by direction.
+
+        A deprecated name of an event type is replaced, with a DeprecationWarning that names the new one.
+        """
+        chosen = SubscriptionFilter(user_id=user_id, keyword=keyword, direction=direction)
+        body = SubscriptionDraft(event_type=current_event_type(event_type), filter=chosen, extra=further)
+        return await self._session.call(routes.SUBSCRIPTION_CREATE.at(), options=self._options, body=body)

@@ -1,0 +1,171 @@
+"""A SQLite file on a thread of its own, so that no event loop ever waits for a disk."""
+
+import asyncio
+import contextlib
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final, TypeVar
+
+import attrs
+
+from socialapi.errors import ConfigurationError
+
+T = TypeVar("T")
+
+_IN_USE: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+_NOT_OURS: Final = frozenset({sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT})
+_PRIMARY_CODE: Final = 0xFF
+"""The part of a result code that says what kind of failure it is; the rest says where it happened."""
+
+
+@attrs.frozen(kw_only=True)
+class Schema:
+    """What a file holds: a number that tells its kind from other files, its version, and the statements that make it."""
+
+    application_id: int
+    version: int
+    statements: tuple[str, ...]
+
+
+class SqliteThread:
+    """One connection on one thread, and no other process beside it: the file is locked from `open` to `aclose`.
+
+    A file that is not there is made with mode 0600. What is committed has reached the disk. `purpose` names the file
+    in messages, for example "inbox".
+    """
+
+    def __init__(self, path: str | os.PathLike[str], schema: Schema, *, purpose: str) -> None:
+        self.path = Path(path)
+        self._schema = schema
+        self._purpose = purpose
+        self._executor: ThreadPoolExecutor | None = None
+        self._connection: sqlite3.Connection | None = None
+
+    async def open(self, prepare: Callable[[sqlite3.Connection], T]) -> T:
+        """Opens the file, makes what is not there, and returns what `prepare` finds in it.
+
+        Raises ConfigurationError when it cannot be written, is damaged, is of another kind or version, or is in use.
+        """
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix=f"socialapi-{self._purpose}")
+        try:
+            return await self._submit(lambda: self._open(prepare))
+        except BaseException:
+            await self.aclose()
+            raise
+
+    async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """What the work returns, done in one transaction; if it raises, nothing of it is left.
+
+        A caller that is cancelled does not wait any longer; the work is done nevertheless. Raises sqlite3.Error.
+        """
+        return await self._submit(lambda: self._transact(work))
+
+    async def aclose(self) -> None:
+        """Closes the file after the work that is under way. Idempotent."""
+        executor, self._executor = self._executor, None
+        if executor is not None:
+            closing = executor.submit(self._close)
+            executor.shutdown(wait=False)  # nothing comes after it; the thread ends by itself
+            await asyncio.shield(asyncio.wrap_future(closing))
+
+    async def _submit(self, work: Callable[[], T]) -> T:
+        if self._executor is None:
+            raise RuntimeError(f"the {self._purpose} is not open")
+        # Shielded, as work that waits behind other work would be dropped if its caller were cancelled.
+        return await asyncio.shield(asyncio.wrap_future(self._executor.submit(work)))
+
+    # What follows runs on the thread.
+
+    def _open(self, prepare: Callable[[sqlite3.Connection], T]) -> T:
+        with self._explained():
+            self._create()
+            # Not to wait for a lock: who has the file keeps it for good.
+            self._connection = sqlite3.connect(self.path, timeout=0, isolation_level=None)
+            for name, value in (
+                ("locking_mode", "EXCLUSIVE"),  # before the first access, so that the index of the log is in memory
+                ("synchronous", "FULL"),
+                ("secure_delete", "ON"),
+                ("journal_mode", "WAL"),
+            ):
+                self._connection.execute(f"PRAGMA {name} = {value}")
+            self._transact(self._check)
+            return self._transact(prepare)
+
+    def _create(self) -> None:
+        """The file with the right mode from its beginning. One that is there is left alone: opening and closing it
+        here would give up the locks that this process may have on it.
+        """
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600))
+
+    def _check(self, connection: sqlite3.Connection) -> None:
+        kind, version, tables = (
+            connection.execute(query).fetchone()[0]
+            for query in ("PRAGMA application_id", "PRAGMA user_version", "SELECT count(*) FROM sqlite_schema")
+        )
+        schema = self._schema
+        if (kind, version, tables) == (0, 0, 0):
+            for statement in schema.statements:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {schema.application_id}")
+            connection.execute(f"PRAGMA user_version = {schema.version}")
+        elif kind != schema.application_id:
+            raise self._error("holds something else: choose another path")
+        elif version != schema.version:
+            raise self._error(
+                f"was written by another version of this package (its format is {version}, here it is "
+                f"{schema.version}): use that version, or choose another path"
+            )
+
+    def _transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        connection = self._connection
+        assert connection is not None
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            result = work(connection)
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:  # some failures end it by themselves
+                connection.execute("ROLLBACK")
+            raise
+        return result
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        error: ConfigurationError | None = None
+        try:
+            yield
+        except OSError as problem:
+            error = self._error(f"cannot be written: {problem.strerror}")
+        except sqlite3.Error as problem:
+            code = primary_code(problem)
+            if code in _IN_USE:
+                error = self._error("is in use by another process: end that one, or choose another path")
+            elif code in _NOT_OURS:
+                error = self._error("is damaged, or no such file at all: restore it, or choose another path")
+            else:
+                error = self._error(f"cannot be written: {problem}")
+        if error is not None:
+            raise error  # out here, so that what SQLite raised is not even its context
+
+    def _error(self, says: str) -> ConfigurationError:
+        return ConfigurationError(f"the {self} {says}")
+
+    def __str__(self) -> str:
+        return f"{self._purpose} {self.path}"
+
+    def __repr__(self) -> str:
+        return f"SqliteThread({str(self.path)!r})"
+
+
+def primary_code(problem: sqlite3.Error) -> int:
+    """What kind of failure it is, as one of the `sqlite3.SQLITE_…` numbers; 0 for one that SQLite does not number."""
+    return getattr(problem, "sqlite_errorcode", 0) & _PRIMARY_CODE

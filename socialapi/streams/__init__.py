@@ -1,0 +1,29 @@
+"""Persistent streams: what `client.filtered_stream.connect` and `client.activity.stream` return, and its dispatch."""
+
+from socialapi.models.events import (
+    ActivityEvent,
+    DirectMessage,
+    MatchedPost,
+    MatchingRule,
+    StreamNotice,
+    Undecoded,
+)
+from socialapi.streams.dispatcher import Dispatcher, Unfinished
+from socialapi.streams.status import Gap, SlowReading, StreamCounters, StreamState
+from socialapi.streams.stream import Stream
+
+__all__ = [
+    "ActivityEvent",
+    "DirectMessage",
+    "Dispatcher",
+    "Gap",
+    "MatchedPost",
+    "MatchingRule",
+    "SlowReading",
+    "Stream",
+    "StreamCounters",
+    "StreamNotice",
+    "StreamState",
+    "Undecoded",
+    "Unfinished",
+]

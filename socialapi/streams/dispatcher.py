@@ -1,0 +1,163 @@
+"""Handlers for kinds of events, run with bounded concurrency: a thin layer over the iteration of events."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
+from typing import Any, Final, Protocol, TypeVar, runtime_checkable
+
+import attrs
+
+from socialapi.models.activity import DEPRECATED_EVENT_TYPES, EventType
+from socialapi.models.events import ActivityEvent
+
+E = TypeVar("E")
+
+Handler = Callable[[Any], Awaitable[None]]
+HandlerT = TypeVar("HandlerT", bound=Handler)
+OnError = Callable[[Any, Exception], Awaitable[None] | None]
+
+logger: Final = logging.getLogger("socialapi")
+
+
+@runtime_checkable
+class Unfinished(Protocol[E]):
+    """A source that wants to know when an event is done with, such as a webhook receiver with a durable inbox."""
+
+    def unfinished(self) -> AsyncIterator[E]:
+        """The events; none of them counts as done because the next one is asked for."""
+
+    async def finish(self, event: E) -> None:
+        """The event is done with and need not be handed out again."""
+
+
+@attrs.define
+class DispatchCounters:
+    """What a dispatcher has done: events `handled` by every handler of theirs, `failed` ones, and `unhandled` ones."""
+
+    handled: int = 0
+    failed: int = 0
+    unhandled: int = 0
+
+
+class Dispatcher:
+    """Runs async handlers for events, at most `max_concurrency` events at once.
+
+        events = Dispatcher()
+
+        @events.on("post.create", "post.delete")
+        async def posts(event): ...
+
+        await events.run(stream)
+
+    Events that are handled at once may end in another order than they came in. An exception of a handler is given to
+    `on_error` with its event, or logged; the others go on. An event of a source with `finish` is finished when all of
+    its handlers have returned, and stays unfinished when one raised.
+    """
+
+    def __init__(self, *, max_concurrency: int = 16, on_error: OnError | None = None) -> None:
+        if max_concurrency < 1:
+            raise ValueError("max_concurrency must be at least 1")
+        self._max_concurrency = max_concurrency
+        self._on_error = on_error
+        self._handlers: list[tuple[str | type, Handler]] = []
+        self.counters = DispatchCounters()
+
+    def on(self, *kinds: EventType | str | type) -> Callable[[HandlerT], HandlerT]:
+        """Registers the function below for kinds of events.
+
+        A kind is an event type (deprecated names stand for those that replace them), all types below a name
+        (`profile.update.*`), a class such as `MatchedPost` or `Undecoded`, or `*` for everything.
+        """
+        if not kinds:
+            raise ValueError("name the events to handle, or * for all of them")
+
+        def register(handler: HandlerT) -> HandlerT:
+            known = [DEPRECATED_EVENT_TYPES.get(kind, kind) if isinstance(kind, str) else kind for kind in kinds]
+            self._handlers += [(kind, handler) for kind in known]
+            return handler
+
+        return register
+
+    async def run(self, source: AsyncIterable[Any]) -> None:
+        """Handles events until the source ends. Cancelled, it cancels the handlers that are running and waits for them.
+
+        Raises what the source raises, also while an event is finished, once the handlers that are running have ended.
+        """
+        finishing = source if isinstance(source, Unfinished) else None
+        events = source if finishing is None else finishing.unfinished()
+        free = asyncio.Semaphore(self._max_concurrency)
+        running: set[asyncio.Task[None]] = set()
+        broken: list[BaseException] = []
+
+        def ended(task: asyncio.Task[None]) -> None:
+            running.discard(task)
+            free.release()
+            if not task.cancelled() and (problem := task.exception()) is not None:
+                broken.append(problem)
+
+        try:
+            async for event in events:
+                await free.acquire()
+                if broken:
+                    break
+                task = asyncio.create_task(self._handle(event, finishing))
+                running.add(task)
+                task.add_done_callback(ended)
+            await _all(running)
+        except asyncio.CancelledError:
+            for task in running:
+                task.cancel()
+            raise
+        finally:
+            await _all(running)
+        if broken:
+            raise broken[0]
+
+    async def _handle(self, event: Any, finishing: "Unfinished[Any] | None") -> None:
+        handlers = [handler for kind, handler in self._handlers if _matches(kind, event)]
+        failed = False
+        for handler in dict.fromkeys(handlers):
+            try:
+                await handler(event)
+            except Exception as problem:  # noqa: BLE001  # one event that cannot be handled must not end the others
+                failed = True
+                await self._report(event, problem)
+        if failed:
+            self.counters.failed += 1
+            return
+        if handlers:
+            self.counters.handled += 1
+        else:
+            self.counters.unhandled += 1
+        if finishing is not None:
+            await finishing.finish(event)
+
+    async def _report(self, event: Any, problem: Exception) -> None:
+        if self._on_error is None:
+            _log("a handler of", event, problem)
+            return
+        try:
+            told = self._on_error(event, problem)
+            if told is not None:
+                await told
+        except Exception as another:  # noqa: BLE001  # as above
+            _log("on_error for", event, another)
+
+
+def _log(who: str, event: Any, problem: Exception) -> None:
+    kind, event_id = getattr(event, "event_type", type(event).__name__), getattr(event, "event_id", None)
+    logger.error("%s %s (%s) failed", who, kind, event_id, exc_info=problem)
+
+
+async def _all(tasks: set[asyncio.Task[None]]) -> None:
+    if tasks:
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _matches(kind: str | type, event: Any) -> bool:
+    if isinstance(kind, type):
+        return isinstance(event, kind)
+    if kind == "*":
+        return True
+    name = event.event_type if isinstance(event, ActivityEvent) else None
+    return name is not None and (name == kind or (kind.endswith(".*") and name.startswith(kind[:-1])))

@@ -1,0 +1,279 @@
+"""A durable inbox: what the service was told to be accepted is on the disk, and handed out until it is finished."""
+
+import asyncio
+import contextlib
+import functools
+import itertools
+import logging
+import os
+import sqlite3
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import attrs
+
+from socialapi.sqlite_thread import Schema, SqliteThread
+from socialapi.webhooks.waiting import Outcome, Waiting
+
+MOST_IN_ONE_COMMIT: Final = 1_000
+MOST_ARRIVING: Final = 10_000
+"""Events that wait to be stored; further ones are refused until some of them are."""
+SLICE_EVENTS: Final = 256
+SLICE_BYTES: Final = 4_000_000
+"""What is read ahead at once of the events that wait on the disk: so many, or a little more than so many bytes."""
+STORE_TIMEOUT_SECONDS: Final = 10.0
+RETRY_SECONDS: Final = 1.0
+"""How long after a failure of the disk what has to be written or read is tried again, if nothing arrives before."""
+
+SCHEMA: Final = Schema(
+    application_id=0x53414942,  # "SAIB"
+    version=1,
+    statements=(
+        "CREATE TABLE seen (number INTEGER PRIMARY KEY, identity BLOB NOT NULL UNIQUE)",
+        "CREATE TABLE waiting (number INTEGER PRIMARY KEY, content BLOB NOT NULL)",
+    ),
+)
+logger: Final = logging.getLogger("socialapi")
+
+
+@attrs.frozen(eq=False)
+class _Arrival:
+    """An event that waits to be stored, and what becomes of it."""
+
+    identity: bytes | None
+    content: bytes = attrs.field(repr=False)
+    outcome: asyncio.Future[Outcome]
+
+
+class Inbox:
+    """Events in a SQLite file that no other process uses meanwhile.
+
+    `add` returns after the commit, which all that arrive during the one before share. Bodies are erased when they are
+    finished, identities stay for the last `dedup_window` events. What is not finished is handed out again after the
+    next `open`, first and in its order; during one run every event is handed out once. At most `max_waiting` events
+    wait. Of these only a slice is in memory.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, dedup_window: int, max_waiting: int) -> None:
+        self._database = SqliteThread(path, SCHEMA, purpose="inbox")
+        self._dedup_window = dedup_window
+        self._max_waiting = max_waiting
+        self._arrivals: deque[_Arrival] = deque()
+        self._arriving: dict[bytes, asyncio.Future[Outcome]] = {}
+        self._finished: list[int] = []
+        self._waiting = 0  # events on the disk, including those handed out, and on their way there
+        self._newest = 0  # the highest number there is
+        self._ready: deque[Waiting] = deque()
+        self._ready_bytes = 0
+        self._read_up_to = 0
+        self._changed = asyncio.Event()  # set while there is something to take, and after the end
+        self._work = asyncio.Event()
+        self._worker: asyncio.Task[None] | None = None
+        self._stopped = False
+        self._closing = False
+        self._ended = False
+        self._fails = False
+        self._is_said = False
+
+    async def open(self) -> None:
+        """Opens the file. Idempotent. Raises ConfigurationError when it cannot be used, which says what to do."""
+        if self._worker is None and not self._stopped:
+            try:
+                self._waiting, self._newest = await self._database.open(_count)
+            except BaseException:
+                self.stop()  # whoever waits for events waits for nothing
+                await self._database.aclose()
+                raise
+            self._work.set()
+            self._worker = asyncio.create_task(self._serve(), name="socialapi-webhook-inbox")
+
+    async def add(self, identity: bytes | None, content: bytes) -> Outcome:
+        """Stores an event, once for each identity; always if it has none. Returns after the commit."""
+        if identity is not None and (first := self._arriving.get(identity)) is not None:
+            outcome = await _within_time(first)
+            return "duplicate" if outcome == "new" else outcome
+        is_full = self._waiting >= self._max_waiting or len(self._arrivals) >= MOST_ARRIVING
+        if is_full or self._stopped or self._worker is None:
+            return "full"
+        arrival = _Arrival(identity, content, asyncio.get_running_loop().create_future())
+        self._arrivals.append(arrival)
+        self._waiting += 1
+        if identity is not None:
+            self._arriving[identity] = arrival.outcome
+        self._work.set()
+        return await _within_time(arrival.outcome)
+
+    async def take(self) -> Waiting | None:
+        """The next event, once there is one; None after the end."""
+        while not self._stopped and not self._ready:
+            await self._changed.wait()
+        if self._stopped:
+            return None
+        event = self._ready.popleft()
+        self._ready_bytes -= len(event.content)
+        if not self._ready:
+            self._changed.clear()
+        if self._wants_more():
+            self._work.set()
+        return event
+
+    def finish(self, number: int) -> bool:
+        """The body is erased with the next commit; whether there will be one."""
+        if self._worker is None or self._ended:
+            return False
+        self._finished.append(number)
+        self._work.set()
+        return True
+
+    def stop(self) -> None:
+        """Nothing is added or taken any more; what was taken can still be finished."""
+        self._stopped = True
+        self._changed.set()
+        self._work.set()
+
+    async def aclose(self) -> None:
+        """Stores what is on its way and closes the file. Idempotent."""
+        self.stop()
+        self._closing = True
+        if self._worker is not None:
+            # The worker closes the file, also when this is cancelled or the disk takes its time.
+            done, _ = await asyncio.wait({self._worker}, timeout=STORE_TIMEOUT_SECONDS)
+            for worker in done:
+                worker.result()
+
+    async def _serve(self) -> None:
+        """Writes and reads, one after another, until all is written after the end."""
+        try:
+            while True:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(RETRY_SECONDS if self._fails else None):
+                        await self._work.wait()
+                self._work.clear()
+                closing = self._closing  # before the turn, so that there is one more after the end
+                await self._turn()
+                if closing and not self._arrivals and (self._fails or not self._finished):
+                    return
+        finally:
+            self._ended = True
+            self.stop()
+            self._settle([self._arrivals.popleft() for _ in range(len(self._arrivals))], [])
+            await self._database.aclose()
+
+    async def _turn(self) -> None:
+        arrivals = [self._arrivals.popleft() for _ in range(min(len(self._arrivals), MOST_IN_ONE_COMMIT))]
+        finished, self._finished = self._finished, []
+        if arrivals or finished:
+            await self._write(arrivals, finished)
+        if self._wants_more():
+            await self._read()
+        if self._arrivals or (not self._fails and (self._finished or self._wants_more())):
+            self._work.set()
+
+    async def _write(self, arrivals: Sequence[_Arrival], finished: list[int]) -> None:
+        outcomes: list[Outcome] = []
+        change = functools.partial(_change, arrivals, finished, self._newest, self._dedup_window)
+        try:
+            outcomes, erased = await self._database.run(change)
+        except sqlite3.Error as problem:
+            self._failed(problem)
+            self._finished[:0] = finished
+        else:
+            new = outcomes.count("new")
+            self._newest += new
+            self._waiting -= erased
+            self._works(is_stored=new > 0)
+        finally:
+            self._settle(arrivals, outcomes)
+
+    def _settle(self, arrivals: Sequence[_Arrival], outcomes: Sequence[Outcome]) -> None:
+        """Tells everybody who waits; without outcomes that there was no room."""
+        told: Iterable[Outcome] = outcomes or itertools.repeat("full")
+        for arrival, outcome in zip(arrivals, told, strict=False):
+            if arrival.identity is not None:
+                del self._arriving[arrival.identity]
+            self._waiting -= outcome != "new"
+            arrival.outcome.set_result(outcome)
+
+    def _wants_more(self) -> bool:
+        has_room = len(self._ready) < SLICE_EVENTS // 2 and self._ready_bytes < SLICE_BYTES // 2
+        return has_room and self._read_up_to < self._newest and not self._stopped
+
+    async def _read(self) -> None:
+        try:
+            found = await self._database.run(functools.partial(_slice, self._read_up_to))
+        except sqlite3.Error as problem:
+            self._failed(problem)
+            return
+        self._works()
+        self._read_up_to = found[-1].number if found else self._newest
+        self._ready.extend(found)
+        self._ready_bytes += sum(len(event.content) for event in found)
+        if found:
+            self._changed.set()
+
+    def _failed(self, problem: sqlite3.Error) -> None:
+        """Said once, until an event is stored again; SQLite's words have no data in them."""
+        if not self._is_said:
+            logger.error("the %s fails, and events are refused until it works again: %s", self._database, problem)
+        self._fails = self._is_said = True
+
+    def _works(self, *, is_stored: bool = False) -> None:
+        self._fails = False
+        if is_stored and self._is_said:
+            logger.warning("the %s works again", self._database)
+            self._is_said = False
+
+
+async def _within_time(outcome: asyncio.Future[Outcome]) -> Outcome:
+    """The outcome, or "full" if the disk takes too long. Others may wait for it too, so it is never cancelled."""
+    try:
+        async with asyncio.timeout(STORE_TIMEOUT_SECONDS):
+            return await asyncio.shield(outcome)
+    except TimeoutError:
+        return "full"
+
+
+# What follows runs on the thread of the database.
+
+
+def _count(connection: sqlite3.Connection) -> tuple[int, int]:
+    """How many events wait, and the highest number there is."""
+    waiting, newest = connection.execute("SELECT count(*), coalesce(max(number), 0) FROM waiting").fetchone()
+    (newest_seen,) = connection.execute("SELECT coalesce(max(number), 0) FROM seen").fetchone()
+    return waiting, max(newest, newest_seen)
+
+
+def _change(
+    arrivals: Sequence[_Arrival], finished: Sequence[int], newest: int, window: int, connection: sqlite3.Connection
+) -> tuple[list[Outcome], int]:
+    """Stores what is new under the numbers after the newest, erases what is finished; the outcomes, and how many were
+    erased.
+    """
+    erased = connection.executemany("DELETE FROM waiting WHERE number = ?", ((each,) for each in finished)).rowcount
+    outcomes: list[Outcome] = []
+    for arrival in arrivals:
+        number = newest + 1
+        if arrival.identity is not None:
+            row = (number, arrival.identity)
+            if not connection.execute("INSERT OR IGNORE INTO seen VALUES (?, ?)", row).rowcount:
+                outcomes.append("duplicate")
+                continue
+        connection.execute("INSERT INTO waiting VALUES (?, ?)", (number, arrival.content))
+        outcomes.append("new")
+        newest = number
+    connection.execute("DELETE FROM seen WHERE number <= ?", (newest - window,))
+    return outcomes, max(erased, 0)
+
+
+def _slice(after: int, connection: sqlite3.Connection) -> list[Waiting]:
+    """The next events, in their order."""
+    found: list[Waiting] = []
+    size = 0
+    query = "SELECT number, content FROM waiting WHERE number > ? ORDER BY number LIMIT ?"
+    for number, content in connection.execute(query, (after, SLICE_EVENTS)):
+        found.append(Waiting(number, content))
+        size += len(content)
+        if size >= SLICE_BYTES:
+            break
+    return found

@@ -1,0 +1,129 @@
+"""When a stream connects again: a pure decision about why there is no connection, and a schedule of waits."""
+
+from collections.abc import Iterable
+from typing import Final, Literal
+
+import attrs
+
+from socialapi.errors import ApiError, SocialApiError
+from socialapi.problems import (
+    ClientDisconnected,
+    OperationalDisconnect,
+    Problem,
+    ServiceError,
+    StreamingConnection,
+    UsageCapped,
+)
+
+DropKind = Literal["network", "http", "rate_limit", "final"]
+
+NETWORK_STEP_SECONDS: Final = 0.25
+NETWORK_CEILING_SECONDS: Final = 16.0
+HTTP_START_SECONDS: Final = 5.0
+HTTP_CEILING_SECONDS: Final = 320.0
+RATE_LIMIT_START_SECONDS: Final = 60.0
+RATE_LIMIT_CEILING_SECONDS: Final = 960.0
+JITTER_SHARE: Final = 0.1
+"""Added at most, so that clients that were dropped together do not come back together."""
+STEADY_SECONDS: Final = 20.0
+"""A connection that brought data and lived this long has proved that all is well: the schedule starts anew."""
+
+_OF_DISCONNECT: Final[dict[str, DropKind]] = {
+    "OperationalDisconnect": "network",
+    "UpstreamOperationalDisconnect": "network",
+    "UpstreamUncleanDisconnect": "network",
+    "SlowReader": "network",
+    "ForceDisconnect": "http",
+    "InternalError": "http",
+    "ClientApplicationStateDegraded": "http",
+    # Nothing would be delivered before somebody has mended the rules.
+    "InvalidRules": "final",
+}
+_OF_ISSUE: Final[dict[str, DropKind]] = {
+    "TooManyConnections": "final",
+    # The service says that it is still setting things up.
+    "ProvisioningSubscription": "http",
+    "RuleConfigurationIssue": "final",
+    "RulesInvalidIssue": "final",
+}
+
+
+@attrs.frozen(kw_only=True)
+class Drop:
+    """Why there is no connection: which schedule it follows, in words, and what the service or the network said."""
+
+    kind: DropKind
+    reason: str
+    problem: Problem | None = None
+    error: SocialApiError | None = attrs.field(default=None, repr=False, eq=False)
+    told_wait_seconds: float | None = None
+
+
+def drop_of_problems(problems: Iterable[Problem | ServiceError]) -> Drop | None:
+    """The end of a connection that problems on it, or in place of it, announce; None if they announce none."""
+    for problem in problems:
+        if isinstance(problem, OperationalDisconnect):
+            name = problem.disconnect_type or "OperationalDisconnect"
+            return Drop(kind=_OF_DISCONNECT.get(name, "http"), reason=f"the service ended it: {name}", problem=problem)
+        if isinstance(problem, StreamingConnection):
+            name = problem.connection_issue or "streaming-connection"
+            return Drop(kind=_OF_ISSUE.get(name, "http"), reason=f"the service refused it: {name}", problem=problem)
+        if isinstance(problem, UsageCapped):
+            return Drop(kind="final", reason="a usage cap is reached", problem=problem)
+        if isinstance(problem, ClientDisconnected):
+            return Drop(kind="network", reason="the service says that we left", problem=problem)
+    return None
+
+
+def drop_of_refusal(refusal: ApiError, told_wait_seconds: float | None, *, left_behind: bool) -> Drop:
+    """What an answer other than a stream means.
+
+    `left_behind` says that a connection of this very stream broke a moment ago: the service may not have noticed yet,
+    and count it, so that too many connections is no reason to give up.
+    """
+    kind: DropKind
+    drop = drop_of_problems(refusal.problems)
+    if drop is not None:
+        issue = getattr(drop.problem, "connection_issue", None)
+        kind = "http" if issue == "TooManyConnections" and left_behind else drop.kind
+        if kind == "network":
+            # The network brought an answer: what would be replaced at once on an open stream is a refusal here.
+            kind = "rate_limit" if refusal.status == 429 else "http"
+        return attrs.evolve(drop, kind=kind, error=refusal, told_wait_seconds=told_wait_seconds)
+    kind = "rate_limit" if refusal.status == 429 else "http" if refusal.status >= 500 else "final"
+    return Drop(kind=kind, reason=f"HTTP {refusal.status}", error=refusal, told_wait_seconds=told_wait_seconds)
+
+
+@attrs.define
+class Schedule:
+    """How often each kind of failure has followed the last one, and how long to wait after the next.
+
+    Data alone starts the schedules of refusals anew, but that of lost connections only together with time: a service
+    that sends a line and hangs up, again and again, is connected to more and more seldom.
+    """
+
+    _network: int = 0
+    _http: int = 0
+    _rate_limit: int = 0
+
+    def served(self, lived_seconds: float) -> None:
+        """A connection that brought data is over."""
+        self._http = self._rate_limit = 0
+        if lived_seconds >= STEADY_SECONDS:
+            self._network = 0
+
+    def wait_seconds(self, drop: Drop, jitter: float) -> float:
+        """How long to wait after the drop, which must not be final; `jitter` is a random number from 0 to 1.
+
+        The first lost connection is replaced at once. A wait that the service told is obeyed where it is longer.
+        """
+        if drop.kind == "network":
+            wait = min(NETWORK_CEILING_SECONDS, self._network * NETWORK_STEP_SECONDS)
+            self._network += 1
+        elif drop.kind == "rate_limit":
+            wait = min(RATE_LIMIT_CEILING_SECONDS, RATE_LIMIT_START_SECONDS * 2.0 ** min(self._rate_limit, 32))
+            self._rate_limit += 1
+        else:
+            wait = min(HTTP_CEILING_SECONDS, HTTP_START_SECONDS * 2.0 ** min(self._http, 32))
+            self._http += 1
+        return max(wait, drop.told_wait_seconds or 0.0) * (1.0 + JITTER_SHARE * jitter)

@@ -1,0 +1,313 @@
+"""`socialapi webhooks listen`."""
+
+import asyncio
+import contextlib
+import json
+import re
+import signal
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import aiohttp
+import attrs
+import orjson
+import pytest
+
+from socialapi.cli import exits, webhooks_listen
+from socialapi.emulator import Emulator
+from socialapi.models.events import ActivityEvent, Undecoded
+from socialapi.webhooks import Receiver
+from socialapi.wire.events import read_delivery
+from tests.cli.running import Outcome, Shell
+from tests.cli.terminal import Program, program
+from tests.support.server import Received, Server, answer
+from tests.webhooks.posting import SECRET, Sender, event, numbers, signature, take, until
+
+URL = "https://app.example/hook"
+
+
+Arguments = str | Path
+
+
+@attrs.define
+class Listening:
+    """What the command in this process says, which its address is part of."""
+
+    shell: Shell
+    said: list[str] = attrs.field(factory=list)
+    on_address: Callable[[str], None] | None = None
+
+    def hear(self, sentence: str) -> None:
+        self.said.append(sentence)
+        if self.on_address is not None and sentence.startswith("listening on "):
+            self.on_address(sentence.removeprefix("listening on "))
+
+    @contextlib.asynccontextmanager
+    async def __call__(self, *arguments: Arguments) -> AsyncIterator[tuple[Sender, asyncio.Task[Outcome]]]:
+        """The command in a thread, from when it listens; the block has to give it what it ends after."""
+        self.said.clear()
+        command = ("webhooks", "listen", "--port", "0", *map(str, arguments))
+        running = asyncio.create_task(self.shell.run(*command))
+        async with aiohttp.ClientSession() as session, asyncio.timeout(30):
+            await until(lambda: bool(self.said) or running.done())
+            yield Sender(self.said[0].removeprefix("listening on "), session), running
+            await running
+
+
+@pytest.fixture
+def listening(ready: Shell, monkeypatch: pytest.MonkeyPatch) -> Listening:
+    listening = Listening(ready)
+    say = exits.say
+
+    def hear(sentence: str) -> None:
+        say(sentence)
+        listening.hear(sentence)
+
+    monkeypatch.setattr(exits, "say", hear)
+    return listening
+
+
+@pytest.fixture
+def ready(shell: Shell) -> Shell:
+    shell.put(API_KEY_SECRET=SECRET)
+    return shell
+
+
+async def test_events_are_printed_one_on_a_line_without_what_people_wrote(listening: Listening) -> None:
+    body = {"event_type": "dm.received", "event_id": "1", "created_at": "2027-01-15T09:00:00.000+01:00"}
+    post = {"data": {"id": "5", "text": "secret words", "created_at": "2027-01-15T08:00:01.000Z"}, "matching_rules": []}
+    async with listening("--limit", "4") as (sender, running):
+        await sender.post(orjson.dumps({"data": body | {"payload": {"text": "secret words"}}}))
+        await sender.post(orjson.dumps(post))
+        await sender.post(b"secret words")
+        await sender.post(orjson.dumps({"event_type": "a\x1b[2J\nb", "event_id": "6"}))
+    done = running.result()
+    first, second, third, fourth = done.out.splitlines()
+    assert (done.status, first) == (0, "2027-01-15 08:00:00  dm.received  1")
+    assert second == "2027-01-15 08:00:01  post  5"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d  undecoded  12 bytes", third)
+    assert fourth.endswith("  a [2J b  6")
+    assert re.fullmatch(r"socialapi: listening on http://127\.0\.0\.1:\d+\n", done.err)
+
+
+async def test_json_is_what_was_sent_on_one_line(listening: Listening) -> None:
+    async with listening("--limit", "2", "--json") as (sender, running):
+        await sender.post(b'{\r\n  "event_id": "1",\n  "b":   2.50 }\n')
+        await sender.post(b"\x00\xff")
+    first, second = running.result().out.splitlines()
+    assert first == '{    "event_id": "1",   "b":   2.50 } '
+    assert json.loads(second) == {"undecoded": "AP8=", "reason": "is not JSON (at byte 0)"}
+
+
+async def test_forged_events_and_duplicates_are_not_printed(ready: Shell, listening: Listening) -> None:
+    ready.put(PREVIOUS_API_KEY_SECRET="previous")
+    async with listening("--limit", "3", "--json") as (sender, running):
+        assert (await sender.post(event(1), signature(event(1), "forged"))).status == 401
+        for number in (1, 1, 2):
+            assert (await sender.post(event(number))).status == 200
+        assert (await sender.post(event(3), signature(event(3), "previous"))).status == 200
+    assert [each["data"]["event_id"] for each in running.result().objects] == ["1", "2", "3"]
+
+
+async def test_it_registers_once_it_listens_and_validates_what_is_registered(
+    ready: Shell, emulator: Emulator, listening: Listening
+) -> None:
+    ready.put_service(emulator.ready)
+    listening.on_address = lambda address: emulator.webhook_targets.update({URL: f"{address}/any/path"})
+    secret = emulator.ready["api_key_secret"]
+    said: list[str] = []
+    for number in (1, 2):
+        async with listening("--limit", "1", "--register", URL) as (sender, running):
+            await sender.post(event(number), signature(event(number), secret))
+        assert running.result().status == 0, running.result().err
+        said.append(running.result().err.splitlines()[1])
+    (webhook,) = (await ready.run("webhooks", "list", "--json")).objects
+    assert said == [
+        f"socialapi: registered as webhook {webhook['id']}",
+        f"socialapi: validated webhook {webhook['id']}",
+    ]
+
+
+async def test_events_of_the_service_are_printed(ready: Shell, emulator: Emulator, listening: Listening) -> None:
+    ready.put_service(emulator.ready)
+    listening.on_address = lambda address: emulator.webhook_targets.update({URL: address})
+    async with listening("--limit", "2", "--json", "--register", URL) as (_, running):
+        await until(lambda: len(listening.said) == 2)
+        for name in ("a", "b"):
+            await emulator.publish({"event_type": "post.create", "user_id": "1", "payload": {"name": name}})
+            await emulator.settle()
+    assert [each["data"]["payload"] for each in running.result().objects] == [{"name": "a"}, {"name": "b"}]
+
+
+@pytest.mark.parametrize(
+    ("url", "status", "says"),
+    [
+        ("https://nowhere.example/", 3, "CrcValidationFailed"),
+        ("http://app.example/", 2, "must be a public https URL without a port number"),
+    ],
+)
+async def test_what_cannot_be_registered_ends_it(
+    ready: Shell, emulator: Emulator, url: str, status: int, says: str
+) -> None:
+    ready.put_service(emulator.ready)
+    done = await ready.run("webhooks", "listen", "--port", "0", "--register", url)
+    assert (done.status, done.out) == (status, "")
+    assert says in done.err
+
+
+@pytest.mark.parametrize(
+    ("listed", "valid", "says"),
+    [([], True, "DuplicateUrlFailed"), ([{"id": "1", "url": URL}], False, "webhook 1 stays invalid")],
+)
+async def test_a_registered_webhook_that_does_not_become_valid_ends_it(
+    shell: Shell, listed: list[dict[str, str]], valid: bool, says: str
+) -> None:
+    async def service(received: Received) -> bytes:
+        if received.path == "/oauth2/token":
+            return answer({"access_token": "t", "token_type": "bearer"})
+        if received.method == "POST":
+            return answer({"title": "DuplicateUrlFailed", "type": "about:blank", "status": 400}, status=400)
+        return answer({"data": {"valid": valid} if received.method == "PUT" else listed})
+
+    async with Server(then=service) as server:
+        shell.put(BASE_URL=server.url, API_KEY="key", API_KEY_SECRET=SECRET)
+        done = await shell.run("webhooks", "listen", "--port", "0", "--register", URL)
+    assert done.status == 3
+    assert says in done.err
+
+
+async def test_events_are_passed_on_as_they_came_and_signed(ready: Shell, listening: Listening, tmp_path: Path) -> None:
+    ready.put(PREVIOUS_API_KEY_SECRET="previous")
+    inbox = tmp_path / "inbox.sqlite"
+    async with Server(answer(status=500), then=answer(status=202)) as target:
+        options = ("--limit", "2", "--json", "--inbox", str(inbox), "--forward", f"{target.url}/app?x=1")
+        async with listening(*options) as (sender, running):
+            await sender.post(event(1), signature(event(1), "previous"))
+            await sender.post(event(2))
+    assert running.result().status == 0
+    assert running.result().objects == [orjson.loads(event(1)), orjson.loads(event(2))]
+    assert [received.body for received in target.requests] == [event(1), event(1), event(2)]
+    for received in target.requests:
+        assert received.path == "/app?x=1"
+        assert received.headers["x-service-webhooks-signature"] == signature(received.body)
+        assert received.headers["content-type"] == "application/json"
+
+
+async def test_while_the_other_side_is_down_events_wait(listening: Listening, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(webhooks_listen, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr("socialapi.session.forwarder.BACKOFF_SECONDS", 0.0)
+    refused = [answer(status=404)] * 3 + [answer(status=500)] * 6
+    async with (
+        Server(*refused, then=answer()) as target,
+        listening("--limit", "2", "--forward", target.url) as (sender, running),
+    ):
+        for number in (1, 2):
+            assert (await sender.post(event(number))).status == 200
+    assert [received.body for received in target.requests] == [event(1)] * 10 + [event(2)]
+    assert running.result().err.splitlines()[1:] == [
+        "socialapi: 127.0.0.1: HTTP 404; events wait until it takes them",
+        "socialapi: 127.0.0.1 takes events again",
+    ]
+
+
+@contextlib.asynccontextmanager
+async def listener(*arguments: str | Path, environment: dict[str, str]) -> AsyncIterator[tuple[Program, Sender]]:
+    """The command as a process of its own, once it listens."""
+    async with program(*arguments, environment=environment) as running, aiohttp.ClientSession() as session:
+        assert running.process.stderr is not None
+        line = (await asyncio.wait_for(running.process.stderr.readline(), 30)).decode()
+        assert line.startswith("socialapi: listening on http://127.0.0.1:"), line
+        yield running, Sender(line.split()[-1], session)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_an_interruption_leaves_the_inbox_whole(number: int, tmp_path: Path) -> None:
+    inbox = tmp_path / "inbox.sqlite"
+
+    async def silence(received: Received) -> bytes:
+        await asyncio.Event().wait()
+        return b""
+
+    async with Server(then=silence) as target:
+        options = ("--port", "0", "--inbox", inbox, "--forward", target.url)
+        environment = {"SOCIALAPI_API_KEY_SECRET": SECRET}
+        async with listener("webhooks", "listen", *options, environment=environment) as (running, sender):
+            for each in (1, 2):
+                assert (await sender.post(event(each))).status == 200
+            await until(lambda: bool(target.requests))
+            running.interrupt(number)
+            assert await running.ended() == (130, "", "socialapi: interrupted\n")
+    async with Receiver(SECRET, inbox=inbox) as receiver:
+        assert numbers(await take(receiver, 2)) == ["1", "2"]
+
+
+async def test_what_is_lost_without_an_inbox_is_said() -> None:
+    async def silence(received: Received) -> bytes:
+        await asyncio.Event().wait()
+        return b""
+
+    async with Server(then=silence) as target:
+        options = ("--port", "0", "--forward", target.url)
+        environment = {"SOCIALAPI_API_KEY_SECRET": SECRET}
+        async with listener("webhooks", "listen", *options, environment=environment) as (running, sender):
+            for each in (1, 2):
+                assert (await sender.post(event(each))).status == 200
+            running.interrupt()
+            status, _, err = await running.ended()
+    assert (status, err.splitlines()[0]) == (
+        130,
+        "socialapi: 2 accepted events are lost; --inbox keeps them for the next time",
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--forward", "http://app.example/"), "must be https, unless it is on this machine"),
+        (("--limit", "0"), "Must be >= 1"),
+        (("--inbox", "/nowhere/inbox.sqlite"), "the inbox /nowhere/inbox.sqlite cannot be written"),
+        (("--host", "no.such.host.invalid"), "cannot listen on no.such.host.invalid port"),
+    ],
+)
+async def test_wrong_usage_ends_with_2(ready: Shell, arguments: tuple[str, ...], says: str) -> None:
+    done = await ready.run("webhooks", "listen", "--port", "0", *arguments)
+    assert (done.status, done.out) == (2, "")
+    assert says in done.err
+    assert "listening" not in done.err
+
+
+async def test_a_port_that_cannot_be_had_ends_with_2(ready: Shell) -> None:
+    async with Server() as server:
+        port = str(server.port)
+        done = await ready.run("webhooks", "listen", "--port", port)
+    assert (done.status, done.out) == (2, "")
+    assert done.err.startswith(f"socialapi: cannot listen on 127.0.0.1 port {port}: ")
+    assert "Must be <= 65535" in (await ready.run("webhooks", "listen", "--port", "70000")).err
+
+
+async def test_an_inbox_in_use_ends_with_2(ready: Shell, tmp_path: Path) -> None:
+    inbox = tmp_path / "inbox.sqlite"
+    async with Receiver(SECRET, inbox=inbox):
+        done = await ready.run("webhooks", "listen", "--port", "0", "--inbox", str(inbox))
+    assert done.status == 2
+    assert "is in use by another process" in done.err
+
+
+async def test_without_a_secret_it_says_what_to_set(shell: Shell) -> None:
+    done = await shell.run("webhooks", "listen", "--port", "0")
+    assert (done.status, done.out) == (2, "")
+    assert "set SOCIALAPI_API_KEY_SECRET" in done.err
+
+
+def test_an_event_of_which_nothing_is_known_has_a_line() -> None:
+    found = read_delivery(b"{}")
+    assert isinstance(found, ActivityEvent)
+    assert webhooks_listen.text_line(found).endswith("  -  -")
+    assert webhooks_listen.text_line(Undecoded(b"", "is empty")).endswith("  undecoded  0 bytes")
+
+
+async def test_its_help_teaches_what_has_to_be_in_front_of_it(shell: Shell) -> None:
+    done = await shell.run("webhooks", "listen", "--help")
+    words = " ".join(done.out.split())
+    assert "public https address without a port" in words
+    assert "tunnel or reverse proxy" in words

@@ -1,0 +1,155 @@
+"""What filtered-stream rules match; no operator is documented, so these are ours."""
+
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from socialapi.emulator.platform.rule_matching import PostFacts, matcher_of
+from socialapi.emulator.platform.rule_syntax import fault_of
+
+POST: dict[str, Any] = {
+    "id": "2",
+    "text": "Fresh snow on the Night Train line, says @ada_lindqvist #OutThere https://northwind.example/a ❄",
+    "author_id": "7",
+    "conversation_id": "1",
+    "in_reply_to_user_id": "8",
+    "lang": "en",
+    "attachments": {"media_keys": ["3_1"]},
+    "entities": {
+        "hashtags": [{"tag": "OutThere"}],
+        "mentions": [{"username": "ada_lindqvist"}],
+        "urls": [{"url": "https://northwind.example/a", "expanded_url": "https://northwind.example/A?b=1"}],
+    },
+    "referenced_tweets": [{"type": "replied_to", "id": "1"}],
+}
+BARE: dict[str, Any] = {"id": "3", "text": "quiet", "author_id": "9"}
+NAMES = {"7": "Northwind", "8": "weatherdesk"}
+
+
+def matches(rule: str, post: dict[str, Any]) -> bool:
+    assert fault_of(rule) is None
+    return matcher_of(rule)(PostFacts(post, NAMES.get))
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        *("snow", "SNOW", "fresh line", '"night train"', '"Snow on the"', "❄", "ada_lindqvist", "northwind.example"),
+        *("from:northwind", "from:@NORTHWIND", "from:7", "to:weatherdesk", "to:8", "@Ada_Lindqvist", "#outthere"),
+        *("lang:EN", "has:media", "has:links", "has:hashtags", "has:mentions", "is:reply", "conversation_id:1"),
+        *("url:northwind.example/a", 'url:"northwind.example/a?b"', "https://northwind.example/a", "FROM:northwind"),
+        *("-rain", "-is:retweet", "-min_likes:5", "--snow", "- - snow", '-"train night"', "-(rain OR hail)"),
+        *("rain OR snow", "hail rain OR snow", "snow (rain OR train)", "((((snow))))", "snow -(rain -hail)"),
+    ],
+)
+def test_the_rule_matches(rule: str) -> None:
+    assert matches(rule, POST)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        *(
+            "sno",
+            "now",
+            "rain",
+            '"train night"',
+            '"snow the"',
+            "☀",
+            "from:ada_lindqvist",
+            "to:northwind",
+            "@ada",
+            "#out",
+        ),
+        *("lang:de", "is:quote", "is:retweet", "is:verified", "has:geo", "conversation_id:2", "url:harbour", "from:"),
+        *("min_likes:5", "-snow", "snow -train", "rain OR hail", "snow (rain OR hail)", "-(snow OR rain)", "snow -"),
+    ],
+)
+def test_the_rule_does_not_match(rule: str) -> None:
+    assert not matches(rule, POST)
+
+
+@pytest.mark.parametrize(
+    "rule", ["has:media", "has:links", "is:reply", "to:weatherdesk", "from:nobody", "@x", "lang:en"]
+)
+def test_what_a_post_lacks_matches_nothing(rule: str) -> None:
+    assert not matches(rule, BARE)
+    assert matches(f"-{rule}", BARE)
+
+
+@pytest.mark.parametrize("rule", ["OR-x snow", "-OR snow", 'snow"fresh"', "a- OR snow", "- OR snow", "(snow)-rain"])
+def test_whatever_the_syntax_accepts_can_be_asked(rule: str) -> None:
+    assert matches(rule, POST) is (rule != "OR-x snow")
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "(" * 1_000 + "snow" + ")" * 1_000,
+        "-(" * 600 + "snow" + ")" * 600,
+        "(a OR (b " * 185 + "snow" + "))" * 185,
+    ],
+)
+def test_parentheses_may_be_as_deep_as_a_rule_is_long(rule: str) -> None:
+    assert len(rule) <= 2_100
+    assert matches(rule, {"text": "snow a b"})
+
+
+@attrs.frozen
+class Tree:
+    """A rule as people think of it, with an oracle that is as plain as can be."""
+
+    kind: str
+    parts: tuple["Tree", ...] = ()
+    word: str = ""
+
+    def says(self, words: frozenset[str]) -> bool:
+        if self.kind == "word":
+            return self.word in words
+        if self.kind == "not":
+            return not self.parts[0].says(words)
+        each = [part.says(words) for part in self.parts]
+        return all(each) if self.kind == "and" else any(each)
+
+    def written(self, *, within: str = "") -> str:
+        """With no more parentheses than are needed, so that precedence is tested."""
+        if self.kind == "word":
+            return self.word
+        if self.kind == "not":
+            return "-" + self.parts[0].written(within="not")
+        text = (" " if self.kind == "and" else " OR ").join(part.written(within=self.kind) for part in self.parts)
+        needs = within == "not" or (within == "and" and self.kind == "or")
+        return f"({text})" if needs else text
+
+
+WORDS = st.sampled_from("abcde")
+TREES = st.recursive(
+    WORDS.map(lambda word: Tree("word", word=word)),
+    lambda inner: st.one_of(
+        inner.map(lambda part: Tree("not", (part,))),
+        st.tuples(st.sampled_from(["and", "or"]), st.lists(inner, min_size=2, max_size=4)).map(
+            lambda made: Tree(made[0], tuple(made[1]))
+        ),
+    ),
+    max_leaves=12,
+)
+
+
+@given(TREES, st.frozensets(WORDS))
+def test_a_rule_means_what_its_tree_does(tree: Tree, words: frozenset[str]) -> None:
+    rule = tree.written()
+    assert fault_of(rule) is None
+    assert matches(rule, {"text": " ".join(sorted(words))}) is tree.says(words)
+
+
+@given(st.text('ab-: "()OR@#', max_size=30))
+@example("- OR -")
+@example('-""')
+@example('from:"" OR -')
+@example("-(-)")
+def test_no_rule_that_can_be_read_fails_to_be_asked(rule: str) -> None:
+    if fault_of(rule) is None:
+        assert matches(rule, POST) in (True, False)

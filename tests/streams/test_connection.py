@@ -1,0 +1,224 @@
+"""One connection: what had arrived is delivered, silence and slowness are noticed, and nothing is read ahead."""
+
+import asyncio
+import logging
+from typing import Any
+
+import pytest
+
+from socialapi.errors import DecodeError
+from socialapi.streams import SlowReading, Undecoded
+from tests.support.clock import VirtualClock, turns
+from tests.support.stream_server import (
+    KEEP_ALIVE,
+    Act,
+    End,
+    Endless,
+    Pause,
+    StreamServer,
+    post,
+    posts_of,
+    read_for,
+)
+
+
+def ids(items: list[Any]) -> list[str]:
+    return [item.data.id for item in items]
+
+
+# Lines
+
+
+async def test_a_line_of_600_kilobytes_arrives_whole(clock: VirtualClock) -> None:
+    """For a peer it was the end of the stream."""
+    text = "x" * 600_000
+    line = post(1, includes={"users": [{"id": "1", "name": text, "username": "u"}]})
+    async with StreamServer(clock, [line[:300_000], line[300_000:], post(2)]) as server:
+        _, items = await read_for(server, 10.0)
+    assert ids(items) == ["1", "2"]
+    first: Any = items[0]
+    assert first.includes.users[0].name == text
+    assert first.content == line.rstrip()
+
+
+async def test_lines_may_be_cut_anywhere(clock: VirtualClock) -> None:
+    whole = post(1) + KEEP_ALIVE + post(2)
+    pieces: list[Act] = [whole[i : i + 1] for i in range(len(whole))]
+    async with StreamServer(clock, pieces) as server:
+        stream, items = await read_for(server, 10.0)
+    assert ids(items) == ["1", "2"]
+    assert stream.counters.keep_alives == 1
+    assert stream.counters.received_bytes == len(whole)
+
+
+@pytest.mark.parametrize("end", End)
+async def test_what_had_arrived_before_the_break_is_delivered(end: End, clock: VirtualClock) -> None:
+    """Also what nobody had read yet when the connection broke, which aiohttp would throw away."""
+    lines = [post(number) for number in range(400)]
+    async with (
+        StreamServer(clock, [b"".join(lines[:1]), Pause(1.0), b"".join(lines[1:]), end], then=[post(1_000)]) as server,
+        posts_of(server) as stream,
+    ):
+        items = [await anext(stream)]
+        await clock.sleep(2.0)
+        await turns(50)
+        items += [await anext(stream) for _ in range(400)]
+    assert ids(items) == [str(number) for number in range(400)] + ["1000"]
+
+
+@pytest.mark.parametrize("end", End)
+async def test_a_whole_last_line_is_delivered_without_its_newline_and_half_a_line_is_not(
+    end: End, clock: VirtualClock
+) -> None:
+    whole, half, nested = post(1).rstrip(), post(2)[:20], b'{"data":{"id":"3","text":"x"}'
+    async with StreamServer(clock, [whole, end], [half, end], [nested, end], [b"17", end], then=[post(9)]) as server:
+        stream, items = await read_for(server, 90.0)
+    assert ids(items) == ["1", "9"]
+    assert stream.counters.undecoded == 0
+
+
+async def test_an_event_that_cannot_be_read_is_handed_over_as_it_came(clock: VirtualClock) -> None:
+    """A peer dropped it without a word."""
+    odd = b'{"data":{"id":7,"text":"x"}}'
+    async with StreamServer(clock, [odd + b"\r\n", b"<html>\n", post(2)]) as server:
+        stream, items = await read_for(server, 10.0)
+    first, second, third = items
+    assert first == Undecoded(odd, "cannot read the answer at data.id: expected a string")
+    assert second == Undecoded(b"<html>", "is not JSON (at byte 0)")
+    assert ids([third]) == ["2"]
+    assert (stream.counters.items, stream.counters.undecoded) == (3, 2)
+
+
+@pytest.mark.parametrize("script", [[b"x" * 2_001 + b"\n"], [b"x" * 500] * 5, [Endless(b"x" * 900)]])
+async def test_a_line_beyond_the_bound_is_an_error_also_when_it_never_ends(
+    script: list[Act], clock: VirtualClock
+) -> None:
+    async with StreamServer(clock, [post(1), *script]) as server:
+        with pytest.raises(DecodeError, match="larger than the 2,000 bytes that max_line_bytes allows"):
+            await read_for(server, 10.0, config={"max_line_bytes": 2_000})
+        await turns(50)
+        assert server.left == 1
+    assert len(server.times) == 1
+
+
+async def test_a_line_as_long_as_allowed_is_read(clock: VirtualClock) -> None:
+    line = post(1)
+    async with StreamServer(clock, [line]) as server:
+        _, items = await read_for(server, 10.0, config={"max_line_bytes": len(line) - 1})
+    assert ids(items) == ["1"]
+
+
+# Back-pressure and slowness
+
+
+async def until_blocked(server: StreamServer) -> int:
+    """How much a server that writes without end has got rid of when nothing goes any more."""
+    before = -1
+    while server.sent_bytes != before:
+        before = server.sent_bytes
+        await asyncio.sleep(0.02)  # the sockets of the machine, which know no virtual time
+    return before
+
+
+async def test_a_consumer_who_does_not_read_blocks_the_service_and_not_the_memory(clock: VirtualClock) -> None:
+    block = b"".join(post(number) for number in range(100))
+    async with StreamServer(clock, [Endless(block)]) as server, posts_of(server) as stream:
+        clock.busy = lambda: True
+        await anext(stream)
+        blocked_at = await until_blocked(server)
+        assert blocked_at < 20_000_000, "what the sockets hold"
+        content = stream._link._connection._reply._response.content  # type: ignore[union-attr]
+        assert content._size < 600_000, "what aiohttp holds: its bound, and one read of the socket beyond it"
+        for _ in range(1_000):
+            await anext(stream)
+        assert len(stream._lines) < 6_000
+        assert await until_blocked(server) < blocked_at + 5_000_000
+
+
+def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [each.getMessage() for each in caplog.records if each.name == "socialapi" and each.levelname == "WARNING"]
+
+
+async def test_an_application_that_does_not_come_back_is_warned_once(
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    slow: list[SlowReading] = []
+    async with (
+        StreamServer(clock, [post(1), Pause(50.0), post(2), Pause(1.0), post(3)]) as server,
+        posts_of(server, on_slow=slow.append) as stream,
+    ):
+        await anext(stream)
+        await clock.sleep(9.0)
+        assert slow == []
+        await clock.sleep(100.0)
+        assert slow == [SlowReading(seconds=10.0, waiting_for="consumer")]
+        await anext(stream)
+        await anext(stream)
+        await clock.sleep(30.0)
+        assert [each.waiting_for for each in slow] == ["consumer", "consumer"], "another episode"
+    said = "read too slowly for 10 s (the application has not asked for the next event); slow readers are cut off"
+    assert warnings_of(caplog) == [f"/2/tweets/search/stream: {said}"] * 2
+
+
+async def test_an_application_that_falls_behind_is_warned_once(
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    slow: list[SlowReading] = []
+    block = b"".join(post(number, padding="x" * 1_000) for number in range(100))
+    async with (
+        StreamServer(clock, [Endless(block)]) as server,
+        posts_of(server, on_slow=slow.append, config={"slow_reader_seconds": 3.0}) as stream,
+    ):
+        clock.busy = lambda: True
+        for _ in range(20_000):
+            await anext(stream)
+            if not stream._lines:
+                await until_blocked(server)
+                clock.advance(0.5)
+            if clock.monotonic() > 20.0:
+                break
+    (reading,) = slow
+    assert reading.waiting_for == "throughput"
+    assert 3.0 <= reading.seconds <= 4.0
+    (said,) = warnings_of(caplog)
+    assert "events come faster than they are processed" in said
+    assert "post" not in said
+
+
+async def test_an_application_that_takes_its_time_with_lines_that_came_together_falls_behind_too(
+    clock: VirtualClock,
+) -> None:
+    slow: list[SlowReading] = []
+    async with (
+        StreamServer(clock, [b"".join(map(post, range(20)))]) as server,
+        posts_of(server, on_slow=slow.append) as stream,
+    ):
+        for _ in range(15):
+            await anext(stream)
+            await clock.sleep(1.0)
+    assert [each.waiting_for for each in slow] == ["throughput"]
+
+
+async def test_a_consumer_that_is_slow_is_not_taken_for_a_silent_service(clock: VirtualClock) -> None:
+    async with StreamServer(clock, [post(1), Pause(3.0), post(2)]) as server, posts_of(server) as stream:
+        await anext(stream)
+        await clock.sleep(1_000.0)
+        assert ids([await anext(stream)]) == ["2"]
+        assert stream.counters.connections == 1
+
+
+# Watching
+
+
+async def test_the_watch_is_over_with_its_connection(clock: VirtualClock, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    async with StreamServer(clock, [post(1), End.RESET], then=[post(2)]) as server, posts_of(server) as stream:
+        await anext(stream)
+        before = stream._link._connection
+        await anext(stream)
+        await turns(3)
+        assert before is not None
+        assert before.watcher is not None
+        assert before.watcher.done()
+        before.close()
+        assert stream._link._connection is not before

@@ -1,0 +1,299 @@
+"""A stream as an application uses it: entering, iterating, cancelling, closing, and what it tells."""
+
+import asyncio
+import contextlib
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from socialapi import Client, Fields
+from socialapi.errors import InvalidInput
+from socialapi.problems import Problem
+from socialapi.streams import ActivityEvent, Gap, MatchedPost, Stream, StreamCounters, StreamNotice
+from tests.support.clients import client_of
+from tests.support.clock import VirtualClock, turns
+from tests.support.server import Received, answer
+from tests.support.stream_server import (
+    KEEP_ALIVE,
+    SILENCE,
+    Act,
+    End,
+    Pause,
+    StreamServer,
+    clients_of,
+    notice,
+    others,
+    post,
+    posts_of,
+    read_for,
+)
+
+
+def ids(items: list[Any]) -> list[str]:
+    return [item.data.id for item in items]
+
+
+async def take(stream: Stream[Any]) -> Any:
+    """`anext` as a coroutine, which can be made a task."""
+    return await anext(stream)
+
+
+def sent(server: StreamServer) -> Received:
+    (request,) = server.requests
+    return request
+
+
+# Entering and leaving
+
+
+async def test_a_stream_is_iterated_while_it_is_entered(clock: VirtualClock) -> None:
+    async with StreamServer(clock, [post(1)]) as server, clients_of(server) as client:
+        stream = client.filtered_stream.connect()
+        states = [stream.state]
+        with pytest.raises(RuntimeError, match=r"connected by `async with stream:`"):
+            await anext(stream)
+        async with stream as entered:
+            assert entered is stream
+            states.append(stream.state)
+            with pytest.raises(RuntimeError, match="entered once"):
+                await stream.__aenter__()
+            assert ids([await anext(stream)]) == ["1"]
+        assert [*states, stream.state] == ["new", "connected", "closed"]
+        with pytest.raises(StopAsyncIteration):
+            await anext(stream)
+        with pytest.raises(RuntimeError, match="entered once"):
+            await stream.__aenter__()
+        await stream.aclose()
+
+
+async def test_nothing_is_left_over_at_the_end_and_the_service_sees_it(clock: VirtualClock) -> None:
+    async with StreamServer(clock, [post(1), End.RESET], [post(2)]) as server:
+        async with posts_of(server) as stream:
+            assert ids([await anext(stream), await anext(stream)]) == ["1", "2"]
+            assert len(others()) == 1, "the watch"
+        assert others() == set()
+        while server.left == 0:
+            await turns(1)
+
+
+async def test_a_stream_that_is_closed_hands_out_nothing_that_waited(clock: VirtualClock) -> None:
+    async with StreamServer(clock, [post(1) + post(2)]) as server, posts_of(server) as stream:
+        await anext(stream)
+        await stream.aclose()
+        assert [item async for item in stream] == []
+
+
+async def test_an_error_while_entering_closes_it(clock: VirtualClock) -> None:
+    async with StreamServer(clock) as server, clients_of(server) as client:
+        stream = client.filtered_stream.connect(backfill_minutes=6)
+        with pytest.raises(InvalidInput, match="backfill_minutes"):
+            async with stream:
+                pass
+        assert stream.state == "closed"
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("script", [[post(1)], SILENCE, answer(status=503)], ids=["reading", "connecting", "waiting"])
+async def test_a_cancelled_consumer_is_cancelled_at_once_and_the_connection_closed(script: Any) -> None:
+    """A peer swallowed the cancellation. By the clock of the machine."""
+    async with StreamServer(VirtualClock(), script) as server, client_of(server) as client:
+
+        async def consume() -> None:
+            async with client.filtered_stream.connect() as stream:
+                async for _ in stream:
+                    pass
+
+        consuming = asyncio.create_task(consume())
+        while not server.requests:
+            await turns(1)
+        await turns(30)
+        began = time.perf_counter()
+        consuming.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await consuming
+        assert time.perf_counter() - began < 0.1
+        assert others() == set()
+        if not isinstance(script, bytes) or script == SILENCE:
+            while server.left == 0:
+                await turns(1)
+
+
+async def test_a_client_that_is_closed_ends_its_streams_at_once(clock: VirtualClock) -> None:
+    """aiohttp would leave who reads waiting, for ever."""
+    async with StreamServer(clock, [post(1)]) as server:
+        async with clients_of(server) as client:
+            stream = client.filtered_stream.connect()
+            await stream.__aenter__()
+            await anext(stream)
+            clock.busy = lambda: True
+            reading = asyncio.create_task(take(stream))
+            await turns(5)
+        with pytest.raises(RuntimeError, match="this client is closed"):
+            await asyncio.wait_for(reading, 5.0)
+        await stream.aclose()
+    assert others() == set()
+
+
+@pytest.mark.parametrize("script", [SILENCE, answer(status=503)], ids=["connecting", "waiting"])
+async def test_a_client_that_is_closed_ends_the_attempts_of_its_streams(script: Any, clock: VirtualClock) -> None:
+    async with StreamServer(clock, script) as server:
+        async with clients_of(server) as client:
+            stream = client.filtered_stream.connect()
+            clock.busy = lambda: True
+            entering = asyncio.create_task(stream.__aenter__())
+            while not server.requests:
+                await turns(1)
+            await turns(20)
+        with pytest.raises(RuntimeError, match="this client is closed"):
+            await asyncio.wait_for(entering, 5.0)
+        assert stream.state == "closed"
+    assert others() == set()
+
+
+# Cancelling loses nothing
+
+NUMBERS = [str(number) for number in range(1, 13)]
+
+
+async def consume_impatiently(patience: list[int]) -> tuple[list[str], list[Gap], StreamCounters]:
+    """Asks for the next post again and again, each time for so many turns of the loop, then cancels it."""
+    clock = VirtualClock()
+    gaps: list[Gap] = []
+    scripts: list[Any] = [
+        [post(1) + post(2)[:10], post(2)[10:], post(3), End.RESET],
+        answer(status=503),
+        [post(4), KEEP_ALIVE + post(5) + post(6), End.CUT],
+        [post(7), post(8)[:-2], End.CLEAN],
+        [post(9), Pause(3.0), post(10), post(11) + post(12)],
+    ]
+    items: list[Any] = []
+    async with StreamServer(clock, *scripts) as server, posts_of(server, on_gap=gaps.append) as stream:
+        for count in range(100_000):
+            reading = asyncio.create_task(take(stream))
+            for _ in range(patience[count % len(patience)]):
+                await asyncio.sleep(0)
+            reading.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                items.append(await reading)
+            if len(items) == len(NUMBERS):
+                break
+            if count % 50 == 49:
+                await clock.sleep(0.5)
+        return ids(items), gaps, stream.counters
+
+
+@pytest.mark.parametrize("patience", range(1, 12))
+async def test_cancelling_at_every_turn_loses_and_repeats_nothing(patience: int) -> None:
+    items, gaps, counters = await consume_impatiently([patience])
+    assert items == NUMBERS
+    assert [gap.after_id for gap in gaps] == ["3", "6", "8"]
+    assert (counters.attempts, counters.connections) == (5, 4)
+
+
+@settings(max_examples=25)
+@given(st.lists(st.integers(0, 12), min_size=1, max_size=8).filter(any))
+def test_cancelling_at_any_turns_loses_and_repeats_nothing(patience: list[int]) -> None:
+    items, gaps, counters = asyncio.run(consume_impatiently(patience))
+    assert items == NUMBERS
+    assert [gap.after_id for gap in gaps] == ["3", "6", "8"]
+    assert (counters.attempts, counters.connections) == (5, 4)
+
+
+async def test_two_who_read_at_once_are_told_so_and_connect_once(clock: VirtualClock) -> None:
+    async with StreamServer(clock, [post(1), End.RESET], then=[post(2), Pause(1.0), post(3)]) as server:
+        async with posts_of(server) as stream:
+            await anext(stream)
+            found = await asyncio.gather(take(stream), take(stream), return_exceptions=True)
+        assert len([each for each in found if isinstance(each, MatchedPost)]) >= 1
+        assert stream.counters.connections == 2
+
+
+# What it hands out, and counts
+
+
+async def test_notices_are_handed_out_and_do_not_count_as_data(clock: VirtualClock) -> None:
+    bare = b'{"title":"Slow down","detail":"soon","type":"about:blank"}\n'
+    async with StreamServer(clock, [notice("resource-unavailable"), bare, End.CLEAN], then=()) as server:
+        stream, (first, second) = await read_for(server, 19.0)
+    assert isinstance(first, StreamNotice)
+    assert isinstance(second, StreamNotice)
+    assert [each.slug for each in first.problems if isinstance(each, Problem)] == ["resource-unavailable"]
+    assert second.content == bare.rstrip()
+    assert server.times == [0.0, 5.0]
+    assert stream.counters.items == 2
+
+
+async def test_everything_is_counted(clock: VirtualClock) -> None:
+    first: list[Act] = [KEEP_ALIVE, post(1), b"?\n", notice("about:blank"), KEEP_ALIVE, End.CUT]
+    second: list[Act] = [post(2)]
+    async with StreamServer(clock, first, answer(status=503), then=second) as server:
+        stream, _ = await read_for(server, 10.0)
+    size = sum(len(act) for act in [*first, *second] if isinstance(act, bytes))
+    assert stream.counters == StreamCounters(
+        attempts=3, connections=2, items=4, undecoded=1, repeated=0, keep_alives=2, gaps=1, received_bytes=size
+    )
+
+
+async def test_what_a_backfill_repeats_is_left_out(clock: VirtualClock) -> None:
+    async with StreamServer(
+        clock, [post(1), post(2), End.CUT], [post(1), post(2), post(3), End.CUT], then=[post(3), post(2), post(4)]
+    ) as server:
+        stream, items = await read_for(server, 10.0, backfill_minutes=2)
+    assert ids(items) == ["1", "2", "3", "4"]
+    assert stream.counters.repeated == 4
+    assert {request.path for request in server.requests} == {"/2/tweets/search/stream?backfill_minutes=2"}
+
+
+async def test_without_a_backfill_nothing_is_left_out(clock: VirtualClock) -> None:
+    async with StreamServer(clock, [post(1), post(1)]) as server:
+        _, items = await read_for(server, 10.0)
+    assert ids(items) == ["1", "1"]
+
+
+async def test_ids_are_remembered_up_to_a_bound(clock: VirtualClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("socialapi.streams.stream.REMEMBERED_IDS", 2)
+    async with StreamServer(clock, [post(1), post(2), post(3), post(1), post(3)]) as server:
+        stream, items = await read_for(server, 10.0, backfill_minutes=1)
+        assert len(stream._seen or ()) == 2
+    assert ids(items) == ["1", "2", "3", "1"]
+
+
+# What is asked for
+
+
+async def test_parameters_are_sent_as_they_are(clock: VirtualClock) -> None:
+    fields = Fields(post=["author_id", "created_at"], expansions=["author_id"])
+    async with (
+        StreamServer(clock) as server,
+        clients_of(server) as client,
+        client.filtered_stream.connect(fields, backfill_minutes=5, partition=3),
+    ):
+        pass
+    request = sent(server)
+    path, _, query = request.path.partition("?")
+    assert (request.method, path) == ("GET", "/2/tweets/search/stream")
+    assert sorted(query.split("&")) == [
+        "backfill_minutes=5",
+        "expansions=author_id",
+        "partition=3",
+        "tweet.fields=author_id%2Ccreated_at",
+    ]
+    assert request.headers["accept-encoding"] == "identity"
+    assert request.headers["authorization"] == "Bearer bearer-token"
+
+
+async def test_the_activity_stream_brings_events(clock: VirtualClock) -> None:
+    async def events(client: Client) -> tuple[str | None, str | None]:
+        async with client.activity.stream(backfill_minutes=1, partition=2) as stream:
+            server.watch(stream)
+            event = await anext(stream)
+            assert isinstance(event, ActivityEvent)
+            return event.event_type, event.event_id
+
+    line = b'{"data":{"event_type":"ProfileBioUpdate","event_id":"7","payload":{}}}\n'
+    async with StreamServer(clock, [line, line]) as server, clients_of(server) as client:
+        assert await events(client) == ("profile.update.bio", "7")
+    assert sent(server).path == "/2/activity/stream?backfill_minutes=1&partition=2"

@@ -1,0 +1,308 @@
+"""What a receiver answers, over real sockets."""
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import inspect
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from typing import Any
+
+import orjson
+import pytest
+from aiohttp import web
+
+from socialapi import webhooks
+from socialapi.errors import ConfigurationError
+from socialapi.webhooks import ActivityEvent, MatchedPost, Receiver, Undecoded
+from tests.webhooks.posting import HEADER, SECRET, Sender, event, numbers, rest, running, signature, take, until
+
+
+@pytest.fixture
+def receiver() -> Receiver:
+    return Receiver(SECRET, max_body_bytes=2_000)
+
+
+@pytest.fixture
+async def sender(receiver: Receiver) -> AsyncIterator[Sender]:
+    async with running(receiver) as sender:
+        yield sender
+
+
+def response_token(token: str, secret: str = SECRET) -> dict[str, str]:
+    digest = hmac.digest(secret.encode(), token.encode(), hashlib.sha256)
+    return {"response_token": "sha256=" + base64.b64encode(digest).decode()}
+
+
+# Challenges --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["", "/", "/any/path"])
+async def test_a_challenge_is_answered(sender: Sender, receiver: Receiver, path: str) -> None:
+    answer = await sender.challenge("?crc_token=a%20%2Bb%C3%BC", path=path)
+    assert (answer.status, orjson.loads(answer.text)) == (200, response_token("a +bü"))
+    assert answer.headers["Content-Type"].startswith("application/json")
+    assert receiver.counters.challenges == 1
+
+
+@pytest.mark.parametrize("query", ["", "?", "?crc_token", "?crc_token=", "?token=a", "?CRC_TOKEN=a"])
+async def test_a_challenge_without_a_token_is_refused(sender: Sender, receiver: Receiver, query: str) -> None:
+    answer = await sender.challenge(query)
+    assert (answer.status, answer.text) == (400, "crc_token is missing")
+    assert receiver.counters.challenges == 0
+
+
+@pytest.mark.parametrize("blank", ["", "%20", "%0a", "%e2%80%83"])
+async def test_nobody_gets_an_event_signed_by_sending_it_as_a_challenge(sender: Sender, blank: str) -> None:
+    """The documentation has both signed alike (sections 4.2 and 5.5), and everybody may send a challenge."""
+    answer = await sender.challenge(f"?crc_token={blank}%7B%22event_type%22:%22post.create%22%7D")
+    assert (answer.status, answer.text) == (400, "crc_token is not a challenge")
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"])
+async def test_other_methods_are_refused(sender: Sender, method: str) -> None:
+    answer = await sender.ask(method)
+    assert answer.status == 405
+    assert answer.headers["Allow"] == "GET,POST"
+
+
+# Events ------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_genuine_event_is_answered_before_anybody_handles_it(sender: Sender, receiver: Receiver) -> None:
+    answer = await sender.post(event(1, text="hello"))
+    assert (answer.status, answer.text) == (200, "")
+    (got,) = await take(receiver, 1)
+    assert isinstance(got, ActivityEvent)
+    assert (got.event_type, got.event_id, got.payload, got.content) == (
+        "post.create",
+        "1",
+        {"text": "hello"},
+        event(1, text="hello"),
+    )
+
+
+async def test_a_matching_post_is_typed_too(sender: Sender, receiver: Receiver) -> None:
+    await sender.post(b'{"data": {"id": "5", "text": "t"}, "matching_rules": [{"id": "1", "tag": "a"}]}')
+    (got,) = await take(receiver, 1)
+    assert isinstance(got, MatchedPost)
+    assert (got.data.id, got.matching_rules[0].tag) == ("5", "a")
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b"\xff\x00", b'{"data": {}, "matching_rules": []}'])
+async def test_what_cannot_be_decoded_is_handed_out_as_it_came(
+    sender: Sender, receiver: Receiver, content: bytes
+) -> None:
+    assert (await sender.post(content)).status == 200
+    assert (await sender.post(content)).status == 200  # it has no id, so it is never a duplicate
+    for got in await take(receiver, 2):
+        assert isinstance(got, Undecoded)
+        assert got.content == content
+
+
+@pytest.mark.parametrize(
+    ("sign", "content"),
+    [
+        (None, event(1)),
+        ("sha256=", event(1)),
+        ("sha256=AAAA", event(1)),
+        ("md5=AAAA", event(1)),
+        ("\N{LATIN SMALL LETTER U WITH DIAERESIS}", event(1)),
+        (signature(event(1), "wrong-secret"), event(1)),
+        (signature(event(2)), event(1)),  # that of another body
+        (signature(event(1)).lower(), event(1)),
+    ],
+)
+async def test_a_forged_event_is_refused_and_leaves_nothing_behind(
+    sender: Sender, receiver: Receiver, sign: str | None, content: bytes
+) -> None:
+    answer = await sender.post(content, sign)
+    assert (answer.status, answer.text) == (401, "x-service-webhooks-signature is not the signature of this body")
+    assert (receiver.counters.refused_signature, receiver.counters.accepted) == (1, 0)
+    assert (await sender.post(content)).status == 200  # and is no duplicate
+    assert receiver.counters.accepted == 1
+
+
+async def test_two_signatures_are_none(sender: Sender, receiver: Receiver) -> None:
+    headers = [(HEADER, signature(event(1)))] * 2
+    async with sender.session.post(sender.url, data=event(1), headers=headers) as response:
+        assert response.status == 401
+
+
+# Bodies ------------------------------------------------------------------------------------------------------------
+
+
+async def chunks(count: int) -> AsyncIterator[bytes]:
+    for _ in range(count):
+        yield b"x" * 100
+
+
+async def test_a_body_at_the_bound_is_taken_and_one_above_it_is_not(sender: Sender, receiver: Receiver) -> None:
+    assert (await sender.post(b"x" * 2_000)).status == 200
+    answer = await sender.post(b"x" * 2_001)
+    assert (answer.status, answer.text) == (413, "the body is larger than 2,000 bytes")
+    async with sender.session.post(sender.url, data=chunks(21)) as response:  # of which no length is announced
+        assert response.status == 413
+    assert (receiver.counters.refused_body, receiver.counters.accepted) == (2, 1)
+
+
+async def test_a_length_above_the_bound_is_refused_before_the_body_is_sent(sender: Sender) -> None:
+    reader, writer = await sender.broken(b"", length=2_001)
+    assert (await reader.readline()).startswith(b"HTTP/1.1 413 ")
+    writer.close()
+
+
+async def test_a_body_that_does_not_end_is_not_waited_for() -> None:
+    receiver = Receiver(SECRET, body_timeout_seconds=0.01)
+    async with running(receiver) as sender:
+        reader, writer = await sender.broken(b"{", length=10)
+        assert (await reader.readline()).startswith(b"HTTP/1.1 408 ")
+        writer.close()
+    assert receiver.counters.refused_body == 1
+
+
+async def test_a_body_that_breaks_off_is_no_event(sender: Sender, receiver: Receiver) -> None:
+    _, writer = await sender.broken(b"{}", length=10)
+    writer.close()
+    await until(lambda: receiver.counters.refused_body == 1)
+    assert receiver.counters.accepted == 0
+
+
+# Duplicates and room -----------------------------------------------------------------------------------------------
+
+
+async def test_a_duplicate_is_answered_and_not_handed_out(sender: Sender, receiver: Receiver) -> None:
+    for number in (1, 2, 1, 1, 2):
+        assert (await sender.post(event(number))).status == 200
+    assert numbers(await take(receiver, 2)) == ["1", "2"]
+    assert (await sender.post(event(1, changed=True))).status == 200  # also when it was handed out long ago
+    receiver.stop()
+    assert await rest(receiver) == []
+    assert (receiver.counters.accepted, receiver.counters.duplicates) == (2, 4)
+
+
+async def test_of_duplicates_at_once_exactly_one_is_handed_out(sender: Sender, receiver: Receiver) -> None:
+    answers = await asyncio.gather(*(sender.post(event(number % 3)) for number in range(30)))
+    assert {answer.status for answer in answers} == {200}
+    receiver.stop()
+    assert sorted(numbers(await rest(receiver))) == ["0", "1", "2"]
+
+
+async def test_an_event_without_an_id_is_always_handed_out(sender: Sender, receiver: Receiver) -> None:
+    for _ in range(3):
+        await sender.post(event(None))
+    assert numbers(await take(receiver, 3)) == [None, None, None]
+
+
+async def test_where_the_id_stands_can_be_told() -> None:
+    receiver = Receiver(SECRET, event_id_paths=["data.payload.key"])
+    async with running(receiver) as sender:
+        for number, key in ((1, "a"), (2, "a"), (1, "b")):
+            await sender.post(event(number, key=key))
+    assert numbers(await rest(receiver)) == ["1", "1"]
+
+
+async def test_an_id_is_forgotten_after_the_window() -> None:
+    receiver = Receiver(SECRET, dedup_window=2)
+    async with running(receiver) as sender:
+        for number in (1, 2, 1, 3, 1):
+            await sender.post(event(number))
+    assert numbers(await rest(receiver)) == ["1", "2", "3", "1"]
+
+
+async def test_without_room_an_event_is_refused_and_can_be_sent_again() -> None:
+    receiver = Receiver(SECRET, max_queue=2)
+    async with running(receiver) as sender:
+        assert [(await sender.post(event(number))).status for number in (1, 2)] == [200, 200]
+        refused = await sender.post(event(3))
+        assert (refused.status, refused.headers["Retry-After"]) == (503, "5")
+        assert (await sender.post(event(2))).status == 200  # what is there already needs no room
+        assert numbers(await take(receiver, 1)) == ["1"]
+        assert (await sender.post(event(3))).status == 200
+    assert receiver.counters.refused_full == 1
+    assert numbers(await rest(receiver)) == ["2", "3"]
+
+
+# Where and with what it runs ---------------------------------------------------------------------------------------
+
+
+async def test_it_is_mounted_below_a_prefix_of_another_application() -> None:
+    receiver = Receiver(SECRET)
+    app = web.Application()
+
+    async def other(request: web.Request) -> web.Response:
+        return web.Response(text="other")
+
+    app.router.add_get("/other", other)
+    app.add_subapp("/hooks", receiver)
+    async with running(app) as sender:
+        assert (await sender.challenge("?crc_token=a", path="/other")).text == "other"
+        assert (await sender.challenge("?crc_token=a")).status == 404
+        for path in ("/hooks", "/hooks/", "/hooks/a/b"):
+            answer = await sender.challenge("?crc_token=a", path=path)
+            assert orjson.loads(answer.text) == response_token("a")
+            assert (await sender.post(event(None), path=path)).status == 200
+    assert len(await rest(receiver)) == 3  # the end of the application is the end of the iteration
+
+
+async def test_during_rotation_the_first_secret_answers_and_all_are_accepted() -> None:
+    receiver = Receiver(["new", "old"])
+    async with running(receiver) as sender:
+        assert orjson.loads((await sender.challenge("?crc_token=a")).text) == response_token("a", "new")
+        for number, secret in enumerate(("old", "new", "older")):
+            await sender.post(event(number), signature(event(number), secret))
+    assert numbers(await rest(receiver)) == ["0", "1"]
+
+
+@pytest.mark.parametrize(
+    ("secret", "options"),
+    [
+        ("", {}),
+        ([], {}),
+        (["a", ""], {}),
+        ("secret\n", {}),
+        ("two words", {}),
+        (SECRET, {"max_queue": 0}),
+        (SECRET, {"max_body_bytes": -1}),
+        (SECRET, {"max_waiting": 0}),
+        (SECRET, {"dedup_window": 0}),
+        (SECRET, {"body_timeout_seconds": 0}),
+    ],
+)
+def test_what_makes_no_sense_is_refused_without_telling_a_secret(secret: Any, options: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        Receiver(secret, **options)
+    assert "two words" not in str(caught.value)
+
+
+def test_no_representation_tells_a_secret_or_a_body() -> None:
+    receiver = Receiver(SECRET)
+    shown = [repr(receiver), str(receiver), repr(receiver.counters), *map(repr, receiver.on_startup)]
+    assert not [each for each in shown if SECRET in each]
+
+
+def test_development_mode_has_nothing_to_warn_of() -> None:
+    script = "from socialapi.webhooks import Receiver\nReceiver('a')\nclass Mine(Receiver): ...\nMine(['a', 'b'])"
+    done = subprocess.run(
+        [sys.executable, "-X", "dev", "-W", "error", "-c", script], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_it_overrides_nothing_of_an_application() -> None:
+    inherited = {name for each in web.Application.__mro__[:-1] for name in vars(each)}
+    ours = {name for name in vars(Receiver) if not name.startswith("__") and name != "_abc_impl"}
+    assert ours & inherited == {"ATTRS"}
+
+
+def test_every_public_name_is_there_and_documented() -> None:
+    assert set(webhooks.__all__) == {
+        *("Receiver", "crc_response", "verify_signature", "SIGNATURE_HEADER"),
+        *("ActivityEvent", "DirectMessage", "MatchedPost", "Undecoded"),
+    }
+    named = [getattr(webhooks, name) for name in webhooks.__all__]
+    methods = [value for name, value in vars(Receiver).items() if not name.startswith("_") and callable(value)]
+    assert len(methods) == 4
+    assert all(inspect.getdoc(each) for each in (*named, *methods))

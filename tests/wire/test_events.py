@@ -1,0 +1,269 @@
+"""Reading what streams and webhooks deliver: every documented event, and whatever else there may be."""
+
+import datetime
+from collections.abc import Callable
+from typing import Any, get_args
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from socialapi.models.activity import DEPRECATED_EVENT_TYPES, EventType
+from socialapi.problems import OperationalDisconnect, ServiceError
+from socialapi.streams import ActivityEvent, DirectMessage, MatchedPost, MatchingRule, StreamNotice, Undecoded
+from socialapi.wire.events import EVENT_ID_PATHS, identity_of, read_activity, read_delivery, read_post
+
+READERS: list[Callable[[bytes], Any]] = [read_post, read_activity, read_delivery]
+SECRET = "something personal"
+
+
+def event(body: Any) -> ActivityEvent:
+    found = read_activity(orjson.dumps(body))
+    assert isinstance(found, ActivityEvent)
+    return found
+
+
+# Events
+
+
+@pytest.mark.parametrize("name", get_args(EventType))
+def test_every_documented_event_is_read(name: str) -> None:
+    body = {
+        "event_type": name,
+        "event_id": "7",
+        "created_at": "2026-03-18T12:00:00.000Z",
+        "tag": "mine",
+        "filter": {"user_id": "1"},
+        "payload": {"id": "5"},
+        "further": [1],
+    }
+    for content in (body, {"data": body}):
+        found = event(content)
+        assert (found.event_type, found.event_id, found.tag) == (name, "7", "mine")
+        assert found.created_at == datetime.datetime(2026, 3, 18, 12, tzinfo=datetime.UTC)
+        assert (found.filter, found.payload, found.extra) == ({"user_id": "1"}, {"id": "5"}, {"further": [1]})
+        assert (found.message is not None) == name.startswith(("dm.", "chat."))
+
+
+@pytest.mark.parametrize(("old", "new"), DEPRECATED_EVENT_TYPES.items())
+def test_deprecated_names_become_those_of_today(old: str, new: str) -> None:
+    assert event({"data": {"event_type": old}}).event_type == new
+
+
+def test_an_event_of_an_unknown_type_stands_as_it_came() -> None:
+    assert event({"event_type": "post.sing", "payload": {"x": 1}}).payload == {"x": 1}
+    assert event({"event_type": "post.sing"}).event_type == "post.sing"
+    assert event({"event_type": 5, "x": 1}).event_type is None
+
+
+def test_what_stands_beside_the_data_is_kept_too() -> None:
+    found = event({"data": {"event_type": "post.create"}, "event_id": 9, "includes": {"users": []}})
+    assert found.event_id == "9"
+    assert found.extra == {"includes": {"users": []}}
+
+
+@pytest.mark.parametrize("kind", ["ParticipantsJoin", "ParticipantsLeave"])
+def test_joins_and_leaves_name_who_joined_or_left(kind: str) -> None:
+    payload = {"event_type": kind, "id": "1", "participant_ids": ["5", "6"], "dm_conversation_id": "c"}
+    message = event({"event_type": "dm.received", "payload": payload}).message
+    assert message == DirectMessage(kind=kind, id="1", participant_ids=("5", "6"), dm_conversation_id="c")
+
+
+def test_a_message_names_no_participants() -> None:
+    payload = {"event_type": "MessageCreate", "id": "1", "sender_id": "5", "text": SECRET, "new": True}
+    message = event({"event_type": "dm.sent", "payload": payload}).message
+    assert message == DirectMessage(kind="MessageCreate", id="1", sender_id="5", text=SECRET, extra={"new": True})
+    assert message is not None
+    assert message.participant_ids is None
+    assert SECRET not in repr(message)
+
+
+def test_a_message_of_another_shape_leaves_the_event_as_it_is() -> None:
+    found = event({"event_type": "dm.sent", "payload": {"id": 5, "text": SECRET}})
+    assert found.message is None
+    assert found.payload == {"id": 5, "text": SECRET}
+    assert event({"event_type": "dm.sent", "payload": {"event_type": "Reaction"}}).message == DirectMessage(
+        kind="Reaction"
+    )
+
+
+@pytest.mark.parametrize(
+    "odd", [{"created_at": 5}, {"created_at": "soon"}, {"tag": 5}, {"filter": []}, {"payload": "x"}, {"event_id": {}}]
+)
+def test_a_field_of_another_shape_is_left_out_of_the_model_and_not_of_the_content(odd: dict[str, Any]) -> None:
+    content = orjson.dumps({"data": {"event_type": "post.create", **odd}})
+    found = read_activity(content)
+    assert found == ActivityEvent(event_type="post.create")
+    assert isinstance(found, ActivityEvent)
+    assert found.content == content
+
+
+def test_a_time_without_a_zone_is_utc() -> None:
+    assert event({"created_at": "2026-03-18T12:00:00"}).created_at == datetime.datetime(
+        2026, 3, 18, 12, tzinfo=datetime.UTC
+    )
+
+
+# Posts
+
+
+def test_a_post_is_read_with_what_goes_with_it() -> None:
+    content = orjson.dumps(
+        {
+            "data": {"id": "1", "text": "x"},
+            "includes": {"users": [{"id": "5", "name": "n", "username": "u"}]},
+            "matching_rules": [{"id": "9", "tag": "mine"}],
+            "errors": [{"code": 1, "message": "partial"}, 17],
+            "new": 1,
+        }
+    )
+    for read in (read_post, read_delivery):
+        found = read(content)
+        assert isinstance(found, MatchedPost)
+        assert (found.data.id, found.data.text, found.includes.users[0].id) == ("1", "x", "5")
+        assert found.matching_rules == (MatchingRule(id="9", tag="mine"),)
+        assert found.errors == (ServiceError(code=1, message="partial"),)
+        assert found.extra == {"new": 1}
+        assert found.content == content
+
+
+def test_a_delivery_without_rules_is_an_event() -> None:
+    assert isinstance(read_delivery(b'{"data":{"id":"1","text":"x"}}'), ActivityEvent)
+    assert isinstance(read_delivery(b'{"matching_rules":[]}'), ActivityEvent)
+
+
+# Notices
+
+
+@pytest.mark.parametrize("read", [read_post, read_activity])
+def test_problems_without_data_are_a_notice(read: Callable[[bytes], Any]) -> None:
+    listed = {"type": "https://x/operational-disconnect", "title": "t", "disconnect_type": "SlowReader"}
+    for body in ({"errors": [listed]}, listed):
+        found = read(orjson.dumps(body))
+        assert isinstance(found, StreamNotice)
+        (problem,) = found.problems
+        assert isinstance(problem, OperationalDisconnect)
+        assert problem.disconnect_type == "SlowReader"
+
+
+# Whatever else there may be
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"<html>", "is not JSON (at byte 0)"),
+        (b'{"a":"something personal', "is not JSON (at byte 24)"),
+        (b"\xff", "is not JSON (at byte 0)"),
+        (b"[]", "is no JSON object"),
+        (b'["data"]', "is no JSON object"),
+        (b'"data"', "is no JSON object"),
+        (b'"something personal"', "is no JSON object"),
+        (b"17", "is no JSON object"),
+        (b"null", "is no JSON object"),
+        (b"true", "is no JSON object"),
+    ],
+)
+@pytest.mark.parametrize("read", READERS)
+def test_what_is_no_object_is_handed_over_as_it_came(read: Callable[[bytes], Any], content: bytes, reason: str) -> None:
+    found = read(content)
+    assert found == Undecoded(content, reason)
+    assert SECRET not in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ({}, "has neither data nor errors"),
+        ({"errors": []}, "has neither data nor errors"),
+        ({"errors": 5}, "has neither data nor errors"),
+        ({"errors": {"title": "x"}}, "has neither data nor errors"),
+        ({"errors": ["x"]}, "has neither data nor errors"),
+        ({"data": None}, "cannot read the answer at data: expected an object"),
+        ({"data": {"text": "x"}}, "cannot read the answer at data.id: is missing"),
+        ({"data": {"id": "1", "text": "x"}, "matching_rules": 5}, "cannot read the answer at matching_rules: expected an array"),
+    ],
+)  # fmt: skip
+def test_a_post_that_cannot_be_read_says_where(body: Any, reason: str) -> None:
+    content = orjson.dumps(body)
+    assert read_post(content) == Undecoded(content, reason)
+
+
+def test_errors_of_another_shape_are_kept_beside_the_post() -> None:
+    body = {"data": {"id": "1", "text": "x"}, "matching_rules": [], "errors": 5}
+    for read in (read_post, read_delivery):
+        found = read(orjson.dumps(body))
+        assert isinstance(found, MatchedPost)
+        assert (found.errors, found.extra) == ((), {"errors": 5})
+
+
+NAMES = st.sampled_from(
+    ["data", "errors", "title", "type", "matching_rules", "includes", "event_type", "event_id", "id", "text", "payload",
+     "filter", "created_at", "tag", "users", "participant_ids", "status", "code", "message"]
+)  # fmt: skip
+VALUES = st.sampled_from(["", "x", "dm.sent", "MessageCreate", "2026-01-01", "https://x/usage-capped", "\ud7ff"])
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | VALUES | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES | st.text(max_size=3), inner, max_size=5),
+    max_leaves=20,
+)
+
+
+@given(JSON)
+def test_nothing_raises_and_nothing_is_lost(body: Any) -> None:
+    content = orjson.dumps(body)
+    for read in READERS:
+        assert read(content).content == content
+
+
+@given(st.binary(max_size=40))
+def test_bytes_of_any_kind_are_handed_over(content: bytes) -> None:
+    for read in READERS:
+        assert read(content).content == content
+
+
+@given(JSON)
+def test_the_shown_form_of_an_event_holds_nothing_of_its_payload(body: Any) -> None:
+    marked = {"data": {"event_type": "dm.sent", "payload": {"text": SECRET, "x": body}, "new": SECRET}, "other": SECRET}
+    found = event(marked)
+    assert SECRET not in repr(found)
+    assert SECRET.encode() in found.content
+
+
+@pytest.mark.parametrize(
+    ("body", "identity"),
+    [
+        ({"event_id": "1", "event_type": "a"}, "a:1"),
+        ({"data": {"event_id": "1", "event_type": "a"}}, "a:1"),
+        ({"data": {"id": "1", "event_type": "a"}}, "a:1"),
+        ({"id": "1"}, ":1"),
+        ({"id": 1}, ":1"),
+        ({"event_type": "a", "data": {"id": "1"}}, "a:1"),
+        ({"event_id": "1", "data": {"event_id": "2", "id": "3"}, "id": "4"}, ":1"),
+        ({"event_id": "", "data": {"id": "3"}}, ":3"),
+        ({"event_id": True, "data": "id", "id": [1]}, None),
+        ({"event_id": None, "event_type": "a"}, None),
+        ({"event_type": 5, "id": "1"}, ":1"),
+        ({}, None),
+    ],
+)
+def test_what_tells_an_event_from_others(body: Any, identity: str | None) -> None:
+    assert identity_of(body) == identity
+
+
+def test_the_places_of_the_id_can_be_chosen() -> None:
+    body = {"id": "1", "payload": {"message": {"id": "5"}}}
+    assert identity_of(body, ["payload.message.id"]) == ":5"
+    assert identity_of(body, ["payload.message.id.x", "nowhere"]) is None
+    assert EVENT_ID_PATHS[0] == "event_id"
+
+
+def test_the_same_object_may_have_events_of_several_types() -> None:
+    created, deleted = ({"event_type": name, "data": {"id": "1"}} for name in ("post.create", "post.delete"))
+    assert identity_of(created) != identity_of(deleted)
+
+
+@given(st.dictionaries(NAMES, JSON, max_size=5), st.lists(st.text(max_size=10), max_size=3))
+def test_no_body_and_no_path_raises(body: Any, paths: list[str]) -> None:
+    assert identity_of(body, paths) is None or isinstance(identity_of(body, paths), str)

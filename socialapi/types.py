@@ -1,10 +1,12 @@
 """The models, for type annotations and `isinstance`: one flat place to import them from."""
 
+from socialapi.models.account_media import AccountMedia, CreativeType
 from socialapi.models.activity import (
     Direction,
     EventType,
     Subscription,
 )
+from socialapi.models.advertiser_posts import AdvertiserPost
 from socialapi.models.audiences import (
     AudienceUser,
     DoNotReachList,
@@ -13,6 +15,26 @@ from socialapi.models.audiences import (
     OperationParams,
     OperationType,
     UploadCounts,
+)
+from socialapi.models.cards import (
+    App,
+    Button,
+    ButtonText,
+    Card,
+    CardType,
+    Details,
+    Label,
+    SwipeableMedia,
+    Website,
+)
+from socialapi.models.cards import Media as CardMedia
+from socialapi.models.catalogs import (
+    FilterAttribute,
+    FilterOperator,
+    ProductCatalog,
+    ProductFilter,
+    ProductSet,
+    ProductSetType,
 )
 from socialapi.models.connections import (
     Connection,
@@ -37,6 +59,7 @@ from socialapi.models.media import (
     Space,
     UserList,
 )
+from socialapi.models.media_library import LibraryMedia, MediaCategory, MediaType
 from socialapi.models.oauth import (
     AccessToken,
     AppOnlyToken,
@@ -49,6 +72,7 @@ from socialapi.models.pages import (
     Includes,
     Page,
 )
+from socialapi.models.poll_cards import PollCard
 from socialapi.models.posts import (
     AnnotationEntity,
     Attachments,
@@ -69,6 +93,17 @@ from socialapi.models.posts import (
     UrlEntity,
     UrlImage,
 )
+from socialapi.models.products import (
+    AgeGroup,
+    Availability,
+    Condition,
+    Gender,
+    Product,
+    ProductDeletion,
+    ProductResult,
+    StoredProduct,
+    UpsertStatus,
+)
 from socialapi.models.stream_rules import (
     RuleDraft,
     RulesSummary,
@@ -80,6 +115,7 @@ from socialapi.models.users import (
     UserEntities,
     UserMetrics,
 )
+from socialapi.models.video_conversation_cards import VideoConversationCard
 from socialapi.models.webhooks import (
     Deleted,
     StreamLink,
@@ -111,25 +147,38 @@ from socialapi.problems import (
     UnsupportedAuthentication,
     UsageCapped,
 )
-from socialapi.reports import Forecast, Progress, RowIssue, UploadReport
+from socialapi.reports import Forecast, Progress, RowIssue, UploadReport, UpsertReport
 
 __all__ = [
     "AccessToken",
+    "AccountMedia",
+    "AdvertiserPost",
     "Affiliation",
+    "AgeGroup",
     "AnnotationEntity",
+    "App",
     "AppOnlyToken",
     "Article",
     "Attachments",
     "AudienceUser",
+    "Availability",
     "BrokenRule",
+    "Button",
+    "ButtonText",
+    "Card",
+    "CardMedia",
+    "CardType",
     "ClientDisconnected",
     "ClientForbidden",
+    "Condition",
     "ConflictProblem",
     "Connection",
     "ContextAnnotation",
     "ContextDomain",
     "ContextEntity",
+    "CreativeType",
     "Deleted",
+    "Details",
     "Direction",
     "DisallowedResource",
     "DoNotReachList",
@@ -140,16 +189,23 @@ __all__ = [
     "Entities",
     "EventType",
     "Fields",
+    "FilterAttribute",
+    "FilterOperator",
     "Forecast",
+    "Gender",
     "IdentifierKind",
     "Includes",
     "InvalidParameters",
     "InvalidRequest",
     "InvalidRules",
     "InvalidatedToken",
+    "Label",
+    "LibraryMedia",
     "Media",
+    "MediaCategory",
     "MediaField",
     "MediaMetrics",
+    "MediaType",
     "MediaVariant",
     "MentionEntity",
     "NewsField",
@@ -168,6 +224,7 @@ __all__ = [
     "Page",
     "Place",
     "Poll",
+    "PollCard",
     "Post",
     "PostDraft",
     "PostField",
@@ -176,6 +233,13 @@ __all__ = [
     "PostReply",
     "PowerstreamRule",
     "Problem",
+    "Product",
+    "ProductCatalog",
+    "ProductDeletion",
+    "ProductFilter",
+    "ProductResult",
+    "ProductSet",
+    "ProductSetType",
     "Progress",
     "PublishedArticle",
     "ReferencedPost",
@@ -189,14 +253,18 @@ __all__ = [
     "RulesSummary",
     "ServiceError",
     "Space",
+    "StoredProduct",
     "StreamLink",
     "StreamRule",
     "StreamingConnection",
     "Subscription",
+    "SwipeableMedia",
     "TagEntity",
     "UnsupportedAuthentication",
     "UploadCounts",
     "UploadReport",
+    "UpsertReport",
+    "UpsertStatus",
     "UrlEntity",
     "UrlImage",
     "UsageCapped",
@@ -205,7 +273,9 @@ __all__ = [
     "UserField",
     "UserList",
     "UserMetrics",
+    "VideoConversationCard",
     "WebhookConfig",
     "WebhookFailure",
     "WebhookValidity",
+    "Website",
 ]

@@ -1,5 +1,7 @@
 """Reading pages, and asking for the next one."""
 
+from typing import Any
+
 import pytest
 
 from socialapi.errors import DecodeError, InvalidInput
@@ -64,7 +66,8 @@ def test_an_advertising_page_has_its_cursor_and_total_count_beside_the_data() ->
 def test_an_advertising_page_says_what_it_was_asked_for() -> None:
     page = read_page(Page[Post], {"data": [], "request": {"params": {"count": 5, "new": [1]}}})
     assert page.params == {"count": 5, "new": [1]}
-    for odd in ({}, {"request": None}, {"request": []}, {"request": {"params": "x"}}):
+    odd_ones: tuple[dict[str, Any], ...] = ({}, {"request": None}, {"request": []}, {"request": {"params": "x"}})
+    for odd in odd_ones:
         assert read_page(Page[Post], {"data": [], **odd}).params == {}
 
 

@@ -18,7 +18,7 @@ DEVELOPMENT := $(VENV)/.development-installed
 help: ## list the targets (the default)
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(RUNTIME) ## upload a dirty export of 100,000 rows to a local emulator, with faults, and prove the outcome
+demo: $(RUNTIME) ## upload a dirty export and load a dirty feed, with faults, and prove the outcome
 	@$(BIN)/socialapi demo
 
 test: $(DEVELOPMENT) ## run the tests with branch coverage, which has a floor

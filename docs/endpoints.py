@@ -11,6 +11,8 @@ from typing import Any, Final
 import attrs
 
 import socialapi.routes.ads
+import socialapi.routes.catalogs
+import socialapi.routes.creatives
 import socialapi.routes.oauth
 import socialapi.routes.platform
 from socialapi.emulator.endpoints import ENDPOINT_TABLE
@@ -23,13 +25,19 @@ AREAS: Final = {
     "Core platform": socialapi.routes.platform,
     "Tokens and sign-in": socialapi.routes.oauth,
     "Advertising": socialapi.routes.ads,
+    "Creatives": socialapi.routes.creatives,
+    "Product catalogs": socialapi.routes.catalogs,
 }
 GROUPS: Final = {
+    "AccountMediaResource": "client.ads.account(a).media",
     "AccountResource": "client.ads.account(a)",
     "Accounts": "client.ads.accounts",
     "Activity": "client.activity",
     "Ads": "client.ads",
+    "AdvertiserPosts": "client.ads.account(a).posts",
     "Articles": "client.articles",
+    "Cards": "client.ads.account(a).cards",
+    "Catalogs": "client.catalogs",
     "Connections": "client.connections",
     "AudiencePermissions": "client.ads.account(a).tailored_audience(t).permissions",
     "CuratedCategories": "client.ads.account(a).curated_categories",
@@ -38,12 +46,17 @@ GROUPS: Final = {
     "FilteredStream": "client.filtered_stream",
     "LineItemCuratedCategories": "client.ads.account(a).line_item_curated_categories",
     "LineItems": "client.ads.account(a).line_items",
+    "MediaLibrary": "client.ads.account(a).media_library",
     "News": "client.news",
     "Notes": "client.notes",
     "OAuth": "client.oauth",
+    "PollCards": "client.ads.account(a).poll_cards",
     "Posts": "client.posts",
     "Powerstream": "client.powerstream",
+    "ProductSets": "client.catalog(c).product_sets",
+    "Products": "client.catalog(c).products",
     "Sandbox": "client.ads.sandbox",
+    "VideoConversationCards": "client.ads.account(a).video_conversation_cards",
     "Webhooks": "client.webhooks",
 }
 """Where the methods of a resource class are found."""
@@ -53,41 +66,6 @@ BY_THE_SESSION: Final = {("socialapi.routes.oauth", "APP_ONLY_TOKEN"): ["client.
 
 SHAPES_OF_OURS: Final = ("4.4", "5.4")
 """Sections of the platform documentation that name endpoints without their shapes."""
-
-PENDING: Final = """
-GET /12/accounts/{account_id}/account_media
-GET /12/accounts/{account_id}/account_media/{account_media_id}
-DELETE /12/accounts/{account_id}/account_media/{account_media_id}
-GET /12/accounts/{account_id}/cards
-GET /12/accounts/{account_id}/cards/{card_id}
-POST /12/accounts/{account_id}/cards
-PUT /12/accounts/{account_id}/cards/{card_id}
-DELETE /12/accounts/{account_id}/cards/image_conversation/{card_id}
-GET /12/accounts/{account_id}/media_library
-GET /12/accounts/{account_id}/media_library/{media_key}
-POST /12/accounts/{account_id}/media_library
-PUT /12/accounts/{account_id}/media_library/{media_key}
-DELETE /12/accounts/{account_id}/media_library/{media_key}
-GET /12/accounts/{account_id}/cards/poll
-GET /12/accounts/{account_id}/cards/poll/{card_id}
-POST /12/accounts/{account_id}/cards/poll
-POST /12/accounts/{account_id}/tweet
-PUT /12/accounts/{account_id}/tweets/{tweet_id}/name
-GET /12/accounts/{account_id}/cards/video_conversation
-GET /12/accounts/{account_id}/cards/video_conversation/{card_id}
-POST /12/accounts/{account_id}/cards/video_conversation
-PUT /12/accounts/{account_id}/cards/video_conversation/{card_id}
-GET /12/product_catalogs
-POST /12/product_catalogs
-PUT /12/product_catalogs/{product_catalog_id}
-DELETE /12/product_catalogs/{product_catalog_id}
-GET /12/product_catalogs/{product_catalog_id}/products
-PUT /12/product_catalogs/{product_catalog_id}/products
-DELETE /12/product_catalogs/{product_catalog_id}/products
-GET /12/product_catalogs/{product_catalog_id}/product_sets/{product_set_id}
-POST /12/product_catalogs/{product_catalog_id}/product_sets
-"""
-"""What the documentation tabulates and no route row stands for; a line goes when its row comes."""
 
 
 @attrs.frozen
@@ -185,9 +163,6 @@ def markdown() -> str:
                 "|---|---|---|---|---|---|",
             ]
         lines.append(row.line())
-    lines += ["", "## Not there yet", "", "Reachable with `client.request`, without types; not in the emulator.", ""]
-    covered = {f"{row.route.method} {row.route.path}" for row in rows()}
-    lines += [f"- `{each}`" for each in PENDING.split("\n") if each and each not in covered]
     return "\n".join(lines) + "\n"
 
 

@@ -6,7 +6,8 @@ from socialapi.config import Config
 from socialapi.credentials import AppOnly, Bearer, OAuth1, OAuth2User
 from socialapi.models.audiences import AudienceUser, Operation, OperationParams
 from socialapi.models.fields import Fields
-from socialapi.reports import Progress, UploadReport
+from socialapi.models.products import Product
+from socialapi.reports import Progress, UploadReport, UpsertReport
 from socialapi.session.token_cache import FileTokenCache, MemoryTokenCache
 from socialapi.unset import UNSET
 from socialapi.version import __version__
@@ -25,8 +26,10 @@ __all__ = [
     "OAuth2User",
     "Operation",
     "OperationParams",
+    "Product",
     "Progress",
     "UploadReport",
+    "UpsertReport",
     "__version__",
     "errors",
 ]

@@ -27,6 +27,8 @@ from socialapi.wire.response import Reply
 
 if TYPE_CHECKING:
     from socialapi.resources.ads.ads import Ads
+    from socialapi.resources.catalogs.catalog import Catalog
+    from socialapi.resources.catalogs.catalogs import Catalogs
     from socialapi.resources.platform.activity import Activity
     from socialapi.resources.platform.connections import Connections
     from socialapi.resources.platform.content import Articles, News, Notes, Powerstream
@@ -140,6 +142,19 @@ class Client:
         from socialapi.resources.ads.ads import Ads
 
         return Ads(self._session, self._options)
+
+    @property
+    def catalogs(self) -> "Catalogs":
+        """Product catalogs."""
+        from socialapi.resources.catalogs.catalogs import Catalogs
+
+        return Catalogs(self._session, self._options)
+
+    def catalog(self, product_catalog_id: str) -> "Catalog":
+        """The product catalog with this id; nothing is sent yet."""
+        from socialapi.resources.catalogs.catalog import Catalog
+
+        return Catalog(self._session, self._options, product_catalog_id)
 
     @property
     def posts(self) -> "Posts":

@@ -10,11 +10,15 @@ MAX_ISSUES_KEPT: Final = 1_000
 
 @attrs.frozen
 class RowIssue:
-    """Why a row, or one field of it, was not used. `row` counts the data rows from 1; no value is quoted."""
+    """Why a row, or one field of it, was not used. `row` counts the data rows from 1; no value is quoted.
+
+    Of products, `product_id` says which one, as far as it could be read; `row` is 0 for one that is in no row.
+    """
 
     row: int
     field: str
     reason: str
+    product_id: str | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -66,6 +70,29 @@ class UploadReport:
         if self.forecast is None:
             del data["forecast"]
         return data
+
+
+@attrs.frozen(kw_only=True)
+class UpsertReport(UploadReport):
+    """The counts of a catalog load. Accepted products were created, updated, unchanged, or skipped.
+
+    `unchanged` is what the service says of products that it was sent, `skipped` were not sent, since they are as they
+    were loaded last. `vanished` were loaded earlier and are not in this feed; `deleted` of them are gone.
+    """
+
+    created: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    skipped: int = 0
+    vanished: int = 0
+    deleted: int = 0
+    vanished_ids: tuple[str, ...] = attrs.field(default=(), repr=False)
+    """The first vanished products, at most `MAX_ISSUES_KEPT`."""
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether every product read has exactly one outcome."""
+        return super().adds_up and self.accepted == self.created + self.updated + self.unchanged + self.skipped
 
 
 @attrs.frozen(kw_only=True)

@@ -7,6 +7,7 @@ from socialapi.models.account_history import (
     HistoryEntry,
     HistoryFilter,
 )
+from socialapi.models.account_media import AccountMedia, CreativeType
 from socialapi.models.accounts import (
     Account,
     AccountApp,
@@ -20,6 +21,7 @@ from socialapi.models.activity import (
     EventType,
     Subscription,
 )
+from socialapi.models.advertiser_posts import AdvertiserPost
 from socialapi.models.audience_permissions import (
     AudiencePermission,
     AudiencePermissionsFilter,
@@ -35,6 +37,26 @@ from socialapi.models.audiences import (
     OperationParams,
     OperationType,
     UploadCounts,
+)
+from socialapi.models.cards import (
+    App,
+    Button,
+    ButtonText,
+    Card,
+    CardType,
+    Details,
+    Label,
+    SwipeableMedia,
+    Website,
+)
+from socialapi.models.cards import Media as CardMedia
+from socialapi.models.catalogs import (
+    FilterAttribute,
+    FilterOperator,
+    ProductCatalog,
+    ProductFilter,
+    ProductSet,
+    ProductSetType,
 )
 from socialapi.models.categories import (
     BusinessCategory,
@@ -86,6 +108,7 @@ from socialapi.models.media import (
     Space,
     UserList,
 )
+from socialapi.models.media_library import LibraryMedia, MediaCategory, MediaType
 from socialapi.models.money import (
     Micros,
 )
@@ -101,6 +124,7 @@ from socialapi.models.pages import (
     Includes,
     Page,
 )
+from socialapi.models.poll_cards import PollCard
 from socialapi.models.posts import (
     AnnotationEntity,
     Attachments,
@@ -121,6 +145,17 @@ from socialapi.models.posts import (
     UrlEntity,
     UrlImage,
 )
+from socialapi.models.products import (
+    AgeGroup,
+    Availability,
+    Condition,
+    Gender,
+    Product,
+    ProductDeletion,
+    ProductResult,
+    StoredProduct,
+    UpsertStatus,
+)
 from socialapi.models.stream_rules import (
     RuleDraft,
     RulesSummary,
@@ -132,6 +167,7 @@ from socialapi.models.users import (
     UserEntities,
     UserMetrics,
 )
+from socialapi.models.video_conversation_cards import VideoConversationCard
 from socialapi.models.webhooks import (
     Deleted,
     StreamLink,
@@ -163,17 +199,21 @@ from socialapi.problems import (
     UnsupportedAuthentication,
     UsageCapped,
 )
-from socialapi.reports import Forecast, Progress, RowIssue, UploadReport
+from socialapi.reports import Forecast, Progress, RowIssue, UploadReport, UpsertReport
 
 __all__ = [
     "AccessToken",
     "Account",
     "AccountApp",
     "AccountChanges",
+    "AccountMedia",
     "AccountsFilter",
+    "AdvertiserPost",
     "Affiliation",
+    "AgeGroup",
     "AmountField",
     "AnnotationEntity",
+    "App",
     "AppOnlyToken",
     "Article",
     "Attachments",
@@ -181,24 +221,33 @@ __all__ = [
     "AudiencePermission",
     "AudiencePermissionsFilter",
     "AudienceUser",
+    "Availability",
     "BidStrategy",
     "BrokenRule",
     "BudgetOptimization",
     "BusinessCategory",
+    "Button",
+    "ButtonText",
     "CampaignSnapshot",
+    "Card",
+    "CardMedia",
+    "CardType",
     "ChangedBy",
     "ClientDisconnected",
     "ClientForbidden",
     "CollectionQuery",
+    "Condition",
     "ConflictProblem",
     "Connection",
     "ContextAnnotation",
     "ContextDomain",
     "ContextEntity",
     "CountQuery",
+    "CreativeType",
     "CuratedCategory",
     "CursorQuery",
     "Deleted",
+    "Details",
     "Direction",
     "DisallowedResource",
     "DoNotReachList",
@@ -212,7 +261,10 @@ __all__ = [
     "EventType",
     "FeatureKey",
     "Fields",
+    "FilterAttribute",
+    "FilterOperator",
     "Forecast",
+    "Gender",
     "Goal",
     "Granularity",
     "HistoryEntry",
@@ -225,13 +277,17 @@ __all__ = [
     "InvalidRules",
     "InvalidatedToken",
     "KeywordInsights",
+    "Label",
+    "LibraryMedia",
     "LineItem",
     "LineItemChanges",
     "LineItemCuratedCategory",
     "LineItemCuratedCategoryChanges",
     "Media",
+    "MediaCategory",
     "MediaField",
     "MediaMetrics",
+    "MediaType",
     "MediaVariant",
     "MentionEntity",
     "Micros",
@@ -253,6 +309,7 @@ __all__ = [
     "PermissionLevel",
     "Place",
     "Poll",
+    "PollCard",
     "Post",
     "PostDraft",
     "PostField",
@@ -261,6 +318,13 @@ __all__ = [
     "PostReply",
     "PowerstreamRule",
     "Problem",
+    "Product",
+    "ProductCatalog",
+    "ProductDeletion",
+    "ProductFilter",
+    "ProductResult",
+    "ProductSet",
+    "ProductSetType",
     "Progress",
     "PublishedArticle",
     "RecordQuery",
@@ -275,16 +339,20 @@ __all__ = [
     "RulesSummary",
     "ServiceError",
     "Space",
+    "StoredProduct",
     "StreamLink",
     "StreamRule",
     "StreamingConnection",
     "Subscription",
+    "SwipeableMedia",
     "TagEntity",
     "TargetingCampaign",
     "TargetingLineItem",
     "UnsupportedAuthentication",
     "UploadCounts",
     "UploadReport",
+    "UpsertReport",
+    "UpsertStatus",
     "UrlEntity",
     "UrlImage",
     "UsageCapped",
@@ -293,7 +361,9 @@ __all__ = [
     "UserField",
     "UserList",
     "UserMetrics",
+    "VideoConversationCard",
     "WebhookConfig",
     "WebhookFailure",
     "WebhookValidity",
+    "Website",
 ]

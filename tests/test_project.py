@@ -14,6 +14,7 @@ import attrs
 import pytest
 
 from socialapi.bulk.audience_job import UploadOptions
+from socialapi.bulk.products.upsert_job import UpsertOptions
 from socialapi.client import Client
 from socialapi.config import Config
 from socialapi.emulator import Emulator
@@ -78,7 +79,7 @@ def test_every_override_that_the_choices_name_exists() -> None:
     fields = {field.name for field in attrs.fields(Config)}
     # The arguments of a client or of an upload, and the name of a limit, which `rate_limits` takes for a key.
     client = set(inspect.signature(Client).parameters)
-    upload = {field.name for field in attrs.fields(UploadOptions)}
+    upload = {field.name for options in (UploadOptions, UpsertOptions) for field in attrs.fields(options)}
     streams = {field.name for field in attrs.fields(LinkOptions)}
     parties = {name for each in (Receiver, Emulator) for name in inspect.signature(each).parameters}
     limits = {ads.DO_NOT_REACH_UPLOADS.name, TOTAL_COUNT_READS.name}
@@ -122,7 +123,7 @@ def arguments_of(method: Any) -> set[str]:
 
 def test_the_reference_lists_every_advertising_method_with_its_arguments() -> None:
     text = (ROOT / "docs" / "reference.md").read_text("utf-8")
-    section = text[text.index("## The advertising API") : text.index("## Reports")]
+    section = text[text.index("## The advertising API") : text.index("## Product input")]
     rows = [line.split("|") for line in section.splitlines() if line.startswith("| `")]
     listed = {row[1].strip(" `"): set(re.findall(r"`(\w+)`", row[2])) for row in rows}
     expected = {

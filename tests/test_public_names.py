@@ -24,8 +24,10 @@ PUBLIC_NAMES: Final = frozenset(
         "OAuth2User",
         "Operation",
         "OperationParams",
+        "Product",
         "Progress",
         "UploadReport",
+        "UpsertReport",
         "__version__",
         "errors",
     }

@@ -1,16 +1,38 @@
 """One task per batch, as many as there is room for; the rest waits with the reader."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Final
-
-from socialapi.bulk.batches import Batch
+from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 MAX_ROWS_LIVE: Final = 40_000
 """Rows on their way at once: what each takes beside its bytes in the request is about as much again, or more."""
 
 
-class Dispatcher:
+class Sendable(Protocol):
+    """What is sent in one request: `after` are others that have to be settled before."""
+
+    number: int
+    size_bytes: int
+    settled: asyncio.Event
+    failed: bool
+
+    @property
+    def rows(self) -> Sequence[Any]:
+        """What it carries."""
+
+    @property
+    def after(self) -> "AbstractSet[Sendable]":
+        """Others that have to be settled before it is sent."""
+
+    def release(self) -> None:
+        """Lets go of what it carries."""
+
+
+B = TypeVar("B", bound=Sendable)
+
+
+class Dispatcher(Generic[B]):
     """Starts the task of each batch while fewer than `limit()` are live and their rows and bytes stay within bounds.
 
     There is no queue: who hands in a batch waits until there is room for it, which slows down the reading. After the
@@ -19,7 +41,7 @@ class Dispatcher:
 
     def __init__(
         self,
-        settle: Callable[[Batch], Awaitable[None]],
+        settle: Callable[[B], Awaitable[None]],
         limit: Callable[[], int],
         *,
         max_bytes: int,
@@ -40,7 +62,7 @@ class Dispatcher:
         """Batches on their way."""
         return len(self._live)
 
-    async def submit(self, batch: Batch) -> None:
+    async def submit(self, batch: B) -> None:
         """Starts the batch once there is room; after a failure it is left as it is."""
         while self.failure is None and self._full(batch):
             self._freed.clear()
@@ -54,7 +76,7 @@ class Dispatcher:
         self._live.add(task)
         task.add_done_callback(self._ended)
 
-    def _full(self, batch: Batch) -> bool:
+    def _full(self, batch: B) -> bool:
         # A batch larger than a bound still goes out, alone.
         return bool(self._live) and (
             len(self._live) >= self._limit()
@@ -62,7 +84,7 @@ class Dispatcher:
             or self._rows_live + len(batch.rows) > MAX_ROWS_LIVE
         )
 
-    async def _run(self, batch: Batch) -> None:
+    async def _run(self, batch: B) -> None:
         failed, rows = True, len(batch.rows)
         try:
             for earlier in list(batch.after):
@@ -78,7 +100,7 @@ class Dispatcher:
             self._close(batch, failed=failed)
             self._on_settled()
 
-    def _close(self, batch: Batch, *, failed: bool) -> None:
+    def _close(self, batch: B, *, failed: bool) -> None:
         batch.failed = batch.failed or failed
         batch.release()
         batch.settled.set()

@@ -5,11 +5,13 @@ import codecs
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
 from concurrent.futures import Future
 from io import BufferedReader
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, Generic, TypeVar, cast
+
+import attrs
 
 from socialapi.bulk.columns import Wanted, looks_personal
 from socialapi.bulk.csv_reader import read_csv
@@ -18,17 +20,39 @@ from socialapi.bulk.reader_base import Reader
 from socialapi.bulk.rows import RawRow
 from socialapi.errors import InvalidInput
 
-Format = Callable[[BufferedReader, Wanted], Generator[list[RawRow], None, None]]
+R = TypeVar("R")
+W = TypeVar("W")
 
-FORMATS: Final[Mapping[str, Format]] = {
-    ".csv": read_csv,
-    ".tsv": read_csv,
-    ".txt": read_csv,
-    ".jsonl": read_json_lines,
-    ".ndjson": read_json_lines,
-    ".json": read_json_lines,
-}
-"""How a file is read, by its extension; without one of these, a file that starts with `{` is JSON Lines."""
+Format = Callable[[BufferedReader, W], Generator[list[R], None, None]]
+
+
+@attrs.frozen(kw_only=True)
+class Formats(Generic[W, R]):
+    """How files are read, by their extension, and what is read as what where the extension says nothing.
+
+    Where `judges_rows`, a byte that no text has is a matter of its row; else such a file is refused as a whole.
+    """
+
+    by_extension: Mapping[str, Format[W, R]]
+    table: Format[W, R]
+    json_lines: Format[W, R]
+    json_array: Format[W, R] | None = None
+    judges_rows: bool = False
+
+
+FORMATS: Final[Formats[Wanted, RawRow]] = Formats(
+    by_extension={
+        ".csv": read_csv,
+        ".tsv": read_csv,
+        ".txt": read_csv,
+        ".jsonl": read_json_lines,
+        ".ndjson": read_json_lines,
+        ".json": read_json_lines,
+    },
+    table=read_csv,
+    json_lines=read_json_lines,
+)
+"""How audiences are read; without one of these extensions, a file that starts with `{` is JSON Lines."""
 
 HEAD_BYTES: Final = 65_536
 THREAD_NAME: Final = "socialapi-reader"
@@ -50,18 +74,19 @@ _BINARY: Final = (
 )
 
 
-class FileReader(Reader):
+class FileReader(Reader[R], Generic[W, R]):
     """Reads a file: opening, reading and parsing happen in a thread, for one chunk at a time.
 
     The thread is one that nobody waits for: a pipe or a network drive may never answer, and then neither closing the
     reader nor the end of the program may hang on it.
     """
 
-    def __init__(self, path: str | os.PathLike[str], wanted: Wanted) -> None:
+    def __init__(self, path: str | os.PathLike[str], wanted: W, formats: Formats[W, R]) -> None:
         self._path = os.fsdecode(path)
         self._wanted = wanted
+        self._formats = formats
         self._chunks = self._read()
-        self._step: Future[list[RawRow]] | None = None
+        self._step: Future[list[R]] | None = None
         self._lock = threading.Lock()  # held for moments only, never while the file is read
         self._at_work = False
         self._closed = False
@@ -76,7 +101,7 @@ class FileReader(Reader):
             return 1.0
         return min(1.0, self._bytes_read / self._size) if self._size else None
 
-    async def read_chunk(self) -> list[RawRow]:
+    async def read_chunk(self) -> list[R]:
         """The next rows of the file. After a step that was cancelled, those that it was to return."""
         if self._step is None:
             self._step = self._begin()
@@ -94,16 +119,16 @@ class FileReader(Reader):
             if not self._at_work:
                 self._chunks.close()
 
-    def _begin(self) -> "Future[list[RawRow]]":
-        step: Future[list[RawRow]] = Future()
+    def _begin(self) -> "Future[list[R]]":
+        step: Future[list[R]] = Future()
         step.set_running_or_notify_cancel()
         with self._lock:
             self._at_work = True
         threading.Thread(target=self._work, args=(step,), name=THREAD_NAME, daemon=True).start()
         return step
 
-    def _work(self, step: "Future[list[RawRow]]") -> None:
-        chunk: list[RawRow] | None = None
+    def _work(self, step: "Future[list[R]]") -> None:
+        chunk: list[R] | None = None
         fault: Exception | None = None
         try:
             chunk = next(self._chunks, None)
@@ -120,8 +145,8 @@ class FileReader(Reader):
         else:
             step.set_result(chunk or [])
 
-    def _read(self) -> Generator[list[RawRow], None, None]:
-        name = _shown(self._path)
+    def _read(self) -> Generator[list[R], None, None]:
+        name = _shown(self._path, self._formats.by_extension)
         try:
             # The cast: with a buffer size of one's own, type checkers know no more than that it is a binary file.
             file = cast("BufferedReader", Path(self._path).open("rb", buffering=_BUFFER_BYTES))  # noqa: SIM115 - see `with`
@@ -130,7 +155,7 @@ class FileReader(Reader):
         try:
             with file:
                 self._size = os.fstat(file.fileno()).st_size
-                read = _format(Path(self._path).suffix.lower(), file, self._size)
+                read = _format(self._formats, Path(self._path).suffix.lower(), file, self._size)
                 with contextlib.closing(read(file, self._wanted)) as chunks:
                     for chunk in chunks:
                         self._bytes_read = file.raw.tell() if self._size else 0
@@ -141,10 +166,10 @@ class FileReader(Reader):
             raise InvalidInput(f"{name}: {_why(error)}") from None
 
 
-def _shown(path: str) -> str:
+def _shown(path: str, extensions: Collection[str]) -> str:
     """The path for a message; a text that may be data rather than a path is not shown."""
     name = Path(path).name
-    plausible = Path(name).suffix.lower() in FORMATS or not looks_personal(name)
+    plausible = Path(name).suffix.lower() in extensions or not looks_personal(name)
     return path if plausible and path.isprintable() else "the path (not shown, for it looks like data)"
 
 
@@ -163,7 +188,7 @@ def _why(error: OSError | ValueError) -> str:
             return "this is not a path"
 
 
-def _format(extension: str, file: BufferedReader, size: int) -> Format:
+def _format(formats: Formats[W, R], extension: str, file: BufferedReader, size: int) -> Format[W, R]:
     """How the file is to be read, which is left at its first character, after a byte order mark.
 
     Raises InvalidInput when there is nothing in it, or nothing of text.
@@ -172,14 +197,16 @@ def _format(extension: str, file: BufferedReader, size: int) -> Format:
     for magic, says in _BINARY:
         if head.startswith(magic):
             raise InvalidInput(f"this looks like a binary file, {says}")
-    if b"\x00" in head:
+    if b"\x00" in head and not formats.judges_rows:
         raise InvalidInput("this looks like a binary file: give CSV or JSON Lines in UTF-8")
     text = head.removeprefix(codecs.BOM_UTF8).lstrip()
     if not text and len(head) >= size:
         raise InvalidInput("the file is empty")
     if head.startswith(codecs.BOM_UTF8):
         file.read(len(codecs.BOM_UTF8))
-    read = FORMATS.get(extension) or (read_json_lines if text[:1] in (b"{", b"[") else read_csv)
-    if read is read_json_lines and text.startswith(b"["):
+    read = formats.by_extension.get(extension) or (formats.json_lines if text[:1] in (b"{", b"[") else formats.table)
+    if read is formats.json_lines and text.startswith(b"["):
+        if formats.json_array is not None:
+            return formats.json_array
         raise InvalidInput("this is a JSON array: JSON Lines has one object on each line, without brackets around them")
     return read

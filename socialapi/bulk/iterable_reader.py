@@ -2,27 +2,38 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Generator, Iterable, Iterator, Sized
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
-from socialapi.bulk.columns import Wanted
 from socialapi.bulk.reader_base import Reader
-from socialapi.bulk.records import RecordRows
-from socialapi.bulk.rows import ROWS_PER_CHUNK, RawRow
+from socialapi.bulk.rows import ROWS_PER_CHUNK
+
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 
 
-class _ItemReader(Reader):
+class ItemRows(Protocol[R_co]):
+    """What makes rows of the items of an iterable."""
+
+    def rows(self, item: Any, *, number: int, position: int) -> Iterator[R_co]:
+        """The rows of the item at this position, numbered from `number`. Raises InvalidInput for what is no item."""
+
+    def check(self) -> None:
+        """Raises InvalidInput when the items so far show that the input as a whole cannot be used."""
+
+
+class _ItemReader(Reader[R]):
     """Gathers the rows of single items into chunks.
 
     The state is kept here rather than in a generator, so that a step that is cancelled loses nothing.
     """
 
-    def __init__(self, records: object, wanted: Wanted) -> None:
+    def __init__(self, records: object, rows: ItemRows[R]) -> None:
         self._size = len(records) if isinstance(records, Sized) else None
-        self._records = RecordRows(wanted)
+        self._records = rows
         self._items_read = 0
         self._rows_read = 0
-        self._rows_of_item: Iterator[RawRow] = iter(())
-        self._chunk: list[RawRow] = []
+        self._rows_of_item: Iterator[R] = iter(())
+        self._chunk: list[R] = []
         self._error: Exception | None = None
 
     @property
@@ -43,7 +54,7 @@ class _ItemReader(Reader):
                 return True
         return False
 
-    def _hand_out(self) -> list[RawRow]:
+    def _hand_out(self) -> list[R]:
         """The rows gathered; without any, the error that ended the input."""
         self._records.check()
         if not self._chunk and self._error is not None:
@@ -52,14 +63,14 @@ class _ItemReader(Reader):
         return chunk
 
 
-class IterableReader(_ItemReader):
+class IterableReader(_ItemReader[R]):
     """Reads an iterable, on the event loop: a chunk at a time, with a breath in between."""
 
-    def __init__(self, records: Iterable[Any], wanted: Wanted) -> None:
-        super().__init__(records, wanted)
+    def __init__(self, records: Iterable[Any], rows: ItemRows[R]) -> None:
+        super().__init__(records, rows)
         self._items = iter(records)
 
-    async def read_chunk(self) -> list[RawRow]:
+    async def read_chunk(self) -> list[R]:
         """The rows of the next items."""
         await asyncio.sleep(0)
         try:
@@ -77,14 +88,14 @@ class IterableReader(_ItemReader):
             self._items.close()
 
 
-class AsyncIterableReader(_ItemReader):
+class AsyncIterableReader(_ItemReader[R]):
     """Reads an asynchronous iterable."""
 
-    def __init__(self, records: AsyncIterable[Any], wanted: Wanted) -> None:
-        super().__init__(records, wanted)
+    def __init__(self, records: AsyncIterable[Any], rows: ItemRows[R]) -> None:
+        super().__init__(records, rows)
         self._items: AsyncIterator[Any] = aiter(records)
 
-    async def read_chunk(self) -> list[RawRow]:
+    async def read_chunk(self) -> list[R]:
         """The rows of the next items; waits until there is a whole chunk of them, or no more."""
         try:
             while self._error is None and not self._fill():

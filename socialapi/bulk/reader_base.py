@@ -4,14 +4,15 @@ import abc
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Generic, Self, TypeVar
 
-from socialapi.bulk.rows import ROWS_PER_CHUNK, RawRow
+from socialapi.bulk.rows import ROWS_PER_CHUNK
 
+R = TypeVar("R")
 T = TypeVar("T")
 
 
-class Reader(abc.ABC):
+class Reader(abc.ABC, Generic[R]):
     """The rows of an input in chunks of at most `ROWS_PER_CHUNK`, each read when it is asked for.
 
     When the input breaks, the rows before the fault are handed out first; the next step raises the error.
@@ -23,7 +24,7 @@ class Reader(abc.ABC):
         """How much of the input is read, from 0 to 1; None when its size is not known."""
 
     @abc.abstractmethod
-    async def read_chunk(self) -> list[RawRow]:
+    async def read_chunk(self) -> list[R]:
         """The next rows; none at the end.
 
         Raises InvalidInput when the input cannot be used, and what an iterable itself raises.
@@ -36,7 +37,7 @@ class Reader(abc.ABC):
     def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> list[RawRow]:
+    async def __anext__(self) -> list[R]:
         if chunk := await self.read_chunk():
             return chunk
         raise StopAsyncIteration

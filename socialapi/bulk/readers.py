@@ -11,10 +11,11 @@ from typing import Any, Final, NoReturn
 import attrs
 
 from socialapi.bulk.columns import ColumnMapping, Wanted
-from socialapi.bulk.file_reader import FileReader
+from socialapi.bulk.file_reader import FORMATS, FileReader
 from socialapi.bulk.iterable_reader import AsyncIterableReader, IterableReader
 from socialapi.bulk.reader_base import Reader
-from socialapi.bulk.records import is_record
+from socialapi.bulk.records import RecordRows, is_record
+from socialapi.bulk.rows import RawRow
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS, AudienceUser, IdentifierKind, Operation
 
@@ -25,7 +26,7 @@ Records = str | os.PathLike[str] | Iterable[Record] | AsyncIterable[Record]
 
 def open_records(
     records: Any, *, columns: ColumnMapping | None = None, kinds: Iterable[IdentifierKind] = IDENTIFIER_KINDS
-) -> Reader:
+) -> Reader[RawRow]:
     """A reader of the records; use it as an asynchronous context manager.
 
     `records` is the path of a file (text or path-like: CSV, TSV or JSON Lines, by its extension or else by its first
@@ -49,7 +50,7 @@ class Source:
     """One kind of input."""
 
     accepts: Callable[[Any], bool]
-    open: Callable[[Any, Wanted], Reader]
+    open: Callable[[Any, Wanted], Reader[RawRow]]
 
 
 def _is_path(records: Any) -> bool:
@@ -72,7 +73,7 @@ SOURCES: Final[tuple[Source, ...]] = (
         lambda records: _has_extension(records, ".parquet"),
         _refuse("Parquet is not supported: export the table as CSV or JSON Lines"),
     ),
-    Source(_is_path, FileReader),
+    Source(_is_path, lambda records, wanted: FileReader(records, wanted, FORMATS)),
     Source(
         lambda records: hasattr(records, "__arrow_c_stream__"),
         _refuse("a table ({type}) is not supported: give its rows as an iterable of mappings, or a CSV file"),
@@ -85,8 +86,10 @@ SOURCES: Final[tuple[Source, ...]] = (
         lambda records: is_record(records) or isinstance(records, Mapping),
         _refuse("one {type} is not an iterable of records: put it in a list"),
     ),
-    Source(lambda records: isinstance(records, AsyncIterable), AsyncIterableReader),
-    Source(lambda records: isinstance(records, Iterable), IterableReader),
+    Source(
+        lambda records: isinstance(records, AsyncIterable), lambda r, wanted: AsyncIterableReader(r, RecordRows(wanted))
+    ),
+    Source(lambda records: isinstance(records, Iterable), lambda r, wanted: IterableReader(r, RecordRows(wanted))),
     Source(
         lambda _: True,
         _refuse("{type} holds no records: give the path of a file, or an iterable of AudienceUser or Operation"),

@@ -3,7 +3,7 @@
 import csv
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Final
 
@@ -14,7 +14,7 @@ HEADER: Final = ("row", "field", "reason")
 
 
 class RejectsFile:
-    """A CSV file of row, field and reason, mode 0600; without values, which may be personal.
+    """A CSV file of row, field and reason, mode 0600; values stand there only in `columns`, where a job has some.
 
     What was in it stays until `begin`, so that a job that never gets to work destroys nothing.
     """
@@ -24,6 +24,7 @@ class RejectsFile:
         self.path = Path(path)
         if isinstance(source, str | os.PathLike) and _same(self.path, Path(source)):
             raise InvalidInput(f"the rejects file {self.path} is the input itself; choose another path")
+        self.columns: Sequence[str] = ()
         self._begun = False
         self._is_new = False
         try:
@@ -51,15 +52,18 @@ class RejectsFile:
                 if hasattr(os, "fchmod"):  # Windows has it from Python 3.13 on
                     os.fchmod(handle, 0o600)
                 os.ftruncate(handle, 0)
-            self._writer.writerow(HEADER)
+            self._writer.writerow((*HEADER, *self.columns))
         except OSError as problem:
             raise self._unwritable(problem) from None
         self._begun = True
 
-    def write(self, issues: Iterable[RowIssue]) -> None:
-        """Appends the rows. Raises InvalidInput when the disk is full."""
+    def write(self, issues: Sequence[RowIssue], values: Sequence[Sequence[object]] = ()) -> None:
+        """Appends the rows, each with its values for `columns`. Raises InvalidInput when the disk is full."""
+        beside = values or [()] * len(issues)
         try:
-            self._writer.writerows((issue.row, issue.field, issue.reason) for issue in issues)
+            self._writer.writerows(
+                (issue.row, issue.field, issue.reason, *cells) for issue, cells in zip(issues, beside, strict=True)
+            )
         except OSError as problem:
             raise self._unwritable(problem) from None
 

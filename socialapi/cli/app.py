@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from cyclopts import App, CycloptsError
 
-from socialapi.cli import ads, auth, exits, line_items, posts, stream, webhooks
+from socialapi.cli import ads, auth, catalog, exits, line_items, posts, stream, webhooks
 from socialapi.cli.demo import demo
 from socialapi.cli.emulator import emulator
 from socialapi.cli.upload import upload_audience, upload_do_not_reach
@@ -40,6 +40,12 @@ app.command(demo)
 app.command(emulator)
 audience.command(upload_audience, name="upload")
 do_not_reach.command(upload_do_not_reach, name="upload")
+catalog_commands = App(name="catalog", help="Product catalogs.")
+app.command(catalog_commands)
+catalog_commands.command(catalog.upsert)
+catalog_commands.command(catalog.list_, name="list")
+catalog_commands.command(catalog.create)
+catalog_commands.command(catalog.products)
 app.command(auth_commands)
 auth_commands.command(auth.login)
 auth_commands.command(auth.status)

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from socialapi.cli import exits
 from socialapi.cli.crm_export import DEFAULT_REGION, ExpectedOutcome, Member, write_crm_export
+from socialapi.cli.demo_catalog import show_catalog
 from socialapi.cli.options import whole_number
 from socialapi.cli.output import Output
 from socialapi.cli.private_emulator import private_emulator
@@ -29,11 +30,12 @@ FAULTS: Final[tuple[tuple[str, Mapping[str, Any]], ...]] = (
 async def demo(
     *,
     rows: Annotated[int, whole_number(help="Rows of the CRM export.", least=1)] = 100_000,
+    products: Annotated[int, whole_number(help="Rows of the product feed.", least=1)] = 5_000,
 ) -> int:
-    """Upload a dirty CRM export to a private emulator, with faults on the way, and prove the outcome.
+    """Upload a dirty CRM export and load a dirty product feed into a private emulator, with faults, and prove the outcome.
 
-    Writes the export to a temporary folder, uploads it, and compares the audience that the emulator then holds with
-    the expected one, identifier by identifier. Exits with 0 only if they are the same.
+    Writes both to a temporary folder, uploads them, and compares what the emulator then holds with what it should:
+    the audience identifier by identifier, the catalog product by product. Exits with 0 only if they are the same.
     """
     console = Output()
     with tempfile.TemporaryDirectory(prefix="socialapi-demo-") as folder:
@@ -43,9 +45,10 @@ async def demo(
         console.print("Starting a private emulator of the service …")
         async with private_emulator() as ready, _client(ready) as client:
             report, held = await _upload(client, path, console)
-    proven = _proven(report, expected, held)
-    _show(console, report, expected, held, proven=proven)
-    return exits.DONE if proven else exits.SERVICE
+            is_proven = _proven(report, expected, held)
+            _show(console, report, expected, held, proven=is_proven)
+            is_proven &= await show_catalog(client, Path(folder), products, console)
+    return exits.DONE if is_proven else exits.SERVICE
 
 
 def _client(ready: Mapping[str, str]) -> Client:

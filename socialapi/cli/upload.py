@@ -1,29 +1,20 @@
 """`socialapi audience upload` and `socialapi do-not-reach upload`."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Annotated, Final, Literal, cast
+from typing import Annotated, Literal, cast
 
 import attrs
-import orjson
 from cyclopts import Parameter
-from rich.table import Table
 
-from socialapi.bulk.audience_job import OnProgress
-from socialapi.cli import exits
-from socialapi.cli.connecting import open_client
+from socialapi.bulk.job import OnProgress
+from socialapi.cli.jobs import run_job
 from socialapi.cli.options import whole_number
-from socialapi.cli.output import Output
 from socialapi.cli.progress import ProgressDisplay
 from socialapi.client import Client
-from socialapi.config import Config
-from socialapi.errors import BulkError, InvalidInput
+from socialapi.errors import InvalidInput
 from socialapi.models.audiences import OperationType
-from socialapi.reports import RowIssue, UploadReport
+from socialapi.reports import UploadReport
 from socialapi.resources.ads.uploads import UploadKeywords
-
-ISSUES_SHOWN: Final = 5
 
 
 @Parameter(name="*")
@@ -98,7 +89,8 @@ async def upload_audience(
         target = client.ads.account(flags.account).custom_audience(audience)
         return await target.upload(file, effective_at=effective_at, **flags.keywords(display))
 
-    return await _run(job, f"{file.name} → audience {audience}", flags)
+    title = f"{file.name} → audience {audience}"
+    return await run_job(job, title, dry_run=flags.dry_run, as_json=flags.json)
 
 
 async def upload_do_not_reach(
@@ -118,70 +110,8 @@ async def upload_do_not_reach(
         target = client.ads.account(flags.account).do_not_reach_list(list_)
         return await target.upload(file, **flags.keywords(display))
 
-    return await _run(job, f"{file.name} → do-not-reach list {list_}", flags)
-
-
-async def _run(
-    job: Callable[[Client, ProgressDisplay], Awaitable[UploadReport]], title: str, flags: UploadFlags
-) -> int:
-    display = ProgressDisplay(title)
-    try:
-        with display:
-            # Nothing is sent in a dry run, so half a set of credentials is no obstacle.
-            async with Client(Config.from_env()) if flags.dry_run else open_client() as client:
-                report = await job(client, display)
-    except BulkError as stopped:
-        show(stopped.report, as_json=flags.json)
-        raise
-    except asyncio.CancelledError:
-        if display.last is not None:
-            show(display.last.report, as_json=flags.json)
-        raise
-    show(report, as_json=flags.json)
-    return exits.SOME_REJECTED if report.rejected else exits.DONE
-
-
-def show(report: UploadReport, *, as_json: bool) -> None:
-    """Prints a report on standard output."""
-    if as_json:
-        print(orjson.dumps(report.to_dict()).decode(), flush=True)
-        return
-    console = Output()
-    console.print(_table(report))
-    if report.pending and report.forecast is None:
-        console.print(
-            "Pending rows, and what was not read, have no outcome yet; uploading the same file again is safe."
-        )
-    for issue in report.rejects[:ISSUES_SHOWN]:
-        console.print(f"row {issue.row}: {_of(issue)}", markup=False)
-    if report.rejected > ISSUES_SHOWN:
-        where = f"all of them in {report.rejects_path}" if report.rejects_path else "list all with --rejects FILE"
-        console.print(f"… {report.rejected - ISSUES_SHOWN:,} more rejected rows; {where}", markup=False)
-    for issue in report.warning_details[:ISSUES_SHOWN]:
-        console.print(f"row {issue.row}, sent without {_of(issue)}", markup=False)
-    if report.warnings > ISSUES_SHOWN:
-        console.print(f"… {report.warnings - ISSUES_SHOWN:,} more fields left out", markup=False)
-
-
-def _of(issue: RowIssue) -> str:
-    return f"{issue.field}: {issue.reason}" if issue.field else issue.reason
-
-
-def _table(report: UploadReport) -> Table:
-    table = Table(show_header=False, box=None, pad_edge=False)
-    table.add_column()
-    table.add_column(justify="right")
-    for name in ("read", "accepted", "rejected", "duplicate", "pending", "warnings", "requests", "retries"):
-        table.add_row(name, f"{getattr(report, name):,}")
-    if report.forecast is not None:
-        table.add_row("requests needed", f"{report.forecast.requests:,}")
-        table.add_row("bytes needed", f"{report.forecast.bytes:,}")
-        table.add_row("minutes of quota", f"{report.forecast.quota_minutes:,.2f}")
-    else:
-        table.add_row("rows/s", f"{report.rows_per_second:,.0f}")
-        table.add_row("seconds", f"{report.elapsed_seconds:,.1f}")
-        table.add_row("quota used", f"{report.quota_used:.1%}")
-    return table
+    title = f"{file.name} → do-not-reach list {list_}"
+    return await run_job(job, title, dry_run=flags.dry_run, as_json=flags.json)
 
 
 def _mapping(columns: list[str] | None) -> dict[str, list[str]] | None:

@@ -8,6 +8,7 @@ from socialapi.emulator.authentication import account_user
 from socialapi.emulator.call import Call, handles
 from socialapi.emulator.clock import timestamp
 from socialapi.emulator.envelopes import Answer, Refusal, ads_data
+from socialapi.emulator.faults import BATCH_FAULTS
 from socialapi.emulator.members import Members, Times
 from socialapi.emulator.received import Received
 from socialapi.emulator.state import DoNotReach
@@ -34,7 +35,7 @@ def count_operations(received: Received) -> tuple[int | None, int | None]:
         return None, None
 
 
-@handles(routes.CUSTOM_AUDIENCE_USERS, caller=account_user, measure=count_operations)
+@handles(routes.CUSTOM_AUDIENCE_USERS, caller=account_user, measure=count_operations, faults=BATCH_FAULTS)
 async def upload_to_audience(call: Call) -> Answer:
     """Adds and removes identifiers; the counts are of user objects, over the whole batch."""
     audience = call.state.audiences.get(
@@ -47,7 +48,7 @@ async def upload_to_audience(call: Call) -> Answer:
     return ads_data(total[0], call.path_parameters)
 
 
-@handles(routes.DO_NOT_REACH_USERS, caller=account_user, measure=count_operations)
+@handles(routes.DO_NOT_REACH_USERS, caller=account_user, measure=count_operations, faults=BATCH_FAULTS)
 async def upload_to_do_not_reach_list(call: Call) -> Answer:
     """Adds and removes identifiers; the counts are of user objects, one pair for each operation."""
     found = _list(call)

@@ -7,7 +7,7 @@ import attrs
 from aiohttp import web
 
 from socialapi.emulator.envelopes import Answer, Refusal, Shape
-from socialapi.emulator.faults import Fault
+from socialapi.emulator.faults import STREAM_FAULTS, Fault
 from socialapi.emulator.received import Received
 from socialapi.emulator.routing import mounted_path
 from socialapi.emulator.service import Service
@@ -83,6 +83,7 @@ class Endpoint:
     handler: Handler
     authenticate: Authenticate
     measure: Measure | None = None
+    own_faults: tuple[str, ...] = ()
 
     @property
     def shape(self) -> Shape:
@@ -95,20 +96,27 @@ class Endpoint:
         """Whether its answers go on and on."""
         return get_origin(self.route.result) is Streamed
 
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """The faults that make sense of it and not of every endpoint."""
+        return STREAM_FAULTS if self.is_stream else self.own_faults
+
 
 ENDPOINTS: Final[list[Endpoint]] = []
 """Everything registered by `handles`."""
 
 
-def handles(route: Route[Any], *, caller: Authenticate, measure: Measure | None = None) -> Callable[[Handler], Handler]:
+def handles(
+    route: Route[Any], *, caller: Authenticate, measure: Measure | None = None, faults: tuple[str, ...] = ()
+) -> Callable[[Handler], Handler]:
     """Registers the function below as what serves the route.
 
     `caller` finds out who is asking, before anything else is looked at. `measure` counts the operations and users
-    of an upload, for the log; it also marks the route as one that upload faults apply to.
+    of an upload, for the log. `faults` are those that make sense of it and not of every endpoint.
     """
 
     def register(handler: Handler) -> Handler:
-        ENDPOINTS.append(Endpoint(route, handler, caller, measure))
+        ENDPOINTS.append(Endpoint(route, handler, caller, measure, faults))
         return handler
 
     return register

@@ -50,6 +50,16 @@ async def do_not_reach_members(ask: Ask) -> Lines:
     return _members(ask, ask.service.state.do_not_reach_lists.get(key))
 
 
+@control("GET", "catalogs/{catalog_id}/products")
+async def catalog_products(ask: Ask) -> Lines:
+    """The products of a catalog as they are stored, in the order in which they were submitted."""
+    catalog = ask.service.state.catalogs.get(ask.parameters["catalog_id"])
+    if catalog is None:
+        raise Refusal(404, "NOT_FOUND", "there is no such catalog")
+    stock = catalog.stock
+    return Lines(b"".join(orjson.dumps(stock.fields(item)) + b"\n" for item in items) for items in stock.slices())
+
+
 @control("GET", "seed")
 async def seed(ask: Ask) -> Answer:
     """The ids of the seed data, by kind."""

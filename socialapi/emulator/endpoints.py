@@ -13,6 +13,15 @@ from socialapi.emulator.advertising import (
     targeting,
 )
 from socialapi.emulator.call import ENDPOINTS, Endpoint
+from socialapi.emulator.catalogs import catalogs, product_sets, products
+from socialapi.emulator.creatives import (
+    account_media,
+    advertiser_posts,
+    cards,
+    conversation_cards,
+    media_library,
+    poll_cards,
+)
 from socialapi.emulator.oauth import authorize, pkce_authorize, pkce_tokens, three_legged
 from socialapi.emulator.platform import (
     activity,
@@ -31,6 +40,8 @@ from socialapi.emulator.routing import PathTable, mounted_path
 AREAS: Final = (
     *(audiences, tokens),
     *(accounts, account_history, categories, line_items, keyword_insights, audience_permissions, targeting),
+    *(account_media, cards, media_library, poll_cards, conversation_cards, advertiser_posts),
+    *(catalogs, products, product_sets),
     *(three_legged, authorize, pkce_authorize, pkce_tokens),
     *(posts, post_creation, webhooks, stream_rules, streams, connections, articles, news, notes, activity),
 )

@@ -12,7 +12,7 @@ from socialapi.emulator.arguments import echo
 from socialapi.emulator.call import Call, Endpoint, StreamAnswer, body_limit, shape_of
 from socialapi.emulator.envelopes import Answer, Refusal, refused
 from socialapi.emulator.fault_effects import DELIVERY, INSTEAD, SILENCE
-from socialapi.emulator.faults import BATCH_FAULTS, Picked
+from socialapi.emulator.faults import Picked
 from socialapi.emulator.rate_limits import route_key, too_many_requests
 from socialapi.emulator.received import Received
 from socialapi.emulator.request_log import RequestRecord
@@ -85,11 +85,8 @@ class Exchange:
         return True
 
     def _pick_fault(self) -> Picked:
-        is_batch = self._match.entry is not None and self._match.entry.measure is not None
-        is_stream = self._match.entry is not None and self._match.entry.is_stream
-        picked = self._service.faults.pick(
-            self._received.method, self._received.path, is_batch=is_batch, is_stream=is_stream
-        )
+        own = self._match.entry.faults if self._match.entry is not None else ()
+        picked = self._service.faults.pick(self._received.method, self._received.path, own)
         self._record.fault = picked.name
         return picked
 
@@ -115,7 +112,7 @@ class Exchange:
         caller = endpoint.authenticate(self._state, self._received, parameters)
         self._take_slot(endpoint, parameters, caller)
         # The others are played by the exchange, except that those of an answer mean another thing for a stream.
-        is_own = picked.fault is not None and (picked.fault.fault in BATCH_FAULTS or endpoint.is_stream)
+        is_own = picked.fault is not None and (picked.fault.fault in endpoint.faults or endpoint.is_stream)
         fault = picked.fault if is_own else None
         call = Call(self._service, self._state, endpoint.route, parameters, self._received, caller, fault)
         return await endpoint.handler(call)

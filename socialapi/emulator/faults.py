@@ -2,7 +2,7 @@
 
 import datetime
 import random
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Final, Literal, get_args
 
 import attrs
@@ -21,6 +21,8 @@ FaultKind = Literal[
     "html",
     "count_mismatch",
     "operation_error",
+    "product_missing",
+    "product_error",
     "latency",
     "stream_close",
     "stream_drop",
@@ -37,6 +39,8 @@ FaultKind = Literal[
 
 BATCH_FAULTS: Final = ("count_mismatch", "operation_error")
 """Faults that make sense of uploads only; other requests pass them by."""
+PRODUCT_FAULTS: Final = ("product_missing", "product_error")
+"""Faults that make sense of products that are put only."""
 STREAM_FAULTS: Final = tuple(kind for kind in get_args(FaultKind) if kind.startswith("stream_"))
 """Faults that make sense of streams only."""
 DELIVERY_FAULTS: Final = tuple(kind for kind in get_args(FaultKind) if kind.startswith("delivery_"))
@@ -59,6 +63,8 @@ class Fault:
     - `slow`: process, then drip the answer over `delay_seconds` (1).
     - `count_mismatch`: take an upload, apply nothing, and answer a `success_count` one too low.
     - `operation_error`: refuse an upload for its operation `index` (0); nothing is processed.
+    - `product_missing`: the product `index` (0) of those that are put is lost, and is not in the answer.
+    - `product_error`: the product `index` (0) of those that are put is not taken; the others are.
     - `latency`: wait `delay_seconds` (1) before whatever else happens; adds to other faults, uses none of them up.
 
     Of a stream, after `after_lines` (0) lines on that connection, keep-alives not counted:
@@ -169,11 +175,10 @@ class Faults:
         self._armed.clear()
         self._added = 0
 
-    def pick(self, method: str, path: str, *, is_batch: bool, is_stream: bool = False) -> Picked:
-        """What the request meets."""
+    def pick(self, method: str, path: str, own: Collection[str] = ()) -> Picked:
+        """What the request meets; `own` are the faults that make sense of its endpoint and not of every one."""
         if not self._armed:
             return _NOTHING
-        passed_by = _PASSED_BY[is_batch, is_stream]
         segments = path.split("/")
         delay, hit, name = 0.0, None, None
         for armed in self._armed:
@@ -182,7 +187,7 @@ class Faults:
                 if armed.hits(method, segments):
                     delay += 1.0 if armed.fault.delay_seconds is None else armed.fault.delay_seconds
                     name = name or "latency"
-            elif hit is None and kind not in passed_by and armed.hits(method, segments):
+            elif hit is None and (kind not in _PECULIAR or kind in own) and armed.hits(method, segments):
                 hit, name = armed.fault, kind
         self._drop_used()
         return Picked(delay, hit, name)
@@ -205,13 +210,7 @@ def _with_times(fault: Fault) -> Fault:
     return fault if fault.times is not None or is_endless else attrs.evolve(fault, times=1)
 
 
-_PASSED_BY: Final = {
-    (is_batch, is_stream): frozenset(
-        (*(() if is_batch else BATCH_FAULTS), *(() if is_stream else STREAM_FAULTS), *DELIVERY_FAULTS)
-    )
-    for is_batch in (False, True)
-    for is_stream in (False, True)
-}
-
+_PECULIAR: Final = frozenset((*BATCH_FAULTS, *PRODUCT_FAULTS, *STREAM_FAULTS, *DELIVERY_FAULTS))
+"""Faults that endpoints pass by unless they are their own."""
 
 _NOTHING: Final = Picked()

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from socialapi.emulator.catalogs.stock import ProductChecksum, Stock
 from socialapi.emulator.members import Checksum, Members
 from socialapi.emulator.platform.deliveries import Deliveries
 from socialapi.emulator.request_log import RequestLog
@@ -14,6 +15,7 @@ Entry = dict[str, Any]
 class Ledger:
     """Members in force of each audience and list, as count and `Checksum`; answers by route and status; deliveries.
 
+    `products` are those of each catalog, as count and `ProductChecksum`.
     `records` counts, by account and kind, the other things that belong to accounts and are not deleted.
 
     Filled step by step, since millions of members take seconds: run through `steps`, then `result` is complete.
@@ -23,9 +25,11 @@ class Ledger:
         self._now = state.clock.now()
         self._tables = state.advertising.tables()
         self._to_do: list[tuple[Entry, Members]] = []
+        self._stocks = [(catalog.id, catalog.stock) for catalog in state.catalogs.all()]
         self.result: dict[str, Any] = {
             "audiences": self._by_account(state.audiences),
             "do_not_reach_lists": self._by_account(state.do_not_reach_lists),
+            "products": {},
             "records": {},
             "requests": log.summary(),
             "deliveries": deliveries.summary(),
@@ -42,6 +46,15 @@ class Ledger:
                 total.add(pairs)
                 yield
             entry |= {"members": total.count, "checksum": str(total)}
+        for catalog_id, stock in self._stocks:
+            yield from self._count(catalog_id, stock)
+
+    def _count(self, catalog_id: str, stock: Stock) -> Iterator[None]:
+        total = ProductChecksum()
+        for items in stock.slices():
+            total.add(items)
+            yield
+        self.result["products"][catalog_id] = {"count": total.count, "checksum": str(total)}
 
     def _by_account(self, held: Mapping[OwnedId, Audience] | Mapping[OwnedId, DoNotReach]) -> dict[str, Entry]:
         nested: dict[str, Entry] = {}

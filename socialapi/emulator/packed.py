@@ -5,6 +5,6 @@ from typing import Any
 import orjson
 
 
-def packed_json(value: Any) -> bytes:
+def packed_json(value: Any, *, sort_keys: bool = False) -> bytes:
     """The value as JSON. Copied, because what orjson returns holds kilobytes that it did not need."""
-    return memoryview(orjson.dumps(value)).tobytes()
+    return memoryview(orjson.dumps(value, option=orjson.OPT_SORT_KEYS if sort_keys else None)).tobytes()

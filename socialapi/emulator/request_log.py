@@ -24,7 +24,7 @@ class RequestRecord:
     """The path template, None for unknown paths."""
     status: int | None = None
     operations: int | None = None
-    """Operation objects in the body, None where a route takes none."""
+    """Operation objects in the body, of products that are put their number; None where a route takes neither."""
     users: int | None = None
     """User objects in all operations of the body."""
     body_sha256: str | None = None

@@ -6,6 +6,10 @@ from typing import Final
 from socialapi.emulator.advertising.records import Record, Table
 from socialapi.emulator.advertising.seed import KINDS, plant_advertising
 from socialapi.emulator.advertising.seed_accounts import BOOKS, FIRST, SECOND, accounts
+from socialapi.emulator.catalogs.seed import KINDS as CATALOG_KINDS
+from socialapi.emulator.catalogs.seed import plant_catalogs
+from socialapi.emulator.creatives.seed import KINDS as CREATIVE_KINDS
+from socialapi.emulator.creatives.seed import plant_creatives
 from socialapi.emulator.platform.seed import plant_connections, plant_platform
 from socialapi.emulator.platform.seed_users import EVERYBODY, people
 from socialapi.emulator.state import AccessToken, Audience, DoNotReach, State, User
@@ -34,10 +38,15 @@ def plant(state: State, *, empty: bool) -> tuple[AccessToken, SeedIds]:
     planted = accounts()[: 1 if empty else None]
     state.advertising.accounts = Table(lambda: planted)
     users = _plant_users(state, planted)
-    further: SeedIds = {kind: [] for kind in (*PLATFORM_KINDS, *KINDS)}
+    further: SeedIds = {kind: [] for kind in (*PLATFORM_KINDS, *KINDS, *CREATIVE_KINDS, *CATALOG_KINDS)}
     if not empty:
         _plant_audiences(state)
-        further = {**plant_platform(state), **plant_advertising(state.advertising)}
+        further = {
+            **plant_platform(state),
+            **plant_advertising(state.advertising),
+            **plant_creatives(state.advertising),
+            **plant_catalogs(state.catalogs, users[0].id),
+        }
     first, own = planted[0]["id"], users[0].account_ids
     audience_ids = [audience for account, audience in state.audiences if account == first]
     ids = {

@@ -180,6 +180,13 @@ class Emulator:
         """The (kind, value) identifiers of a do-not-reach list in force; KeyError if there is no such list."""
         return self._in_force(self._service.state.do_not_reach_lists, (account_id, list_id))
 
+    def products(self, catalog_id: str) -> dict[str, dict[str, Any]]:
+        """All fields of the products of a catalog, by id; KeyError if there is no such catalog."""
+        catalog = self._service.state.catalogs.get(catalog_id)
+        if catalog is None:
+            raise KeyError(catalog_id)
+        return {item.id: catalog.stock.fields(item) for items in catalog.stock.slices() for item in items}
+
     def _in_force(self, held: Mapping[OwnedId, Any], key: OwnedId) -> set[tuple[str, str]]:
         found: set[tuple[str, str]] = held[key].members.in_force(self._service.clock.now())
         return found

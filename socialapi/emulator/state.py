@@ -6,6 +6,7 @@ from typing import Any, Final, Literal
 import attrs
 
 from socialapi.emulator.advertising.store import Advertising
+from socialapi.emulator.catalogs.store import Catalogs
 from socialapi.emulator.clock import EmulatorClock
 from socialapi.emulator.members import Members
 from socialapi.emulator.oauth.sign_ins import SignIns
@@ -116,6 +117,7 @@ class State:
     bearers: dict[str, Caller] = attrs.field(factory=dict)
     """Whom each live bearer token stands for."""
     advertising: Advertising = attrs.field(factory=Advertising)
+    catalogs: Catalogs = attrs.field(factory=Catalogs)
     audiences: dict[OwnedId, Audience] = attrs.field(factory=dict)
     do_not_reach_lists: dict[OwnedId, DoNotReach] = attrs.field(factory=dict)
     sign_ins: SignIns = attrs.field(factory=SignIns)

@@ -117,7 +117,7 @@ def test_a_full_disk_is_said_while_writing() -> None:
     file = RejectsFile(FULL)
     file.begin()
     with pytest.raises(InvalidInput, match="/dev/full cannot be written: No space left on device"):
-        file.write(RowIssue(number, "email", "is wrong " * 10) for number in range(10_000))
+        file.write([RowIssue(number, "email", "is wrong " * 10) for number in range(10_000)])
     file.close()
 
 

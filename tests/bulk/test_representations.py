@@ -40,7 +40,7 @@ def everything(root: object) -> list[Any]:
 async def test_no_object_of_a_job_shows_an_identifier(packing: str) -> None:
     job = job_of(ModelService(), [{"partner_user_id": PLANTED}] * 2, packing=packing)
     held: list[Any] = []
-    settle, place, take_in = job._sender.settle, job._place, job._take_in
+    settle, place, take_in = job._sender.settle, job._place, job._place_chunk
 
     async def look_after_settling(batch: Batch, recent: RecentIdentifiers) -> None:
         held.extend(everything(batch))
@@ -57,7 +57,7 @@ async def test_no_object_of_a_job_shows_an_identifier(packing: str) -> None:
 
     changed: Any = job
     changed._settle = changed._dispatcher._settle = lambda batch: look_after_settling(batch, job._recent)
-    changed._place, changed._take_in = look_at_the_row, look_at_the_chunk
+    changed._place, changed._place_chunk = look_at_the_row, look_at_the_chunk
     report = await job.run()
     held += everything(job)
     names = {type(each).__name__ for each in held}

@@ -7,20 +7,24 @@ import sys
 import attrs
 import pytest
 
-from socialapi.cli import app, demo, private_emulator
+from socialapi.cli import app, demo, demo_catalog, private_emulator
 from socialapi.cli.crm_export import ExpectedOutcome, write_crm_export
+from socialapi.cli.product_feed import ExpectedCatalog, write_product_feed
 from socialapi.errors import ConfigurationError
 
 
 def test_the_demo_proves_its_outcome(capfd: pytest.CaptureFixture[str]) -> None:
-    assert app.run(["demo", "--rows", "2000"]) == 0
+    assert app.run(["demo", "--rows", "2000", "--products", "600"]) == 0
     printed = capfd.readouterr()
     assert "2,000 read = 1,850 accepted + 70 rejected + 80 duplicate: yes" in printed.out
     assert "emulator holds exactly the expected members: yes" in printed.out
-    assert [line.split() for line in printed.out.splitlines() if line.startswith("re")][:3] == [
+    assert [line.split() for line in printed.out.splitlines() if line.startswith("re")][:2] == [
         ["requests", "4"],
         ["retries", "3"],
     ]
+    assert "600 read = 588 accepted + 12 rejected: yes" in printed.out
+    assert "emulator holds exactly the expected products: yes" in printed.out
+    assert [line.split()[1] for line in printed.out.splitlines() if line.startswith("retries")] == ["3", "3"]
     assert "\x1b" not in printed.out + printed.err
     assert not printed.err
 
@@ -34,10 +38,25 @@ def test_what_is_not_proven_ends_with_another_status(
 
     monkeypatch.setattr(demo, "write_crm_export", write_less)
     monkeypatch.setattr(demo, "FAULTS", ())
-    assert app.run(["demo", "--rows", "100"]) == 3
+    monkeypatch.setattr(demo_catalog, "FAULTS", ())
+    assert app.run(["demo", "--rows", "100", "--products", "1"]) == 3
     out = capfd.readouterr().out
     assert "emulator holds exactly the expected members: no" in out
     assert "NOT PROVEN: 2 members missing, 0 unexpected" in out
+
+
+def test_that_is_so_of_products_too(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    def write_more(*arguments: object) -> ExpectedCatalog:
+        truth = write_product_feed(*arguments)  # type: ignore[arg-type]
+        return attrs.evolve(truth, products={**truth.products, "NW-1001": {"id": "NW-1001"}})
+
+    monkeypatch.setattr(demo_catalog, "write_product_feed", write_more)
+    monkeypatch.setattr(demo, "FAULTS", ())
+    monkeypatch.setattr(demo_catalog, "FAULTS", ())
+    assert app.run(["demo", "--rows", "100", "--products", "50"]) == 3
+    out = capfd.readouterr().out
+    assert "emulator holds exactly the expected products: no" in out
+    assert "NOT PROVEN: 1 products are not as they should be" in out
 
 
 async def test_the_private_emulator_ends_with_its_block() -> None:

@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from socialapi.cli import app, upload
+from socialapi.cli import app, jobs, upload
 from socialapi.cli.progress import ProgressDisplay
 from socialapi.client import Client
 from socialapi.emulator import Emulator
@@ -260,5 +260,5 @@ async def test_a_job_that_is_cancelled_before_it_began_has_nothing_to_report(
         raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
-        await upload._run(job, "people.csv", upload.UploadFlags(account=ACCOUNT))
+        await jobs.run_job(job, "people.csv", dry_run=False, as_json=False)
     assert printed.readouterr() == ("", "")

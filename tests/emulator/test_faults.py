@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 
 from socialapi.emulator import Emulator
-from socialapi.emulator.faults import Faults
+from socialapi.emulator.faults import BATCH_FAULTS, Faults
 from socialapi.errors import InvalidInput
 from tests.emulator.asking import Asker, Reply, eventually, operation, updates
 
@@ -210,7 +210,7 @@ async def test_faults_leave_the_control_plane_alone(ask: Asker) -> None:
 
 
 def hits(faults: Faults, count: int = 1, path: str = "/ads/12/x", method: str = "POST") -> list[str | None]:
-    return [faults.pick(method, path, is_batch=True).name for _ in range(count)]
+    return [faults.pick(method, path, BATCH_FAULTS).name for _ in range(count)]
 
 
 def test_a_fault_hits_as_often_as_it_says_and_once_unless_it_says() -> None:

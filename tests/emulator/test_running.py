@@ -15,12 +15,16 @@ import aiohttp
 import pytest
 
 import socialapi.routes.ads
+import socialapi.routes.catalogs
+import socialapi.routes.creatives
 import socialapi.routes.oauth
 import socialapi.routes.platform
 from socialapi.config import Config
 from socialapi.credentials import AppOnly, OAuth1
 from socialapi.emulator import Emulator
 from socialapi.emulator.call import ENDPOINTS
+from socialapi.emulator.catalogs.seed import KINDS as CATALOG_KINDS
+from socialapi.emulator.creatives.seed import KINDS as CREATIVE_KINDS
 from socialapi.emulator.endpoints import ENDPOINT_TABLE
 from socialapi.emulator.oauth import authorize, pkce_authorize
 from socialapi.emulator.routing import PathTable, mounted_path
@@ -45,7 +49,10 @@ READY_KEYS = {
 def test_every_route_has_exactly_one_handler() -> None:
     rows = [
         row
-        for area in (socialapi.routes.ads, socialapi.routes.oauth, socialapi.routes.platform)
+        for area in (
+            *(socialapi.routes.ads, socialapi.routes.creatives, socialapi.routes.catalogs),
+            *(socialapi.routes.oauth, socialapi.routes.platform),
+        )
         for row in vars(area).values()
         if isinstance(row, Route)
     ]
@@ -147,6 +154,7 @@ async def test_an_empty_emulator_has_a_user_and_an_account_and_nothing_in_it(ses
             "post_ids": 0,
             "media_keys": 0,
             "news_ids": 0,
+            **dict.fromkeys((*CREATIVE_KINDS, *CATALOG_KINDS), 0),
             "campaign_ids": 0,
             "line_item_ids": 0,
             "curated_category_ids": 0,

@@ -51,6 +51,10 @@ class Service:
     def fault(self, fault: str, **options: Any) -> None:
         self.ask("POST", "faults", {"fault": fault, "method": "POST", "path": UPLOADS, **options})
 
+    def products(self, catalog: str) -> dict[str, dict[str, Any]]:
+        """By id, with all fields, those that the service made among them."""
+        return {each["id"]: each for each in self.control("GET", f"catalogs/{catalog}/products")}
+
     @property
     def audience(self) -> tuple[str, str]:
         seed = self.ask("GET", "seed")
@@ -81,9 +85,19 @@ def service(rate_limits: Mapping[str, tuple[int, float]] | None = None) -> Itera
 def upload(service: Service, path: Path, **order: Any) -> dict[str, Any]:
     """What `upload_client.py` tells about an upload of the file."""
     account, audience = service.audience
-    order |= {"ready": dict(service.ready), "path": str(path), "account": account, "audience": audience}
+    return run_client("upload_client.py", service, path, {**order, "account": account, "audience": audience})
+
+
+def load(service: Service, path: Path, catalog: str, **order: Any) -> dict[str, Any]:
+    """What `catalog_client.py` tells about a load of the file."""
+    return run_client("catalog_client.py", service, path, {**order, "catalog": catalog})
+
+
+def run_client(program: str, service: Service, path: Path, order: Mapping[str, Any]) -> dict[str, Any]:
+    """What a client in a process of its own tells."""
+    order = {**order, "ready": dict(service.ready), "path": str(path)}
     done = subprocess.run(
-        [sys.executable, "-W", "error", HERE / "upload_client.py"],
+        [sys.executable, "-W", "error", HERE / program],
         input=json.dumps(order),
         stdout=subprocess.PIPE,
         text=True,

@@ -69,7 +69,8 @@ async def test_the_sandbox_knows_only_its_own_accounts(client: Client) -> None:
 
 async def test_features_are_those_that_are_there_of_those_that_are_asked_for(client: Client) -> None:
     account = client.ads.account(FIRST)
-    assert await account.features() == ("REACH_AND_FREQUENCY_ANALYTICS", "REACH_FREQUENCY_CAP")
+    all_of_them = ("REACH_AND_FREQUENCY_ANALYTICS", "REACH_FREQUENCY_CAP", "PROMOTED_MEDIA_POLLS")
+    assert await account.features() == all_of_them
     assert await account.features("REACH_FREQUENCY_CAP") == ("REACH_FREQUENCY_CAP",)
     assert await account.features(["WEBSITE_CLICKS_CPM_BILLING"]) == ()
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from socialapi.config import ADS_VERSIONS
-from socialapi.routes import ads, oauth, platform
+from socialapi.routes import ads, catalogs, creatives, oauth, platform
 from socialapi.routes.route import (
     ADS,
     ADS_SANDBOX,
@@ -21,6 +21,9 @@ from socialapi.routes.route import (
 )
 
 PAIRS = "/12/accounts/{account_id}/line_item_curated_categories"
+CARDS = "/12/accounts/{account_id}/cards"
+CATALOG = "/12/product_catalogs/{product_catalog_id}"
+LIBRARY = "/12/accounts/{account_id}/media_library"
 PERMISSIONS = "/5/accounts/{account_id}/tailored_audiences/{tailored_audience_id}/permissions"
 
 ROWS: list[tuple[Route[Any], str, str, bool]] = [
@@ -102,6 +105,37 @@ ROWS: list[tuple[Route[Any], str, str, bool]] = [
     (platform.NOTES_ELIGIBLE_POSTS, "GET", "/2/notes/search/posts_eligible_for_notes", True),
     (platform.NOTES_WRITTEN, "GET", "/2/notes/search/notes_written", True),
     (platform.SUBSCRIPTION_CREATE, "POST", "/2/activity/subscriptions", False),
+    (creatives.ACCOUNT_MEDIA, "GET", "/12/accounts/{account_id}/account_media", True),
+    (creatives.ACCOUNT_MEDIUM, "GET", "/12/accounts/{account_id}/account_media/{account_media_id}", True),
+    (creatives.ACCOUNT_MEDIUM_DELETE, "DELETE", "/12/accounts/{account_id}/account_media/{account_media_id}", False),
+    (creatives.CARDS, "GET", CARDS, True),
+    (creatives.CARD, "GET", CARDS + "/{card_id}", True),
+    (creatives.CARD_CREATE, "POST", CARDS, False),
+    (creatives.CARD_UPDATE, "PUT", CARDS + "/{card_id}", True),
+    (creatives.IMAGE_CONVERSATION_CARD_DELETE, "DELETE", CARDS + "/image_conversation/{card_id}", False),
+    (creatives.MEDIA_LIBRARY, "GET", LIBRARY, True),
+    (creatives.LIBRARY_MEDIA, "GET", LIBRARY + "/{media_key}", True),
+    (creatives.LIBRARY_MEDIA_ADD, "POST", LIBRARY, False),
+    (creatives.LIBRARY_MEDIA_UPDATE, "PUT", LIBRARY + "/{media_key}", True),
+    (creatives.LIBRARY_MEDIA_DELETE, "DELETE", LIBRARY + "/{media_key}", False),
+    (creatives.POLL_CARDS, "GET", CARDS + "/poll", True),
+    (creatives.POLL_CARD, "GET", CARDS + "/poll/{card_id}", True),
+    (creatives.POLL_CARD_CREATE, "POST", CARDS + "/poll", False),
+    (creatives.ADVERTISER_POST_CREATE, "POST", "/12/accounts/{account_id}/tweet", False),
+    (creatives.ADVERTISER_POST_RENAME, "PUT", "/12/accounts/{account_id}/tweets/{tweet_id}/name", True),
+    (creatives.VIDEO_CONVERSATION_CARDS, "GET", CARDS + "/video_conversation", True),
+    (creatives.VIDEO_CONVERSATION_CARD, "GET", CARDS + "/video_conversation/{card_id}", True),
+    (creatives.VIDEO_CONVERSATION_CARD_CREATE, "POST", CARDS + "/video_conversation", False),
+    (creatives.VIDEO_CONVERSATION_CARD_UPDATE, "PUT", CARDS + "/video_conversation/{card_id}", True),
+    (catalogs.CATALOGS, "GET", "/12/product_catalogs", True),
+    (catalogs.CATALOG_CREATE, "POST", "/12/product_catalogs", False),
+    (catalogs.CATALOG_RENAME, "PUT", CATALOG, True),
+    (catalogs.CATALOG_DELETE, "DELETE", CATALOG, False),
+    (catalogs.PRODUCTS, "GET", CATALOG + "/products", True),
+    (catalogs.PRODUCTS_PUT, "PUT", CATALOG + "/products", True),
+    (catalogs.PRODUCTS_DELETE, "DELETE", CATALOG + "/products", False),
+    (catalogs.PRODUCT_SET, "GET", CATALOG + "/product_sets/{product_set_id}", True),
+    (catalogs.PRODUCT_SET_CREATE, "POST", CATALOG + "/product_sets", False),
 ]
 
 
@@ -114,7 +148,8 @@ def test_a_row_has_the_documented_method_and_path_and_says_what_may_be_repeated(
 
 
 def test_every_row_is_tested_here() -> None:
-    declared = [each for module in (ads, oauth, platform) for each in vars(module).values() if isinstance(each, Route)]
+    modules = (ads, catalogs, creatives, oauth, platform)
+    declared = [each for module in modules for each in vars(module).values() if isinstance(each, Route)]
     assert {id(route) for route in declared} == {id(route) for route, *_ in ROWS}
 
 

@@ -7,7 +7,7 @@ from socialapi.emulator.advertising.parameters import Rules, missing_record, rea
 from socialapi.emulator.advertising.records import Record, Table
 from socialapi.emulator.arguments import Arguments
 from socialapi.emulator.authentication import account_user, signed_in_user
-from socialapi.emulator.call import Authenticate, Call, handles
+from socialapi.emulator.call import Authenticate, Call, Measure, handles
 from socialapi.emulator.clock import timestamp
 from socialapi.emulator.envelopes import Answer
 from socialapi.emulator.state import User
@@ -17,12 +17,17 @@ AdvertisingHandler = Callable[[Call, Arguments], Awaitable[Answer]]
 
 
 def serves(
-    route: Route[Any], *, rules: Rules | None = None, caller: Authenticate | None = None
+    route: Route[Any],
+    *,
+    rules: Rules | None = None,
+    caller: Authenticate | None = None,
+    measure: Measure | None = None,
+    faults: tuple[str, ...] = (),
 ) -> Callable[[AdvertisingHandler], AdvertisingHandler]:
     """Registers the function below for a route of the advertising API; its arguments break no rule.
 
     `rules` are those that need what is stored. `caller` is a user whom the account in the path belongs to, or any
-    user where there is none, unless given.
+    user where there is none, unless given. `measure` and `faults` are as for `handles`.
     """
 
     def register(handler: AdvertisingHandler) -> AdvertisingHandler:
@@ -30,7 +35,7 @@ def serves(
             return await handler(call, read_parameters(call, rules))
 
         who = caller or (account_user if "{account_id}" in route.path else signed_in_user)
-        handles(route, caller=who)(checked)
+        handles(route, caller=who, measure=measure, faults=faults)(checked)
         return handler
 
     return register

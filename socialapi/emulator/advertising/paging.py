@@ -42,17 +42,32 @@ def collection(
     def accepted(record: Record) -> bool:
         return (with_deleted or not record.get("deleted")) and (where is None or where(record))
 
-    order, name = _order(query.get("sort_by")), _name(call, arguments)
+    order = _order(query.get("sort_by"))
     size = query.get("count", default_count)
     rows = table.rows
-    behind = table.behind(order, _opened(query["cursor"], name) if "cursor" in query else None)
+    behind = table.behind(order, place_asked(call, arguments))
     found = list(islice((position for position in behind if accepted(rows[position])), size + 1))
-    cursor = _sealed(table.place_of(order, found[size - 1]), name) if len(found) > size else None
+    cursor = cursor_to(call, arguments, table.place_of(order, found[size - 1])) if len(found) > size else None
     present = show or (lambda record: shown(record, item_of(call.route)))
     beside: dict[str, Any] = {"next_cursor": cursor}
     if always_total or query.get("with_total_count"):
         beside["total_count"] = sum(map(accepted, rows))
     return ads_data([present(rows[position]) for position in found[:size]], arguments.echo, **beside)
+
+
+def place_asked(call: Call, arguments: Arguments) -> Place | None:
+    """The place that the page begins behind; None for the first page."""
+    if "cursor" not in arguments.query:
+        return None
+    content = opened(arguments.query["cursor"], _name(call, arguments))
+    if content is None:
+        raise invalid("cursor", "is not one of this collection with these parameters")
+    return Place(*orjson.loads(content))
+
+
+def cursor_to(call: Call, arguments: Arguments, place: Place) -> str:
+    """A cursor to what is behind a place."""
+    return sealed(orjson.dumps([place.value, place.position]), _name(call, arguments))
 
 
 def _order(sort_by: str | None) -> Order | None:
@@ -69,14 +84,3 @@ def _name(call: Call, arguments: Arguments) -> str:
     filters = sorted((name, value) for name, value in asked.items() if _DEFAULTS.get(name) is not value)
     user_id = call.caller.user.id if call.caller.user else ""
     return repr((user_id, call.route.path, sorted(arguments.path.items()), filters))
-
-
-def _sealed(place: Place, name: str) -> str:
-    return sealed(orjson.dumps([place.value, place.position]), name)
-
-
-def _opened(cursor: str, name: str) -> Place:
-    content = opened(cursor, name)
-    if content is None:
-        raise invalid("cursor", "is not one of this collection with these parameters")
-    return Place(*orjson.loads(content))

@@ -42,7 +42,7 @@ _NORTHWIND: Final = ("4503599", "Northwind Group")
 def accounts() -> list[Record]:
     """The first two share a business and are the first user's; the third is the second user's."""
     return [
-        _account(FIRST, "Northwind Outdoor", _NORTHWIND),
+        _account(FIRST, "Northwind Outdoor", _NORTHWIND, features=[*_FEATURES, "PROMOTED_MEDIA_POLLS"]),
         _account(SECOND, "Northwind Home", _NORTHWIND, created_at="2023-04-02T12:00:00Z"),
         _account(BOOKS, "Harbour Books", ("4503701", "Harbour Media"), timezone="Europe/London", industry_type="MEDIA"),
     ]

@@ -19,6 +19,7 @@ class Advertising:
         self.accounts = Table()
         self.business_categories = Table()
         self.curated_categories = Table()
+        self.uploads = Table()
         self.history = History()
         self._tables: dict[tuple[str, str], Table] = {}
         self._ids_made = 0

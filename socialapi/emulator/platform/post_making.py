@@ -21,8 +21,12 @@ def new_post(
     answered: PostRecord | None = None,
     quoted: PostRecord | None = None,
     previous: PostRecord | None = None,
+    listed: bool = True,
 ) -> PostRecord:
-    """A post, made and kept; the posts that it refers to count it, and the versions that it follows name it."""
+    """A post, made and kept; the posts that it refers to count it, and the versions that it follows name it.
+
+    One that is not `listed` is found by its id alone.
+    """
     now = state.clock.now()
     post_id = str(state.platform.new_id(now))
     fields = post_fields(state, author, post_id, text, now)
@@ -40,7 +44,10 @@ def new_post(
     post = PostRecord(id=post_id, author_id=author.id, created_at=now, fields=fields)
     if previous is not None:
         _follow(state, post, previous)
-    state.platform.posts.add(post, in_place_of=previous.id if previous else None)
+    if listed:
+        state.platform.posts.add(post, in_place_of=previous.id if previous else None)
+    else:
+        state.platform.posts.keep(post)
     return post
 
 

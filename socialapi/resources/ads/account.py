@@ -7,10 +7,13 @@ from socialapi.models.account_history import HistoryEntry, HistoryFilter
 from socialapi.models.accounts import AccountApp, FeatureKey
 from socialapi.models.collections import CollectionQuery
 from socialapi.resources.ads.account_scoped import AccountScoped
+from socialapi.resources.ads.advertiser_posts import AdvertiserPosts
+from socialapi.resources.ads.cards import Cards, PollCards, VideoConversationCards
 from socialapi.resources.ads.curated_categories import CuratedCategories, LineItemCuratedCategories
 from socialapi.resources.ads.custom_audience import CustomAudience
 from socialapi.resources.ads.do_not_reach_list import DoNotReachListResource
 from socialapi.resources.ads.line_items import LineItems
+from socialapi.resources.ads.media import AccountMediaResource, MediaLibrary
 from socialapi.resources.ads.tailored_audience import TailoredAudience
 from socialapi.resources.resource import texts
 from socialapi.routes import ads as routes
@@ -65,6 +68,36 @@ class AccountResource(AccountScoped):
     def line_item_curated_categories(self) -> LineItemCuratedCategories:
         """Which line items run beside which curated categories."""
         return LineItemCuratedCategories(self._session, self._options, self._account_id)
+
+    @property
+    def media(self) -> AccountMediaResource:
+        """The media of the account."""
+        return AccountMediaResource(self._session, self._options, self._account_id)
+
+    @property
+    def media_library(self) -> MediaLibrary:
+        """The media library of the account."""
+        return MediaLibrary(self._session, self._options, self._account_id)
+
+    @property
+    def cards(self) -> Cards:
+        """Media with a destination."""
+        return Cards(self._session, self._options, self._account_id)
+
+    @property
+    def poll_cards(self) -> PollCards:
+        """Polls."""
+        return PollCards(self._session, self._options, self._account_id)
+
+    @property
+    def video_conversation_cards(self) -> VideoConversationCards:
+        """Videos with things to say about them."""
+        return VideoConversationCards(self._session, self._options, self._account_id)
+
+    @property
+    def posts(self) -> AdvertiserPosts:
+        """Posts of advertisers."""
+        return AdvertiserPosts(self._session, self._options, self._account_id)
 
     def tailored_audience(self, tailored_audience_id: str) -> TailoredAudience:
         """The tailored audience with this id; nothing is sent yet."""

@@ -8,8 +8,9 @@ from typing import Any, Final, Literal, TypedDict, get_args
 
 import attrs
 
-from socialapi.bulk.audience_job import Destination, OnProgress, UploadJob, UploadOptions, default_expiry
+from socialapi.bulk.audience_job import Destination, UploadJob, UploadOptions, default_expiry
 from socialapi.bulk.batches import Packing
+from socialapi.bulk.job import OnProgress
 from socialapi.bulk.preparing import prepare_user
 from socialapi.bulk.readers import Records
 from socialapi.bulk.uploading import send_until_counted

@@ -163,7 +163,7 @@ async def test_a_real_account_cannot_be_touched_in_the_sandbox(ads: Ads) -> None
 
 async def test_only_the_features_of_the_account_are_listed(ads: Ads) -> None:
     reply = await ads.get("/features")
-    assert reply.data == ["REACH_AND_FREQUENCY_ANALYTICS", "REACH_FREQUENCY_CAP"]
+    assert reply.data == ["REACH_AND_FREQUENCY_ANALYTICS", "REACH_FREQUENCY_CAP", "PROMOTED_MEDIA_POLLS"]
     assert "next_cursor" not in reply.json
     reply = await ads.get("/features", feature_keys="REACH_FREQUENCY_CAP,WEBSITE_CLICKS_CPM_BILLING")
     assert reply.data == ["REACH_FREQUENCY_CAP"]

@@ -1,0 +1,237 @@
+"""What every job does: read, place row by row, settle batch by batch, show how it is going, and account for it all.
+
+reader ──chunk──▶ `_place_chunk` ──batch──▶ task: send, settle
+   └─ read, pending                              └─ accepted, rejected, …
+                     at most `limit()` tasks live
+"""
+
+import abc
+import inspect
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Generic, Literal, TypeVar
+
+import attrs
+
+from socialapi.bulk.concurrency import Concurrency
+from socialapi.bulk.dispatcher import Dispatcher, Sendable
+from socialapi.bulk.reader_base import Reader
+from socialapi.bulk.rejects import RejectsFile
+from socialapi.bulk.tally import Tally
+from socialapi.errors import BulkError, ConfigurationError, InvalidInput, SocialApiError
+from socialapi.reports import Progress, UploadReport
+from socialapi.routes.route import Target
+from socialapi.session.calls import Attempt, CallOptions
+from socialapi.session.session import Session
+from socialapi.wire.retry import RetryPolicy
+
+B = TypeVar("B", bound=Sendable)
+P = TypeVar("P", bound=UploadReport)
+R = TypeVar("R")
+
+OnProgress = Callable[[Progress], None]
+OURS: Final = (InvalidInput, ConfigurationError)
+"""What is said of files that cannot be written any more."""
+
+MIN_ATTEMPTS: Final = 12
+
+
+@attrs.frozen(kw_only=True)
+class JobOptions:
+    """What the caller of any job can ask for; checked before the job opens anything."""
+
+    concurrency: int | Literal["auto"] = "auto"
+    rejects: str | os.PathLike[str] | None = None
+    dry_run: bool = False
+    on_progress: OnProgress | None = None
+
+    def check(self) -> None:
+        """Raises InvalidInput for an option that makes no sense."""
+        number = isinstance(self.concurrency, int) and not isinstance(self.concurrency, bool)
+        if self.concurrency != "auto" and not (number and int(self.concurrency) >= 1):
+            raise InvalidInput('concurrency must be "auto" or a number of at least 1')
+        if inspect.iscoroutinefunction(self.on_progress):
+            raise InvalidInput("on_progress is called, not awaited: give a plain function")
+
+
+class Job(abc.ABC, Generic[R, B, P]):
+    """One job, run once. `R` are the rows that are read, `B` the batches that are sent, `P` is the report."""
+
+    noun = "upload"
+    """What it is called when it stops."""
+
+    def __init__(
+        self,
+        session: Session,
+        target: Target[Any],
+        source: object,
+        reader: Reader[R],
+        tally: Tally,
+        options: JobOptions,
+    ) -> None:
+        config = session.config
+        if not options.dry_run:
+            # What is missing is better said now than after a batch was read.
+            config.host(target.route.family.host)
+            session.authenticators.choose(target.route.family)
+        self._session = session
+        self._target = target
+        self._source = source
+        self._reader = reader
+        self._tally = tally
+        self._options = options
+        self._started = session.clock.monotonic()
+        fixed = None if options.concurrency == "auto" else options.concurrency
+        self._concurrency = Concurrency(fixed, most=config.max_concurrency)
+        self._dispatcher: Dispatcher[B] = Dispatcher(
+            self._settle, self._limit, max_bytes=config.max_bytes_in_flight, on_settled=self._ended
+        )
+        self._on_progress = options.on_progress
+        self._broken_input: Exception | None = None
+        self._note: str | None = None
+
+    @abc.abstractmethod
+    async def _place_chunk(self, chunk: list[R]) -> None:
+        """Judges the rows of a chunk, and puts those that can be sent into batches."""
+
+    @abc.abstractmethod
+    async def _dispatch(self) -> None:
+        """Sends the batch that is being filled, if there is anything in it."""
+
+    @abc.abstractmethod
+    async def _settle(self, batch: B) -> None:
+        """Gives every row of the batch its outcome."""
+
+    @abc.abstractmethod
+    def _report(self) -> P:
+        """The counts as they stand."""
+
+    def _columns(self) -> Sequence[str]:
+        """The columns of values in the rejects file, known once the first rows are read."""
+        return ()
+
+    async def _begin(self) -> None:
+        """What comes before the first row."""
+        if self._options.rejects is not None:
+            self._tally.rejects_file = RejectsFile(self._options.rejects, source=self._source)
+
+    async def _finish(self) -> None:
+        """What comes after the last row was settled, if nothing has stopped the job."""
+
+    def _ended(self) -> None:
+        """A batch is settled, or never will be."""
+        self._show()
+
+    async def run(self) -> P:
+        """The report of the finished job.
+
+        Raises InvalidInput when nothing of the input could be read, BulkError when the job stopped on the way.
+        """
+        try:
+            await self._begin()
+            try:
+                await self._read()
+            finally:
+                await self._close_reader()
+            await self._dispatch()
+            await self._dispatcher.drain()
+            if self._dispatcher.failure is None and self._broken_input is None:
+                await self._finish()
+        finally:
+            # After an error of ours, or cancelled: what is on its way is ended, and its rows stay pending.
+            await self._dispatcher.cancel()
+            await self._close()
+            self._show()
+        return self._report_or_raise()
+
+    async def _read(self) -> None:
+        chunks = aiter(self._reader)
+        while self._dispatcher.failure is None:
+            try:
+                chunk = await anext(chunks, None)
+            except Exception as problem:  # noqa: BLE001  # whatever a user's iterable raises ends the reading
+                self._broken_input = problem
+                return
+            if chunk is None:
+                return
+            try:
+                if self._tally.rejects_file is not None:
+                    self._tally.rejects_file.columns = self._columns()
+                    self._tally.rejects_file.begin()  # what it held before goes only now that there is an input
+                self._tally.take_in(len(chunk))
+                await self._place_chunk(chunk)
+            except OURS as problem:
+                self._dispatcher.stop(problem)
+            self._show()
+
+    def _limit(self) -> int:
+        route = self._target.route
+        key = self._target.limit_key(route.rate_limit)
+        return self._concurrency.limit(self._session.pacer.requests_per_second(key, route.rate_limit))
+
+    def _observe(self, attempt: Attempt) -> None:
+        self._tally.attempted(attempt)
+        self._note = None
+        if attempt.failure is None:
+            self._concurrency.succeeded(attempt.seconds)
+        elif attempt.failure.executed != "yes":
+            self._concurrency.failed(self._session.clock.monotonic())
+            self._note = f"repeating after: {attempt.failure.summary}"
+            self._show()
+
+    def _elapsed_seconds(self) -> float:
+        return self._session.clock.monotonic() - self._started
+
+    def _show(self) -> None:
+        if self._on_progress is None:
+            return
+        progress = Progress(
+            report=self._report(),
+            fraction_read=self._reader.fraction_read,
+            in_flight=self._dispatcher.in_flight,
+            note=self._note,
+        )
+        try:
+            self._on_progress(progress)
+        except Exception as problem:  # noqa: BLE001  # raised at the end of the job, wherever it came up
+            self._on_progress = None
+            self._dispatcher.stop(problem)
+
+    async def _close_reader(self) -> None:
+        try:
+            await self._reader.aclose()
+        except Exception as problem:  # noqa: BLE001  # a user's generator may fail as it is closed, too
+            self._broken_input = self._broken_input or problem
+
+    async def _close(self) -> None:
+        """Lets go of files."""
+        if self._tally.rejects_file is None:
+            return
+        try:
+            self._tally.rejects_file.close()
+        except InvalidInput as problem:
+            self._dispatcher.stop(problem)
+
+    def _report_or_raise(self) -> P:
+        report = self._report()
+        problem = self._dispatcher.failure or self._broken_input
+        if not report.adds_up or (problem is None and report.pending and not self._options.dry_run):
+            raise RuntimeError(f"the rows of the job do not add up, which is a bug of this package: {report}")
+        if problem is None:
+            return report
+        if isinstance(problem, InvalidInput) and not report.read:
+            raise problem
+        what = "the input broke off" if problem is self._broken_input else f"the {self.noun} stopped"
+        says = str(problem) if isinstance(problem, SocialApiError) else type(problem).__name__
+        raise BulkError(f"{what}: {says}", report) from problem
+
+
+def bulk_options(session: Session, call: CallOptions) -> CallOptions:
+    """A job waits and repeats by its own rules; of the call's options only the timeout of an attempt holds for it."""
+    config = session.config
+    policy = RetryPolicy(
+        max_attempts=MIN_ATTEMPTS,
+        max_wait_seconds=config.bulk_max_wait_seconds,
+        max_elapsed_seconds=config.max_elapsed_seconds,
+    )
+    return CallOptions(timeout_seconds=call.timeout_seconds, policy=policy, bulk=True)

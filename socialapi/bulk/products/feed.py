@@ -1,0 +1,127 @@
+"""What a feed says of a product: from the columns of a table, from objects, from `Product`."""
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import attrs
+
+from socialapi.bulk.products.rows import FIELDS, IDENTIFYING, REQUIRED, ProductRow, printable
+from socialapi.bulk.rejects import HEADER
+from socialapi.errors import InvalidInput
+from socialapi.models.products import Product
+from socialapi.wire.encoding import json_shape
+
+NOT_UTF8: Final = "is not UTF-8 text"
+NUL: Final = "holds a NUL byte"
+_WHOLE: Final = re.compile("[0-9]{1,18}").fullmatch
+
+
+@attrs.define(eq=False)
+class Feed:
+    """The names that a feed has, and how a product is made of what stands under them.
+
+    `columns` are the columns of a table as they are called there, but for those that a rejects file has before them;
+    without a table, the fields of a product.
+    """
+
+    columns: Sequence[str] = FIELDS
+    _names: Sequence[str] = ()
+    _places: Sequence[tuple[int, str]] = ()
+    _ours: int = 0
+
+    def take_header(self, names: Sequence[str], line: int) -> None:
+        """Raises InvalidInput, which names line and column, when what every product needs is not there."""
+        places: dict[str, int] = {}
+        for at, name in enumerate(names):
+            field = field_of(name)
+            if field in places:
+                raise InvalidInput(f"line {line}: the columns {places[field] + 1} and {at + 1} are both called {field}")
+            if field in FIELDS:
+                places[field] = at
+        missing = [name for name in REQUIRED if name not in places]
+        if not missing and not any(name in places for name in IDENTIFYING):
+            missing = [" or ".join(IDENTIFYING)]
+        if missing:
+            raise InvalidInput(f"line {line}: there is no column {', '.join(missing)}{_hint(missing, names)}")
+        self._names = tuple(names)
+        self._ours = len(HEADER) if self._names[: len(HEADER)] == HEADER else 0
+        self.columns = tuple(map(printable, self._names[self._ours :]))
+        self._places = [(at, field) for field, at in places.items()]
+
+    def from_cells(self, cells: Sequence[str], number: int, line: int) -> ProductRow:
+        """The product on a line of a table; an empty cell says nothing."""
+        wide = len(self._names)
+        values = cells if len(cells) >= wide else [*cells, *[""] * (wide - len(cells))]
+        shape: dict[str, Any] = {}
+        problem: tuple[str, str] | None = None
+        for at, field in self._places:
+            text = values[at].strip()
+            if not text:
+                continue
+            if (fault := _fault(text)) is not None and problem is None:
+                problem = (field, f"line {line}, column {at + 1}: {fault}")
+            shape[field] = _value(field, text)
+        if len(cells) > wide:
+            problem = ("", f"line {line}, column {wide + 1}: has {len(cells)} cells where there are {wide} columns")
+        if not shape and not any(cell.strip() for cell in cells):
+            problem = ("", f"line {line}: is blank")
+        return ProductRow(number, shape, problem, [printable(value) for value in values[self._ours :]])
+
+    def from_object(self, item: Mapping[Any, Any], number: int, place: str) -> ProductRow:
+        """The product that an object describes; null says nothing, and names that no product has are left out."""
+        shape: dict[str, Any] = {}
+        problem: tuple[str, str] | None = None
+        for name, value in item.items():
+            field = field_of(str(name))
+            if field not in FIELDS or value is None or value == "":
+                continue
+            shape[field] = said = _value(field, _joined(value) if field == "additional_image_link" else value)
+            if isinstance(said, str) and problem is None and (fault := _fault(said)) is not None:
+                problem = (field, f"{place}{fault}")
+        return ProductRow(number, shape, problem)
+
+    def rows(self, item: Any, *, number: int, position: int) -> Iterator[ProductRow]:
+        """The product that an item of an iterable stands for. Raises InvalidInput for what is none."""
+        if isinstance(item, Product):
+            yield self.from_object(json_shape(item), number, "")
+        elif isinstance(item, Mapping):
+            yield self.from_object(item, number, "")
+        else:
+            raise InvalidInput(f"item {position} is a {type(item).__name__}: give Product, or mappings of its fields")
+
+    def check(self) -> None:
+        """Every item decides for itself."""
+
+
+def field_of(name: str) -> str:
+    """What a column is called, without what feeds add: blanks, capitals, hyphens, the prefix of a namespace."""
+    return name.strip().lower().removeprefix("g:").replace(" ", "_").replace("-", "_")
+
+
+def _hint(missing: Sequence[str], names: Sequence[str]) -> str:
+    guesses = [(name, difflib.get_close_matches(name, map(field_of, names), n=1)) for name in missing]
+    close = [f"{found[0]} might be meant for {name}" for name, found in guesses if found]
+    shown = ", ".join(printable(name)[:40] for name in names[:40])
+    return (f"; {'; '.join(close)}" if close else "") + f" (columns: {shown})"
+
+
+def _value(field: str, value: Any) -> Any:
+    """A whole number where one is meant, as far as the text is one; the rules judge everything else."""
+    if field == "inventory" and isinstance(value, str) and _WHOLE(value.strip()):
+        return int(value)
+    if isinstance(value, int | float) and not isinstance(value, bool) and field != "inventory":
+        return str(value)
+    return value.strip() if isinstance(value, str) else value
+
+
+def _joined(value: Any) -> Any:
+    """Several images may come as an array."""
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else value
+
+
+def _fault(text: str) -> str | None:
+    if "\0" in text:
+        return NUL
+    return NOT_UTF8 if any("\ud800" <= letter <= "\udfff" for letter in text) and not text.isascii() else None

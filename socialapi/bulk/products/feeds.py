@@ -1,0 +1,51 @@
+"""What products can be loaded from, and which reader reads it."""
+
+import os
+from collections.abc import AsyncIterable, Iterable, Mapping
+from typing import Any, Final
+
+from socialapi.bulk.file_reader import FileReader, Formats
+from socialapi.bulk.iterable_reader import AsyncIterableReader, IterableReader
+from socialapi.bulk.products.feed import Feed
+from socialapi.bulk.products.json_feed import read_json_array, read_json_lines
+from socialapi.bulk.products.rows import ProductRow
+from socialapi.bulk.products.table_feed import read_table
+from socialapi.bulk.reader_base import Reader
+from socialapi.errors import InvalidInput
+from socialapi.models.products import Product
+
+Products = str | os.PathLike[str] | Iterable[Product | Mapping[str, Any]] | AsyncIterable[Product | Mapping[str, Any]]
+"""What can be loaded: the path of a feed, products, or mappings of their fields."""
+
+FORMATS: Final[Formats[Feed, ProductRow]] = Formats(
+    by_extension={
+        ".csv": read_table,
+        ".tsv": read_table,
+        ".txt": read_table,
+        ".jsonl": read_json_lines,
+        ".ndjson": read_json_lines,
+    },
+    table=read_table,
+    json_lines=read_json_lines,
+    json_array=read_json_array,
+    judges_rows=True,
+)
+
+
+def open_products(products: Any) -> tuple[Reader[ProductRow], Feed]:
+    """A reader of the products, and the feed that knows their columns. Raises InvalidInput for what holds none.
+
+    A file is CSV or TSV with the names of the fields in its first line, JSON Lines, or a JSON array of objects.
+    """
+    feed = Feed()
+    if isinstance(products, str | os.PathLike):
+        return FileReader(products, feed, FORMATS), feed
+    if isinstance(products, Product | Mapping):
+        raise InvalidInput(f"one {type(products).__name__} is not an iterable of products: put it in a list")
+    if isinstance(products, AsyncIterable):
+        return AsyncIterableReader(products, feed), feed
+    if isinstance(products, Iterable) and not isinstance(products, bytes | bytearray | memoryview):
+        return IterableReader(products, feed), feed
+    raise InvalidInput(
+        f"{type(products).__name__} holds no products: give the path of a feed, or an iterable of Product"
+    )

@@ -1,0 +1,110 @@
+"""Putting products into batches of 25 so that the order of those that concern each other is kept.
+
+Two products concern each other when they have the same id, since the later one replaces the earlier one, or the same
+group, since the service shows the variant that was submitted first. A product whose predecessor is on its way is held
+back until that one is settled, and the products behind it go on: no request ever waits for another one.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from socialapi.bulk.products.rows import ProductBatch, ProductRow
+from socialapi.models.products import MAX_PRODUCTS
+
+MAX_HELD: Final = 500
+"""Products held back before the reading waits, so that memory stays flat."""
+
+
+class Placer:
+    """Takes products one after another, and submits batches; `stopped` says that nothing is sent any more."""
+
+    def __init__(self, submit: Callable[[ProductBatch], Awaitable[None]], stopped: Callable[[], bool]) -> None:
+        self._submit = submit
+        self._stopped = stopped
+        self._made = 0
+        self._open = self._new_batch()
+        self._live_ids: set[str] = set()
+        self._live_groups: set[str] = set()
+        self._held: list[ProductRow] = []
+        self._held_ids: Counter[str] = Counter()
+        self._held_groups: Counter[str] = Counter()
+        self._freed = asyncio.Event()
+
+    async def place(self, row: ProductRow) -> None:
+        """Puts the product into a batch, now or when it may be."""
+        if self._freed.is_set():
+            await self._release()
+        if not self._has_to_wait(row):
+            await self._join(row)
+            return
+        self._hold(row)
+        while len(self._held) >= MAX_HELD and not self._stopped():
+            await self._go_on()
+
+    async def flush(self) -> None:
+        """Submits all that is left."""
+        await self._dispatch()
+        while self._held and not self._stopped():
+            await self._go_on()
+        await self._dispatch()
+
+    def settled(self, batch: ProductBatch) -> None:
+        """Every product of the batch has its outcome."""
+        self._live_ids -= batch.ids
+        self._live_groups -= batch.groups
+
+    def wake(self) -> None:
+        """Something has changed about what is on its way."""
+        self._freed.set()
+
+    async def _go_on(self) -> None:
+        """Waits until something was settled that others are held back for."""
+        await self._dispatch()
+        if self._stopped():
+            return
+        if self._live_ids:
+            await self._freed.wait()
+        await self._release()
+
+    def _has_to_wait(self, row: ProductRow) -> bool:
+        product_id, group = row.id, row.group
+        if product_id in self._open.ids or product_id in self._live_ids or product_id in self._held_ids:
+            return True
+        return group is not None and (group in self._live_groups or group in self._held_groups)
+
+    def _hold(self, row: ProductRow) -> None:
+        self._held.append(row)
+        self._held_ids[row.id] += 1
+        if row.group is not None:
+            self._held_groups[row.group] += 1
+
+    async def _release(self) -> None:
+        """Places those of the held products that may be, in their order; the others stay behind."""
+        self._freed.clear()
+        held, self._held = self._held, []
+        self._held_ids.clear()
+        self._held_groups.clear()
+        for row in held:
+            if self._has_to_wait(row):
+                self._hold(row)
+            else:
+                await self._join(row)
+
+    async def _join(self, row: ProductRow) -> None:
+        self._open.add(row)
+        if len(self._open.rows) == MAX_PRODUCTS:
+            await self._dispatch()
+
+    async def _dispatch(self) -> None:
+        if not self._open.rows:
+            return
+        batch, self._open = self._open, self._new_batch()
+        self._live_ids |= batch.ids
+        self._live_groups |= batch.groups
+        await self._submit(batch)
+
+    def _new_batch(self) -> ProductBatch:
+        self._made += 1
+        return ProductBatch(self._made)

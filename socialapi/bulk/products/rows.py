@@ -1,0 +1,85 @@
+"""A product on its way through a job, and what is read of it."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any, Final
+
+import attrs
+
+from socialapi.bulk.dispatcher import Sendable
+from socialapi.models.products import Product
+
+FIELDS: Final = tuple(field.name for field in attrs.fields(Product))
+"""What a product can have, as the service calls it."""
+REQUIRED: Final = tuple(field.name for field in attrs.fields(Product) if field.default is attrs.NOTHING)
+IDENTIFYING: Final = ("brand", "gtin", "mpn")
+"""One of these is needed."""
+
+ENVELOPE: Final = (b'{"products":[', b"]}")
+"""What stands around the products of a request."""
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class ProductRow:
+    """A product as it was read: `shape` is what would be sent of it. `number` counts products from 1.
+
+    `problem` is a (field, reason) pair when it could not even be read. `values` are the cells of its line, in the order
+    of the columns of the input; None where there are no columns. `json` is the shape, encoded, once it was judged.
+    """
+
+    number: int
+    shape: Mapping[str, Any]
+    problem: tuple[str, str] | None = None
+    values: Sequence[str] | None = None
+    json: bytes = b""
+
+    @property
+    def id(self) -> str:
+        """The id of a product that keeps the rules."""
+        found: str = self.shape["id"]
+        return found
+
+    @property
+    def group(self) -> str | None:
+        """The group of a product that keeps the rules."""
+        found: str | None = self.shape.get("item_group_id")
+        return found
+
+    @property
+    def known_id(self) -> str | None:
+        """The id of any product, as far as there is one that can be stored and shown."""
+        found = self.shape.get("id")
+        is_text = isinstance(found, str) and found.isprintable()
+        return found if is_text else None
+
+
+@attrs.define(eq=False)
+class ProductBatch:
+    """Products for one request, each id once. Nothing on its way has the ids or groups of another batch."""
+
+    number: int
+    rows: list[ProductRow] = attrs.field(factory=list, repr=False)
+    ids: set[str] = attrs.field(factory=set, repr=False)
+    groups: set[str] = attrs.field(factory=set, repr=False)
+    size_bytes: int = sum(map(len, ENVELOPE)) - 1
+    after: AbstractSet[Sendable] = frozenset()
+    settled: asyncio.Event = attrs.field(factory=asyncio.Event)
+    failed: bool = False
+
+    def add(self, row: ProductRow) -> None:
+        """One more product, whose id is not there yet."""
+        self.rows.append(row)
+        self.ids.add(row.id)
+        if row.group is not None:
+            self.groups.add(row.group)
+        self.size_bytes += len(row.json) + 1
+
+    def release(self) -> None:
+        """Lets go of the products."""
+        self.rows = []
+
+
+def printable(text: str) -> str:
+    """The text with what UTF-8 has no form for written out."""
+    return text.encode("utf-8", "backslashreplace").decode()

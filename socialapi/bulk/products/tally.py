@@ -1,0 +1,76 @@
+"""The counts of a product job while it runs."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import attrs
+
+from socialapi.bulk.products.rows import FIELDS, ProductRow, printable
+from socialapi.bulk.tally import Tally
+from socialapi.reports import MAX_ISSUES_KEPT, RowIssue, UpsertReport
+
+COUNTED: Final = {"CREATE_SUCCESS": "created", "UPDATE_SUCCESS": "updated", "NO_CHANGE": "unchanged"}
+"""What the service says of products that it took, and what that counts as."""
+
+Refused = tuple[ProductRow, str, str]
+"""A product, the fields at fault, and why."""
+
+
+@attrs.define(eq=False)
+class ProductTally(Tally):
+    """Accepted products are created, updated or unchanged; skipped ones are accepted without being sent."""
+
+    created: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    skipped: int = 0
+    vanished: int = 0
+    deleted: int = 0
+    vanished_ids: list[str] = attrs.field(factory=list)
+
+    def took(self, status: str) -> None:
+        """The service took a product."""
+        self.accept(1)
+        name = COUNTED[status]
+        setattr(self, name, getattr(self, name) + 1)
+
+    def skip(self, products: int) -> None:
+        """Products are what the catalog has already."""
+        self.accept(products)
+        self.skipped += products
+
+    def refuse(self, rows: Sequence[Refused]) -> None:
+        """Products cannot be used, or were refused."""
+        issues = [RowIssue(row.number, field, reason, row.known_id) for row, field, reason in rows]
+        self.pending -= len(issues)
+        self.rejected += len(issues)
+        self.rejects.extend(issues[: MAX_ISSUES_KEPT - len(self.rejects)])
+        if self.rejects_file is not None:
+            self.rejects_file.write(issues, [_values(row) for row, _, _ in rows])
+
+    def noticed_vanished(self, product_id: str) -> None:
+        """A product of the last load is not in this one."""
+        self.vanished += 1
+        if len(self.vanished_ids) < MAX_ISSUES_KEPT:
+            self.vanished_ids.append(product_id)
+
+    def upserts(self, elapsed_seconds: float, *, dry_run: bool) -> UpsertReport:
+        """The counts as they stand."""
+        counted = self.report(elapsed_seconds, dry_run=dry_run)
+        return UpsertReport(
+            **{field.name: getattr(counted, field.name) for field in attrs.fields(type(counted))},
+            created=self.created,
+            updated=self.updated,
+            unchanged=self.unchanged,
+            skipped=self.skipped,
+            vanished=self.vanished,
+            deleted=self.deleted,
+            vanished_ids=tuple(self.vanished_ids),
+        )
+
+
+def _values(row: ProductRow) -> Sequence[object]:
+    """The whole row, so that it can be corrected and given again."""
+    if row.values is not None:
+        return row.values
+    return [printable(str(row.shape.get(name, ""))) for name in FIELDS]

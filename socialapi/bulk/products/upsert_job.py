@@ -1,0 +1,157 @@
+"""The catalog loader: products are read, judged and put, 25 at a time and several requests at once.
+
+reader ──chunk──▶ judged ──products──▶ digests ──▶ placer ──batch──▶ task: put, settle
+   │                 └─ rejected          └─ skipped    └─ held back       └─ created, updated, unchanged, rejected
+   └─ read, pending
+"""
+
+import asyncio
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, Literal
+
+import attrs
+
+from socialapi.bulk.job import Job, JobOptions, bulk_options
+from socialapi.bulk.products.deletion import VanishedProducts
+from socialapi.bulk.products.digests import Digests
+from socialapi.bulk.products.feeds import Products, open_products
+from socialapi.bulk.products.judging import judge
+from socialapi.bulk.products.placing import Placer
+from socialapi.bulk.products.rows import ProductBatch, ProductRow
+from socialapi.bulk.products.settling import ProductSender
+from socialapi.bulk.products.tally import ProductTally, Refused
+from socialapi.errors import InvalidInput, SocialApiError
+from socialapi.reports import UpsertReport
+from socialapi.routes import catalogs as routes
+from socialapi.session.calls import CallOptions
+from socialapi.session.session import Session
+
+DEFAULT_CONCURRENCY: Final = 8
+ROWS_AT_ONCE: Final = 75
+"""Products judged before they are put into requests and others get their turn: each takes some 60 microseconds."""
+
+
+@attrs.frozen(kw_only=True)
+class UpsertOptions(JobOptions):
+    """What the caller of `upsert` asked for."""
+
+    concurrency: int | Literal["auto"] = DEFAULT_CONCURRENCY
+    digests: str | os.PathLike[str] | None = None
+    delete_vanished: bool = False
+    max_vanished_share: float = 0.1
+
+    def check(self) -> None:
+        """Raises InvalidInput for an option that makes no sense."""
+        if self.delete_vanished and self.digests is None:
+            raise InvalidInput("delete_vanished needs digests: without them nobody knows what was loaded before")
+        if not 0 < self.max_vanished_share <= 1:
+            raise InvalidInput("max_vanished_share must be a number above 0 and at most 1")
+        super().check()
+
+
+class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
+    """One load of a catalog, run once."""
+
+    noun = "load"
+    _tally: ProductTally
+    _options: UpsertOptions
+
+    def __init__(
+        self, session: Session, catalog_id: str, products: Products, options: UpsertOptions, call: CallOptions
+    ) -> None:
+        options.check()
+        target = routes.PRODUCTS_PUT.at(product_catalog_id=catalog_id)
+        reader, self._feed = open_products(products)
+        super().__init__(session, target, products, reader, ProductTally(None), options)
+        self._catalog_id = catalog_id
+        self._call = bulk_options(session, call)
+        self._digests = _digests(options, catalog_id)
+        self._sender = ProductSender(session, target, self._call, self._tally, self._digests, self._observe)
+        self._placer = Placer(self._submit, lambda: self._dispatcher.failure is not None)
+
+    def _columns(self) -> Sequence[str]:
+        return self._feed.columns
+
+    async def _begin(self) -> None:
+        await super()._begin()
+        if self._digests is not None:
+            await self._digests.open()
+
+    async def _place_chunk(self, chunk: list[ProductRow]) -> None:
+        for start in range(0, len(chunk), ROWS_AT_ONCE):
+            good = await self._judge(chunk[start : start + ROWS_AT_ONCE])
+            if self._digests is not None:
+                changed = await self._digests.changed(good)
+                self._tally.skip(len(good) - len(changed))
+                good = changed
+            for row in good:
+                if self._dispatcher.failure is not None:
+                    return
+                await self._placer.place(row)
+            await asyncio.sleep(0)
+
+    async def _judge(self, rows: Sequence[ProductRow]) -> list[ProductRow]:
+        """Those of the products that may be sent; the others are counted."""
+        now, good = self._session.now(), []
+        refused: list[Refused] = []
+        for row in rows:
+            fault = judge(row, now)
+            if fault is None:
+                good.append(row)
+            else:
+                refused.append((row, *fault))
+        self._tally.refuse(refused)
+        if self._digests is not None:
+            await self._digests.seen([row.known_id for row, _, _ in refused if row.known_id is not None])
+        return good
+
+    async def _dispatch(self) -> None:
+        await self._placer.flush()
+
+    async def _submit(self, batch: ProductBatch) -> None:
+        if not self._options.dry_run:
+            await self._dispatcher.submit(batch)
+            return
+        self._tally.planned(batch.size_bytes)
+        self._placer.settled(batch)
+        self._placer.wake()
+        batch.release()
+
+    async def _settle(self, batch: ProductBatch) -> None:
+        try:
+            await self._sender.settle(batch)
+        finally:
+            self._placer.settled(batch)
+
+    def _ended(self) -> None:
+        self._placer.wake()
+        super()._ended()
+
+    async def _finish(self) -> None:
+        """What the feed does not have any more is counted, and deleted where that is asked for."""
+        if self._digests is None:
+            return
+        try:
+            vanished = VanishedProducts(self._session, self._catalog_id, self._call, self._digests, self._tally)
+            gone = await vanished.find()
+            if gone and self._options.delete_vanished and not self._options.dry_run:
+                await vanished.delete(gone, self._options.max_vanished_share, self._observe)
+        except SocialApiError as problem:
+            self._dispatcher.stop(problem)
+
+    async def _close(self) -> None:
+        await super()._close()
+        if self._digests is not None:
+            await self._digests.aclose()
+
+    def _report(self) -> UpsertReport:
+        return self._tally.upserts(self._elapsed_seconds(), dry_run=self._options.dry_run)
+
+
+def _digests(options: UpsertOptions, catalog_id: str) -> Digests | None:
+    """The digest file; a dry run makes none."""
+    if options.digests is None or (options.dry_run and not Path(options.digests).exists()):
+        return None
+    return Digests(options.digests, catalog_id, keep=options.dry_run)

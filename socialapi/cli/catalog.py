@@ -1,0 +1,130 @@
+"""`socialapi catalog`: product catalogs, and loading them."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import orjson
+from cyclopts import Parameter
+
+from socialapi.bulk.products.upsert_job import DEFAULT_CONCURRENCY
+from socialapi.cli import exits
+from socialapi.cli.connecting import open_client
+from socialapi.cli.jobs import run_job
+from socialapi.cli.options import whole_number
+from socialapi.cli.progress import ProgressDisplay
+from socialapi.client import Client
+from socialapi.models.catalogs import ProductCatalog
+from socialapi.models.products import StoredProduct
+from socialapi.reports import UpsertReport
+from socialapi.resources.catalogs.products import UpsertKeywords
+from socialapi.wire.encoding import json_shape
+
+AsJson = Annotated[bool, Parameter(help="Print JSON, one object on a line.", negative=())]
+
+
+async def upsert(
+    file: Annotated[
+        Path, Parameter(help="CSV or TSV with the names of the fields, JSON Lines, or a JSON array, in UTF-8.")
+    ],
+    /,
+    *,
+    catalog: Annotated[str, Parameter(help="Id of the catalog.")],
+    concurrency: Annotated[
+        int | None, whole_number(help="Requests of 25 products on their way at once; 8 unless given.")
+    ] = None,
+    rejects: Annotated[
+        Path | None,
+        Parameter(help="Write rejected products here: row, field, reason, and the row itself, to be corrected."),
+    ] = None,
+    digests: Annotated[
+        Path | None,
+        Parameter(help="Remember here what was loaded, and skip what has not changed; list what has vanished."),
+    ] = None,
+    delete_vanished: Annotated[
+        bool, Parameter(help="Delete products that were loaded earlier and are not in the file.", negative=())
+    ] = False,
+    max_vanished_share: Annotated[
+        float, Parameter(help="Largest share of the products that may be deleted so; beyond it none is.")
+    ] = 0.1,
+    dry_run: Annotated[
+        bool, Parameter(help="Read and check everything, send nothing, and forecast the load.", negative=())
+    ] = False,
+    json: Annotated[
+        bool, Parameter(help="Print the report as one JSON object, the last line of the output.", negative=())
+    ] = False,
+) -> int:
+    """Load a file of products into a catalog: known ids are updated, others created.
+
+    Exit status: 0 nothing rejected, 1 some products rejected, 2 wrong usage or unusable file (or more vanished
+    products than may be deleted), 3 refused by the service or unreachable, 130 interrupted.
+    """
+    options = UpsertKeywords(
+        concurrency=DEFAULT_CONCURRENCY if concurrency is None else concurrency,
+        rejects=rejects,
+        digests=digests,
+        delete_vanished=delete_vanished,
+        max_vanished_share=max_vanished_share,
+        dry_run=dry_run,
+    )
+
+    async def job(client: Client, display: ProgressDisplay) -> UpsertReport:
+        options["on_progress"] = display
+        return await client.catalog(catalog).products.upsert(file, **options)
+
+    return await run_job(job, f"{file.name} → catalog {catalog}", dry_run=dry_run, as_json=json)
+
+
+async def list_(*, json: AsJson = False) -> int:
+    """Print the catalogs of the user, of whom each has one."""
+    async with open_client() as client:
+        found = await client.catalogs.list().collect()
+    for each in found:
+        _print(each, (each.id, each.name), as_json=json)
+    if not found and not json:
+        exits.say("there are no catalogs")
+    return exits.DONE
+
+
+async def create(
+    name: Annotated[str, Parameter(help="What the catalog is called.")], /, *, json: AsJson = False
+) -> int:
+    """Create the catalog of the user. Exit status: 0 created, 2 wrong usage, 3 refused: a user has one at most."""
+    async with open_client() as client:
+        made = await client.catalogs.create(name)
+    _print(made, (made.id, made.name), as_json=json)
+    return exits.DONE
+
+
+async def products(
+    catalog: Annotated[str, Parameter(help="Id of the catalog.")],
+    /,
+    *,
+    group: Annotated[
+        str | None, Parameter(help="All variants of the group with this item_group_key; else one of each group.")
+    ] = None,
+    limit: Annotated[int | None, whole_number(help="Most products to print; by default all.", least=1)] = None,
+    json: AsJson = False,
+) -> int:
+    """Print the products of a catalog, one on a line; of each group the one that was submitted first.
+
+    Exit status: 0 done, 2 wrong usage, 3 refused by the service or unreachable, 130 interrupted.
+    """
+    async with open_client() as client:
+        listed = client.catalog(catalog).products
+        pager = listed.list() if group is None else listed.list(item_group_key=group)
+        printed = 0
+        async for each in pager:
+            _print(each, (each.id, each.price, each.availability, each.title), as_json=json)
+            printed += 1
+            if printed == limit:
+                break
+    return exits.DONE
+
+
+def _print(item: ProductCatalog | StoredProduct, cells: Iterable[str | None], *, as_json: bool) -> None:
+    if as_json:
+        shape: dict[str, Any] = {name: value for name, value in json_shape(item).items() if value is not None}
+        print(orjson.dumps(shape).decode(), flush=True)
+    else:
+        print("  ".join(exits.printable(cell or "-") for cell in cells), flush=True)

@@ -1,0 +1,121 @@
+"""What commands that run a job have in common: progress, the report as a table or as JSON, the exit status."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
+
+import orjson
+from rich.console import Console
+from rich.table import Table
+
+from socialapi.cli import exits
+from socialapi.cli.connecting import open_client
+from socialapi.cli.output import Output
+from socialapi.cli.progress import ProgressDisplay
+from socialapi.client import Client
+from socialapi.config import Config
+from socialapi.errors import BulkError
+from socialapi.reports import RowIssue, UploadReport, UpsertReport
+
+ISSUES_SHOWN: Final = 5
+
+P = TypeVar("P", bound=UploadReport)
+RunJob = Callable[[Client, ProgressDisplay], Awaitable[UploadReport]]
+
+_COUNTS: Final = ("read", "accepted", "rejected", "duplicate", "pending", "warnings", "requests", "retries")
+_OF_ACCEPTED: Final = ("created", "updated", "unchanged", "skipped")
+_OF_THE_FEED: Final = ("vanished", "deleted")
+
+
+async def run_job(job: RunJob, title: str, *, dry_run: bool, as_json: bool) -> int:
+    """Runs a job with progress on standard error, prints its report, also when it stops, and gives the exit status."""
+    display = ProgressDisplay(title)
+    try:
+        with display:
+            # Nothing is sent in a dry run, so half a set of credentials is no obstacle.
+            async with Client(Config.from_env()) if dry_run else open_client() as client:
+                report = await job(client, display)
+    except BulkError as stopped:
+        show(stopped.report, as_json=as_json)
+        raise
+    except asyncio.CancelledError:
+        if display.last is not None:
+            show(display.last.report, as_json=as_json)
+        raise
+    show(report, as_json=as_json)
+    return exits.SOME_REJECTED if report.rejected else exits.DONE
+
+
+def show(report: UploadReport, *, as_json: bool) -> None:
+    """Prints a report on standard output."""
+    if as_json:
+        print(orjson.dumps(report.to_dict()).decode(), flush=True)
+        return
+    console = Output()
+    console.print(_table(report))
+    if report.pending and report.forecast is None:
+        again = "loading" if isinstance(report, UpsertReport) else "uploading"
+        console.print(f"Pending rows, and what was not read, have no outcome yet; {again} the same file again is safe.")
+    for issue in report.rejects[:ISSUES_SHOWN]:
+        _say(console, f"row {issue.row}{_who(issue)}: {_what(issue)}")
+    if report.rejected > ISSUES_SHOWN:
+        where = f"all of them in {report.rejects_path}" if report.rejects_path else "list all with --rejects FILE"
+        _say(console, f"… {report.rejected - ISSUES_SHOWN:,} more rejected rows; {where}")
+    _show_warnings(console, report)
+    if isinstance(report, UpsertReport):
+        for product_id in report.vanished_ids[:ISSUES_SHOWN]:
+            _say(console, f"not in the feed any more: {product_id}")
+        if report.vanished > ISSUES_SHOWN:
+            _say(console, f"… {report.vanished - ISSUES_SHOWN:,} more products are not; list 1,000 with --json")
+
+
+def _show_warnings(console: Console, report: UploadReport) -> None:
+    is_load = isinstance(report, UpsertReport)
+    for issue in report.warning_details[:ISSUES_SHOWN]:
+        if not is_load:
+            _say(console, f"row {issue.row}, sent without {_what(issue)}")
+        elif issue.row:
+            _say(console, f"row {issue.row}{_who(issue)}, with a warning: {_what(issue)}")
+        else:
+            _say(console, f"product {issue.product_id} {issue.reason}")
+    if report.warnings > ISSUES_SHOWN:
+        what = "warnings" if is_load else "fields left out"
+        _say(console, f"… {report.warnings - ISSUES_SHOWN:,} more {what}")
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(exits.printable(text), markup=False)
+
+
+def _who(issue: RowIssue) -> str:
+    return f" ({issue.product_id})" if issue.product_id else ""
+
+
+def _what(issue: RowIssue) -> str:
+    return f"{issue.field}: {issue.reason}" if issue.field else issue.reason
+
+
+def _table(report: UploadReport) -> Table:
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column()
+    table.add_column(justify="right")
+    is_load = isinstance(report, UpsertReport)
+    for name in _COUNTS:
+        table.add_row(name, f"{getattr(report, name):,}")
+        if is_load and name == "accepted":
+            for part in _OF_ACCEPTED:
+                table.add_row(f"  {part}", f"{getattr(report, part):,}")
+    if is_load:
+        for name in _OF_THE_FEED:
+            table.add_row(name, f"{getattr(report, name):,}")
+    if report.forecast is not None:
+        table.add_row("requests needed", f"{report.forecast.requests:,}")
+        table.add_row("bytes needed", f"{report.forecast.bytes:,}")
+        if not is_load:
+            table.add_row("minutes of quota", f"{report.forecast.quota_minutes:,.2f}")
+        return table
+    table.add_row("rows/s", f"{report.rows_per_second:,.0f}")
+    table.add_row("seconds", f"{report.elapsed_seconds:,.1f}")
+    if not is_load:
+        table.add_row("quota used", f"{report.quota_used:.1%}")
+    return table

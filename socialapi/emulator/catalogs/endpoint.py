@@ -1,0 +1,23 @@
+"""What handlers of catalogs have in common."""
+
+from socialapi.emulator.advertising.endpoint import user_of
+from socialapi.emulator.advertising.parameters import missing_record
+from socialapi.emulator.call import Call
+from socialapi.emulator.catalogs.store import Catalog
+from socialapi.emulator.envelopes import Refusal
+
+
+def the_catalog(call: Call) -> Catalog:
+    """The catalog in the path, which has to be the caller's own. Product sets that are due are filled."""
+    catalog = call.state.catalogs.get(call.path_parameters["product_catalog_id"])
+    if catalog is None:
+        raise missing_record("product_catalog_id")
+    if catalog.user_id != user_of(call).id:
+        raise forbidden("the catalog belongs to another user", "product_catalog_id")
+    catalog.settle(call.now)
+    return catalog
+
+
+def forbidden(message: str, parameter: str) -> Refusal:
+    """The refusal of a request about what is another user's."""
+    return Refusal(403, "FORBIDDEN", message, parameter=parameter)

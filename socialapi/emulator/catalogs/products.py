@@ -1,0 +1,128 @@
+"""Products of a catalog: put in batches in which each decides by itself, read by pages, deleted for good (4.7)."""
+
+import datetime
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from socialapi.emulator.advertising.endpoint import serves
+from socialapi.emulator.advertising.paging import cursor_to, place_asked
+from socialapi.emulator.advertising.records import Place
+from socialapi.emulator.arguments import Arguments
+from socialapi.emulator.call import Call
+from socialapi.emulator.catalogs.endpoint import the_catalog
+from socialapi.emulator.catalogs.product_warnings import warnings_about
+from socialapi.emulator.catalogs.stock import Item, Stock, content_of
+from socialapi.emulator.envelopes import Answer, ads_data
+from socialapi.emulator.faults import PRODUCT_FAULTS, Fault
+from socialapi.emulator.received import Received
+from socialapi.models.products import Product
+from socialapi.models.rules import broken_rules
+from socialapi.problems import BrokenRule
+from socialapi.routes import catalogs as routes
+
+DEFAULT_COUNT: Final = 100
+
+Result = dict[str, Any]
+
+
+def count_products(received: Received) -> tuple[int | None, int | None]:
+    """How many products a body has, or None where it cannot be told; users there are none."""
+    try:
+        return len(received.json()["products"]), None
+    except (ValueError, TypeError, KeyError):
+        return None, None
+
+
+@serves(routes.PRODUCTS)
+async def list_products(call: Call, arguments: Arguments) -> Answer:
+    """A page of products, as they were submitted: of each group the first, or all of the group that is asked for."""
+    stock = the_catalog(call).stock
+    size, place = arguments.query.get("count", DEFAULT_COUNT), place_asked(call, arguments)
+    behind = -1 if place is None else place.position
+    found = stock.page(behind, size + 1, arguments.query.get("item_group_key"))
+    cursor = cursor_to(call, arguments, Place(None, found[size - 1][0])) if len(found) > size else None
+    return ads_data([stock.fields(item) for _, item in found[:size]], arguments.echo, next_cursor=cursor)
+
+
+@serves(routes.PRODUCTS_PUT, measure=count_products, faults=PRODUCT_FAULTS)
+async def put_products(call: Call, arguments: Arguments) -> Answer:
+    """What became of each product, in the order of the request; of an id that is repeated there nothing is said."""
+    stock, products = the_catalog(call).stock, arguments.body["products"]
+    now = call.state.clock.datetime()
+    repeated = _repeated(products)
+    lost, refused = _of_fault(call.fault, "product_missing"), _of_fault(call.fault, "product_error")
+    results = [
+        _failed(stock, product, [_SCRIPTED]) if index == refused else _put(call, stock, product, now)
+        for index, product in enumerate(products)
+        if index != lost and _id_of(product) not in repeated
+    ]
+    return ads_data({"products_response": results}, arguments.path)
+
+
+@serves(routes.PRODUCTS_DELETE)
+async def delete_products(call: Call, arguments: Arguments) -> Answer:
+    """Each key, or the key that failed with the reason."""
+    stock = the_catalog(call).stock
+    results = [
+        {"product_key": key}
+        if stock.remove(key)
+        else {"failed_product_key": key, "message": "there is no product with this key"}
+        for key in arguments.body["product_keys"]
+    ]
+    return ads_data({"delete_products": results}, arguments.path)
+
+
+_SCRIPTED: Final = BrokenRule(path="", reason="a scripted fault")
+
+
+def _put(call: Call, stock: Stock, product: Any, now: datetime.datetime) -> Result:
+    """Stores a product that keeps every rule, whole: what it does not say any more is gone."""
+    if broken := broken_rules(Product, product, now=now):
+        return _failed(stock, product, broken)
+    content, group_id, known = content_of(product), product.get("item_group_id"), stock.get(product["id"])
+    if known is not None and known.content == content:
+        status = "NO_CHANGE"
+    else:
+        status = "CREATE_SUCCESS" if known is None else "UPDATE_SUCCESS"
+        new_id = call.state.advertising.new_id
+        known = Item(product["id"], new_id() if known is None else known.key, group_id, content)
+        stock.put(known, "" if group_id is None else new_id())
+    return _result(product["id"], known.key, status, warnings=warnings_about(product))
+
+
+def _failed(stock: Stock, product: Any, broken: Iterable[BrokenRule]) -> Result:
+    """What is said of a product that is not taken; one that is known stays as it is."""
+    product_id = _id_of(product)
+    known = None if product_id is None else stock.get(product_id)
+    errors = [_error(rule) for rule in broken]
+    return _result(product_id, known.key if known else None, "ERROR", errors=errors)
+
+
+def _error(rule: BrokenRule) -> dict[str, str]:
+    if not rule.path:
+        return {"code": rule.code, "message": f"the product {rule.reason}" if rule is not _SCRIPTED else rule.reason}
+    return {"code": rule.code, "message": f"{rule.path} {rule.reason}", "field": rule.path}
+
+
+def _result(
+    product_id: str | None, key: str | None, status: str, *, warnings: Sequence[Any] = (), errors: Sequence[Any] = ()
+) -> Result:
+    return {"id": product_id, "product_key": key, "status": status, "warnings": warnings, "errors": errors}
+
+
+def _repeated(products: Sequence[Any]) -> frozenset[str | None]:
+    """The ids that stand there more than once."""
+    counts = Counter(product_id for product in products if (product_id := _id_of(product)) is not None)
+    return frozenset(product_id for product_id, count in counts.items() if count > 1)
+
+
+def _id_of(product: Any) -> str | None:
+    """The id of a product that has one: of a request anything may be a product."""
+    found = product.get("id") if isinstance(product, Mapping) else None
+    return found if isinstance(found, str) else None
+
+
+def _of_fault(fault: Fault | None, kind: str) -> int | None:
+    """The number of the product that a scripted fault of the kind is about."""
+    return (fault.index or 0) if fault is not None and fault.fault == kind else None

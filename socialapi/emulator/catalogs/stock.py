@@ -1,0 +1,155 @@
+"""The products of one catalog, in the order in which they were first submitted. What is removed is gone for good."""
+
+import hashlib
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any, Final
+
+import attrs
+import orjson
+
+from socialapi.emulator.packed import packed_json
+
+MADE_BY_THE_SERVICE: Final = ("product_key", "item_group_key")
+"""Fields that are no part of what a client says about a product."""
+
+SLICE: Final = 1_000
+"""Products looked at in one go, so that a walk through all of them does not hold the loop."""
+
+
+@attrs.frozen
+class Item:
+    """A product; `content` is what the client said of it, as `content_of` writes it."""
+
+    id: str
+    key: str
+    group_id: str | None
+    content: bytes = attrs.field(repr=False)
+
+
+@attrs.define
+class _Group:
+    """The products with the same `item_group_id`, as their positions among all products, ascending."""
+
+    key: str
+    positions: list[int] = attrs.field(factory=list)
+
+
+def content_of(product: Mapping[str, Any]) -> bytes:
+    """The fields that a client says, with sorted names and without spaces: the same fields give the same bytes."""
+    said = {name: value for name, value in product.items() if name not in MADE_BY_THE_SERVICE}
+    return packed_json(said, sort_keys=True)
+
+
+class Stock:
+    """Products by id and by key. A hundred thousand fit, because each is kept as the bytes that are compared."""
+
+    def __init__(self) -> None:
+        self._rows: list[Item | None] = []
+        self._positions: dict[str, int] = {}
+        self._ids: dict[str, str] = {}
+        self._groups: dict[str, _Group] = {}
+        self._group_ids: dict[str, str] = {}
+
+    def get(self, product_id: str) -> Item | None:
+        """The product with this id of the client's."""
+        position = self._positions.get(product_id)
+        return None if position is None else self._rows[position]
+
+    def with_key(self, key: str) -> Item | None:
+        """The product with this key of the service's."""
+        product_id = self._ids.get(key)
+        return None if product_id is None else self.get(product_id)
+
+    def put(self, item: Item, new_group_key: str) -> None:
+        """One more product, behind all others, or another content of one that keeps its place.
+
+        `new_group_key` is for its group, if it is the first in it.
+        """
+        position = self._positions.get(item.id)
+        if position is None:
+            position = self._positions[item.id] = len(self._rows)
+            self._ids[item.key] = item.id
+            self._rows.append(item)
+        else:
+            self._leave_group(position)
+            self._rows[position] = item
+        if item.group_id is not None:
+            group = self._groups.get(item.group_id)
+            if group is None:
+                group = self._groups[item.group_id] = _Group(new_group_key)
+                self._group_ids[new_group_key] = item.group_id
+            insort(group.positions, position)
+
+    def remove(self, key: str) -> bool:
+        """Removes the product with the key; whether there was one."""
+        product_id = self._ids.pop(key, None)
+        if product_id is None:
+            return False
+        position = self._positions.pop(product_id)
+        self._leave_group(position)
+        self._rows[position] = None
+        return True
+
+    def fields(self, item: Item) -> dict[str, Any]:
+        """All fields of a product, those that the service made among them."""
+        made = {"product_key": item.key}
+        if item.group_id is not None:
+            made["item_group_key"] = self._groups[item.group_id].key
+        return {**orjson.loads(item.content), **made}
+
+    def page(self, behind: int, size: int, group_key: str | None) -> list[tuple[int, Item]]:
+        """The next products behind a position, with theirs: of each group the first, or all of one group."""
+        if group_key is not None:
+            group = self._groups.get(self._group_ids.get(group_key, ""))
+            positions = [] if group is None else group.positions
+            found: Iterator[int] = islice(positions, bisect_right(positions, behind), None)
+        else:
+            found = iter(range(behind + 1, len(self._rows)))
+        items = ((position, self._rows[position]) for position in found)
+        shown = (
+            (position, item)
+            for position, item in items
+            if item is not None and (group_key is not None or self._is_first(position, item))
+        )
+        return list(islice(shown, size))
+
+    def slices(self) -> Iterator[list[Item]]:
+        """All products in lists of at most `SLICE`; what is put after the start is not seen."""
+        rows = list(self._rows)
+        for start in range(0, len(rows), SLICE):
+            yield [item for item in rows[start : start + SLICE] if item is not None]
+
+    def _is_first(self, position: int, item: Item) -> bool:
+        return item.group_id is None or self._groups[item.group_id].positions[0] == position
+
+    def _leave_group(self, position: int) -> None:
+        item = self._rows[position]
+        if item is None or item.group_id is None:
+            return
+        group = self._groups[item.group_id]
+        del group.positions[bisect_left(group.positions, position)]
+        if not group.positions:
+            del self._groups[item.group_id], self._group_ids[group.key]
+
+
+class ProductChecksum:
+    """Count and order-free checksum of products, to compare two catalogs without listing them.
+
+    The checksum is the XOR, over all products, of the first 8 bytes of SHA-256 of `content_of` the product, written as
+    16 hexadecimal digits. That of the empty catalog is all zeros.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._sum = 0
+
+    def add(self, items: Iterable[Item]) -> None:
+        """Take in products that were not taken in before."""
+        for item in items:
+            self.count += 1
+            self._sum ^= int.from_bytes(hashlib.sha256(item.content).digest()[:8])
+
+    def __str__(self) -> str:
+        return f"{self._sum:016x}"

@@ -1,0 +1,140 @@
+"""Posts that are made for advertisers, and what they are called in the account (section 4.5)."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from socialapi.emulator.advertising.endpoint import account_of, serves, user_of
+from socialapi.emulator.advertising.parameters import missing_record, not_found
+from socialapi.emulator.advertising.records import Record, Table
+from socialapi.emulator.arguments import Arguments
+from socialapi.emulator.call import Call
+from socialapi.emulator.clock import timestamp
+from socialapi.emulator.creatives.media import of_platform
+from socialapi.emulator.creatives.records import CARDS, CONVERSATIONS, LIBRARY, POLLS, POSTS
+from socialapi.emulator.envelopes import Answer, Refusal, ads_data
+from socialapi.emulator.platform.post_making import new_post
+from socialapi.emulator.state import User
+from socialapi.models.advertiser_posts import MAX_MEDIA
+from socialapi.problems import BrokenRule
+from socialapi.routes import creatives as routes
+
+_KEPT: Final = (
+    *("name", "card_uri", "conversation_settings", "media_keys"),
+    *("video_cta", "video_cta_value", "video_description", "video_title"),
+)
+_SHOWN: Final = tuple(name for name in _KEPT if name != "conversation_settings")
+_ALONE: Final = ("VIDEO", "GIF")
+
+
+def _rules(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
+    """Who may post, and whether what the post shows is there and goes together."""
+    query = arguments.query
+    _check_author(call, query)
+    library = call.state.advertising.table(account_of(call), LIBRARY)
+    media = [library.get(key) for key in query.get("media_keys", ())]
+    missing = ["media_keys"] if None in media else []
+    if "card_uri" in query and not _is_card(call, query["card_uri"]):
+        missing.append("card_uri")
+    if missing:
+        raise not_found(missing)
+    kinds = [medium["media_type"] for medium in media if medium is not None]
+    if len(kinds) > 1 and any(kind in _ALONE for kind in kinds):
+        yield BrokenRule(path="media_keys", reason=f"must be up to {MAX_MEDIA} images, or one GIF, or one video")
+
+
+@serves(routes.ADVERTISER_POST_CREATE, rules=_rules)
+async def create_post(call: Call, arguments: Arguments) -> Answer:
+    """The post, which is also one of the platform; one that is shown as an ad alone is in no timeline or stream."""
+    query = arguments.query
+    author, nullcast = call.state.users[_author_id(query)], query.get("nullcast", True)
+    post = new_post(call.state, author, query.get("text", ""), listed=not nullcast)
+    if media_keys := query.get("media_keys"):
+        post.fields["attachments"] = {"media_keys": list(media_keys)}
+        _use(call, media_keys)
+    if not nullcast:
+        call.service.publishing.post_created(call.state, post)
+    kept = {name: list(value) if isinstance(value, tuple) else value for name, value in query.items() if name in _KEPT}
+    made = {
+        "id": post.id,
+        "author_id": author.id,
+        "text": post.fields["text"],
+        "nullcast": nullcast,
+        "created_at": timestamp(post.created_at),
+        **kept,
+    }
+    _table(call).add(made)
+    return ads_data(_shown(made, author, query), arguments.echo)
+
+
+@serves(routes.ADVERTISER_POST_RENAME)
+async def rename_post(call: Call, arguments: Arguments) -> Answer:
+    """A post of an advertiser of the account, under its new name there."""
+    post = _of_account(call, arguments.path["tweet_id"])
+    _table(call).change(post, name=arguments.query["name"])
+    return ads_data(_shown(post, call.state.users[post["author_id"]], {}), arguments.echo)
+
+
+def _table(call: Call) -> Table:
+    return call.state.advertising.table(account_of(call), POSTS)
+
+
+def _author_id(query: Mapping[str, Any]) -> str:
+    """However many zeros it begins with."""
+    return str(int(query["as_user_id"]))
+
+
+def _check_author(call: Call, query: Mapping[str, Any]) -> None:
+    """The advertiser is a user whom the account belongs to as well; what is no ad they post by themselves."""
+    author = call.state.users.get(_author_id(query))
+    if author is None or account_of(call) not in author.account_ids:
+        raise Refusal(403, "FORBIDDEN", "the user has not granted access to the account", parameter="as_user_id")
+    if not query.get("nullcast", True) and author.id != user_of(call).id:
+        raise Refusal(403, "FORBIDDEN", "organic posts are for the authenticated user only", parameter="nullcast")
+
+
+def _is_card(call: Call, uri: str) -> bool:
+    scheme, _, card_id = uri.partition("://")
+    kinds = (CARDS, POLLS, CONVERSATIONS)
+    tables = (call.state.advertising.table(account_of(call), kind) for kind in kinds)
+    return scheme == "card" and any(table.get(card_id) is not None for table in tables)
+
+
+def _use(call: Call, media_keys: Iterable[str]) -> None:
+    """The media are those of a post from now on, in the library and on the platform."""
+    library = call.state.advertising.table(account_of(call), LIBRARY)
+    for key in media_keys:
+        medium = library.get(key)
+        assert medium is not None, "the rules have looked for it"
+        library.change(medium, tweeted=True)
+        call.state.platform.media.setdefault(key, of_platform(medium))
+
+
+def _of_account(call: Call, post_id: str) -> Record:
+    """A post that was made here, or another one of an advertiser of the account, which then is one of these."""
+    found = _table(call).get(post_id)
+    if found is not None:
+        return found
+    post = call.state.platform.posts.get(post_id)
+    author = call.state.users.get(post.author_id) if post else None
+    if post is None or author is None or account_of(call) not in author.account_ids:
+        raise missing_record("tweet_id")
+    made = {
+        "id": post.id,
+        "author_id": author.id,
+        "text": post.fields["text"],
+        "nullcast": False,
+        "created_at": timestamp(post.created_at),
+    }
+    return _table(call).add(made)
+
+
+def _shown(post: Record, author: User, query: Mapping[str, Any]) -> Record:
+    """The post as `tweet_mode` and `trim_user` want it. Who may answer is not said here."""
+    said: Record = {name: post[name] for name in ("id", "text", "nullcast", "created_at")}
+    said |= {name: post[name] for name in _SHOWN if name in post}
+    if query.get("tweet_mode") == "extended":
+        said["full_text"] = post["text"]
+    trimmed = query.get("trim_user", False)
+    name = author.profile.get("name", author.username)
+    said["user"] = {"id": author.id} if trimmed else {"id": author.id, "name": name, "username": author.username}
+    return said

@@ -1,0 +1,226 @@
+"""Cards: media with a destination, put together from components (creatives documentation, sections 2 and 4.2)."""
+
+import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Final, Literal
+
+import attrs
+from annotated_types import Ge, Le, MaxLen, MinLen
+
+from socialapi.models.categories import CountryCode
+from socialapi.models.collections import CursorQuery, Ids, SortBy
+from socialapi.models.rules import Tagged
+from socialapi.problems import BrokenRule
+from socialapi.unset import UNSET, Unset
+
+CardType = Literal[
+    "IMAGE_APP",
+    "IMAGE_CAROUSEL_APP",
+    "IMAGE_CAROUSEL_WEBSITE",
+    "IMAGE_MULTI_DEST_CAROUSEL_WEBSITE",
+    "IMAGE_WEBSITE",
+    "MIXED_MEDIA_MULTI_DEST_CAROUSEL_WEBSITE",
+    "MIXED_MEDIA_SINGLE_DEST_CAROUSEL_APP",
+    "MIXED_MEDIA_SINGLE_DEST_CAROUSEL_WEBSITE",
+    "VIDEO_APP",
+    "VIDEO_CAROUSEL_APP",
+    "VIDEO_CAROUSEL_WEBSITE",
+    "VIDEO_MULTI_DEST_CAROUSEL_WEBSITE",
+    "VIDEO_WEBSITE",
+]
+ButtonText = Literal["BOOK", "CONNECT", "INSTALL", "OPEN", "ORDER", "PLAY", "SHOP"]
+
+CardName = Annotated[str, MinLen(1), MaxLen(80)]
+
+
+@attrs.define
+class Website:
+    """A destination: a page."""
+
+    url: Annotated[str, MinLen(1)]
+    type: Literal["WEBSITE"] = attrs.field(default="WEBSITE", kw_only=True)
+    extra: dict[str, Any] = attrs.field(factory=dict, kw_only=True, repr=False)
+
+
+@attrs.define(kw_only=True)
+class App:
+    """A destination: an app, by its id in one store or both, in the stores of a country."""
+
+    country_code: CountryCode
+    android_store_app_id: str | Unset = UNSET
+    ios_app_store_identifier: str | Unset = UNSET
+    android_store_deep_link: str | Unset = UNSET
+    ios_deep_link: str | Unset = UNSET
+    type: Literal["APP"] = "APP"
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+    @staticmethod
+    def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+        """One of the ids, and a deep link only beside the id of its store."""
+        if not {"android_store_app_id", "ios_app_store_identifier"} & data.keys():
+            reason = "or ios_app_store_identifier is required"
+            yield BrokenRule(path="android_store_app_id", reason=reason, code="MISSING_PARAMETER")
+        for link, store_id in _STORE_OF.items():
+            if link in data and store_id not in data:
+                yield BrokenRule(path=link, reason=f"goes only with {store_id}")
+
+
+_STORE_OF: Final = {
+    "android_store_deep_link": "android_store_app_id",
+    "ios_deep_link": "ios_app_store_identifier",
+}
+
+
+@attrs.define
+class Label:
+    """What stands on a button."""
+
+    value: ButtonText
+    type: Literal["ENUM"] = attrs.field(default="ENUM", kw_only=True)
+    extra: dict[str, Any] = attrs.field(factory=dict, kw_only=True, repr=False)
+
+
+@attrs.define
+class Media:
+    """A component: one image or video."""
+
+    media_key: Annotated[str, MinLen(1)]
+    type: Literal["MEDIA"] = attrs.field(default="MEDIA", kw_only=True)
+    extra: dict[str, Any] = attrs.field(factory=dict, kw_only=True, repr=False)
+
+
+def _keys(value: Sequence[str]) -> tuple[str, ...]:
+    return tuple(value)
+
+
+@attrs.define
+class SwipeableMedia:
+    """A component: two to six images and videos to swipe through."""
+
+    media_keys: Annotated[tuple[str, ...], MinLen(2), MaxLen(6)] = attrs.field(converter=_keys)
+    type: Literal["SWIPEABLE_MEDIA"] = attrs.field(default="SWIPEABLE_MEDIA", kw_only=True)
+    extra: dict[str, Any] = attrs.field(factory=dict, kw_only=True, repr=False)
+
+
+Destination = Annotated[Website | App, Tagged("type")]
+
+
+@attrs.define
+class Details:
+    """A component: a title that leads to a website."""
+
+    title: Annotated[str, MinLen(1)]
+    destination: Destination
+    type: Literal["DETAILS"] = attrs.field(default="DETAILS", kw_only=True)
+    extra: dict[str, Any] = attrs.field(factory=dict, kw_only=True, repr=False)
+
+    @staticmethod
+    def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+        """It leads to a website."""
+        if data["destination"].get("type") != "WEBSITE":
+            yield BrokenRule(path="destination.type", reason="must be WEBSITE for DETAILS")
+
+
+def _label(value: "Label | ButtonText") -> Label:
+    return Label(value) if isinstance(value, str) else value
+
+
+@attrs.define
+class Button:
+    """A component: a button that leads to an app. The label may be given as its text: `Button("SHOP", App(…))`."""
+
+    label: Label = attrs.field(converter=_label)
+    destination: Destination
+    type: Literal["BUTTON"] = attrs.field(default="BUTTON", kw_only=True)
+    extra: dict[str, Any] = attrs.field(factory=dict, kw_only=True, repr=False)
+
+    @staticmethod
+    def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+        """It leads to an app."""
+        if data["destination"].get("type") != "APP":
+            yield BrokenRule(path="destination.type", reason="must be APP for BUTTON")
+
+
+Component = Annotated[Media | SwipeableMedia | Details | Button, Tagged("type")]
+Components = Annotated[tuple[Component, ...], MinLen(1)]
+
+_MEDIA_TYPES: Final = ("MEDIA", "SWIPEABLE_MEDIA")
+_ACTION_TYPES: Final = ("DETAILS", "BUTTON")
+
+
+@attrs.define(kw_only=True)
+class Card:
+    """A card. Posts show it by its `card_uri`. Components of kinds that this version does not know stay mappings."""
+
+    id: str
+    name: str | None = None
+    card_type: CardType | str | None = None
+    card_uri: str | None = None
+    components: tuple[Component, ...] = ()
+    slides: tuple[tuple[Component, ...], ...] = ()
+    created_at: datetime.datetime | None = None
+    updated_at: datetime.datetime | None = None
+    deleted: bool | None = None
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+def _layout_rules(data: Mapping[str, Any]) -> Iterator[BrokenRule]:
+    """Components or slides, and in each of them one media-based component and one that leads somewhere."""
+    if "components" in data and "slides" in data:
+        yield BrokenRule(path="slides", reason="cannot go with components", code="EXCLUSIVE_PARAMETERS")
+    if "components" in data:
+        yield from _face_rules("components", data["components"])
+    for index, slide in enumerate(data.get("slides", ())):
+        yield from _face_rules(f"slides[{index}]", slide)
+
+
+def _face_rules(path: str, components: Sequence[Mapping[str, Any]]) -> Iterator[BrokenRule]:
+    kinds = [component.get("type") for component in components]
+    for types in (_MEDIA_TYPES, _ACTION_TYPES):
+        if sum(kind in types for kind in kinds) != 1:
+            yield BrokenRule(path=path, reason=f"must have exactly one component of type {' or '.join(types)}")
+
+
+@attrs.define(kw_only=True)
+class CardDraft:
+    """A card to create: components from top to bottom, or slides of a carousel with a destination each."""
+
+    name: CardName
+    components: Components | Unset = UNSET
+    slides: Annotated[tuple[Components, ...], MinLen(1)] | Unset = UNSET
+
+    @staticmethod
+    def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+        """One of the two, and what each has to hold."""
+        if "components" not in data and "slides" not in data:
+            yield BrokenRule(path="components", reason="or slides is required", code="MISSING_PARAMETER")
+        yield from _layout_rules(data)
+
+
+@attrs.define(kw_only=True)
+class CardChanges:
+    """What to replace of a card; each field that is given takes the place of the stored one."""
+
+    name: CardName | Unset = UNSET
+    components: Components | Unset = UNSET
+    slides: Annotated[tuple[Components, ...], MinLen(1)] | Unset = UNSET
+
+    @staticmethod
+    def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+        """As for a new card."""
+        yield from _layout_rules(data)
+
+
+class CardsQuery(CursorQuery, total=False):
+    """Which cards; those of older kinds only with `include_legacy_cards`."""
+
+    card_types: Annotated[tuple[CardType, ...], MinLen(1)]
+    card_id: Ids
+    card_uris: Ids
+    count: Annotated[int, Ge(1), Le(200)]
+    """Cards of a page: 1 to 200, by default 100."""
+    include_legacy_cards: bool
+    q: Annotated[str, MaxLen(80)]
+    """The beginning of the name, upper or lower case alike."""
+    sort_by: SortBy
+    with_deleted: bool

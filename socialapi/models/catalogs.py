@@ -1,0 +1,101 @@
+"""Product catalogs and product sets (catalogs documentation, sections 2, 4.6 and 4.8)."""
+
+import datetime
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal, Required, TypedDict
+
+import attrs
+from annotated_types import MinLen
+
+from socialapi.models.collections import CursorQuery, Long
+from socialapi.problems import BrokenRule
+from socialapi.unset import UNSET, Unset
+
+FilterAttribute = Literal[
+    "price",
+    "product_type",
+    "taxonomy_product_category",
+    "sale_price",
+    "inventory",
+    "custom_label_0",
+    "custom_label_1",
+    "custom_label_2",
+    "custom_label_3",
+    "custom_label_4",
+]
+FilterOperator = Literal["GREATER_THAN", "EQUAL_TO", "LESS_THAN", "MATCH", "NOT_CONTAINS", "CONTAINS"]
+ProductSetType = Literal["MANUAL", "FILTERED"]
+
+
+@attrs.define(kw_only=True)
+class ProductCatalog:
+    """The catalog of a user."""
+
+    id: str
+    name: str | None = None
+    deleted: bool | None = None
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+class CatalogsQuery(CursorQuery, total=False):
+    """Whose catalogs; the user's own unless given."""
+
+    user_id: Long
+
+
+class CatalogFields(TypedDict, total=False):
+    """A catalog to create; a user has one."""
+
+    name: Required[Annotated[str, MinLen(1)]]
+    user_id: Long
+
+
+class CatalogName(TypedDict):
+    """What a catalog is called."""
+
+    name: Annotated[str, MinLen(1)]
+
+
+@attrs.define
+class ProductFilter:
+    """Products whose `attribute` compares with `value` as the operator says."""
+
+    attribute: FilterAttribute
+    operator: FilterOperator
+    value: str | int
+
+
+@attrs.define(kw_only=True)
+class ProductSet:
+    """A group of products for ads: chosen one by one, or found by filters (while `processing_status` is not DONE).
+
+    `product_ids` are the ids that the products have in the catalog.
+    """
+
+    id: str
+    name: str | None = None
+    description: str | None = None
+    type: ProductSetType | str | None = None
+    product_ids: tuple[str, ...] = ()
+    filters: tuple[Mapping[str, Any], ...] = ()
+    processing_status: Literal["DONE", "PROCESSING", "FAILED"] | str | None = None
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.define(kw_only=True)
+class ProductSetDraft:
+    """A product set to create: MANUAL with `product_keys`, or FILTERED with `filters`."""
+
+    name: Annotated[str, MinLen(1)]
+    type: ProductSetType
+    description: str | Unset = UNSET
+    filters: Annotated[tuple[ProductFilter, ...], MinLen(1)] | Unset = UNSET
+    product_keys: Annotated[tuple[str, ...], MinLen(1)] | Unset = UNSET
+
+    @staticmethod
+    def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+        """What the type needs."""
+        needed = "product_keys" if data["type"] == "MANUAL" else "filters"
+        if needed not in data:
+            reason = f"is required for the type {data['type']}"
+            yield BrokenRule(path=needed, reason=reason, code="MISSING_PARAMETER")

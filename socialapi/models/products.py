@@ -1,0 +1,236 @@
+"""Products of a catalog, with every rule about them (catalogs documentation, section 4.7)."""
+
+import datetime
+import re
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Annotated, Any, Final, Literal, TypedDict
+
+import attrs
+from annotated_types import Ge, Le, MaxLen, MinLen
+
+from socialapi.models.collections import CursorQuery
+from socialapi.models.currencies import CURRENCIES
+from socialapi.models.rules import Pattern
+from socialapi.problems import BrokenRule
+from socialapi.unset import UNSET, Unset
+
+MAX_PRODUCTS: Final = 25
+MAX_ADDITIONAL_IMAGES: Final = 10
+
+Availability = Literal["in stock", "available for order", "preorder", "out of stock", "discontinued"]
+Condition = Literal["new", "used", "refurbished"]
+Gender = Literal["female", "male", "unisex"]
+AgeGroup = Literal["adult", "all ages", "teen", "kids", "toddler", "infant", "newborn"]
+UpsertStatus = Literal["CREATE_SUCCESS", "UPDATE_SUCCESS", "ERROR", "NO_CHANGE"]
+
+_NOT_BLANK: Final = Pattern(r"[\s\S]*\S[\s\S]*", "must not be blank")
+_HTTPS: Final = Pattern(r"https://[^\s/]+\S*", "must be an https URL")
+
+Text = Annotated[str, _NOT_BLANK]
+Price = Annotated[
+    str,
+    Pattern(
+        rf"[0-9]+(\.[0-9]+)? ({'|'.join(sorted(CURRENCIES))})",
+        "must be a number with a decimal point, a space and an ISO 4217 currency code, for example 9.99 USD",
+    ),
+]
+ImageUrl = Annotated[str, Pattern(r"https?://[^\s/]+\S*", "must be the URL of an image")]
+WordColor = Annotated[str, Pattern(r"(?!\s*#[0-9A-Fa-f]{3,8}\s*$)[\s\S]*", "must be a word, not a hexadecimal code")]
+
+
+@attrs.define(kw_only=True)
+class Product:
+    """A product to create or update: its `id` is yours (the SKU, say), and known ids are updated.
+
+    One of `brand`, `gtin` and `mpn` is needed. Prices are texts such as `9.99 USD`. `product_key` and
+    `item_group_key` are made by the service.
+    """
+
+    id: Text
+    title: Annotated[Text, MaxLen(150)]
+    description: Annotated[Text, MaxLen(5_000)]
+    availability: Availability
+    condition: Condition
+    price: Price
+    link: Annotated[str, _HTTPS]
+    image_link: ImageUrl
+    brand: Text | Unset = UNSET
+    gtin: Text | Unset = UNSET
+    mpn: Text | Unset = UNSET
+    mobile_link: Annotated[str, _HTTPS] | Unset = UNSET
+    additional_image_link: str | Unset = UNSET
+    """Up to ten URLs, separated by commas."""
+    taxonomy_product_category: str | Unset = UNSET
+    product_type: str | Unset = UNSET
+    """Your own taxonomy, its levels separated by ` > `."""
+    inventory: Annotated[int, Ge(0)] | Unset = UNSET
+    sale_price: Price | Unset = UNSET
+    sale_price_effective_date: str | Unset = UNSET
+    """Two ISO 8601 times with their offsets, separated by a slash."""
+    item_group_id: Text | Unset = UNSET
+    """What the variants of a product have in common."""
+    gender: Gender | Unset = UNSET
+    color: WordColor | Unset = UNSET
+    size: str | Unset = UNSET
+    age_group: AgeGroup | Unset = UNSET
+    custom_label_0: str | Unset = UNSET
+    custom_label_1: str | Unset = UNSET
+    custom_label_2: str | Unset = UNSET
+    custom_label_3: str | Unset = UNSET
+    custom_label_4: str | Unset = UNSET
+    product_key: str | Unset = UNSET
+    item_group_key: str | Unset = UNSET
+
+    @staticmethod
+    def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+        """What several fields say together."""
+        if not {"brand", "gtin", "mpn"} & data.keys():
+            yield BrokenRule(path="brand", reason="or gtin or mpn is required", code="MISSING_PARAMETER")
+        if data["availability"] == "in stock" and data.get("inventory", 1) < 1:
+            yield BrokenRule(path="inventory", reason="must be at least 1 when availability is in stock")
+        if "sale_price" in data:
+            yield from _sale_rules(data["price"], data["sale_price"])
+        if "sale_price_effective_date" in data:
+            yield from _interval_rules(data["sale_price_effective_date"])
+        if "additional_image_link" in data:
+            yield from _image_rules(data["additional_image_link"])
+
+
+def _sale_rules(price: str, sale_price: str) -> Iterator[BrokenRule]:
+    (amount, currency), (sale_amount, sale_currency) = price.split(" "), sale_price.split(" ")
+    if currency != sale_currency:
+        yield BrokenRule(path="sale_price", reason="must be in the currency of price")
+    elif Decimal(sale_amount) >= Decimal(amount):
+        yield BrokenRule(path="sale_price", reason="must be lower than price")
+
+
+def _interval_rules(text: str) -> Iterator[BrokenRule]:
+    times = [_time_with_offset(part) for part in text.split("/")]
+    start, end = times if len(times) == 2 else (None, None)
+    if start is None or end is None:
+        reason = "must be two ISO 8601 times with their offsets and a slash between them"
+        yield BrokenRule(path="sale_price_effective_date", reason=reason)
+    elif end <= start:
+        yield BrokenRule(path="sale_price_effective_date", reason="must end later than it begins")
+
+
+def _time_with_offset(text: str) -> datetime.datetime | None:
+    try:
+        found = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found if "T" in text and found.utcoffset() is not None else None
+
+
+_IMAGE_URL: Final = re.compile(r"https?://[^\s/]+\S*")
+
+
+def _image_rules(text: str) -> Iterator[BrokenRule]:
+    urls = [url.strip() for url in text.split(",")]
+    if len(urls) > MAX_ADDITIONAL_IMAGES:
+        reason = f"must have at most {MAX_ADDITIONAL_IMAGES} URLs"
+        yield BrokenRule(path="additional_image_link", reason=reason)
+    if not all(map(_IMAGE_URL.fullmatch, urls)):
+        yield BrokenRule(path="additional_image_link", reason="must be URLs of images, separated by commas")
+
+
+@attrs.define(kw_only=True)
+class StoredProduct:
+    """A product as the catalog has it; what it does not say is None."""
+
+    id: str
+    product_key: str | None = None
+    title: str | None = None
+    description: str | None = None
+    availability: Availability | str | None = None
+    condition: Condition | str | None = None
+    price: str | None = None
+    link: str | None = None
+    image_link: str | None = None
+    brand: str | None = None
+    gtin: str | None = None
+    mpn: str | None = None
+    mobile_link: str | None = None
+    additional_image_link: str | None = None
+    taxonomy_product_category: str | None = None
+    product_type: str | None = None
+    inventory: int | None = None
+    sale_price: str | None = None
+    sale_price_effective_date: str | None = None
+    item_group_id: str | None = None
+    item_group_key: str | None = None
+    gender: Gender | str | None = None
+    color: str | None = None
+    size: str | None = None
+    age_group: AgeGroup | str | None = None
+    custom_label_0: str | None = None
+    custom_label_1: str | None = None
+    custom_label_2: str | None = None
+    custom_label_3: str | None = None
+    custom_label_4: str | None = None
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+class ProductsQuery(CursorQuery, total=False):
+    """Which products; of a group only the first submitted one, unless the group is asked for."""
+
+    item_group_key: str
+    count: Annotated[int, Ge(1), Le(100)]
+    """Products of a page: 1 to 100, by default 100."""
+
+
+@attrs.define(kw_only=True)
+class ProductsBody:
+    """What is put: every product by itself decides whether it is taken."""
+
+    products: Annotated[tuple[Mapping[str, Any], ...], MinLen(1), MaxLen(MAX_PRODUCTS)]
+
+
+def _said(value: Any) -> tuple[Any, ...]:
+    """Messages whose shape is not documented: an array, or one alone."""
+    return tuple(value) if isinstance(value, list | tuple) else (value,)
+
+
+@attrs.define(kw_only=True)
+class ProductResult:
+    """What became of one product of a request. Errors and warnings are texts, or objects."""
+
+    id: str | None = None
+    product_key: str | None = None
+    status: UpsertStatus | str | None = None
+    warnings: tuple[Any, ...] = attrs.field(default=(), converter=_said, metadata={"read_as": Any})
+    errors: tuple[Any, ...] = attrs.field(default=(), converter=_said, metadata={"read_as": Any})
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.define(kw_only=True)
+class ProductResults:
+    """What became of the products of a request; those whose id stands there more than once are missing."""
+
+    products_response: tuple[ProductResult, ...] = ()
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+class ProductKeys(TypedDict):
+    """The products to delete."""
+
+    product_keys: Annotated[tuple[str, ...], MinLen(1)]
+
+
+@attrs.define(kw_only=True)
+class ProductDeletion:
+    """What became of one product: its key, or the key that failed and why."""
+
+    product_key: str | None = None
+    failed_product_key: str | None = None
+    message: str | None = None
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+
+@attrs.define(kw_only=True)
+class ProductDeletions:
+    """What became of the products of a request."""
+
+    delete_products: tuple[ProductDeletion, ...] = ()
+    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)

@@ -1,0 +1,128 @@
+"""Cards, poll cards and video conversation cards (creatives documentation, sections 4.2, 4.4 and 4.5)."""
+
+from collections.abc import Sequence
+from typing import Any, Unpack
+
+from socialapi.models.cards import Button, Card, CardChanges, CardDraft, CardsQuery, Details, Media, SwipeableMedia
+from socialapi.models.collections import RecordQuery
+from socialapi.models.poll_cards import CreativeCardsFilter, PollCard, PollCardFields
+from socialapi.models.video_conversation_cards import (
+    VideoConversationCard,
+    VideoConversationCardChanges,
+    VideoConversationCardFields,
+)
+from socialapi.resources.ads.account_scoped import AccountScoped
+from socialapi.routes import creatives as routes
+from socialapi.session.pager import Pager
+from socialapi.unset import UNSET, Unset
+
+AnyComponent = Media | SwipeableMedia | Details | Button
+Layout = dict[str, Any]
+
+
+class Cards(AccountScoped):
+    """Cards of an account, put together from components."""
+
+    def list(self, *, start: str | None = None, **query: Unpack[CardsQuery]) -> Pager[Card]:
+        """The cards made by `create`; those of older kinds as well with `include_legacy_cards` (section 4.2)."""
+        target = routes.CARDS.at(account_id=self._account_id)
+        return self._session.pages(target, options=self._options, query=query, start=start)
+
+    async def get(self, card_id: str, **query: Unpack[RecordQuery]) -> Card:
+        """One card (section 4.2)."""
+        target = routes.CARD.at(account_id=self._account_id, card_id=card_id)
+        return await self._session.call(target, options=self._options, query=query)
+
+    async def create(
+        self,
+        name: str,
+        *,
+        components: Sequence[AnyComponent] | Unset = UNSET,
+        slides: Sequence[Sequence[AnyComponent]] | Unset = UNSET,
+    ) -> Card:
+        """Creates a card (section 4.2), from components in the order in which they are shown.
+
+            await cards.create("Boots", components=[Media("3_17"), Details("All boots", Website("https://…"))])
+
+        A carousel whose slides lead to different places is made from the components of each slide. There is one
+        component with media (`Media`, `SwipeableMedia`) and one that leads somewhere (`Details` to a website, `Button`
+        to an app). Raises InvalidInput with every broken rule. Not repeated when its outcome is unknown.
+        """
+        body = CardDraft(name=name, **_layout(components, slides))
+        target = routes.CARD_CREATE.at(account_id=self._account_id)
+        return await self._session.call(target, options=self._options, body=body)
+
+    async def update(
+        self,
+        card_id: str,
+        *,
+        name: str | Unset = UNSET,
+        components: Sequence[AnyComponent] | Unset = UNSET,
+        slides: Sequence[Sequence[AnyComponent]] | Unset = UNSET,
+    ) -> Card:
+        """Replaces what is given of a card, each of it as a whole, and returns the new record (section 4.2)."""
+        body = CardChanges(name=name, **_layout(components, slides))
+        target = routes.CARD_UPDATE.at(account_id=self._account_id, card_id=card_id)
+        return await self._session.call(target, options=self._options, body=body)
+
+    async def delete_image_conversation(self, card_id: str) -> Card:
+        """Deletes an image conversation card, the only kind that can be, and returns its record (section 4.2)."""
+        target = routes.IMAGE_CONVERSATION_CARD_DELETE.at(account_id=self._account_id, card_id=card_id)
+        return await self._session.call(target, options=self._options)
+
+
+def _layout(components: Sequence[AnyComponent] | Unset, slides: Sequence[Sequence[AnyComponent]] | Unset) -> Layout:
+    """What was given, as tuples."""
+    return {
+        "components": components if isinstance(components, Unset) else tuple(components),
+        "slides": slides if isinstance(slides, Unset) else tuple(tuple(slide) for slide in slides),
+    }
+
+
+class PollCards(AccountScoped):
+    """Polls of an account, which cannot be changed once they are made."""
+
+    def list(self, *, start: str | None = None, **query: Unpack[CreativeCardsFilter]) -> Pager[PollCard]:
+        """All polls, those with the ids, or those whose names begin with `q` (section 4.4)."""
+        target = routes.POLL_CARDS.at(account_id=self._account_id)
+        return self._session.pages(target, options=self._options, query=query, start=start)
+
+    async def get(self, card_id: str, **query: Unpack[RecordQuery]) -> PollCard:
+        """One poll (section 4.4)."""
+        target = routes.POLL_CARD.at(account_id=self._account_id, card_id=card_id)
+        return await self._session.call(target, options=self._options, query=query)
+
+    async def create(self, **poll: Unpack[PollCardFields]) -> PollCard:
+        """Creates a poll of two to four choices, which is open for `duration_in_minutes` from now on (section 4.4).
+
+        Not repeated when its outcome is unknown.
+        """
+        target = routes.POLL_CARD_CREATE.at(account_id=self._account_id)
+        return await self._session.call(target, options=self._options, body=poll)
+
+
+class VideoConversationCards(AccountScoped):
+    """Videos with things to say about them."""
+
+    def list(self, *, start: str | None = None, **query: Unpack[CreativeCardsFilter]) -> Pager[VideoConversationCard]:
+        """All cards, those with the ids, or those whose names begin with `q` (section 4.5)."""
+        target = routes.VIDEO_CONVERSATION_CARDS.at(account_id=self._account_id)
+        return self._session.pages(target, options=self._options, query=query, start=start)
+
+    async def get(self, card_id: str, **query: Unpack[RecordQuery]) -> VideoConversationCard:
+        """One card (section 4.5)."""
+        target = routes.VIDEO_CONVERSATION_CARD.at(account_id=self._account_id, card_id=card_id)
+        return await self._session.call(target, options=self._options, query=query)
+
+    async def create(self, **card: Unpack[VideoConversationCardFields]) -> VideoConversationCard:
+        """Creates a card with a title, a second call to action, or both (section 4.5).
+
+        Every call to action but the first needs its text. Not repeated when its outcome is unknown.
+        """
+        target = routes.VIDEO_CONVERSATION_CARD_CREATE.at(account_id=self._account_id)
+        return await self._session.call(target, options=self._options, body=card)
+
+    async def update(self, card_id: str, **changes: Unpack[VideoConversationCardChanges]) -> VideoConversationCard:
+        """Changes a card and returns its new record (section 4.5)."""
+        target = routes.VIDEO_CONVERSATION_CARD_UPDATE.at(account_id=self._account_id, card_id=card_id)
+        return await self._session.call(target, options=self._options, body=changes)

@@ -1,0 +1,92 @@
+"""Products of a catalog (catalogs documentation, section 4.7)."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, TypedDict, Unpack
+
+from socialapi.bulk.job import OnProgress
+from socialapi.bulk.products.feeds import Products as ProductSource
+from socialapi.bulk.products.upsert_job import UpsertJob, UpsertOptions
+from socialapi.models.products import (
+    Product,
+    ProductDeletion,
+    ProductResult,
+    ProductsBody,
+    ProductsQuery,
+    StoredProduct,
+)
+from socialapi.reports import UpsertReport
+from socialapi.resources.catalogs.catalog_scoped import CatalogScoped
+from socialapi.resources.resource import texts
+from socialapi.routes import catalogs as routes
+from socialapi.session.pager import Pager
+from socialapi.wire.encoding import json_shape
+from socialapi.wire.products import check_products
+
+
+class UpsertKeywords(TypedDict, total=False):
+    """The options of a load; each can be left out."""
+
+    concurrency: int | Literal["auto"]
+    """Requests of up to 25 products on their way at once: 8 unless given."""
+    rejects: str | os.PathLike[str] | None
+    """File for the rejected products: row, field, reason and the whole row, to be corrected and given again."""
+    dry_run: bool
+    """Reads and checks everything, sends nothing, and forecasts requests and bytes in the report."""
+    on_progress: OnProgress | None
+    """Called with a `Progress` after every slice that was read and every request that was settled."""
+    digests: str | os.PathLike[str] | None
+    """File that remembers what was loaded: products that are the same as last time are skipped. Made if missing."""
+    delete_vanished: bool
+    """Deletes products of earlier loads that are not in this feed, once all of it was loaded; needs `digests`."""
+    max_vanished_share: float
+    """Largest share of the products that may be deleted so; beyond it nothing is, and the job fails. 0.1 by default."""
+
+
+class Products(CatalogScoped):
+    """Products of a catalog."""
+
+    def list(self, *, start: str | None = None, **query: Unpack[ProductsQuery]) -> Pager[StoredProduct]:
+        """The products; of a group only the one that was submitted first, unless the group is asked for by its
+        `item_group_key` (section 4.7).
+        """
+        target = routes.PRODUCTS.at(product_catalog_id=self._catalog_id)
+        return self._session.pages(target, options=self._options, query=query, start=start)
+
+    async def put(self, products: Iterable[Product | Mapping[str, Any]]) -> tuple[ProductResult, ...]:
+        """Creates up to 25 products, or updates those whose ids are known, in one request (section 4.7).
+
+        Returns what became of each: its `status`, and the service's errors and warnings. Raises InvalidInput with every
+        broken rule, by product, field and rule, before anything is sent; an id that is given twice is one, since the
+        service would ignore both. For any number of products there is `upsert`.
+        """
+        shapes = [json_shape(product) for product in products]
+        check_products(shapes, now=self._session.now())
+        target = routes.PRODUCTS_PUT.at(product_catalog_id=self._catalog_id)
+        results = await self._session.call(target, options=self._options, body=ProductsBody(products=tuple(shapes)))
+        return results.products_response
+
+    async def upsert(self, products: ProductSource, **options: Unpack[UpsertKeywords]) -> UpsertReport:
+        """Loads any number of products as a job, and reports what became of every one (section 4.7).
+
+        `products` is a path (CSV or TSV with the names of the fields, JSON Lines, or a JSON array), or an iterable or
+        async iterable of `Product` or mappings. They are put 25 at a time, several requests at once; products with the
+        same id are never in one request and keep their order, as do the variants of a group. What is not answered is
+        sent again, and nothing else is. With `digests`, what has not changed since the last load is skipped.
+
+        Raises InvalidInput for options and input that cannot be used at all, BulkError with the report so far when the
+        service refuses the whole job, cannot be reached for `Config.max_elapsed_seconds`, or the input breaks.
+        """
+        job = UpsertJob(self._session, self._catalog_id, products, UpsertOptions(**options), self._options)
+        return await job.run()
+
+    async def delete(self, product_keys: str | Sequence[str]) -> tuple[ProductDeletion, ...]:
+        """Deletes the products with the keys, for good (section 4.7).
+
+        Returns what became of each: its `product_key`, or `failed_product_key` and a `message`. Not repeated when its
+        outcome is unknown.
+        """
+        target = routes.PRODUCTS_DELETE.at(product_catalog_id=self._catalog_id)
+        body = {"product_keys": texts(product_keys)}
+        results = await self._session.call(target, options=self._options, body=body)
+        return results.delete_products

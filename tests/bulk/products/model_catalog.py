@@ -1,0 +1,270 @@
+"""The product endpoints in memory, in the place of the network: what a load is held against.
+
+Products are applied in the order in which requests reach it, and answered in an order, and with faults, that a random
+number generator chooses. It also watches what no request and no order may do.
+"""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from socialapi.bulk.products.feeds import open_products
+from socialapi.bulk.products.rows import ProductRow
+from socialapi.bulk.products.upsert_job import UpsertJob, UpsertOptions
+from socialapi.errors import OutcomeUnknown, TransportError
+from socialapi.session.calls import CallOptions
+from socialapi.session.session import Session
+from socialapi.wire.request import Request
+from socialapi.wire.response import Reply
+from tests.bulk.model_service import answer, refusal, session_of
+from tests.support.clock import VirtualClock
+
+Shape = dict[str, Any]
+
+FAULTS: Final = ("503", "500", "html", "reset_before", "reset_after", "truncate", "429", "missing", "none", "odd")
+REFUSED: Final = "refuse me"
+"""A product with this custom_label_0 is refused by the service."""
+WARNED: Final = "warn me"
+"""A product with this custom_label_0 is taken with a warning."""
+
+
+def product(product_id: str, **fields: Any) -> Shape:
+    """A product that keeps every rule; a field that is None is left out."""
+    whole = {
+        "id": product_id,
+        "title": f"Boots {product_id}",
+        "description": "For walking.",
+        "availability": "available for order",
+        "condition": "new",
+        "price": "10.00 EUR",
+        "link": f"https://shop.example/{product_id}",
+        "image_link": f"https://shop.example/{product_id}.jpg",
+        "brand": "Northwind",
+        **fields,
+    }
+    return {name: value for name, value in whole.items() if value is not None}
+
+
+def products(*ids: str, **fields: Any) -> list[Shape]:
+    return [product(each, **fields) for each in ids]
+
+
+def numbered(count: int) -> list[Shape]:
+    return products(*(f"p{number}" for number in range(count)))
+
+
+def results(*items: Mapping[str, Any]) -> Reply:
+    return answer({"data": {"products_response": list(items)}})
+
+
+def result(product_id: str | None, status: str = "CREATE_SUCCESS", **more: Any) -> Shape:
+    return {"id": product_id, "product_key": f"k-{product_id}", "status": status, "warnings": [], "errors": [], **more}
+
+
+class ModelCatalog:
+    """Takes the place of the transport.
+
+    `script` are the first answers, as replies, errors to raise, or functions of the products; None processes the
+    request. After it, each request meets a fault of `faults` with the `likely` probability.
+    """
+
+    def __init__(
+        self,
+        script: Iterable[Any] = (),
+        *,
+        rng: random.Random | None = None,
+        faults: Sequence[str] = FAULTS,
+        likely: float = 0.0,
+        clock: VirtualClock | None = None,
+        latency_seconds: float = 0.0,
+    ) -> None:
+        self.products: dict[str, Shape] = {}
+        self.submitted: dict[str, list[str]] = {}
+        """The ids of each group in the order in which its products were applied for the first time."""
+        self.requests: list[list[Shape]] = []
+        self.bodies: list[bytes] = []
+        self.deletions: list[list[str]] = []
+        self.in_flight = 0
+        self.most_in_flight = 0
+        self.gate: asyncio.Event | None = None
+        """While it is there and not set, nothing is answered but the first request, before which no other one is sent."""
+        self.started = asyncio.Event()
+        self.cancelled = 0
+        self._script = iter(script)
+        self._rng = rng or random.Random(0)
+        self._faults = faults
+        self._likely = likely
+        self._clock = clock
+        self._latency_seconds = latency_seconds
+        self._on_its_way: Counter[tuple[str, str]] = Counter()
+
+    async def send(self, request: Request[Any], headers: Mapping[str, str], *, timeout_seconds: float) -> Reply:
+        body: Shape = orjson.loads(b"".join(request.body))
+        if request.method == "DELETE":
+            self.deletions.append(body["product_keys"])
+            return self._answer(body["product_keys"], self._delete)
+        sent = body["products"]
+        self.bodies.append(b"".join(request.body))
+        self.requests.append(sent)
+        keys = {("id", each["id"]) for each in sent} | {
+            ("group", each["item_group_id"]) for each in sent if "item_group_id" in each
+        }
+        self._watch(sent, keys)
+        self._on_its_way.update(keys)
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        self.started.set()
+        try:
+            await self._pause()
+            reply = self._answer(sent, self.process)
+            await self._pause()
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        else:
+            return reply
+        finally:
+            self.in_flight -= 1
+            self._on_its_way -= Counter(keys)
+
+    async def aclose(self) -> None:
+        return
+
+    async def until_in_flight(self, number: int) -> None:
+        async with asyncio.timeout(10):
+            while self.in_flight < number:  # noqa: ASYNC110  # for tests: turns of the loop, not time
+                await asyncio.sleep(0)
+
+    async def _pause(self) -> None:
+        if self.gate is not None and len(self.requests) > 1:
+            await self.gate.wait()
+        for _ in range(self._rng.randrange(6)):
+            await asyncio.sleep(0)
+        if self._clock is not None:
+            await self._clock.sleep(self._latency_seconds / 2)
+
+    def _watch(self, sent: Sequence[Shape], keys: set[tuple[str, str]]) -> None:
+        """No more than 25, no id twice in a request, and none that is on its way in another one; nor a group."""
+        assert 1 <= len(sent) <= 25
+        ids = [each["id"] for each in sent]
+        assert len(set(ids)) == len(ids), "an id twice in a request"
+        assert not any(self._on_its_way[key] for key in keys), "overtaken"
+
+    def _answer(self, asked: Any, process: Callable[[Any], Reply]) -> Reply:
+        scripted = next(self._script, None)
+        if isinstance(scripted, Exception):
+            raise scripted
+        if isinstance(scripted, Reply):
+            return scripted
+        if scripted is not None:
+            reply: Reply = scripted(asked)
+            return reply
+        fault = self._rng.choice(self._faults) if self._rng.random() < self._likely else None
+        return self._met(fault, asked, process)
+
+    def _met(self, fault: str | None, asked: Any, process: Callable[[Any], Reply]) -> Reply:
+        match fault:
+            case "503" | "500" | "429":
+                return refusal(int(fault))
+            case "html":
+                return Reply(502, {"content-type": "text/html"}, b"<html>")
+            case "reset_before":
+                raise TransportError("no connection", "host")
+            case "reset_after" | "truncate":
+                process(asked)
+                raise OutcomeUnknown("the connection was lost", "host")
+            case "missing":
+                return self._without(process(asked), lambda: self._rng.random() < 0.5)
+            case "none":
+                return answer({"data": {}})
+            case "odd":
+                process(asked)
+                return answer({"data": {"products_response": "?"}})
+        return process(asked)
+
+    def _without(self, reply: Reply, drop: Callable[[], bool]) -> Reply:
+        body = orjson.loads(reply.content)
+        body["data"] = {name: [each for each in items if not drop()] for name, items in body["data"].items()}
+        return answer(body)
+
+    def process(self, sent: Sequence[Shape]) -> Reply:
+        """Applies the products one after another; what is refused changes nothing."""
+        found = [self._applied(each) for each in sent]
+        self._rng.shuffle(found)
+        return results(*found)
+
+    def _applied(self, sent: Shape) -> Shape:
+        product_id, label = sent["id"], sent.get("custom_label_0")
+        if label == REFUSED:
+            error = {"code": "INVALID_PARAMETER", "message": "custom_label_0 is refused", "field": "custom_label_0"}
+            return result(product_id, "ERROR", errors=[error])
+        before = self.products.get(product_id)
+        self.products[product_id] = sent
+        if "item_group_id" in sent:
+            group = self.submitted.setdefault(sent["item_group_id"], [])
+            if product_id not in group:
+                group.append(product_id)
+        status = "CREATE_SUCCESS" if before is None else "NO_CHANGE" if before == sent else "UPDATE_SUCCESS"
+        return result(product_id, status, warnings=["looks odd"] if label == WARNED else [])
+
+    def _delete(self, keys: Sequence[str]) -> Reply:
+        answers: list[Shape] = []
+        for key in keys:
+            found = self.products.pop(key.removeprefix("k-"), None)
+            answers.append(
+                {"failed_product_key": key, "message": "is not there"} if found is None else {"product_key": key}
+            )
+        return answer({"data": {"delete_products": answers}})
+
+
+def job_of(
+    service: ModelCatalog,
+    source: Any,
+    *,
+    clock: VirtualClock | None = None,
+    settings: Mapping[str, Any] | None = None,
+    session: Session | None = None,
+    catalog: str = "c",
+    **options: Any,
+) -> UpsertJob:
+    session = session or session_of(service, clock, **(settings or {}))  # type: ignore[arg-type]  # another service
+    return UpsertJob(session, catalog, source, UpsertOptions(**options), CallOptions.interactive(session.config))
+
+
+async def read(source: Any) -> list[ProductRow]:
+    """All rows of a feed."""
+    reader, _ = open_products(source)
+    async with reader:
+        return [row async for chunk in reader for row in chunk]
+
+
+async def read_until(source: Any, error: type[Exception]) -> tuple[list[ProductRow], str]:
+    """The rows before the error that ends a feed, and what it says."""
+    rows: list[ProductRow] = []
+    try:
+        reader, _ = open_products(source)
+        async with reader:
+            async for chunk in reader:
+                rows += chunk
+    except error as raised:
+        return rows, str(raised)
+    raise AssertionError(f"{error.__name__} was not raised")
+
+
+HEADER: Final = "id,title,description,availability,condition,price,link,image_link,brand"
+
+
+def line(product_id: str, **fields: str) -> str:
+    """A line of a CSV file with the columns of `HEADER`."""
+    shape = product(product_id, **fields)
+    return ",".join(shape[name] for name in HEADER.split(","))
+
+
+def csv_file(path: Path, *lines: str | bytes, header: str = HEADER) -> Path:
+    path.write_bytes(b"\n".join(each.encode() if isinstance(each, str) else each for each in (header, *lines)) + b"\n")
+    return path

@@ -1,0 +1,409 @@
+"""What a catalog was loaded with last: skipping what has not changed, and what a feed does not have any more."""
+
+import asyncio
+import sqlite3
+import stat
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from socialapi.bulk.products.digests import Digests, digest_of
+from socialapi.bulk.products.rows import ProductRow
+from socialapi.errors import BulkError, ConfigurationError, OutcomeUnknown
+from socialapi.reports import UpsertReport
+from tests.bulk.model_service import answer, refusal
+from tests.bulk.products.model_catalog import (
+    REFUSED,
+    ModelCatalog,
+    Shape,
+    job_of,
+    numbered,
+    product,
+    products,
+    result,
+    results,
+)
+
+LOST: Final = OutcomeUnknown("lost", "host")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "digests"
+
+
+async def load(service: ModelCatalog, rows: list[Shape], path: Path, **options: Any) -> UpsertReport:
+    service.requests.clear()
+    return await job_of(service, rows, digests=path, **options).run()
+
+
+async def stopped(service: ModelCatalog, rows: list[Shape], path: Path, **options: Any) -> tuple[str, UpsertReport]:
+    """What a load says that stops, and its report."""
+    with pytest.raises(BulkError) as caught:
+        await load(service, rows, path, **options)
+    report = caught.value.report
+    assert isinstance(report, UpsertReport)
+    assert report.adds_up
+    return str(caught.value), report
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def is_there(path: Path) -> bool:
+    return path.exists()
+
+
+def write(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+
+
+def content_of(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+def sent(service: ModelCatalog) -> list[str]:
+    return sorted(each["id"] for request in service.requests for each in request)
+
+
+# What has not changed ----------------------------------------------------------------------------------------------
+
+
+async def test_what_has_not_changed_is_skipped(path: Path) -> None:
+    service = ModelCatalog()
+    report = await load(service, numbered(60), path)
+    assert (report.created, report.skipped) == (60, 0)
+    report = await load(service, numbered(60), path)
+    assert (report.accepted, report.skipped, report.requests) == (60, 60, 0)
+    rows = [*numbered(59), product("p59", title="New"), product("p60")]
+    report = await load(service, rows, path)
+    assert (report.created, report.updated, report.skipped, report.requests) == (1, 1, 59, 1)
+    assert sent(service) == ["p59", "p60"]
+    assert mode(path) == 0o600
+
+
+def test_a_digest_is_that_of_the_content_whatever_the_order_of_its_fields() -> None:
+    shape = product("a", inventory=3)
+    assert digest_of(shape) == digest_of(dict(reversed(shape.items())))
+    assert digest_of(shape) != digest_of({**shape, "inventory": 4})
+    assert digest_of(shape) != digest_of({**shape, "inventory": "3"})
+    assert len(digest_of(shape)) == 16
+
+
+async def test_of_repeated_ids_the_last_one_counts_and_all_are_sent(path: Path) -> None:
+    service = ModelCatalog()
+    rows = [*products("a", "b"), product("a", title="New")]
+    await load(service, rows, path)
+    report = await load(service, rows, path)
+    assert (report.skipped, report.updated) == (1, 2)
+    assert service.products["a"]["title"] == "New"
+    report = await load(service, [product("b"), product("a", title="New")], path)
+    assert (report.skipped, report.requests) == (2, 0)
+    report = await load(service, [product("a", title="New"), product("a", title="Newer")], path)
+    assert (report.skipped, report.updated) == (1, 1)
+    assert service.products["a"]["title"] == "Newer"
+
+
+async def test_a_repetition_of_what_was_loaded_last_is_sent_if_another_came_before_it(path: Path) -> None:
+    service = ModelCatalog()
+    await load(service, products("a"), path)
+    report = await load(service, [product("a", title="New"), product("a")], path)
+    assert (report.skipped, report.updated) == (0, 2)
+    assert service.products["a"] == product("a")
+    assert (await load(service, products("a"), path)).skipped == 1
+
+
+async def test_what_the_service_refuses_is_sent_every_time(path: Path) -> None:
+    service = ModelCatalog()
+    rows = products("a", custom_label_0=REFUSED)
+    for _ in range(2):
+        report = await load(service, rows, path)
+        assert (report.rejected, report.requests) == (1, 1)
+
+
+async def test_an_update_that_is_refused_leaves_no_digest_of_the_former_content(path: Path) -> None:
+    service = ModelCatalog()
+    await load(service, products("a"), path)
+    await load(service, products("a", custom_label_0=REFUSED), path)
+    report = await load(service, products("a"), path)
+    assert (report.skipped, report.unchanged) == (0, 1)
+    assert (await load(service, products("a"), path)).skipped == 1
+
+
+async def test_a_load_that_stopped_is_continued(path: Path) -> None:
+    service = ModelCatalog([None, None, refusal(403)])
+    _, report = await stopped(service, numbered(100), path, concurrency=1)
+    assert report.created == 50
+    report = await load(service, numbered(100), path)
+    assert (report.skipped, report.created) == (50, 50)
+
+
+async def test_what_may_have_been_carried_out_is_sent_again_even_if_the_feed_goes_back(path: Path) -> None:
+    """The catalog has the new content, and nobody was told: the old digest must not make the old content skipped."""
+    service = ModelCatalog()
+    await load(service, products("a"), path)
+
+    def lost(asked: list[Shape]) -> Any:
+        service.process(asked)
+        raise LOST
+
+    service._script = iter([lost] * 500)
+    await stopped(service, products("a", title="New"), path)
+    assert service.products["a"]["title"] == "New"
+    service._script = iter(())
+    report = await load(service, products("a"), path)
+    assert (report.skipped, report.updated) == (0, 1)
+    assert service.products["a"] == product("a")
+
+
+async def test_so_it_is_when_the_process_is_ended_on_the_way(path: Path) -> None:
+    service = ModelCatalog()
+    await load(service, products("a", "b"), path)
+    service.gate = asyncio.Event()
+    rows = [product("a", title="New"), product("b"), *(product(f"c{number}") for number in range(30))]
+    running = asyncio.create_task(job_of(service, rows, digests=path, concurrency=1).run())
+    await service.until_in_flight(1)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    service.gate = None
+    report = await load(service, [*products("a", "b"), *rows[2:]], path)
+    assert report.skipped == 1
+    assert "a" in sent(service)
+
+
+async def test_while_a_later_version_is_on_its_way_the_earlier_one_gets_no_digest(path: Path) -> None:
+    digests = Digests(path, "c")
+    await digests.open()
+    first, second = (ProductRow(n, product("a", title=title)) for n, title in ((1, "one"), (2, "two")))
+    assert await digests.changed([first]) == [first]
+    assert await digests.changed([second]) == [second]
+    await digests.loaded([(first, "k")])
+    await digests.aclose()
+    assert sqlite3.connect(path).execute("SELECT digest, product_key FROM products").fetchall() == [(None, "k")]
+
+
+# What a feed does not have any more --------------------------------------------------------------------------------
+
+
+async def test_vanished_products_are_listed_and_stay(path: Path) -> None:
+    service = ModelCatalog()
+    await load(service, numbered(40), path)
+    for _ in range(2):
+        report = await load(service, numbered(38), path)
+        assert (report.vanished, report.deleted, report.vanished_ids) == (2, 0, ("p38", "p39"))
+    assert len(service.products) == 40
+    report = await load(service, numbered(40), path)
+    assert (report.vanished, report.skipped) == (0, 40)
+
+
+async def test_they_are_deleted_when_that_is_asked_for(path: Path) -> None:
+    service = ModelCatalog()
+    await load(service, numbered(400), path)
+    report = await load(service, numbered(360), path, delete_vanished=True)
+    assert (report.vanished, report.deleted, report.warnings) == (40, 40, 0)
+    assert [len(keys) for keys in service.deletions] == [25, 15]
+    assert report.requests == 2
+    assert len(service.products) == 360
+    report = await load(service, numbered(360), path, delete_vanished=True)
+    assert (report.vanished, report.deleted, report.requests) == (0, 0, 0)
+
+
+async def test_more_than_the_share_are_not(path: Path) -> None:
+    service = ModelCatalog()
+    await load(service, numbered(100), path)
+    says, report = await stopped(service, numbered(89), path, delete_vanished=True)
+    assert says.startswith(
+        "the load stopped: 11 of 100 products are not in the feed, more than the share of 10% that may be deleted "
+        "(max_vanished_share): is the feed complete? Nothing was deleted"
+    )
+    assert (report.vanished, report.deleted, report.pending) == (11, 0, 0)
+    assert len(service.products) == 100
+    assert (await load(service, numbered(90), path, delete_vanished=True)).deleted == 10
+
+
+async def test_the_share_is_of_what_was_there_before(path: Path) -> None:
+    """A feed of something else altogether deletes nothing, however large it is."""
+    service = ModelCatalog()
+    await load(service, numbered(100), path)
+    others = [product(f"q{number}") for number in range(5_000)]
+    says, _ = await stopped(service, others, path, delete_vanished=True)
+    assert "100 of 100 products are not in the feed" in says
+
+
+async def test_all_may_be_deleted_by_those_who_say_so(path: Path) -> None:
+    service = ModelCatalog()
+    await load(service, numbered(3), path)
+    report = await load(service, products("q"), path, delete_vanished=True, max_vanished_share=1.0)
+    assert (report.deleted, set(service.products)) == (3, {"q"})
+
+
+async def test_products_that_are_refused_have_not_vanished(path: Path) -> None:
+    service = ModelCatalog()
+    await load(service, products("a", "b", "c"), path)
+    rows = [product("a", price="free"), product("b", custom_label_0=REFUSED), product("c")]
+    report = await load(service, rows, path, delete_vanished=True, max_vanished_share=1.0)
+    assert (report.rejected, report.skipped, report.vanished, report.deleted) == (2, 1, 0, 0)
+    assert len(service.products) == 3
+
+
+async def test_a_load_that_stopped_deletes_nothing(path: Path) -> None:
+    service = ModelCatalog()
+    await load(service, numbered(40), path)
+    service._script = iter([refusal(403)])
+    _, report = await stopped(service, [*numbered(38), product("x")], path, delete_vanished=True)
+    assert (report.vanished, service.deletions) == (0, [])
+
+
+async def test_deletions_that_fail_are_warnings_and_tried_again_next_time(path: Path) -> None:
+    service = ModelCatalog()
+    await load(service, numbered(40), path)
+    del service.products["p39"]
+    report = await load(service, numbered(38), path, delete_vanished=True)
+    assert (report.vanished, report.deleted, report.warnings) == (2, 1, 1)
+    (warning,) = report.warning_details
+    assert (warning.row, warning.reason, warning.product_id) == (0, "was not deleted: is not there", "p39")
+    assert (await load(service, numbered(38), path)).vanished_ids == ("p39",)
+
+
+async def test_a_product_whose_key_is_not_known_cannot_be_deleted(path: Path) -> None:
+    service = ModelCatalog([results(result("a", product_key=None), result("b"))])
+    await load(service, products("a", "b"), path)
+    report = await load(service, products("b"), path, delete_vanished=True, max_vanished_share=1.0)
+    assert (report.vanished, report.deleted) == (1, 0)
+    assert report.warning_details[0].reason == "was not deleted: its product_key is not known"
+    service.products.clear()
+    await load(service, products("a", "b", title="New"), path)
+    report = await load(service, products("b", title="New"), path, delete_vanished=True, max_vanished_share=1.0)
+    assert report.deleted == 1
+
+
+async def test_deleting_is_repeated_and_what_is_gone_by_then_counts(path: Path) -> None:
+    service = ModelCatalog()
+    await load(service, numbered(40), path)
+
+    def lost(keys: list[str]) -> Any:
+        service._delete(keys)
+        raise LOST
+
+    service._script = iter([refusal(503), refusal(500), lost])
+    report = await load(service, numbered(38), path, delete_vanished=True)
+    assert (report.vanished, report.deleted, report.warnings, report.requests, report.retries) == (2, 2, 0, 4, 3)
+    assert len(service.products) == 38
+
+
+async def test_a_refused_deletion_stops_the_load_with_its_report(path: Path) -> None:
+    service = ModelCatalog()
+    await load(service, numbered(400), path)
+    service._script = iter([None, refusal(403)])
+    says, report = await stopped(service, numbered(360), path, delete_vanished=True)
+    assert "the load stopped: HTTP 403" in says
+    assert (report.accepted, report.vanished, report.deleted) == (360, 40, 25)
+    report = await load(service, numbered(360), path, delete_vanished=True)
+    assert (report.vanished, report.deleted) == (15, 15)
+
+
+async def test_an_answer_that_leaves_keys_out_is_a_warning(path: Path) -> None:
+    service = ModelCatalog()
+    await load(service, numbered(20), path)
+    service._script = iter([answer({"data": {"delete_products": [{"product_key": "k-p18"}]}})])
+    report = await load(service, numbered(18), path, delete_vanished=True)
+    assert (report.deleted, report.warnings) == (1, 1)
+    assert report.warning_details[0].reason == "was not deleted: the service did not say why"
+
+
+# Dry runs ----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_dry_run_makes_no_file_and_changes_none(path: Path) -> None:
+    service = ModelCatalog()
+    assert (await load(service, numbered(3), path, dry_run=True)).pending == 3
+    assert not is_there(path)
+    await load(service, numbered(20), path)
+    rows = [*numbered(18), product("p18", title="New")]
+    report = await load(service, rows, path, dry_run=True, delete_vanished=True)
+    assert (report.skipped, report.pending, report.vanished, report.deleted) == (18, 1, 1, 0)
+    report = await load(service, numbered(20), path)
+    assert (report.skipped, report.vanished) == (20, 0)
+
+
+# The file ----------------------------------------------------------------------------------------------------------
+
+
+async def test_the_file_of_another_catalog_is_refused_and_nothing_is_left_behind(path: Path, tmp_path: Path) -> None:
+    service = ModelCatalog()
+    await load(service, products("a"), path)
+    service.requests.clear()
+    rejects = tmp_path / "rejects.csv"
+    with pytest.raises(ConfigurationError) as caught:
+        await load(service, products("a"), path, catalog="other", rejects=rejects)
+    assert str(caught.value) == f"the digest file {path} is of the catalog c, not of other: choose another path"
+    assert not service.requests
+    assert not rejects.exists()
+    assert (await load(service, products("a"), path)).skipped == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"id,title\n" * 500, "is damaged, or no such file at all: restore it, or choose another path"),
+        (b"SQLite format 3\x00" + b"\x07" * 5_000, "is damaged, or no such file at all"),
+    ],
+)
+async def test_a_file_that_is_none_is_refused(path: Path, content: bytes, says: str) -> None:
+    write(path, content)
+    with pytest.raises(ConfigurationError, match=says):
+        await load(ModelCatalog(), products("a"), path)
+    assert content_of(path) == content
+
+
+async def test_a_database_of_something_else_is_refused(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE something (x)")
+    connection.close()
+    with pytest.raises(ConfigurationError, match="holds something else: choose another path"):
+        await load(ModelCatalog(), products("a"), path)
+
+
+async def test_two_loads_do_not_share_a_file(path: Path) -> None:
+    service = ModelCatalog()
+    service.gate = asyncio.Event()
+    running = asyncio.create_task(job_of(service, numbered(60), digests=path).run())
+    await service.until_in_flight(1)
+    with pytest.raises(ConfigurationError, match="is in use by another process"):
+        await load(ModelCatalog(), products("a"), path)
+    service.gate.set()
+    assert (await running).created == 60
+
+
+@pytest.mark.parametrize("method", ["changed", "loaded", "seen", "vanished"])
+async def test_a_file_that_fails_on_the_way_stops_the_load_with_its_report(
+    path: Path, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = job_of(ModelCatalog(), [*numbered(60), {"id": "x"}], digests=path)
+    assert job._digests is not None
+    original = job._digests._work
+
+    async def fail(*arguments: Any) -> Any:
+        def full(connection: sqlite3.Connection) -> Any:
+            raise sqlite3.OperationalError("database or disk is full")
+
+        job._digests._work = original  # type: ignore[method-assign, union-attr]  # once
+        return await original(full)
+
+    async def failing(*arguments: Any) -> Any:
+        job._digests._work = fail  # type: ignore[method-assign, union-attr]
+        return await getattr(Digests, method)(job._digests, *arguments)
+
+    monkeypatch.setattr(job._digests, method, failing)
+    with pytest.raises(BulkError) as caught:
+        await job.run()
+    assert f"the digest file {path} cannot be used any more: database or disk is full" in str(caught.value)
+    assert caught.value.report.adds_up
+
+
+async def test_the_file_says_nothing_about_products_but_ids_keys_and_digests(path: Path) -> None:
+    await load(ModelCatalog(), products("a", title="planted words"), path)
+    assert b"planted" not in content_of(path)

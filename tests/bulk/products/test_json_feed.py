@@ -1,0 +1,209 @@
+"""Feeds of JSON objects, line by line and in one array, and products that a program gives."""
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from socialapi.bulk.products import json_window
+from socialapi.bulk.products.feeds import open_products
+from socialapi.errors import InvalidInput
+from socialapi.models.products import Product
+from tests.bulk.products.model_catalog import numbered, product, products, read, read_until
+
+MB: Final = 1_000_000
+
+
+def write(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+# One on each line --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["feed.jsonl", "feed.ndjson", "feed.json", "feed"])
+async def test_each_line_is_a_product(tmp_path: Path, name: str) -> None:
+    file = write(tmp_path / name, "\n".join(map(json.dumps, products("a", "b"))))
+    rows = await read(file)
+    assert [row.shape for row in rows] == products("a", "b")
+    assert [row.number for row in rows] == [1, 2]
+    assert rows[0].values is None
+
+
+@pytest.mark.parametrize(
+    ("bad", "field", "says"),
+    [
+        (b"{'id': 1}", "", "line 2, column 2: is not JSON"),
+        (b'{"id": "b",, }', "", "line 2, column 12: is not JSON"),
+        (b"[1]", "", "line 2: is not a JSON object"),
+        (b"null", "", "line 2: is not a JSON object"),
+        (b"", "", "line 2: is blank"),
+        (b'{"id": "b", "title": "f\xfcr"}', "title", "line 2: is not UTF-8 text"),
+        (b'{"id": "b", "title": "\\ud800"}', "title", "line 2: is not UTF-8 text"),
+        (b'{"id": "b", "title": "a\\u0000b"}', "title", "line 2: holds a NUL byte"),
+        (b"[" * 100_000, "", "line 2, column 1: holds a number that is too long, or is nested too deeply"),
+        (
+            b'{"id": "b", "title": "' + b"x" * 10 * MB + b'"}',
+            "",
+            "line 2, column 1048577: is longer than 1,048,576 bytes",
+        ),
+    ],
+)
+async def test_a_line_that_cannot_be_read_says_where_and_the_next_one_is_read(
+    tmp_path: Path, bad: bytes, field: str, says: str
+) -> None:
+    a, c = (json.dumps(each).encode() for each in products("a", "c"))
+    rows = await read(write(tmp_path / "feed.jsonl", b"\n".join((a, bad, c))))
+    assert [row.problem for row in rows] == [None, (field, says), None]
+    assert rows[2].shape == product("c")
+
+
+async def test_what_can_be_read_of_a_bad_line_is_kept(tmp_path: Path) -> None:
+    (row,) = await read(write(tmp_path / "feed.jsonl", b'{"id": "b", "title": "f\xfcr"}\n'))
+    assert row.known_id == "b"
+
+
+@pytest.mark.parametrize("content", ["", "\n", "\n\n  \n"])
+async def test_nothing_but_blank_lines_is_nothing(tmp_path: Path, content: str) -> None:
+    _, said = await read_until(write(tmp_path / "feed.jsonl", content), InvalidInput)
+    assert said.endswith("the file is empty")
+
+
+# One array ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 131_072])
+async def test_an_array_is_read_whatever_the_window(
+    tmp_path: Path, indent: int | None, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_window, "READ_BYTES", size)
+    items = [
+        product("a", title='für [alle], "immer" \\ 🌊', inventory=12),
+        product("b", brand=None, gtin=17),
+        product("c"),
+    ]
+    file = write(tmp_path / "feed.json", json.dumps(items, indent=indent, ensure_ascii=size != 3))
+    assert [row.shape for row in await read(file)] == [items[0], product("b", brand=None, gtin="17"), items[2]]
+
+
+async def test_a_large_array_is_read_by_and_by(tmp_path: Path) -> None:
+    items = numbered(20_000)
+    file = write(tmp_path / "feed.json", json.dumps(items))
+    reader, _ = open_products(file)
+    async with reader:
+        first = await reader.read_chunk()
+        assert 0 < (reader.fraction_read or 0) < 0.5
+    assert [row.shape for row in first] == items[: len(first)]
+    assert [row.shape["id"] for row in await read(file)] == [each["id"] for each in items]
+
+
+GOOD: Final = json.dumps(product("a"))
+LONG: Final = "x" * 10 * MB
+FAR: Final = ",\n".join(json.dumps(each) for each in numbered(6_000))
+
+
+@pytest.mark.parametrize("size", [5, 131_072])
+@pytest.mark.parametrize(
+    ("content", "found", "says"),
+    [
+        (f"[{GOOD},\n {{'id': 1}}]", 1, "line 2, column 3: is not JSON"),
+        (f'[{GOOD},\n {{"id": "b",\n   "title" "x"}}]', 1, "line 3, column 12: is not JSON"),
+        (f"[{GOOD}\n {GOOD}]", 1, "line 2, column 2: ] is expected here"),
+        (f"[{GOOD},\n {GOOD}", 2, f"line 2, column {len(GOOD) + 2}: ] is expected here"),
+        (f"[{GOOD},\n", 1, "line 2, column 1: is not JSON"),
+        (f'[{GOOD},\n{{"id": "b', 1, "line 2, column 8: is not JSON"),
+        (f'[{GOOD},\n{{"id": tru', 1, "line 2, column 8: is not JSON"),
+        (f"[{GOOD}]\n[{GOOD}]", 1, "line 2, column 1: nothing is expected after the end of the array"),
+        ("[", 0, "line 1, column 2: is not JSON"),
+        ("[]", 0, "the array is empty"),
+        (f"[{GOOD}, {'[' * 200_000}", 1, "nested too deeply"),
+        (f"[{GOOD}, {'9' * 5_000}]", 1, "a number that is too long"),
+    ],
+)
+async def test_an_array_that_breaks_says_where_after_what_was_before(
+    tmp_path: Path, content: str, found: int, says: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_window, "READ_BYTES", size)
+    file = write(tmp_path / "feed.json", content)
+    rows, said = await read_until(file, InvalidInput)
+    assert len(rows) == found
+    assert says in said
+    assert said.startswith(f"{file}: ")
+
+
+async def test_a_fault_before_a_long_rest_is_said_at_its_place(tmp_path: Path) -> None:
+    file = write(tmp_path / "feed.json", f'[{GOOD},\n{{"id": 1,, }},\n{FAR}]')
+    rows, said = await read_until(file, InvalidInput)
+    assert len(rows) == 1
+    assert said == f"{file}: line 2, column 10: is not JSON"
+
+
+async def test_a_product_that_is_far_too_long_is_said(tmp_path: Path) -> None:
+    file = write(tmp_path / "feed.json", f'[{GOOD},\n{{"id": "b",\n"title": "{LONG}"}}, {GOOD}]')
+    rows, said = await read_until(file, InvalidInput)
+    assert len(rows) == 1
+    assert said == f"{file}: line 3, column 10: a product is longer than 1,048,576 characters"
+
+
+async def test_bytes_that_are_no_text_and_other_items_are_matters_of_their_rows(tmp_path: Path) -> None:
+    content = b'[{"id": "a", "title": "f\xfcr"},\n 7,\n' + GOOD.encode() + b"]"
+    rows = await read(write(tmp_path / "feed.json", content))
+    assert [row.problem for row in rows] == [
+        ("title", "line 1: is not UTF-8 text"),
+        ("", "line 2: is not a JSON object"),
+        None,
+    ]
+
+
+# What a program gives ----------------------------------------------------------------------------------------------
+
+
+async def test_products_mappings_and_asynchronous_ones_are_read_alike() -> None:
+    async def later() -> AsyncIterator[Any]:
+        for each in (Product(**product("a")), product("b")):
+            yield each
+
+    for source in ([Product(**product("a")), product("b")], iter(products("a", "b")), later()):
+        assert [row.shape for row in await read(source)] == products("a", "b")
+
+
+async def test_null_says_nothing_numbers_are_texts_and_images_may_be_an_array() -> None:
+    item = product(
+        "a", gtin=17, mpn=1.5, color=None, inventory=3, additional_image_link=["https://a.b/1", "https://a.b/2"]
+    )
+    (row,) = await read([{**item, "color": None, "size": "", "Shelf": 9}])
+    assert row.shape == {
+        **product("a", gtin="17", mpn="1.5", inventory=3),
+        "additional_image_link": "https://a.b/1,https://a.b/2",
+    }
+    (row,) = await read([product("a", title=["x", "y"])])
+    assert row.shape["title"] == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        (Product(**product("a")), "one Product is not an iterable of products: put it in a list"),
+        (product("a"), "one dict is not an iterable of products: put it in a list"),
+        (b"id,title", "bytes holds no products: give the path of a feed, or an iterable of Product"),
+        (7, "int holds no products: give the path of a feed, or an iterable of Product"),
+    ],
+)
+def test_what_holds_no_products_is_said_at_once(source: Any, says: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        open_products(source)
+    assert str(caught.value) == says
+
+
+async def test_an_item_that_is_no_product_ends_the_input() -> None:
+    def items() -> Iterator[Any]:
+        yield from products("a", "b")
+        yield 7
+
+    rows, said = await read_until(items(), InvalidInput)
+    assert len(rows) == 2
+    assert said == "item 3 is a int: give Product, or mappings of its fields"

@@ -1,0 +1,200 @@
+"""Feeds that are tables: what is read of them, and one clear sentence about what cannot be."""
+
+import csv
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from socialapi.errors import InvalidInput
+from tests.bulk.products.model_catalog import HEADER, csv_file, line, product, read, read_until
+
+MB: Final = 1_000_000
+
+
+async def test_a_row_is_a_product_and_an_empty_cell_says_nothing(tmp_path: Path) -> None:
+    file = csv_file(tmp_path / "feed.csv", f"{line('a')},7, ", f"{line('b')},,L", header=f"{HEADER},inventory,gtin")
+    first, second = await read(file)
+    assert first.shape == product("a", inventory=7)
+    assert second.shape == product("b", gtin="L")
+    assert (first.number, second.number) == (1, 2)
+    assert first.values == [*line("a").split(","), "7", " "]
+    assert first.problem is None
+
+
+@pytest.mark.parametrize(
+    ("extension", "delimiter"), [("csv", ","), ("csv", ";"), ("tsv", "\t"), ("txt", "|"), ("", ",")]
+)
+async def test_the_delimiter_is_found(tmp_path: Path, extension: str, delimiter: str) -> None:
+    file = csv_file(
+        tmp_path / f"feed.{extension}", line("a").replace(",", delimiter), header=HEADER.replace(",", delimiter)
+    )
+    (row,) = await read(file)
+    assert row.shape == product("a")
+
+
+async def test_names_are_found_however_feeds_write_them(tmp_path: Path) -> None:
+    header = "G:ID, Title ,g:description,Availability,condition,Price,link,Image-Link,Brand,shelf"
+    (row,) = await read(csv_file(tmp_path / "feed.csv", line("a") + ",9", header=header))
+    assert row.shape == product("a")
+
+
+async def test_a_byte_order_mark_line_ends_blank_lines_and_quotes_are_no_obstacle(tmp_path: Path) -> None:
+    text = "\r\n".join(("", HEADER, line("a", title="x"), line("b", description='"one,\r\ntwo"')))
+    (tmp_path / "feed.csv").write_bytes(text.encode("utf-8-sig"))
+    first, second = await read(tmp_path / "feed.csv")
+    assert first.shape == product("a", title="x")
+    assert second.shape == product("b", description="one,\r\ntwo")
+    mac = "\r".join((HEADER, line("a"), line("b")))
+    (tmp_path / "mac.csv").write_bytes(mac.encode())
+    assert [row.shape["id"] for row in await read(tmp_path / "mac.csv")] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("header", "says"),
+    [
+        (
+            "sku,name,price",
+            (
+                "line 1: there is no column id, title, description, availability, condition, link, image_link "
+                "(columns: sku, name, price)"
+            ),
+        ),
+        (
+            HEADER.replace("availability", "avaliability"),
+            (
+                "line 1: there is no column availability; avaliability might be meant for availability "
+                f"(columns: {HEADER.replace('availability', 'avaliability').replace(',', ', ')})"
+            ),
+        ),
+        (
+            HEADER.removesuffix(",brand"),
+            (
+                "line 1: there is no column brand or gtin or mpn "
+                f"(columns: {HEADER.removesuffix(',brand').replace(',', ', ')})"
+            ),
+        ),
+        (f"{HEADER},Price", "line 1: the columns 6 and 10 are both called price"),
+        (f'{HEADER},"never closed', "line 1: the quotation mark"),
+    ],
+)
+async def test_wrong_headers_are_one_sentence_with_the_line(tmp_path: Path, header: str, says: str) -> None:
+    file = csv_file(tmp_path / "feed.csv", line("a"), header=header)
+    rows, said = await read_until(file, InvalidInput)
+    assert not rows
+    if "quotation" in says:
+        says = "line 1, column 10: a quotation mark is not closed before the end of the file"
+    assert said == f"{file}: {says}"
+
+
+async def test_blank_lines_before_the_header_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "feed.csv").write_text("\n  \nsku\na\n", "utf-8")
+    _, said = await read_until(tmp_path / "feed.csv", InvalidInput)
+    assert "line 3: there is no column id" in said
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "the file is empty"),
+        (b"\n \n\n", "the file is empty"),
+        (HEADER.encode(), "the file has no products, only column names"),
+        (b"PK\x03\x04", "this looks like a binary file, an Excel workbook or a zip archive"),
+        ("id,title".encode("utf-16"), "this looks like a binary file, or UTF-16 text: save it as UTF-8"),
+        (b"\x00\x01\x02\n" * 20, "line 1: there is no column id"),
+        (b"x" * 2 * MB, "line 1, column 1: a cell has more than 131,072 characters"),
+        (b"id," + b"x" * 200_000, "line 1, column 2: a cell has more than 131,072 characters"),
+    ],
+)
+async def test_a_file_without_products_says_so(tmp_path: Path, content: bytes, says: str) -> None:
+    file = tmp_path / "feed.csv"
+    file.write_bytes(content)
+    rows, said = await read_until(file, InvalidInput)
+    assert not rows
+    assert said.startswith(f"{file}: {says}")
+
+
+@pytest.mark.parametrize(
+    ("bad", "field", "says"),
+    [
+        (line("b").encode().replace(b"Boots", b"Stiefel f\xfcr"), "title", "line 3, column 2: is not UTF-8 text"),
+        (line("b").replace("10.00", "10\0"), "price", "line 3, column 6: holds a NUL byte"),
+        (line("b") + ",more", "", "line 3, column 10: has 10 cells where there are 9 columns"),
+        ("", "", "line 3: is blank"),
+        (" , ,", "", "line 3: is blank"),
+        (line("b", title="x" * 200_000), "", "line 3, column 2: a cell has more than 131,072 characters"),
+        (line("b", description="x" * 10 * MB), "", "line 3, column 3: a cell has more than 131,072 characters"),
+        (line("b", title=f'"{"x" * 10 * MB}"'), "", "line 3, column 2: a cell has more than 131,072 characters"),
+    ],
+)
+async def test_a_row_that_cannot_be_read_says_where_and_the_next_one_is_read(
+    tmp_path: Path, bad: str | bytes, field: str, says: str
+) -> None:
+    rows = await read(csv_file(tmp_path / "feed.csv", line("a"), bad, line("c")))
+    assert [row.problem for row in rows] == [None, (field, says), None]
+    assert rows[2].shape == product("c")
+    assert [row.number for row in rows] == [1, 2, 3]
+
+
+async def test_a_row_that_is_too_short_lacks_what_is_not_there(tmp_path: Path) -> None:
+    (row,) = await read(csv_file(tmp_path / "feed.csv", "a,Boots"))
+    assert row.shape == {"id": "a", "title": "Boots"}
+    assert row.values == ["a", "Boots", *[""] * 7]
+
+
+async def test_a_quotation_mark_that_is_never_closed_ends_the_feed_after_the_rows_before_it(tmp_path: Path) -> None:
+    file = csv_file(tmp_path / "feed.csv", line("a"), line("b", title='"Boots'), line("c"))
+    rows, said = await read_until(file, InvalidInput)
+    assert [row.shape["id"] for row in rows] == ["a"]
+    assert said == f"{file}: line 3, column 2: a quotation mark is not closed before the end of the file"
+
+
+async def test_one_that_is_not_closed_for_very_long_ends_it_too(tmp_path: Path) -> None:
+    many = (line(f"c{number}") for number in range(2_000))
+    file = csv_file(tmp_path / "feed.csv", line("a"), line("b", title='"Boots'), *many)
+    rows, said = await read_until(file, InvalidInput)
+    assert [row.shape["id"] for row in rows] == ["a"]
+    assert said == (
+        f"{file}: line 3, column 2: a cell has more than 131,072 characters; probably a quotation mark is not closed"
+    )
+
+
+async def test_a_line_in_quotes_that_is_longer_than_any_and_not_closed_ends_it(tmp_path: Path) -> None:
+    file = csv_file(tmp_path / "feed.csv", line("a"), line("b", title='"' + "x" * 2 * MB), line("c"))
+    rows, said = await read_until(file, InvalidInput)
+    assert len(rows) == 1
+    assert said.startswith(f"{file}: line 3, column 2: a cell has more than 131,072 characters; probably")
+
+
+async def test_a_column_that_no_product_has_may_hold_anything(tmp_path: Path) -> None:
+    file = csv_file(tmp_path / "feed.csv", line("a").encode() + b",\xff\0", header=f"{HEADER},notes")
+    (row,) = await read(file)
+    assert row.problem is None
+    assert row.shape == product("a")
+
+
+@pytest.mark.parametrize(
+    ("cell", "read_as"),
+    [("7", 7), (" 12 ", 12), ("7.0", "7.0"), ("-1", "-1"), ("many", "many"), ("9" * 30, "9" * 30), ("٣", "٣")],
+)
+async def test_a_whole_number_is_read_where_one_is_meant(tmp_path: Path, cell: str, read_as: object) -> None:
+    (row,) = await read(csv_file(tmp_path / "feed.csv", f"{line('a')},{cell}", header=f"{HEADER},inventory"))
+    assert row.shape["inventory"] == read_as
+
+
+async def test_the_columns_of_a_rejects_file_are_passed_over(tmp_path: Path) -> None:
+    file = csv_file(tmp_path / "feed.csv", f"7,price,wrong,{line('a')}", header=f"row,field,reason,{HEADER}")
+    (row,) = await read(file)
+    assert row.shape == product("a")
+    assert row.values == line("a").split(",")
+    bad = csv_file(
+        tmp_path / "bad.csv", f"7,price,wrong,{line('a', price='1' + chr(0))}", header=f"row,field,reason,{HEADER}"
+    )
+    (row,) = await read(bad)
+    assert row.problem == ("price", "line 2, column 9: holds a NUL byte")
+
+
+async def test_a_limit_of_the_parser_that_others_have_set_is_theirs(tmp_path: Path) -> None:
+    assert csv.field_size_limit() == 131_072
+    await read(csv_file(tmp_path / "feed.csv", line("a")))
+    assert csv.field_size_limit() == 131_072

@@ -1,0 +1,240 @@
+"""The commands of catalogs, run in this process against an emulator in another thread."""
+
+import json
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from socialapi.cli import app
+from socialapi.emulator import Emulator
+from tests.bulk.products.model_catalog import HEADER, csv_file, line
+from tests.cli.terminal import emulator_in_a_thread, variables
+
+CATALOG: Final = "7pc01"
+TO_CATALOG: Final = ("--catalog", CATALOG)
+JSON_KEYS: Final = {
+    *("read", "accepted", "rejected", "duplicate", "pending", "warnings", "requests", "retries"),
+    *("created", "updated", "unchanged", "skipped", "vanished", "deleted"),
+}
+Printed = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Emulator]:
+    with emulator_in_a_thread() as emulator:
+        yield emulator
+
+
+@pytest.fixture
+def emulator(running: Emulator, monkeypatch: pytest.MonkeyPatch) -> Emulator:
+    running.reset()
+    for name, value in variables(running).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("COLUMNS", "100")
+    return running
+
+
+@pytest.fixture
+def printed(capsys: Printed) -> Printed:
+    return capsys
+
+
+def upsert(file: Path | str, *options: str) -> int:
+    return app.run(["catalog", "upsert", str(file), *TO_CATALOG, *options])
+
+
+def last_json(printed: Printed) -> dict[str, object]:
+    report: dict[str, object] = json.loads(printed.readouterr().out.splitlines()[-1])
+    return report
+
+
+def test_a_clean_file_ends_with_0_and_a_table(emulator: Emulator, tmp_path: Path, printed: Printed) -> None:
+    file = csv_file(
+        tmp_path / "feed.csv", *(f"{line(str(n))},Shoes" for n in range(30)), header=f"{HEADER},product_type"
+    )
+    assert upsert(file) == 0
+    out, err = printed.readouterr()
+    assert [each.split() for each in out.splitlines()[:14]] == [
+        ["read", "30"],
+        ["accepted", "30"],
+        ["created", "30"],
+        ["updated", "0"],
+        ["unchanged", "0"],
+        ["skipped", "0"],
+        ["rejected", "0"],
+        ["duplicate", "0"],
+        ["pending", "0"],
+        ["warnings", "0"],
+        ["requests", "2"],
+        ["retries", "0"],
+        ["vanished", "0"],
+        ["deleted", "0"],
+    ]
+    assert "rows/s" in out
+    assert "quota" not in out
+    assert "\x1b" not in out + err
+    assert not err
+    assert emulator.products(CATALOG)["7"]["price"] == "10.00 EUR"
+
+
+def test_rejected_products_end_with_1_and_are_named(emulator: Emulator, tmp_path: Path, printed: Printed) -> None:
+    bad = [line(f"SKU-{n}", price="free") for n in range(7)]
+    file, rejects = csv_file(tmp_path / "feed.csv", line("a"), *bad), tmp_path / "rejects.csv"
+    assert upsert(file) == 1
+    out = printed.readouterr().out
+    assert "row 2 (SKU-0): price: must be a number with a decimal point, a space and" in out
+    assert out.count("row ") == 5 + 1
+    assert "… 2 more rejected rows; list all with --rejects FILE" in out
+    assert "row 1 (a), with a warning: product_type: RECOMMENDED_FIELD: " in out
+    assert upsert(file, "--rejects", str(rejects)) == 1
+    assert "… 2 more rejected rows; all of them in" in printed.readouterr().out
+    assert stat.S_IMODE(rejects.stat().st_mode) == 0o600
+    corrected = tmp_path / "corrected.csv"
+    corrected.write_text(rejects.read_text("utf-8").replace("free", "1 EUR"), "utf-8")
+    assert upsert(corrected, "--json") == 0
+    assert last_json(printed)["created"] == 7
+
+
+def test_json_is_the_last_line_of_standard_output(emulator: Emulator, tmp_path: Path, printed: Printed) -> None:
+    file = csv_file(tmp_path / "feed.csv", line("a"), line("NW-1001"), line("b", price="1"))
+    assert upsert(file, "--json", "--concurrency", "1") == 1
+    report = last_json(printed)
+    assert report.keys() >= JSON_KEYS
+    assert {key: report[key] for key in JSON_KEYS} == {
+        **dict.fromkeys(JSON_KEYS, 0),
+        "read": 3,
+        "accepted": 2,
+        "created": 1,
+        "updated": 1,
+        "rejected": 1,
+        "warnings": 2,
+        "requests": 1,
+    }
+
+
+def test_a_dry_run_needs_no_environment_and_forecasts(tmp_path: Path, printed: Printed) -> None:
+    file = csv_file(tmp_path / "feed.csv", *(line(str(n)) for n in range(30)))
+    assert upsert(file, "--dry-run") == 0
+    out = [each.split() for each in printed.readouterr().out.splitlines()]
+    assert ["requests", "needed", "2"] in out
+    assert ["pending", "30"] in out
+    assert upsert(file, "--dry-run", "--json") == 0
+    forecast = last_json(printed)["forecast"]
+    assert isinstance(forecast, dict)
+    assert forecast["requests"] == 2
+
+
+def test_with_digests_what_has_not_changed_is_skipped_and_what_has_vanished_is_listed(
+    emulator: Emulator, tmp_path: Path, printed: Printed
+) -> None:
+    memory = ("--digests", str(tmp_path / "digests"))
+    lines = [line(f"p{n}") for n in range(10)]
+    assert upsert(csv_file(tmp_path / "feed.csv", *lines), *memory) == 0
+    shorter = csv_file(tmp_path / "shorter.csv", *lines[:-2])
+    printed.readouterr()
+    assert upsert(shorter, *memory) == 0
+    out = printed.readouterr().out
+    assert ["skipped", "8"] in [each.split() for each in out.splitlines()]
+    assert "not in the feed any more: p8\nnot in the feed any more: p9\n" in out
+    assert upsert(shorter, *memory, "--delete-vanished") == 2
+    err = printed.readouterr().err
+    assert err.startswith(
+        "socialapi: the load stopped: 2 of 10 products are not in the feed, more than the share of 10%"
+    )
+    assert upsert(shorter, *memory, "--delete-vanished", "--max-vanished-share", "0.2", "--json") == 0
+    report = last_json(printed)
+    assert (report["vanished"], report["deleted"], report["vanished_ids"]) == (2, 2, ["p8", "p9"])
+    assert "p9" not in emulator.products(CATALOG)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "more", "says"),
+    [
+        ("empty.csv", b"", "", "the file is empty"),
+        ("header.csv", HEADER.encode(), "", "the file has no products, only column names"),
+        ("odd.csv", b"name,size\nBob,4\n", "", "line 1: there is no column id, title, description, availability"),
+        ("book.xlsx", b"PK\x03\x04....", "", "an Excel workbook or a zip archive"),
+        ("missing.csv", None, "", "there is no such file"),
+        ("feed.json", b"[]", "", "the array is empty"),
+        ("feed.json", b'[{"id": 1,}]', "", "line 1, column 11: is not JSON"),
+        ("ok.csv", f"{HEADER}\n{line('a')}\n".encode(), "--rejects missing/rejects.csv", "cannot be written"),
+        ("ok.csv", f"{HEADER}\n{line('a')}\n".encode(), "--rejects ok.csv", "is the input itself"),
+        ("ok.csv", f"{HEADER}\n{line('a')}\n".encode(), "--digests ok.csv", "is damaged, or no such file at all"),
+        ("ok.csv", f"{HEADER}\n{line('a')}\n".encode(), "--concurrency 0", "a number of at least 1"),
+        ("ok.csv", f"{HEADER}\n{line('a')}\n".encode(), "--delete-vanished", "delete_vanished needs digests"),
+        ("ok.csv", f"{HEADER}\n{line('a')}\n".encode(), "--max-vanished-share 2", "a number above 0 and at most 1"),
+        ("ok.csv", f"{HEADER}\n{line('a')}\n".encode(), "--max-vanished-share much", "see --help"),
+    ],
+)
+def test_what_cannot_be_used_ends_with_2_and_says_why_and_nothing_is_sent(
+    emulator: Emulator,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    printed: Printed,
+    name: str,
+    content: bytes | None,
+    more: str,
+    says: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if content is not None:
+        Path(name).write_bytes(content)
+    assert upsert(name, *more.split()) == 2
+    out, err = printed.readouterr()
+    assert err.startswith("socialapi: ")
+    assert says in err
+    assert err.count("\n") == 1 or "--help" in err
+    assert not out
+    assert not emulator.requests
+
+
+def test_a_file_that_breaks_midway_ends_with_2_and_its_report(
+    emulator: Emulator, tmp_path: Path, printed: Printed
+) -> None:
+    assert upsert(csv_file(tmp_path / "feed.csv", line("a"), '"never closed'), "--json") == 2
+    out, err = printed.readouterr()
+    assert json.loads(out)["accepted"] == 1
+    assert "the input broke off" in err
+    assert "line 3, column 1: a quotation mark is not closed" in err
+
+
+def test_a_catalog_that_is_not_there_ends_with_3_and_the_report(
+    emulator: Emulator, tmp_path: Path, printed: Printed
+) -> None:
+    file = csv_file(tmp_path / "feed.csv", line("a"))
+    assert app.run(["catalog", "upsert", str(file), "--catalog", "nowhere"]) == 3
+    out, err = printed.readouterr()
+    assert ["pending", "1"] in [each.split() for each in out.splitlines()]
+    assert "loading the same file again is safe" in out
+    assert "HTTP 404" in err
+
+
+def test_catalogs_are_listed_and_created(emulator: Emulator, printed: Printed) -> None:
+    assert app.run(["catalog", "list"]) == 0
+    assert printed.readouterr().out == "7pc01  Northwind Outdoor shop\n"
+    assert app.run(["catalog", "list", "--json"]) == 0
+    assert json.loads(printed.readouterr().out) == {"id": "7pc01", "name": "Northwind Outdoor shop"}
+    assert app.run(["catalog", "create", "Another"]) == 3
+    assert "HTTP 400: INVALID_PARAMETER" in printed.readouterr().err
+    emulator.state.catalogs._by_id.clear()
+    assert app.run(["catalog", "list"]) == 0
+    assert printed.readouterr() == ("", "socialapi: there are no catalogs\n")
+    assert app.run(["catalog", "create", "Another", "--json"]) == 0
+    assert json.loads(printed.readouterr().out)["name"] == "Another"
+
+
+def test_products_are_listed_one_of_each_group(emulator: Emulator, printed: Printed) -> None:
+    assert app.run(["catalog", "products", CATALOG]) == 0
+    lines = printed.readouterr().out.splitlines()
+    assert len(lines) == 34
+    assert lines[0] == "NW-1001  189.00 EUR  in stock  Ridge jacket, XS"
+    assert app.run(["catalog", "products", CATALOG, "--limit", "3"]) == 0
+    assert printed.readouterr().out.splitlines() == lines[:3]
+    assert app.run(["catalog", "products", CATALOG, "--limit", "1", "--json"]) == 0
+    first = json.loads(printed.readouterr().out)
+    assert (first["id"], first["size"]) == ("NW-1001", "XS")
+    assert app.run(["catalog", "products", CATALOG, "--group", first["item_group_key"]]) == 0
+    assert len(printed.readouterr().out.splitlines()) == 5

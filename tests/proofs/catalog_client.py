@@ -1,0 +1,61 @@
+"""A client in a process of its own, which loads a feed and tells what it took, memory included.
+
+Standard input has one JSON object: `ready` (the emulator's ready line), `path`, `catalog`, and optionally `options` (of
+`upsert`) and `timeout_seconds` (of an attempt). Standard output gets one JSON object.
+"""
+
+import asyncio
+import json
+import sys
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import aiohttp
+
+from socialapi.client import Client
+from socialapi.config import Config
+from socialapi.credentials import OAuth1
+from socialapi.reports import Progress
+from tests.proofs.upload_client import peak_resident_bytes
+
+
+async def main(order: dict[str, Any]) -> dict[str, Any]:
+    ready = order["ready"]
+    most_in_flight = 0
+
+    def look(progress: Progress) -> None:
+        nonlocal most_in_flight
+        most_in_flight = max(most_in_flight, progress.in_flight)
+
+    answered: list[float] = []
+    trace = aiohttp.TraceConfig()
+
+    async def begin(session: aiohttp.ClientSession, context: SimpleNamespace, request: Any) -> None:
+        context.began = time.monotonic()
+
+    async def end(session: aiohttp.ClientSession, context: SimpleNamespace, request: Any) -> None:
+        answered.append(time.monotonic() - context.began)
+
+    trace.on_request_start.append(begin)
+    trace.on_request_end.append(end)
+    credentials = OAuth1(*(ready[n] for n in ("api_key", "api_key_secret", "access_token", "access_token_secret")))
+    async with Client(Config(ads_url=ready["ads_url"]), [credentials], trace_configs=[trace]) as client:
+        view = client.with_options(timeout_seconds=order.get("timeout_seconds"))
+        started = time.monotonic()
+        report = await view.catalog(order["catalog"]).products.upsert(
+            order["path"], on_progress=look, **order.get("options", {})
+        )
+        seconds = time.monotonic() - started
+    return {
+        "report": report.to_dict(),
+        "adds_up": report.adds_up,
+        "seconds": seconds,
+        "peak": peak_resident_bytes(),
+        "most_in_flight": most_in_flight,
+        "mean_latency": sum(answered) / len(answered),
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(asyncio.run(main(json.load(sys.stdin)))))

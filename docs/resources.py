@@ -88,8 +88,44 @@ RESOURCES: Final = (
         types.DoNotReachList,
         "id name description targetable reasons_not_targetable list_size created_at updated_at deleted",
     ),
+    _resource(
+        "account media",
+        types.AccountMedia,
+        "id video_id media_url creative_type created_at updated_at deleted",
+    ),
+    _resource("card", types.Card, "id name card_type card_uri components slides created_at updated_at deleted"),
+    _resource(
+        "poll card",
+        types.PollCard,
+        "id name card_type card_uri first_choice second_choice third_choice fourth_choice duration_in_minutes start_time "
+        "end_time video_url video_hls_url video_width video_height video_poster_url video_poster_width "
+        "video_poster_height content_duration_seconds created_at updated_at deleted",
+    ),
+    _resource(
+        "video conversation card",
+        types.VideoConversationCard,
+        "id name card_type card_uri title first_cta first_cta_tweet second_cta second_cta_tweet third_cta "
+        "third_cta_tweet fourth_cta fourth_cta_tweet thank_you_text thank_you_url media_key media_url poster_media_url "
+        "video_owner_id video_width video_height created_at updated_at deleted",
+    ),
+    _resource(
+        "media library object",
+        types.LibraryMedia,
+        "media_key media_type media_category media_url media_status name file_name title description duration "
+        "aspect_ratio poster_media_key poster_media_url tweeted created_at updated_at deleted",
+    ),
+    _resource("product catalog", types.ProductCatalog, "id name deleted"),
+    _resource(
+        "product",
+        types.StoredProduct,
+        "id product_key title description availability condition price link image_link brand gtin mpn mobile_link "
+        "additional_image_link taxonomy_product_category product_type inventory sale_price sale_price_effective_date "
+        "item_group_id item_group_key gender color size age_group custom_label_0 custom_label_1 custom_label_2 "
+        "custom_label_3 custom_label_4",
+    ),
+    _resource("product set", types.ProductSet, "id name description type product_ids filters processing_status"),
 )
-"""Section 2 of the advertising documentation."""
+"""Section 2 of the advertising documentation, and sections 2 and 4.7 of that of creatives and catalogs."""
 
 NAMED: Final = {
     getattr(types, name): name for name in types.__all__ if typing.get_origin(getattr(types, name)) is typing.Literal
@@ -105,6 +141,8 @@ def declared(model: Any) -> Mapping[str, "attrs.Attribute[Any]"]:
 
 def _type(kind: Any) -> str:
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is typing.Annotated:
+        return _type(arguments[0])
     if kind in NAMED:
         return NAMED[kind]
     if origin in (typing.Union, builtin_types.UnionType):
@@ -127,7 +165,7 @@ def markdown() -> str:
     lines = [
         "# Advertising resources",
         "",
-        "Every documented field of every resource of the advertising API, made from the code by `docs/resources.py`. The",
+        "Every documented field of every resource of the advertising API, its creatives and catalogs among them, made from the code by `docs/resources.py`. The",
         "classes and enumerations are in `socialapi.types`. A value that an enumeration does not know stays a text, and a",
         "field that a class does not know is in its `extra`; times are aware, amounts whole millionths of the currency",
         "unit (`Micros` makes exact decimals of them).",

@@ -21,10 +21,16 @@ from socialapi.emulator import Emulator
 from socialapi.resources.ads.account import AccountResource
 from socialapi.resources.ads.accounts import Accounts, Sandbox
 from socialapi.resources.ads.ads import Ads
+from socialapi.resources.ads.advertiser_posts import AdvertiserPosts
+from socialapi.resources.ads.cards import Cards, PollCards, VideoConversationCards
 from socialapi.resources.ads.curated_categories import CuratedCategories, LineItemCuratedCategories
 from socialapi.resources.ads.custom_audience import CustomAudience
 from socialapi.resources.ads.line_items import LineItems
+from socialapi.resources.ads.media import AccountMediaResource, MediaLibrary
 from socialapi.resources.ads.tailored_audience import AudiencePermissions
+from socialapi.resources.catalogs.catalogs import Catalogs
+from socialapi.resources.catalogs.product_sets import ProductSets
+from socialapi.resources.catalogs.products import Products
 from socialapi.routes import ads
 from socialapi.routes.route import TOTAL_COUNT_READS
 from socialapi.streams.link import LinkOptions
@@ -100,6 +106,17 @@ ADS_METHODS: Final[dict[str, type]] = {
     "account.tailored_audience(id).permissions": AudiencePermissions,
     "account.custom_audience(id)": CustomAudience,
 }
+CREATIVE_METHODS: Final[dict[str, type]] = {
+    "account.media": AccountMediaResource,
+    "account.media_library": MediaLibrary,
+    "account.cards": Cards,
+    "account.poll_cards": PollCards,
+    "account.video_conversation_cards": VideoConversationCards,
+    "account.posts": AdvertiserPosts,
+    "client.catalogs": Catalogs,
+    "client.catalog(id).products": Products,
+    "client.catalog(id).product_sets": ProductSets,
+}
 NOT_IN_THE_TABLE: Final = frozenset(
     {
         *("ads.account", "account.tailored_audience", "account.custom_audience", "account.do_not_reach_list"),
@@ -128,7 +145,7 @@ def test_the_reference_lists_every_advertising_method_with_its_arguments() -> No
     listed = {row[1].strip(" `"): set(re.findall(r"`(\w+)`", row[2])) for row in rows}
     expected = {
         f"{place}.{name}": arguments_of(method)
-        for place, group in ADS_METHODS.items()
+        for place, group in (ADS_METHODS | CREATIVE_METHODS).items()
         for name, method in vars(group).items()
         if inspect.isfunction(method) and not name.startswith("_")
     }

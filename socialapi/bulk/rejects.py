@@ -16,19 +16,22 @@ HEADER: Final = ("row", "field", "reason")
 class RejectsFile:
     """A CSV file of row, field and reason, mode 0600; values stand there only in `columns`, where a job has some.
 
-    What was in it stays until `begin`, so that a job that never gets to work destroys nothing.
+    What was in it stays until `begin`, so that a job that never gets to work destroys nothing. Bytes that are not UTF-8
+    are written as they were read: given again uncorrected, they are refused again.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, source: object = None) -> None:
         """Opens the file and leaves what is in it. Raises InvalidInput when it cannot be written or is the input."""
         self.path = Path(path)
-        if isinstance(source, str | os.PathLike) and _same(self.path, Path(source)):
+        if isinstance(source, str | os.PathLike) and same_file(self.path, source):
             raise InvalidInput(f"the rejects file {self.path} is the input itself; choose another path")
         self.columns: Sequence[str] = ()
         self._begun = False
         self._is_new = False
         try:
-            self._file: IO[str] = open(self.path, "w", encoding="utf-8", newline="", opener=self._open)  # noqa: SIM115  # pathlib knows no opener; it is closed by `close`
+            self._file: IO[str] = open(  # noqa: SIM115  # pathlib knows no opener; it is closed by `close`
+                self.path, "w", encoding="utf-8", errors="surrogateescape", newline="", opener=self._open
+            )
         except (OSError, ValueError) as problem:
             raise self._unwritable(problem) from None
         self._writer = csv.writer(self._file)
@@ -52,7 +55,7 @@ class RejectsFile:
                 if hasattr(os, "fchmod"):  # Windows has it from Python 3.13 on
                     os.fchmod(handle, 0o600)
                 os.ftruncate(handle, 0)
-            self._writer.writerow((*HEADER, *self.columns))
+            self._writer.writerow((*HEADER, *map(_writable, self.columns)))
         except OSError as problem:
             raise self._unwritable(problem) from None
         self._begun = True
@@ -62,7 +65,8 @@ class RejectsFile:
         beside = values or [()] * len(issues)
         try:
             self._writer.writerows(
-                (issue.row, issue.field, issue.reason, *cells) for issue, cells in zip(issues, beside, strict=True)
+                (issue.row, issue.field, issue.reason, *map(_writable, cells))
+                for issue, cells in zip(issues, beside, strict=True)
             )
         except OSError as problem:
             raise self._unwritable(problem) from None
@@ -81,8 +85,24 @@ class RejectsFile:
         return InvalidInput(f"the rejects file {self.path} cannot be written: {reason}")
 
 
-def _same(one: Path, other: Path) -> bool:
+def same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+    """Whether two paths lead to the same file, which need not exist yet."""
     try:
-        return one.samefile(other)
-    except (OSError, ValueError):  # one of them does not exist, which whoever opens it says better
+        return Path(one).samefile(other)
+    except (OSError, ValueError):
+        pass
+    try:
+        return Path(one).resolve() == Path(other).resolve()
+    except (OSError, ValueError, RuntimeError):  # no path at all, which whoever opens it says better
         return False
+
+
+def _writable(value: object) -> object:
+    """A text as it is; lone surrogates that stand for no byte become bytes that are not UTF-8 either."""
+    if not isinstance(value, str) or not any("\ud800" <= letter <= "\udfff" for letter in value):
+        return value
+    try:
+        value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return value.encode("utf-8", "surrogatepass").decode("utf-8", "surrogateescape")
+    return value

@@ -42,7 +42,11 @@ async def upsert(
         Parameter(help="Remember here what was loaded, and skip what has not changed; list what has vanished."),
     ] = None,
     delete_vanished: Annotated[
-        bool, Parameter(help="Delete products that were loaded earlier and are not in the file.", negative=())
+        bool,
+        Parameter(
+            help="Delete products that were loaded earlier and are not in the file; none if a row has no readable id.",
+            negative=(),
+        ),
     ] = False,
     max_vanished_share: Annotated[
         float, Parameter(help="Largest share of the products that may be deleted so; beyond it none is.")
@@ -56,8 +60,8 @@ async def upsert(
 ) -> int:
     """Load a file of products into a catalog: known ids are updated, others created.
 
-    Exit status: 0 nothing rejected, 1 some products rejected, 2 wrong usage or unusable file (or more vanished
-    products than may be deleted), 3 refused by the service or unreachable, 130 interrupted.
+    Exit status: 0 nothing rejected, 1 some products rejected, 2 wrong usage or unusable file (or vanished
+    products that may not be deleted), 3 refused by the service or unreachable, 130 interrupted.
     """
     options = UpsertKeywords(
         concurrency=DEFAULT_CONCURRENCY if concurrency is None else concurrency,

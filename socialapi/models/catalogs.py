@@ -67,9 +67,9 @@ class ProductFilter:
 
 @attrs.define(kw_only=True)
 class ProductSet:
-    """A group of products for ads: chosen one by one, or found by filters (while `processing_status` is not DONE).
+    """A group of products for ads: chosen one by one, or found by filters.
 
-    `product_ids` are the ids that the products have in the catalog.
+    `product_ids` are the ids that the products have in the catalog, complete once `processing_status` is DONE.
     """
 
     id: str

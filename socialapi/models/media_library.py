@@ -1,7 +1,7 @@
 """The media library of an account (creatives documentation, sections 2 and 4.3)."""
 
 import datetime
-from typing import Annotated, Any, Literal, Required, TypedDict
+from typing import Annotated, Any, Final, Literal, Required, TypedDict
 
 import attrs
 from annotated_types import Ge, Le, MaxLen, MinLen
@@ -11,7 +11,7 @@ from socialapi.models.collections import CursorQuery
 MediaType = Literal["GIF", "IMAGE", "VIDEO"]
 MediaCategory = Literal["TWEET_IMAGE", "TWEET_VIDEO", "TWEET_GIF", "AMPLIFY_VIDEO"]
 
-VIDEO_FIELDS = ("description", "title", "poster_media_key")
+VIDEO_FIELDS: Final = ("description", "title", "poster_media_key")
 """What only videos have."""
 
 

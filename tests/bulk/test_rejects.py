@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from socialapi.bulk.rejects import RejectsFile
+from socialapi.bulk.rejects import RejectsFile, same_file
 from socialapi.errors import InvalidInput
 from socialapi.reports import RowIssue
 
@@ -104,6 +104,30 @@ def test_the_input_itself_is_refused_under_whatever_name(tmp_path: Path, *, link
     with pytest.raises(InvalidInput, match="is the input itself"):
         RejectsFile(other if link else source, source=str(source))
     assert source.read_text("utf-8") == "email\na@example.com\n"
+
+
+def test_files_that_are_not_there_yet_are_told_apart_by_their_paths(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path)
+    assert same_file(tmp_path / "new", tmp_path / "link" / "." / "new")
+    assert not same_file(tmp_path / "new", tmp_path / "other")
+    assert not same_file("with\0zero", "with\0zero")
+    with pytest.raises(InvalidInput, match="is the input itself"):
+        RejectsFile(tmp_path / "new", source=tmp_path / "link" / "new")
+    assert [each.name for each in tmp_path.iterdir()] == ["link"]
+
+
+def test_values_that_are_not_utf8_are_written_as_bytes_that_are_not_either(tmp_path: Path) -> None:
+    file = RejectsFile(tmp_path / "rejects.csv")
+    file.columns = ("gr\udcf6\udcdfe",)
+    file.begin()
+    file.write([RowIssue(1, "", "no")] * 3, [["f\udcfcr"], ["\ud800\udcfc"], ["a\0b"]])
+    file.close()
+    assert (tmp_path / "rejects.csv").read_bytes().splitlines() == [
+        b"row,field,reason,gr\xf6\xdfe",
+        b"1,,no,f\xfcr",
+        b"1,,no,\xed\xa0\x80\xed\xb3\xbc",
+        b"1,,no,a\0b",
+    ]
 
 
 def test_an_input_that_is_missing_is_somebody_elses_business(tmp_path: Path) -> None:

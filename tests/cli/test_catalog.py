@@ -144,6 +144,11 @@ def test_with_digests_what_has_not_changed_is_skipped_and_what_has_vanished_is_l
     assert err.startswith(
         "socialapi: the load stopped: 2 of 10 products are not in the feed, more than the share of 10%"
     )
+    unreadable = csv_file(tmp_path / "unreadable.csv", *lines[:-2], line(""))
+    assert upsert(unreadable, *memory, "--delete-vanished", "--max-vanished-share", "0.2") == 2
+    out, err = printed.readouterr()
+    assert "not in the feed any more: p8\nnot in the feed any more: p9\n" in out
+    assert "1 row could not be read, so nobody knows what has vanished; nothing was deleted" in err
     assert upsert(shorter, *memory, "--delete-vanished", "--max-vanished-share", "0.2", "--json") == 0
     report = last_json(printed)
     assert (report["vanished"], report["deleted"], report["vanished_ids"]) == (2, 2, ["p8", "p9"])
@@ -162,7 +167,8 @@ def test_with_digests_what_has_not_changed_is_skipped_and_what_has_vanished_is_l
         ("feed.json", b'[{"id": 1,}]', "", "line 1, column 11: is not JSON"),
         ("ok.csv", f"{HEADER}\n{line('a')}\n".encode(), "--rejects missing/rejects.csv", "cannot be written"),
         ("ok.csv", f"{HEADER}\n{line('a')}\n".encode(), "--rejects ok.csv", "is the input itself"),
-        ("ok.csv", f"{HEADER}\n{line('a')}\n".encode(), "--digests ok.csv", "is damaged, or no such file at all"),
+        ("ok.csv", f"{HEADER}\n{line('a')}\n".encode(), "--digests ok.csv", "is the input itself"),
+        ("ok.csv", f"{HEADER}\n{line('a')}\n".encode(), "--rejects new --digests new", "is the rejects file, too"),
         ("ok.csv", f"{HEADER}\n{line('a')}\n".encode(), "--concurrency 0", "a number of at least 1"),
         ("ok.csv", f"{HEADER}\n{line('a')}\n".encode(), "--delete-vanished", "delete_vanished needs digests"),
         ("ok.csv", f"{HEADER}\n{line('a')}\n".encode(), "--max-vanished-share 2", "a number above 0 and at most 1"),

@@ -8,10 +8,7 @@ import asyncio
 import json
 import sys
 import time
-from types import SimpleNamespace
 from typing import Any
-
-import aiohttp
 
 from socialapi.client import Client
 from socialapi.config import Config
@@ -28,19 +25,8 @@ async def main(order: dict[str, Any]) -> dict[str, Any]:
         nonlocal most_in_flight
         most_in_flight = max(most_in_flight, progress.in_flight)
 
-    answered: list[float] = []
-    trace = aiohttp.TraceConfig()
-
-    async def begin(session: aiohttp.ClientSession, context: SimpleNamespace, request: Any) -> None:
-        context.began = time.monotonic()
-
-    async def end(session: aiohttp.ClientSession, context: SimpleNamespace, request: Any) -> None:
-        answered.append(time.monotonic() - context.began)
-
-    trace.on_request_start.append(begin)
-    trace.on_request_end.append(end)
     credentials = OAuth1(*(ready[n] for n in ("api_key", "api_key_secret", "access_token", "access_token_secret")))
-    async with Client(Config(ads_url=ready["ads_url"]), [credentials], trace_configs=[trace]) as client:
+    async with Client(Config(ads_url=ready["ads_url"]), [credentials]) as client:
         view = client.with_options(timeout_seconds=order.get("timeout_seconds"))
         started = time.monotonic()
         report = await view.catalog(order["catalog"]).products.upsert(
@@ -53,7 +39,6 @@ async def main(order: dict[str, Any]) -> dict[str, Any]:
         "seconds": seconds,
         "peak": peak_resident_bytes(),
         "most_in_flight": most_in_flight,
-        "mean_latency": sum(answered) / len(answered),
     }
 
 

@@ -1,6 +1,6 @@
 """Products that a feed does not have any more: finding them, and deleting them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import attrs
@@ -11,7 +11,7 @@ from socialapi.errors import InvalidInput
 from socialapi.models.products import ProductDeletion
 from socialapi.reports import RowIssue
 from socialapi.routes import catalogs as routes
-from socialapi.session.calls import Attempt, CallOptions, Observer
+from socialapi.session.calls import CallOptions, Observer
 from socialapi.session.session import Session
 from socialapi.wire.request import build_request
 from socialapi.wire.response import read_result
@@ -28,13 +28,19 @@ Gone = tuple[str, str | None]
 
 @attrs.frozen(eq=False)
 class VanishedProducts:
-    """What is needed to deal with them: where they are, who remembers them, who counts."""
+    """What is needed to deal with them: where they are, who remembers them, who counts, and who watches.
+
+    `stopped` says that nothing is sent any more, `show` tells how far it is.
+    """
 
     session: Session
     catalog_id: str
     options: CallOptions
     digests: Digests
     tally: ProductTally
+    observe: Observer
+    stopped: Callable[[], bool]
+    show: Callable[[], None]
 
     async def find(self) -> Sequence[Gone]:
         """The products of earlier loads that this feed does not have, counted as vanished."""
@@ -43,47 +49,50 @@ class VanishedProducts:
             self.tally.noticed_vanished(product_id)
         return gone
 
-    async def delete(self, gone: Sequence[Gone], max_share: float, observe: Observer) -> None:
-        """Deletes them, if they are not more than the share of what was there before this load.
+    def check(self, gone: Sequence[Gone], max_share: float) -> None:
+        """Raises InvalidInput when they may not be deleted.
 
-        What the service has deleted is forgotten; of the others the report has a warning, and the next load tries
-        again. Raises InvalidInput when they are too many, and what stops the job.
+        Either nobody knows what has vanished, since rows could not be read, or they are more than the share of what
+        was there before this load.
         """
+        if unreadable := self.tally.unreadable:
+            rows = "1 row" if unreadable == 1 else f"{unreadable:,} rows"
+            raise InvalidInput(f"{rows} could not be read, so nobody knows what has vanished; nothing was deleted")
         known = self.digests.known_before
         if len(gone) > max_share * known:
             raise InvalidInput(
                 f"{len(gone):,} of {known:,} products are not in the feed, more than the share of {max_share:.0%} that may "
                 "be deleted (max_vanished_share): is the feed complete? Nothing was deleted"
             )
+
+    async def delete(self, gone: Sequence[Gone]) -> None:
+        """Deletes them, until the job is stopped.
+
+        What the service has deleted is forgotten; of the others the report has a warning, and the next load tries
+        again. Raises what stops the job.
+        """
         self._not_deleted((product_id, "its product_key is not known") for product_id, key in gone if key is None)
         keyed = [(product_id, key) for product_id, key in gone if key is not None]
         for start in range(0, len(keyed), KEYS_AT_ONCE):
+            if self.stopped():
+                return
             ids = {key: product_id for product_id, key in keyed[start : start + KEYS_AT_ONCE]}
-            results, repeated = await self._ask(tuple(ids), observe)
+            results = await self._ask(tuple(ids))
             failed = {each.failed_product_key: each.message for each in results if each.failed_product_key in ids}
             deleted = {each.product_key for each in results if each.product_key in ids} - failed.keys()
-            if repeated:  # a key that is not there any more was deleted by the attempt without an answer
-                deleted, failed = deleted | failed.keys(), {}
             await self.digests.forget([ids[key] for key in ids if key in deleted])
             self.tally.deleted += len(deleted)
             left = [key for key in ids if key not in deleted]
             self._not_deleted((ids[key], failed.get(key) or "the service did not say why") for key in left)
+            self.show()
 
-    async def _ask(self, keys: tuple[str, ...], observe: Observer) -> tuple[Sequence[ProductDeletion], bool]:
-        """The answer, and whether an attempt before it may have been carried out."""
-        may_be_done = False
-
-        def look(attempt: Attempt) -> None:
-            nonlocal may_be_done
-            may_be_done = may_be_done or (attempt.failure is not None and attempt.failure.executed == "unknown")
-            observe(attempt)
-
+    async def _ask(self, keys: tuple[str, ...]) -> Sequence[ProductDeletion]:
         target = _REPEATABLE.at(product_catalog_id=self.catalog_id)
         now = self.session.now()
         request = build_request(target, self.session.config, now=now, query=None, body={"product_keys": keys})
         self.tally.sent_first += 1
-        reply = await self.session.send(request, options=self.options, observer=look)
-        return read_result(target.route, reply).delete_products, may_be_done
+        reply = await self.session.send(request, options=self.options, observer=self.observe)
+        return read_result(target.route, reply).delete_products
 
     def _not_deleted(self, products: Iterable[tuple[str, str]]) -> None:
         self.tally.warn([RowIssue(0, "", f"was not deleted: {why}", product_id) for product_id, why in products])

@@ -1,6 +1,7 @@
 """What a feed says of a product: from the columns of a table, from objects, from `Product`."""
 
 import difflib
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -13,8 +14,10 @@ from socialapi.errors import InvalidInput
 from socialapi.models.products import Product
 from socialapi.wire.encoding import json_shape
 
-NOT_UTF8: Final = "is not UTF-8 text"
+NOT_UTF8: Final = "is not UTF-8 text: save the file as UTF-8"
+NOT_UNICODE: Final = "is not UTF-8 text"
 NUL: Final = "holds a NUL byte"
+INFINITE: Final = "is not a finite number"
 _WHOLE: Final = re.compile("[0-9]{1,18}").fullmatch
 
 
@@ -47,7 +50,7 @@ class Feed:
             raise InvalidInput(f"line {line}: there is no column {', '.join(missing)}{_hint(missing, names)}")
         self._names = tuple(names)
         self._ours = len(HEADER) if self._names[: len(HEADER)] == HEADER else 0
-        self.columns = tuple(map(printable, self._names[self._ours :]))
+        self.columns = self._names[self._ours :]
         self._places = [(at, field) for field, at in places.items()]
 
     def from_cells(self, cells: Sequence[str], number: int, line: int) -> ProductRow:
@@ -65,21 +68,43 @@ class Feed:
             shape[field] = _value(field, text)
         if len(cells) > wide:
             problem = ("", f"line {line}, column {wide + 1}: has {len(cells)} cells where there are {wide} columns")
-        if not shape and not any(cell.strip() for cell in cells):
+            if (self._ours, "id") not in self._places:  # what stands under it may belong under the column before
+                shape.pop("id", None)
+        is_blank = not any(cell.strip() for cell in cells)
+        if is_blank:
             problem = ("", f"line {line}: is blank")
-        return ProductRow(number, shape, problem, [printable(value) for value in values[self._ours :]])
+        return ProductRow(number, shape, problem, values[self._ours :], is_blank=is_blank)
 
     def from_object(self, item: Mapping[Any, Any], number: int, place: str) -> ProductRow:
-        """The product that an object describes; null says nothing, and names that no product has are left out."""
+        """The product that an object describes.
+
+        null, NaN and blank texts say nothing, and names that no product has are left out.
+        """
+        names: dict[str, str] = {}
+        ids = 0
         shape: dict[str, Any] = {}
         problem: tuple[str, str] | None = None
         for name, value in item.items():
-            field = field_of(str(name))
-            if field not in FIELDS or value is None or value == "":
+            field = field_of(name) if isinstance(name, str) else ""
+            if field not in FIELDS:
                 continue
-            shape[field] = said = _value(field, _joined(value) if field == "additional_image_link" else value)
-            if isinstance(said, str) and problem is None and (fault := _fault(said)) is not None:
+            given = _joined(value) if field == "additional_image_link" else value
+            if _says_nothing(given):
+                continue
+            shape[field] = said = _value(field, given)
+            fault = _fault(said) if isinstance(said, str) else None
+            if fault == NOT_UTF8 and not place:  # there is no file to save
+                fault = NOT_UNICODE
+            if isinstance(given, float) and math.isinf(given):
+                fault = INFINITE
+            if field in names:
+                fault = f"is there twice, as {printable(names[field])} and as {printable(name)}"
+            names[field] = name
+            ids += field == "id"
+            if fault is not None and problem is None:
                 problem = (field, f"{place}{fault}")
+        if ids > 1:  # nobody knows which
+            del shape["id"]
         return ProductRow(number, shape, problem)
 
     def rows(self, item: Any, *, number: int, position: int) -> Iterator[ProductRow]:
@@ -112,16 +137,35 @@ def _value(field: str, value: Any) -> Any:
     if field == "inventory" and isinstance(value, str) and _WHOLE(value.strip()):
         return int(value)
     if isinstance(value, int | float) and not isinstance(value, bool) and field != "inventory":
-        return str(value)
+        try:
+            return str(value)
+        except ValueError:  # of more digits than Python writes
+            return value
     return value.strip() if isinstance(value, str) else value
 
 
 def _joined(value: Any) -> Any:
     """Several images may come as an array."""
-    return ",".join(map(str, value)) if isinstance(value, list | tuple) else value
+    if not isinstance(value, list | tuple):
+        return value
+    try:
+        return ",".join(str(each).strip() for each in value if not _says_nothing(each))
+    except ValueError:  # a number of more digits than Python writes
+        return value
+
+
+def _says_nothing(value: Any) -> bool:
+    """Whether an object might as well not have the name."""
+    if isinstance(value, str):
+        return not value.strip()
+    return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def _fault(text: str) -> str | None:
     if "\0" in text:
         return NUL
-    return NOT_UTF8 if any("\ud800" <= letter <= "\udfff" for letter in text) and not text.isascii() else None
+    if text.isascii():
+        return None
+    if any("\udc80" <= letter <= "\udcff" for letter in text):  # what a byte that is not UTF-8 is read as
+        return NOT_UTF8
+    return NOT_UNICODE if any("\ud800" <= letter <= "\udfff" for letter in text) else None

@@ -14,7 +14,6 @@ from socialapi.bulk.reader_base import in_chunks
 from socialapi.errors import InvalidInput
 
 NOT_AN_OBJECT: Final = "is not a JSON object"
-_BLANK: Final = "is blank"
 
 
 def read_json_lines(file: BufferedReader, feed: Feed) -> Generator[list[ProductRow], None, None]:
@@ -24,7 +23,7 @@ def read_json_lines(file: BufferedReader, feed: Feed) -> Generator[list[ProductR
     """
     found = False
     for chunk in in_chunks(_lines(file, feed)):
-        found = found or any(row.problem is None or not row.problem[1].endswith(_BLANK) for row in chunk)
+        found = found or not all(row.is_blank for row in chunk)
         yield chunk
     if not found:
         raise InvalidInput("the file is empty")
@@ -39,7 +38,7 @@ def _lines(file: BufferedReader, feed: Feed) -> Iterator[ProductRow]:
                 number, f"{place}, column {MAX_OBJECT_BYTES + 1}: is longer than {MAX_OBJECT_BYTES:,} bytes"
             )
         elif line.isspace():
-            yield _unusable(number, f"{place}: {_BLANK}")
+            yield ProductRow(number, {}, ("", f"{place}: is blank"), is_blank=True)
         else:
             item, fault = _decoded(line)
             if fault is not None:

@@ -26,6 +26,7 @@ class ProductRow:
 
     `problem` is a (field, reason) pair when it could not even be read. `values` are the cells of its line, in the order
     of the columns of the input; None where there are no columns. `json` is the shape, encoded, once it was judged.
+    `is_blank` says that there is nothing on its line.
     """
 
     number: int
@@ -33,6 +34,7 @@ class ProductRow:
     problem: tuple[str, str] | None = None
     values: Sequence[str] | None = None
     json: bytes = b""
+    is_blank: bool = False
 
     @property
     def id(self) -> str:
@@ -48,10 +50,9 @@ class ProductRow:
 
     @property
     def known_id(self) -> str | None:
-        """The id of any product, as far as there is one that can be stored and shown."""
+        """The id of any product, as far as there is one that UTF-8 has a form for."""
         found = self.shape.get("id")
-        is_text = isinstance(found, str) and found.isprintable()
-        return found if is_text else None
+        return found if isinstance(found, str) and found and printable(found) == found else None
 
 
 @attrs.define(eq=False)

@@ -20,6 +20,7 @@ from socialapi.wire.retry import Failure, Wait, decide
 
 NO_REASON: Final = "refused by the service without a reason"
 LONGEST_REASON: Final = 500
+IDS_SHOWN: Final = 5
 
 
 @attrs.frozen(eq=False)
@@ -47,7 +48,7 @@ class ProductSender:
             await self._note(answered)
             fruitless = 0 if answered else fruitless + 1
             if waiting:
-                await self._wait(fruitless + 1, self.session.clock.monotonic() - started, len(waiting))
+                await self._wait(fruitless + 1, self.session.clock.monotonic() - started, list(waiting))
 
     async def _put(self, rows: Iterable[ProductRow]) -> Sequence[ProductResult]:
         body = b",".join(row.json for row in rows).join(ENVELOPE)
@@ -65,8 +66,9 @@ class ProductSender:
             return None
         return None
 
-    async def _wait(self, attempt: int, elapsed_seconds: float, missing: int) -> None:
-        summary = f"{missing} products of a request were not answered"
+    async def _wait(self, attempt: int, elapsed_seconds: float, missing: Sequence[str]) -> None:
+        shown = ", ".join(missing[:IDS_SHOWN]) + (", …" if len(missing) > IDS_SHOWN else "")
+        summary = f"{len(missing)} products of a request were not answered: {shown}"
         decision = decide(
             self.options.policy,
             repeatable=True,

@@ -1,6 +1,7 @@
 """Reading a feed that is a table: CSV or TSV with the names of the fields in its first line."""
 
 import csv
+import re
 from collections.abc import Generator, Iterator
 from io import BufferedReader, TextIOWrapper
 from itertools import chain
@@ -16,8 +17,11 @@ MAX_LINE_CHARACTERS: Final = 1_048_576
 MAX_CELL_CHARACTERS: Final = 131_072
 """What Python's parser takes by default; the longest field of a product has 5,000."""
 
-# As the last line: it comes back at the end of a cell when a quotation mark was never closed. No file can hold it.
-_END: Final = "\ud800end"
+_QUOTING: Final = "text follows a quotation mark that closes the cell: write a quotation mark within a cell twice"
+_NEVER_CLOSED: Final = "a quotation mark is not closed before the end of the file"
+_LONG_CELL: Final = f"a cell has more than {MAX_CELL_CHARACTERS:,} characters"
+_SEPARATOR: Final = re.compile(r'"?sep=([^\w\s"]|\t)"?[\r\n]*', re.IGNORECASE).fullmatch
+"""The line that Excel puts before a table, with its delimiter."""
 
 
 class _Lines:
@@ -61,8 +65,8 @@ def read_table(file: BufferedReader, feed: Feed) -> Generator[list[ProductRow], 
     """The products below the line of names, in chunks; a blank line is one that cannot be used, as is a line with a
     cell that is far too long.
 
-    Raises InvalidInput, which names line and column, for names that are missing and, after the rows before it, where a
-    quotation mark is never closed.
+    Raises InvalidInput, which names line and column, for names that are missing and, after the rows before it, where
+    quotation marks do not fit: nobody knows then where the next product begins.
     """
     text = TextIOWrapper(file, encoding="utf-8", errors="surrogateescape", newline="")
     try:
@@ -72,19 +76,21 @@ def read_table(file: BufferedReader, feed: Feed) -> Generator[list[ProductRow], 
 
 
 def _read(lines: _Lines, feed: Feed) -> Iterator[list[ProductRow]]:
-    delimiter = ","
+    delimiter = None
     try:
-        first = next((line for line in lines if not line.isspace()), None)
-        if first is None:
-            raise InvalidInput("the file is empty")
-        delimiter = max(DELIMITERS, key=first.count)
-        begins = lines.number
-        parser = csv.reader(chain((first,), lines, (_END,)), delimiter=delimiter)
-        names = next(parser)
+        first = _not_blank(lines)
+        if (separator := _SEPARATOR(first)) is not None:
+            delimiter = separator[1]
+            first = _not_blank(lines)
     except csv.Error:
-        raise InvalidInput(_too_long(lines, delimiter, lines.number)) from None
-    if names[-1].endswith(_END):
-        raise _never_closed(begins, names)
+        raise InvalidInput(_fault(lines, delimiter or ",", lines.number, _LONG_CELL)) from None
+    delimiter = delimiter or max(DELIMITERS, key=first.count)
+    begins = lines.number
+    parser = csv.reader(chain((first,), lines), delimiter=delimiter, strict=True)
+    try:
+        names = next(parser)
+    except csv.Error as problem:
+        raise InvalidInput(_fault(lines, delimiter, begins, _meaning(problem))) from None
     feed.take_header(names, begins)
     is_empty = True
     for chunk in in_chunks(_rows(parser, lines, feed, delimiter)):
@@ -94,6 +100,15 @@ def _read(lines: _Lines, feed: Feed) -> Iterator[list[ProductRow]]:
         raise InvalidInput("the file has no products, only column names")
 
 
+def _not_blank(lines: _Lines) -> str:
+    lines.begin()
+    for line in lines:
+        if not line.isspace():
+            return line
+        lines.begin()
+    raise InvalidInput("the file is empty")
+
+
 def _rows(parser: Iterator[list[str]], lines: _Lines, feed: Feed, delimiter: str) -> Iterator[ProductRow]:
     number = 0
     while True:
@@ -101,36 +116,45 @@ def _rows(parser: Iterator[list[str]], lines: _Lines, feed: Feed, delimiter: str
         begins = lines.number + 1
         try:
             cells = next(parser, None)
-        except csv.Error:
-            says = _too_long(lines, delimiter, begins)
+        except csv.Error as problem:
+            meaning = _meaning(problem)
+            says = _fault(lines, delimiter, begins, meaning)
+            if meaning != _LONG_CELL:
+                raise InvalidInput(says) from None
             if lines.quotes % 2 or len(lines.record) > 1:
                 raise InvalidInput(f"{says}; probably a quotation mark is not closed") from None
             number += 1
             yield ProductRow(number, {}, ("", says), ())
             continue
-        if cells is None or cells == [_END]:
+        if cells is None:
             return
-        if cells and cells[-1].endswith(_END):
-            raise _never_closed(begins, cells)
         number += 1
         yield feed.from_cells(cells, number, begins)
 
 
-def _never_closed(line: int, cells: list[str]) -> InvalidInput:
-    says = "a quotation mark is not closed before the end of the file"
-    return InvalidInput(f"line {line}, column {len(cells)}: {says}")
+def _meaning(problem: csv.Error) -> str:
+    """What is wrong with a record, by what the parser says of it."""
+    says = str(problem)
+    if "expected after" in says:
+        return _QUOTING
+    return _NEVER_CLOSED if says == "unexpected end of data" else _LONG_CELL
 
 
-def _too_long(lines: _Lines, delimiter: str, begins: int) -> str:
-    """Which cell is too long, told by walking through the record once more."""
-    column, length, quoted = 1, 0, False
+def _fault(lines: _Lines, delimiter: str, begins: int, meaning: str) -> str:
+    """Which cell the parser gave up at, told by walking through the record once more."""
+    column, length, at = 1, 0, "begin"
     for letter in "".join(lines.record):
-        if letter == '"':
-            quoted = not quoted
-        elif letter == delimiter and not quoted:
-            column, length = column + 1, 0
-            continue
         length += 1
         if length > MAX_CELL_CHARACTERS:
             break
-    return f"line {begins}, column {column}: a cell has more than {MAX_CELL_CHARACTERS:,} characters"
+        if at == "quoted":
+            at = "closed" if letter == '"' else at
+        elif letter == '"' and at in ("begin", "closed"):
+            at = "quoted"
+        elif letter == delimiter:
+            column, length, at = column + 1, 0, "begin"
+        elif at == "closed":
+            break
+        else:
+            at = "plain"
+    return f"line {begins}, column {column}: {meaning}"

@@ -5,7 +5,7 @@ from typing import Final
 
 import attrs
 
-from socialapi.bulk.products.rows import FIELDS, ProductRow, printable
+from socialapi.bulk.products.rows import FIELDS, ProductRow
 from socialapi.bulk.tally import Tally
 from socialapi.reports import MAX_ISSUES_KEPT, RowIssue, UpsertReport
 
@@ -26,6 +26,8 @@ class ProductTally(Tally):
     skipped: int = 0
     vanished: int = 0
     deleted: int = 0
+    unreadable: int = 0
+    """Rejected rows that may be of any product: their ids could not be read."""
     vanished_ids: list[str] = attrs.field(factory=list)
 
     def took(self, status: str) -> None:
@@ -44,6 +46,7 @@ class ProductTally(Tally):
         issues = [RowIssue(row.number, field, reason, row.known_id) for row, field, reason in rows]
         self.pending -= len(issues)
         self.rejected += len(issues)
+        self.unreadable += sum(row.known_id is None and not row.is_blank for row, _, _ in rows)
         self.rejects.extend(issues[: MAX_ISSUES_KEPT - len(self.rejects)])
         if self.rejects_file is not None:
             self.rejects_file.write(issues, [_values(row) for row, _, _ in rows])
@@ -73,4 +76,12 @@ def _values(row: ProductRow) -> Sequence[object]:
     """The whole row, so that it can be corrected and given again."""
     if row.values is not None:
         return row.values
-    return [printable(str(row.shape.get(name, ""))) for name in FIELDS]
+    return [_text(row.shape.get(name, "")) for name in FIELDS]
+
+
+def _text(value: object) -> str:
+    """The value as text; empty for one that has none, like a number of 5,000 digits."""
+    try:
+        return str(value)
+    except Exception:  # noqa: BLE001  # whatever a user's object raises
+        return ""

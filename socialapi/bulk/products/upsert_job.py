@@ -22,6 +22,7 @@ from socialapi.bulk.products.placing import Placer
 from socialapi.bulk.products.rows import ProductBatch, ProductRow
 from socialapi.bulk.products.settling import ProductSender
 from socialapi.bulk.products.tally import ProductTally, Refused
+from socialapi.bulk.rejects import same_file
 from socialapi.errors import InvalidInput, SocialApiError
 from socialapi.reports import UpsertReport
 from socialapi.routes import catalogs as routes
@@ -62,6 +63,7 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
         self, session: Session, catalog_id: str, products: Products, options: UpsertOptions, call: CallOptions
     ) -> None:
         options.check()
+        _check_files(products, options)
         target = routes.PRODUCTS_PUT.at(product_catalog_id=catalog_id)
         reader, self._feed = open_products(products)
         super().__init__(session, target, products, reader, ProductTally(None), options)
@@ -134,10 +136,21 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
         if self._digests is None:
             return
         try:
-            vanished = VanishedProducts(self._session, self._catalog_id, self._call, self._digests, self._tally)
+            vanished = VanishedProducts(
+                self._session,
+                self._catalog_id,
+                self._call,
+                self._digests,
+                self._tally,
+                self._observe,
+                lambda: self._dispatcher.failure is not None,
+                self._show,
+            )
             gone = await vanished.find()
-            if gone and self._options.delete_vanished and not self._options.dry_run:
-                await vanished.delete(gone, self._options.max_vanished_share, self._observe)
+            if gone and self._options.delete_vanished:
+                vanished.check(gone, self._options.max_vanished_share)
+                if not self._options.dry_run:
+                    await vanished.delete(gone)
         except SocialApiError as problem:
             self._dispatcher.stop(problem)
 
@@ -148,6 +161,16 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
 
     def _report(self) -> UpsertReport:
         return self._tally.upserts(self._elapsed_seconds(), dry_run=self._options.dry_run)
+
+
+def _check_files(products: Products, options: UpsertOptions) -> None:
+    """Raises InvalidInput when a file would be written that is another one of the job."""
+    if options.digests is None:
+        return
+    if isinstance(products, str | os.PathLike) and same_file(options.digests, products):
+        raise InvalidInput(f"the digest file {options.digests} is the input itself; choose another path")
+    if options.rejects is not None and same_file(options.digests, options.rejects):
+        raise InvalidInput(f"the digest file {options.digests} is the rejects file, too; choose another path")
 
 
 def _digests(options: UpsertOptions, catalog_id: str) -> Digests | None:

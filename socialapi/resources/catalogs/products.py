@@ -38,7 +38,8 @@ class UpsertKeywords(TypedDict, total=False):
     digests: str | os.PathLike[str] | None
     """File that remembers what was loaded: products that are the same as last time are skipped. Made if missing."""
     delete_vanished: bool
-    """Deletes products of earlier loads that are not in this feed, once all of it was loaded; needs `digests`."""
+    """Deletes products of earlier loads that are not in this feed, once all of it was loaded; needs `digests`. Where a
+    row could not be read nothing is deleted, and the load ends with BulkError: nobody knows then what has vanished."""
     max_vanished_share: float
     """Largest share of the products that may be deleted so; beyond it nothing is, and the job fails. 0.1 by default."""
 

@@ -1,6 +1,7 @@
 """What a catalog was loaded with last: skipping what has not changed, and what a feed does not have any more."""
 
 import asyncio
+import json
 import sqlite3
 import stat
 from pathlib import Path
@@ -10,14 +11,16 @@ import pytest
 
 from socialapi.bulk.products.digests import Digests, digest_of
 from socialapi.bulk.products.rows import ProductRow
-from socialapi.errors import BulkError, ConfigurationError, OutcomeUnknown
-from socialapi.reports import UpsertReport
+from socialapi.errors import BulkError, ConfigurationError, InvalidInput, OutcomeUnknown
+from socialapi.reports import Progress, UpsertReport
 from tests.bulk.model_service import answer, refusal
 from tests.bulk.products.model_catalog import (
     REFUSED,
     ModelCatalog,
     Shape,
+    csv_file,
     job_of,
+    line,
     numbered,
     product,
     products,
@@ -36,6 +39,10 @@ def path(tmp_path: Path) -> Path:
 async def load(service: ModelCatalog, rows: list[Shape], path: Path, **options: Any) -> UpsertReport:
     service.requests.clear()
     return await job_of(service, rows, digests=path, **options).run()
+
+
+async def load_file(service: ModelCatalog, file: Path, **options: Any) -> UpsertReport:
+    return await job_of(service, file, **options).run()
 
 
 async def stopped(service: ModelCatalog, rows: list[Shape], path: Path, **options: Any) -> tuple[str, UpsertReport]:
@@ -249,6 +256,41 @@ async def test_products_that_are_refused_have_not_vanished(path: Path) -> None:
     assert len(service.products) == 3
 
 
+@pytest.mark.parametrize("bad", [{"title": "x"}, {**product("b"), "id": "b\udcff"}, {**product("b"), "id": ["b"]}])
+@pytest.mark.parametrize("dry_run", [False, True])
+async def test_when_an_id_cannot_be_read_nobody_knows_what_has_vanished(
+    path: Path, bad: Shape, *, dry_run: bool
+) -> None:
+    service = ModelCatalog()
+    await load(service, products("a", "b"), path)
+    rows = [product("a"), bad]
+    says, report = await stopped(service, rows, path, delete_vanished=True, max_vanished_share=1.0, dry_run=dry_run)
+    assert says.startswith(
+        "the load stopped: 1 row could not be read, so nobody knows what has vanished; nothing was deleted"
+    )
+    assert (report.rejected, report.vanished, report.deleted, report.vanished_ids) == (1, 1, 0, ("b",))
+    assert (service.deletions, len(service.products)) == ([], 2)
+    report = await load(service, rows, path)
+    assert (report.vanished, report.deleted) == (1, 0)
+
+
+async def test_lines_that_cannot_be_read_are_such_rows_and_blank_ones_are_not(path: Path, tmp_path: Path) -> None:
+    service = ModelCatalog()
+    await load(service, products("a", "b", "c"), path)
+    blank = csv_file(tmp_path / "blank.csv", line("a"), "", " , ", line("b"))
+    options: dict[str, Any] = {"digests": path, "delete_vanished": True, "max_vanished_share": 1.0}
+    lost = csv_file(tmp_path / "lost.csv", line("a"), "", line("b" * 200_000), line("x" * 200_000))
+    with pytest.raises(BulkError, match="2 rows could not be read, so nobody knows what has vanished"):
+        await job_of(service, lost, **options).run()
+    assert not service.deletions
+    (tmp_path / "lost.jsonl").write_text(json.dumps(product("a")) + "\n\n{'id': 1}\n", "utf-8")
+    with pytest.raises(BulkError, match="1 row could not be read, so nobody knows what has vanished"):
+        await job_of(service, tmp_path / "lost.jsonl", **options).run()
+    assert not service.deletions
+    report = await job_of(service, blank, **options).run()
+    assert (report.rejected, report.vanished, report.deleted) == (2, 1, 1)
+
+
 async def test_a_load_that_stopped_deletes_nothing(path: Path) -> None:
     service = ModelCatalog()
     await load(service, numbered(40), path)
@@ -280,7 +322,7 @@ async def test_a_product_whose_key_is_not_known_cannot_be_deleted(path: Path) ->
     assert report.deleted == 1
 
 
-async def test_deleting_is_repeated_and_what_is_gone_by_then_counts(path: Path) -> None:
+async def test_deleting_is_repeated_and_what_is_gone_by_then_is_what_the_service_says_it_is(path: Path) -> None:
     service = ModelCatalog()
     await load(service, numbered(40), path)
 
@@ -290,8 +332,30 @@ async def test_deleting_is_repeated_and_what_is_gone_by_then_counts(path: Path) 
 
     service._script = iter([refusal(503), refusal(500), lost])
     report = await load(service, numbered(38), path, delete_vanished=True)
-    assert (report.vanished, report.deleted, report.warnings, report.requests, report.retries) == (2, 2, 0, 4, 3)
+    assert (report.vanished, report.deleted, report.warnings, report.requests, report.retries) == (2, 0, 2, 4, 3)
+    assert {each.reason for each in report.warning_details} == {"was not deleted: is not there"}
     assert len(service.products) == 38
+    assert (await load(service, numbered(38), path)).vanished_ids == ("p38", "p39")
+
+
+async def test_progress_is_told_while_products_are_deleted_and_ends_it_when_it_raises(path: Path) -> None:
+    service = ModelCatalog()
+    await load(service, numbered(400), path)
+    seen: list[int] = []
+
+    def show(progress: Progress) -> None:
+        assert isinstance(progress.report, UpsertReport)
+        seen.append(progress.report.deleted)
+        if progress.report.deleted == 25:
+            raise ZeroDivisionError("planted")
+
+    says, report = await stopped(service, numbered(360), path, delete_vanished=True, on_progress=show)
+    assert "ZeroDivisionError" in says
+    assert seen[-1] == report.deleted == 25
+    assert [len(keys) for keys in service.deletions] == [25]
+    seen.clear()
+    await load(service, numbered(360), path, delete_vanished=True, on_progress=lambda each: seen.append(each.in_flight))
+    assert len(service.products) == 360
 
 
 async def test_a_refused_deletion_stops_the_load_with_its_report(path: Path) -> None:
@@ -324,9 +388,19 @@ async def test_a_dry_run_makes_no_file_and_changes_none(path: Path) -> None:
     await load(service, numbered(20), path)
     rows = [*numbered(18), product("p18", title="New")]
     report = await load(service, rows, path, dry_run=True, delete_vanished=True)
+    assert not service.deletions
     assert (report.skipped, report.pending, report.vanished, report.deleted) == (18, 1, 1, 0)
     report = await load(service, numbered(20), path)
     assert (report.skipped, report.vanished) == (20, 0)
+
+
+async def test_a_dry_run_refuses_to_delete_what_the_real_one_would_not_delete(path: Path) -> None:
+    service = ModelCatalog()
+    await load(service, numbered(20), path)
+    for dry_run in (True, False):
+        says, report = await stopped(service, numbered(10), path, dry_run=dry_run, delete_vanished=True)
+        assert "10 of 20 products are not in the feed, more than the share of 10%" in says
+        assert (report.skipped, report.vanished, report.deleted) == (10, 10, 0)
 
 
 # The file ----------------------------------------------------------------------------------------------------------
@@ -343,6 +417,23 @@ async def test_the_file_of_another_catalog_is_refused_and_nothing_is_left_behind
     assert not service.requests
     assert not rejects.exists()
     assert (await load(service, products("a"), path)).skipped == 1
+
+
+@pytest.mark.parametrize("there", [False, True])
+async def test_input_rejects_and_digests_are_different_files(tmp_path: Path, *, there: bool) -> None:
+    feed, other = csv_file(tmp_path / "feed.csv", line("a")), tmp_path / "other"
+    (tmp_path / "link").symlink_to(tmp_path)
+    if there:
+        write(other, b"")
+    service = ModelCatalog()
+    with pytest.raises(InvalidInput, match="is the rejects file, too; choose another path"):
+        await load_file(service, feed, digests=other, rejects=tmp_path / "link" / "other")
+    with pytest.raises(InvalidInput, match="is the input itself; choose another path"):
+        await load_file(service, tmp_path / "link" / "feed.csv", digests=feed)
+    with pytest.raises(InvalidInput, match="is the input itself; choose another path"):
+        await load_file(service, other, rejects=tmp_path / "link" / "other")
+    assert is_there(other) == there
+    assert not service.requests
 
 
 @pytest.mark.parametrize(

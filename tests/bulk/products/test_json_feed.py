@@ -41,7 +41,7 @@ async def test_each_line_is_a_product(tmp_path: Path, name: str) -> None:
         (b"[1]", "", "line 2: is not a JSON object"),
         (b"null", "", "line 2: is not a JSON object"),
         (b"", "", "line 2: is blank"),
-        (b'{"id": "b", "title": "f\xfcr"}', "title", "line 2: is not UTF-8 text"),
+        (b'{"id": "b", "title": "f\xfcr"}', "title", "line 2: is not UTF-8 text: save the file as UTF-8"),
         (b'{"id": "b", "title": "\\ud800"}', "title", "line 2: is not UTF-8 text"),
         (b'{"id": "b", "title": "a\\u0000b"}', "title", "line 2: holds a NUL byte"),
         (b"[" * 100_000, "", "line 2, column 1: holds a number that is too long, or is nested too deeply"),
@@ -153,7 +153,7 @@ async def test_bytes_that_are_no_text_and_other_items_are_matters_of_their_rows(
     content = b'[{"id": "a", "title": "f\xfcr"},\n 7,\n' + GOOD.encode() + b"]"
     rows = await read(write(tmp_path / "feed.json", content))
     assert [row.problem for row in rows] == [
-        ("title", "line 1: is not UTF-8 text"),
+        ("title", "line 1: is not UTF-8 text: save the file as UTF-8"),
         ("", "line 2: is not a JSON object"),
         None,
     ]
@@ -182,6 +182,39 @@ async def test_null_says_nothing_numbers_are_texts_and_images_may_be_an_array() 
     }
     (row,) = await read([product("a", title=["x", "y"])])
     assert row.shape["title"] == ["x", "y"]
+
+
+async def test_nan_and_blank_texts_say_nothing() -> None:
+    images = ["https://a.b/1", None, " ", float("nan")]
+    said_nothing = {"gtin": float("nan"), "color": " \t", "size": "\n", "inventory": float("nan"), 7: "x"}
+    (row,) = await read([{**product("a"), **said_nothing, "additional_image_link": images}])
+    assert row.problem is None
+    assert row.shape == product("a", additional_image_link="https://a.b/1")
+    (row,) = await read([{**product("a"), "additional_image_link": [None]}])
+    assert row.shape == product("a")
+
+
+async def test_nan_in_a_file_says_nothing_and_infinity_is_a_fault(tmp_path: Path) -> None:
+    good, bad = (json.dumps({**product("a"), "gtin": float(number)}) for number in ("nan", "-inf"))
+    first, second = await read(write(tmp_path / "feed.jsonl", f"{good}\n{bad}\n"))
+    assert (first.problem, first.shape) == (None, product("a"))
+    assert second.problem == ("gtin", "line 2: is not a finite number")
+
+
+@pytest.mark.parametrize("field", ["gtin", "inventory", "price"])
+async def test_infinity_is_a_fault_of_its_row(field: str) -> None:
+    (row,) = await read([product("a", **{field: float("inf")})])
+    assert row.problem == (field, "is not a finite number")
+
+
+async def test_two_names_for_one_field_are_a_fault_of_their_row() -> None:
+    twice = {**product("a"), "Image-Link": "https://a.b/other"}
+    first, second = await read([twice, {**product("b"), "g:price": None, "PRICE": " "}])
+    assert first.problem == ("image_link", "is there twice, as image_link and as Image-Link")
+    assert second.problem is None
+    (row,) = await read([{**product("a"), "ID": "b"}])
+    assert row.problem == ("id", "is there twice, as id and as ID")
+    assert row.known_id is None
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,9 @@ async def test_several_broken_rules_are_all_said() -> None:
     ("fields", "field", "says"),
     [
         ({"inventory": 2**70}, "inventory", "is larger than 64 bits"),
+        ({"inventory": 10**5000}, "inventory", "is larger than 64 bits"),
+        ({"title": 10**5000}, "title", "must be a string"),
+        ({"additional_image_link": [10**5000]}, "additional_image_link", "must be a string"),
         ({"title": "\ud800"}, "title", "is not UTF-8 text"),
         ({"id": "\udcff"}, "id", "is not UTF-8 text"),
         ({"title": "a\0"}, "title", "holds a NUL byte"),
@@ -60,12 +63,38 @@ async def test_values_that_no_request_can_carry_are_refused_one_by_one(
     report = await job_of(service, rows, rejects=tmp_path / "rejects.csv", digests=tmp_path / "digests").run()
     assert [(each.row, each.field, each.reason) for each in report.rejects] == [(2, field, says)]
     assert set(service.products) == {"a", "c"}
-    assert len((tmp_path / "rejects.csv").read_text("utf-8").splitlines()) == 2
+    assert len((tmp_path / "rejects.csv").read_bytes().splitlines()) == 2
 
 
-async def test_an_id_that_cannot_be_shown_is_not() -> None:
-    ((_, _, _, product_id),) = await refusals([product("b\x1b[31m", title="")])
-    assert product_id is None
+@pytest.mark.parametrize("product_id", ["b\x1b[31m", "b\u200b", "b\u00a0c", "b\nc", "b\0"])
+async def test_every_id_that_is_text_is_known(product_id: str) -> None:
+    ((_, _, _, known),) = await refusals([product(product_id, title="")])
+    assert known == product_id
+
+
+@pytest.mark.parametrize("product_id", ["b\udcff", None, " ", True, ["b"]])
+async def test_an_id_that_is_none_is_not(product_id: object) -> None:
+    ((_, _, _, known),) = await refusals([{**product("b"), "id": product_id, "title": ""}])
+    assert known is None
+
+
+@pytest.mark.parametrize("bad", [b"f\xfcr", b"f\0r"])
+async def test_bytes_that_no_text_has_stay_in_the_rejects_file_and_are_refused_again(
+    tmp_path: Path, bad: bytes
+) -> None:
+    file, rejects, again = (tmp_path / f"{name}.csv" for name in ("feed", "rejects", "again"))
+    row = line("b").encode().replace(b"Boots", bad)
+    csv_file(file, line("a"), row)
+    service = ModelCatalog()
+    assert (await job_of(service, file, rejects=rejects).run()).rejected == 1
+    assert rejects.read_bytes().endswith(b"," + row + b"\r\n")
+    report = await job_of(service, rejects, rejects=again).run()
+    assert (report.accepted, report.rejected) == (0, 1)
+    assert again.read_bytes().endswith(b"," + row + b"\r\n")
+    assert set(service.products) == {"a"}
+    rejects.write_bytes(rejects.read_bytes().replace(bad, "für".encode()))
+    assert (await job_of(service, rejects).run()).accepted == 1
+    assert service.products["b"]["title"] == "für b"
 
 
 async def test_a_rejects_file_has_the_whole_row_and_can_be_corrected_and_given_again(tmp_path: Path) -> None:
@@ -98,11 +127,11 @@ async def test_products_without_columns_are_rejected_with_every_field(tmp_path: 
     rows = [product("a", inventory=0, availability="in stock"), product("b", title="f\udcfcr")]
     report = await job_of(ModelCatalog(), rows, rejects=rejects).run()
     assert report.rejected == 2
-    text = rejects.read_text("utf-8")
+    text = rejects.read_text("utf-8", "surrogateescape")
     assert text.startswith("row,field,reason,id,title,description,availability,")
     assert "1,inventory,must be at least 1 when availability is in stock,a,Boots a," in text
     corrected = tmp_path / "corrected.csv"
-    corrected.write_text(text.replace(",in stock,", ",preorder,").replace("f\\udcfcr", "für"), "utf-8")
+    corrected.write_text(text.replace(",in stock,", ",preorder,").replace("f\udcfcr", "für"), "utf-8")
     service = ModelCatalog()
     assert (await job_of(service, corrected).run()).accepted == 2
     assert service.products["a"] == product("a", inventory=0, availability="preorder")

@@ -78,10 +78,15 @@ async def test_products_that_are_never_answered_stop_it_after_a_while_and_the_ot
     job = job_of(service, numbered(3), clock=clock)
     with pytest.raises(BulkError) as caught:
         await job.run()
-    assert "1 products of a request were not answered" in str(caught.value)
+    assert "1 products of a request were not answered: p1" in str(caught.value)
     assert (caught.value.report.accepted, caught.value.report.pending) == (2, 1)
     assert clock.monotonic() >= 90
     assert len(service.requests) >= 12
+
+
+async def test_of_many_that_are_not_answered_five_are_named() -> None:
+    with pytest.raises(BulkError, match=r"7 products of a request were not answered: p0, p1, p2, p3, p4, … \("):
+        await loaded(*[results()] * 500, count=7)
 
 
 async def test_as_long_as_some_are_answered_each_time_it_goes_on() -> None:

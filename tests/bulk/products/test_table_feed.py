@@ -10,6 +10,7 @@ from socialapi.errors import InvalidInput
 from tests.bulk.products.model_catalog import HEADER, csv_file, line, product, read, read_until
 
 MB: Final = 1_000_000
+NOT_UTF8: Final = "is not UTF-8 text: save the file as UTF-8"
 
 
 async def test_a_row_is_a_product_and_an_empty_cell_says_nothing(tmp_path: Path) -> None:
@@ -117,7 +118,7 @@ async def test_a_file_without_products_says_so(tmp_path: Path, content: bytes, s
 @pytest.mark.parametrize(
     ("bad", "field", "says"),
     [
-        (line("b").encode().replace(b"Boots", b"Stiefel f\xfcr"), "title", "line 3, column 2: is not UTF-8 text"),
+        (line("b").encode().replace(b"Boots", b"Stiefel f\xfcr"), "title", f"line 3, column 2: {NOT_UTF8}"),
         (line("b").replace("10.00", "10\0"), "price", "line 3, column 6: holds a NUL byte"),
         (line("b") + ",more", "", "line 3, column 10: has 10 cells where there are 9 columns"),
         ("", "", "line 3: is blank"),
@@ -142,11 +143,68 @@ async def test_a_row_that_is_too_short_lacks_what_is_not_there(tmp_path: Path) -
     assert row.values == ["a", "Boots", *[""] * 7]
 
 
+async def test_of_a_row_with_too_many_cells_the_id_is_known_where_it_comes_first(tmp_path: Path) -> None:
+    (row,) = await read(csv_file(tmp_path / "feed.csv", line("a", title="Boots, red")))
+    assert row.known_id == "a"
+    again = f"row,field,reason,{HEADER}"
+    (row,) = await read(csv_file(tmp_path / "again.csv", f"1,,no,{line('a', title='Boots, red')}", header=again))
+    assert row.known_id == "a"
+    (row,) = await read(csv_file(tmp_path / "late.csv", f"Boots, red,{line('a')}", header=f"notes,{HEADER}"))
+    assert row.known_id is None
+
+
 async def test_a_quotation_mark_that_is_never_closed_ends_the_feed_after_the_rows_before_it(tmp_path: Path) -> None:
     file = csv_file(tmp_path / "feed.csv", line("a"), line("b", title='"Boots'), line("c"))
     rows, said = await read_until(file, InvalidInput)
     assert [row.shape["id"] for row in rows] == ["a"]
     assert said == f"{file}: line 3, column 2: a quotation mark is not closed before the end of the file"
+
+
+async def test_two_titles_that_begin_with_a_quotation_mark_do_not_become_one_product(tmp_path: Path) -> None:
+    quoted = (line(each, title='"Boots') for each in "bc")
+    rows, said = await read_until(csv_file(tmp_path / "feed.csv", line("a"), *quoted, line("d")), InvalidInput)
+    assert [row.shape["id"] for row in rows] == ["a"]
+    assert said == (
+        f"{tmp_path / 'feed.csv'}: line 3, column 2: text follows a quotation mark that closes the cell: "
+        "write a quotation mark within a cell twice"
+    )
+
+
+@pytest.mark.parametrize(
+    ("bad", "column"),
+    [(line("b", title='"Boots" of b'), 2), (line("b", title='"12"" of, b"', description='"x"y'), 3)],
+)
+async def test_text_after_a_quoted_cell_ends_the_feed(tmp_path: Path, bad: str, column: int) -> None:
+    rows, said = await read_until(csv_file(tmp_path / "feed.csv", line("a"), bad), InvalidInput)
+    assert len(rows) == 1
+    assert f"line 3, column {column}: text follows a quotation mark" in said
+
+
+async def test_quotation_marks_within_cells_are_text(tmp_path: Path) -> None:
+    lines = (line("a", title='12" boots'), line("b", title='"12"" boots"'))
+    first, second = await read(csv_file(tmp_path / "feed.csv", *lines))
+    assert first.shape["title"] == second.shape["title"] == '12" boots'
+
+
+async def test_names_that_break_quoting_are_said(tmp_path: Path) -> None:
+    file = csv_file(tmp_path / "feed.csv", line("a"), header=f'\n"id"x,{HEADER}')
+    _, said = await read_until(file, InvalidInput)
+    assert "line 2, column 1: text follows a quotation mark" in said
+
+
+@pytest.mark.parametrize("first", ["sep=;", "SEP=;\r", '"sep=;"', "\nsep=;\n"])
+async def test_the_line_that_excel_puts_first_decides_the_delimiter(tmp_path: Path, first: str) -> None:
+    header = f"{HEADER.replace(',', ';')};a,b,c,d,e,f,g,h,i,j,k,l,m"
+    (row,) = await read(csv_file(tmp_path / "feed.csv", header, line("a").replace(",", ";"), header=first))
+    assert row.shape == product("a")
+    _, said = await read_until(csv_file(tmp_path / "feed.csv", "sku;name", header=first), InvalidInput)
+    assert said.endswith("(columns: sku, name)")
+    assert f"line {2 + first.count(chr(10))}: there is no column id" in said
+
+
+async def test_a_table_with_that_line_alone_is_empty(tmp_path: Path) -> None:
+    _, said = await read_until(csv_file(tmp_path / "feed.csv", header="sep=\t"), InvalidInput)
+    assert said.endswith("the file is empty")
 
 
 async def test_one_that_is_not_closed_for_very_long_ends_it_too(tmp_path: Path) -> None:

@@ -18,7 +18,8 @@ ADS_VERSIONS: Final = ("12", "5")
 """The documented versions of the advertising API."""
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine, so that what is sent to it crosses no network."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -46,7 +47,7 @@ def _check_host(instance: object, attribute: "attrs.Attribute[str]", value: obje
         raise ConfigurationError(f"{attribute.name} is not a URL of the form https://host[/path]")
     if parts.username or parts.password:
         raise ConfigurationError(f"{attribute.name} holds a user name or password; pass credentials=[…] instead")
-    if parts.scheme == "http" and not _is_loopback(parts.hostname):
+    if parts.scheme == "http" and not is_loopback(parts.hostname):
         raise ConfigurationError(f"{attribute.name} must be https: credentials are never sent in the clear")
 
 

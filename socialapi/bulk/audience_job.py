@@ -97,7 +97,7 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
                 if self._dispatcher.failure is not None:
                     return
                 await self._place(row)
-            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # preparing never waits, and requests under way need a turn
 
     async def _place(self, row: Row) -> None:
         verdict = self._recent.judge(row)

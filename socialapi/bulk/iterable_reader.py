@@ -72,7 +72,7 @@ class IterableReader(_ItemReader[R]):
 
     async def read_chunk(self) -> list[R]:
         """The rows of the next items."""
-        await asyncio.sleep(0)
+        await asyncio.sleep(0)  # a plain iterable never waits, and requests under way need a turn
         try:
             while self._error is None and not self._fill():
                 self._take(next(self._items))

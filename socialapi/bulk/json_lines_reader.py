@@ -43,7 +43,7 @@ def _rows(file: BufferedReader, records: RecordRows) -> Iterator[RawRow]:
     lines = iter(lambda: file.readline(MAX_LINE_BYTES + 1), b"")
     for number, line in enumerate(lines, 1):
         if len(line) > MAX_LINE_BYTES and not line.endswith(b"\n"):
-            _skip_line(file)
+            skip_line(file)
             yield RawRow(number, [], problem=TOO_LONG)
         elif line.isspace():
             yield RawRow(number, [], problem=IS_BLANK)
@@ -53,7 +53,8 @@ def _rows(file: BufferedReader, records: RecordRows) -> Iterator[RawRow]:
             yield RawRow(number, [], problem=NOT_AN_OBJECT)
 
 
-def _skip_line(file: BufferedReader) -> None:
+def skip_line(file: BufferedReader) -> None:
+    """Reads on to the end of a line that is too long, a piece at a time."""
     while (line := file.readline(MAX_LINE_BYTES)) and not line.endswith(b"\n"):
         pass
 

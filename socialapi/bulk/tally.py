@@ -45,13 +45,13 @@ class Tally:
         self.pending -= rows
         self.duplicate += rows
 
-    def reject(self, issues: Sequence[RowIssue]) -> None:
-        """Pending rows cannot be used, one issue each."""
+    def reject(self, issues: Sequence[RowIssue], values: Sequence[Sequence[object]] = ()) -> None:
+        """Pending rows cannot be used, one issue each; `values` is what the rejects file shows beside them."""
         self.pending -= len(issues)
         self.rejected += len(issues)
         self.rejects.extend(issues[: MAX_ISSUES_KEPT - len(self.rejects)])
         if self.rejects_file is not None:
-            self.rejects_file.write(issues)
+            self.rejects_file.write(issues, values)
 
     def warn(self, issues: Sequence[RowIssue]) -> None:
         """Fields were left out of rows that are sent."""

@@ -13,14 +13,13 @@ from socialapi.cli.connecting import open_client
 from socialapi.cli.jobs import run_job
 from socialapi.cli.options import whole_number
 from socialapi.cli.progress import ProgressDisplay
+from socialapi.cli.walking import AsJson
 from socialapi.client import Client
 from socialapi.models.catalogs import ProductCatalog
 from socialapi.models.products import StoredProduct
 from socialapi.reports import UpsertReport
 from socialapi.resources.catalogs.products import UpsertKeywords
 from socialapi.wire.encoding import json_shape
-
-AsJson = Annotated[bool, Parameter(help="Print JSON, one object on a line.", negative=())]
 
 
 async def upsert(

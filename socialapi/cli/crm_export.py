@@ -16,6 +16,8 @@ from typing import Final, Literal, TypeVar
 
 import attrs
 
+from socialapi.cli.row_mix import mixed
+
 T = TypeVar("T")
 
 COLUMNS: Final = (
@@ -261,12 +263,7 @@ class _Export:
             self._empty_cells: 1,
             self._blank_cells: 1,
         }
-        kinds = [kind for kind, share in shares.items() for _ in range(share)]
-        for number in range(count):
-            position = number % len(kinds)
-            if position == 0:
-                self._random.shuffle(kinds)
-            yield kinds[position]()
+        return mixed(shares, count, self._random)
 
     # rows that are accepted
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from socialapi.errors import ApiError, BulkError, ConfigurationError, InvalidInput, SocialApiError
+from socialapi.problems import Problem, ServiceError
 
 DONE: Final = 0
 SOME_REJECTED: Final = 1
@@ -34,6 +35,13 @@ def sentence(problem: BaseException) -> str:
     if isinstance(problem, ApiError | BulkError):
         return printable(str(problem))  # the service's words, which could move the cursor or make up another line
     return str(problem)
+
+
+def words_of(error: Problem | ServiceError) -> str:
+    """What the service says in one of the errors of an answer; empty if it has no words for it."""
+    if isinstance(error, ServiceError):
+        return error.message or ""
+    return error.detail or error.title or error.type
 
 
 def printable(text: str) -> str:

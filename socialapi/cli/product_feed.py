@@ -16,6 +16,8 @@ from typing import Any, Final, TypeVar
 
 import attrs
 
+from socialapi.cli.row_mix import mixed
+
 T = TypeVar("T")
 
 COLUMNS: Final = (
@@ -113,12 +115,7 @@ class _Feed:
             self._wrong: 3,
             self._wrong_change: 1,
         }
-        kinds = [kind for kind, share in shares.items() for _ in range(share)]
-        for number in range(count):
-            position = number % len(kinds)
-            if position == 0:
-                self._random.shuffle(kinds)
-            yield kinds[position]()
+        return mixed(shares, count, self._random)
 
     # rows that are accepted
 

@@ -174,8 +174,7 @@ def _say_refusal(refusal: ApiError) -> int:
 
 def _say_all(errors: Iterable[Problem | ServiceError]) -> None:
     for error in errors:
-        said = error.detail or error.title or error.type if isinstance(error, Problem) else error.message
-        exits.say(printable(said or "a rule was refused"))
+        exits.say(printable(exits.words_of(error) or "a rule was refused"))
 
 
 def _print_rule(rule: StreamRule, *, as_json: bool) -> None:

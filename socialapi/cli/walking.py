@@ -102,9 +102,7 @@ def _say_position(printed: int, what: str, position: str) -> None:
 
 
 def _sentence(error: Problem | ServiceError) -> str:
-    if isinstance(error, ServiceError):
-        return error.message or f"error {error.code}"
-    return error.detail or error.title or error.type
+    return exits.words_of(error) or (f"error {error.code}" if isinstance(error, ServiceError) else "")
 
 
 def as_line(item: Any) -> str:

@@ -9,12 +9,12 @@ from socialapi.cli import exits
 from socialapi.cli.connecting import open_client
 from socialapi.cli.exits import printable
 from socialapi.cli.output import moment
+from socialapi.cli.walking import AsJson
 from socialapi.errors import InvalidInput, WebhookRejected
 from socialapi.models.webhooks import WebhookConfig
 from socialapi.wire.encoding import json_shape
 
 WebhookIdArgument = Annotated[str, Parameter(help="Id of the webhook, as `socialapi webhooks list` shows it.")]
-AsJson = Annotated[bool, Parameter(help="Print JSON, one object on a line.", negative=())]
 
 
 async def create(

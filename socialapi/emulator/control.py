@@ -33,7 +33,7 @@ async def ledger(ask: Ask) -> Answer:
     """What the service holds and what it was asked."""
     made = Ledger(ask.service.state, ask.service.log, ask.service.deliveries)
     for _ in made.steps():
-        await asyncio.sleep(0)
+        await asyncio.sleep(0)  # a large ledger takes seconds, and other requests get their turn
     return answer(made.result)
 
 
@@ -192,7 +192,7 @@ async def serve_control(service: Service, request: web.BaseRequest, path: str) -
     await response.prepare(request)
     for each in said.slices:
         await response.write(each)
-        await asyncio.sleep(0)
+        await asyncio.sleep(0)  # a write to a fast reader never waits, and other requests need a turn
     return response
 
 

@@ -17,7 +17,7 @@ from socialapi.emulator.endpoints import ENDPOINT_TABLE
 from socialapi.emulator.exchange import CLIENT_LEFT, Exchange
 from socialapi.emulator.faults import Faults
 from socialapi.emulator.ledger import Ledger
-from socialapi.emulator.platform.records import DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_RULES, DEFAULT_MAX_WEBHOOKS
+from socialapi.emulator.platform.records import DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_WEBHOOKS
 from socialapi.emulator.platform.stream_hub import SHUTDOWN
 from socialapi.emulator.rate_limits import route_key
 from socialapi.emulator.request_log import RequestRecord
@@ -25,6 +25,7 @@ from socialapi.emulator.service import Service, Settings
 from socialapi.emulator.state import OwnedId, State
 from socialapi.emulator.tokens import APP_ONLY_TOKENS
 from socialapi.errors import ConfigurationError
+from socialapi.models.stream_rules import MAX_RULES
 
 _SHUTDOWN_SECONDS: Final = 0.5
 _ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - recognised, not bound to by default
@@ -54,7 +55,7 @@ class Emulator:
         clock: Callable[[], float] | None = None,
         rate_limits: Mapping[str, tuple[int, float]] | None = None,
         max_webhooks: int = DEFAULT_MAX_WEBHOOKS,
-        max_rules: int = DEFAULT_MAX_RULES,
+        max_rules: int = MAX_RULES,
         max_connections: int = DEFAULT_MAX_CONNECTIONS,
         webhook_targets: Mapping[str, str] | None = None,
     ) -> None:

@@ -14,12 +14,13 @@ from socialapi.emulator.platform.challenges import Challenges
 from socialapi.emulator.platform.deliveries import Deliveries
 from socialapi.emulator.platform.outgoing import Outgoing
 from socialapi.emulator.platform.publishing import Publishing
-from socialapi.emulator.platform.records import DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_RULES, DEFAULT_MAX_WEBHOOKS
+from socialapi.emulator.platform.records import DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_WEBHOOKS
 from socialapi.emulator.platform.stream_hub import StreamHub
 from socialapi.emulator.rate_limits import RateLimits
 from socialapi.emulator.request_log import RequestLog
 from socialapi.emulator.seed import SeedIds, plant
 from socialapi.emulator.state import AccessToken, State
+from socialapi.models.stream_rules import MAX_RULES
 
 SETTLE_SECONDS: Final = 60.0
 """How long it is waited for everything to be written and delivered, in real time."""
@@ -32,7 +33,7 @@ class Settings:
     empty: bool = False
     rate_limits: Mapping[str, tuple[int, float]] = attrs.field(factory=dict)
     max_webhooks: int = DEFAULT_MAX_WEBHOOKS
-    max_rules: int = DEFAULT_MAX_RULES
+    max_rules: int = MAX_RULES
     max_connections: int = DEFAULT_MAX_CONNECTIONS
     webhook_targets: Mapping[str, str] = attrs.field(factory=dict)
 

@@ -12,6 +12,7 @@ from socialapi.unset import UNSET, Unset
 
 MAX_RULE_LENGTH: Final = 2_048
 MAX_RULES: Final = 25_000
+"""How many rules a project may have (platform section 8)."""
 
 
 @attrs.define(kw_only=True)

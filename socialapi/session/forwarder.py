@@ -1,6 +1,5 @@
 """Passing on what was received: bodies as they are, to one address, until it takes or refuses them."""
 
-import ipaddress
 import random
 from collections.abc import Callable, Mapping
 from types import TracebackType
@@ -10,13 +9,12 @@ from urllib.parse import urlsplit
 import aiohttp
 import yarl
 
+from socialapi.config import is_loopback
 from socialapi.errors import ConfigurationError
 from socialapi.session.clock import Clock, SystemClock
+from socialapi.wire.reconnect import JITTER_SHARE
+from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, BACKOFF_SECONDS
 
-BACKOFF_SECONDS: Final = 0.25
-BACKOFF_CEILING_SECONDS: Final = 10.0
-JITTER_SHARE: Final = 0.1
-"""Added to a wait at most, so that those that wait for the same address do not come back together."""
 MOST_BYTES_READ: Final = 65_536
 """What is read of an answer, so that its connection can be used again; after a longer one it is closed."""
 
@@ -117,15 +115,6 @@ def _checked(url: str) -> yarl.URL:
         raise ConfigurationError("events can be passed on to a URL of the form https://host[:port][/path]")
     if parts.username is not None or parts.password is not None:
         raise ConfigurationError("the URL to pass events on to holds a user name or password")
-    if parts.scheme == "http" and not _is_loopback(found.host or ""):
+    if parts.scheme == "http" and not is_loopback(found.host or ""):
         raise ConfigurationError("the URL to pass events on to must be https, unless it is on this machine")
     return found
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -232,11 +232,11 @@ class Session:
     def _settle(self, slot: Slot, outcome: Outcome | None, *, sent: bool) -> None:
         """Tells the pacer what the attempt cost; one that was cut short on its way may have been counted."""
         if isinstance(outcome, Reply | LiveReply):
-            now, prefixes = self.clock.time(), self.config.rate_limit_header_prefixes
             refused: float | None = None
             if outcome.status == 429:
-                refused = told_wait_seconds(outcome.headers, prefixes, now) or UNTOLD_REFUSAL_SECONDS
-            slot.replied(read_limit(outcome.headers, prefixes, now), refused_for_seconds=refused)
+                refused = self.told_wait_seconds(outcome.headers) or UNTOLD_REFUSAL_SECONDS
+            limit = read_limit(outcome.headers, self.config.rate_limit_header_prefixes, self.clock.time())
+            slot.replied(limit, refused_for_seconds=refused)
         elif sent and (outcome is None or outcome.may_be_executed):
             slot.replied(None)
         else:
@@ -260,8 +260,11 @@ class Session:
             return Failure("unknown" if outcome.may_be_executed else "no", outcome.reason)
         if outcome.ok:
             return call.accept(outcome) if call.accept is not None and isinstance(outcome, Reply) else None
-        told = told_wait_seconds(outcome.headers, self.config.rate_limit_header_prefixes, self.clock.time())
-        return failure_of_status(outcome.status, told)
+        return failure_of_status(outcome.status, self.told_wait_seconds(outcome.headers))
+
+    def told_wait_seconds(self, headers: Mapping[str, str]) -> float | None:
+        """How long from now the headers of a refusal ask to wait, if they do."""
+        return told_wait_seconds(headers, self.config.rate_limit_header_prefixes, self.clock.time())
 
     async def _renewed(self, call: Call, outcome: Outcome) -> bool:
         """Whether a dead token was replaced, which is done once per call; a 401 was surely not executed."""

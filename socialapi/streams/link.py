@@ -18,8 +18,8 @@ from socialapi.streams.breaks import Break, Endurance
 from socialapi.streams.connection import Connection, Patience
 from socialapi.streams.status import Gap, SlowReading, StreamCounters, StreamState
 from socialapi.wire.framing import LineFramer, is_whole
-from socialapi.wire.limits import told_wait_seconds
 from socialapi.wire.reconnect import LONG_LIVED_SECONDS, STEADY_SECONDS, Drop, Schedule, drop_of_refusal
+from socialapi.wire.retry import NOT_EXECUTED
 
 OnGap = Callable[[Gap], Awaitable[None] | None]
 OnSlow = Callable[[SlowReading], None]
@@ -230,9 +230,9 @@ class Link:
                 await self._report_gap(self._session.now())
 
     def _refused(self, refusal: ApiError) -> Drop:
-        clock, prefixes = self._session.clock, self._session.config.rate_limit_header_prefixes
-        told = told_wait_seconds(refusal.headers, prefixes, clock.time()) if refusal.status in (429, 503) else None
-        left_behind = self._broke_at is not None and clock.monotonic() - self._broke_at < LEFT_BEHIND_SECONDS
+        told = self._session.told_wait_seconds(refusal.headers) if refusal.status in NOT_EXECUTED else None
+        now = self._session.clock.monotonic()
+        left_behind = self._broke_at is not None and now - self._broke_at < LEFT_BEHIND_SECONDS
         return drop_of_refusal(refusal, told, left_behind=left_behind)
 
     def _connected(self, reply: LiveReply) -> None:

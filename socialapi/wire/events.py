@@ -29,8 +29,6 @@ NO_OBJECT: Final = "is no JSON object"
 _MESSAGE_TYPES: Final = ("dm.", "chat.")
 _ACTIVITY_FIELDS: Final = frozenset({"event_type", "event_id", "created_at", "tag", "filter", "payload"})
 
-StreamItem = ActivityEvent | MatchedPost | StreamNotice | Undecoded
-
 
 def read_post(content: bytes) -> MatchedPost | StreamNotice | Undecoded:
     """A line of the filtered stream."""

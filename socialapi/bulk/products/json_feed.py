@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import orjson
 
+from socialapi.bulk.json_lines_reader import skip_line
 from socialapi.bulk.products.feed import Feed
 from socialapi.bulk.products.json_window import MAX_OBJECT_BYTES, JsonWindow
 from socialapi.bulk.products.rows import ProductRow
@@ -33,7 +34,7 @@ def _lines(file: BufferedReader, feed: Feed) -> Iterator[ProductRow]:
     for number, line in enumerate(iter(lambda: file.readline(MAX_OBJECT_BYTES + 1), b""), 1):
         place = f"line {number}"
         if len(line) > MAX_OBJECT_BYTES and not line.endswith(b"\n"):
-            _skip_line(file)
+            skip_line(file)
             yield _unusable(
                 number, f"{place}, column {MAX_OBJECT_BYTES + 1}: is longer than {MAX_OBJECT_BYTES:,} bytes"
             )
@@ -45,11 +46,6 @@ def _lines(file: BufferedReader, feed: Feed) -> Iterator[ProductRow]:
                 yield _unusable(number, f"{place}, {fault}")
             else:
                 yield _row(item, feed, number, f"{place}: ")
-
-
-def _skip_line(file: BufferedReader) -> None:
-    while (line := file.readline(MAX_OBJECT_BYTES)) and not line.endswith(b"\n"):
-        pass
 
 
 def _decoded(line: bytes) -> tuple[Any, str | None]:

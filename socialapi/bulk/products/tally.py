@@ -44,12 +44,8 @@ class ProductTally(Tally):
     def refuse(self, rows: Sequence[Refused]) -> None:
         """Products cannot be used, or were refused."""
         issues = [RowIssue(row.number, field, reason, row.known_id) for row, field, reason in rows]
-        self.pending -= len(issues)
-        self.rejected += len(issues)
         self.unreadable += sum(row.known_id is None and not row.is_blank for row, _, _ in rows)
-        self.rejects.extend(issues[: MAX_ISSUES_KEPT - len(self.rejects)])
-        if self.rejects_file is not None:
-            self.rejects_file.write(issues, [_values(row) for row, _, _ in rows])
+        self.reject(issues, [_values(row) for row, _, _ in rows] if self.rejects_file is not None else ())
 
     def noticed_vanished(self, product_id: str) -> None:
         """A product of the last load is not in this one."""

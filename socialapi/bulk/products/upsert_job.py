@@ -92,7 +92,7 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
                 if self._dispatcher.failure is not None:
                     return
                 await self._placer.place(row)
-            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # placing may never wait, and requests under way need a turn
 
     async def _judge(self, rows: Sequence[ProductRow]) -> list[ProductRow]:
         """Those of the products that may be sent; the others are counted."""

@@ -13,6 +13,7 @@ from socialapi.emulator.creatives.media import of_platform
 from socialapi.emulator.creatives.records import CARDS, CONVERSATIONS, LIBRARY, POLLS, POSTS
 from socialapi.emulator.envelopes import Answer, Refusal, ads_data
 from socialapi.emulator.platform.post_making import new_post
+from socialapi.emulator.platform.post_store import PostRecord
 from socialapi.emulator.state import User
 from socialapi.models.advertiser_posts import MAX_MEDIA
 from socialapi.problems import BrokenRule
@@ -54,14 +55,7 @@ async def create_post(call: Call, arguments: Arguments) -> Answer:
     if not nullcast:
         call.service.publishing.post_created(call.state, post)
     kept = {name: list(value) if isinstance(value, tuple) else value for name, value in query.items() if name in _KEPT}
-    made = {
-        "id": post.id,
-        "author_id": author.id,
-        "text": post.fields["text"],
-        "nullcast": nullcast,
-        "created_at": timestamp(post.created_at),
-        **kept,
-    }
+    made = _record(post, nullcast=nullcast) | kept
     _table(call).add(made)
     return ads_data(_shown(made, author, query), arguments.echo)
 
@@ -118,14 +112,18 @@ def _of_account(call: Call, post_id: str) -> Record:
     author = call.state.users.get(post.author_id) if post else None
     if post is None or author is None or account_of(call) not in author.account_ids:
         raise missing_record("tweet_id")
-    made = {
+    return _table(call).add(_record(post, nullcast=False))
+
+
+def _record(post: PostRecord, *, nullcast: bool) -> Record:
+    """What an account keeps of a post."""
+    return {
         "id": post.id,
-        "author_id": author.id,
+        "author_id": post.author_id,
         "text": post.fields["text"],
-        "nullcast": False,
+        "nullcast": nullcast,
         "created_at": timestamp(post.created_at),
     }
-    return _table(call).add(made)
 
 
 def _shown(post: Record, author: User, query: Mapping[str, Any]) -> Record:

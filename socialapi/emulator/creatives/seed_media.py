@@ -9,7 +9,6 @@ from socialapi.emulator.creatives.records import FACTS, first_frame, preroll
 from socialapi.emulator.platform.seed_users import HARBOUR_BOOKS, NORTHWIND
 from socialapi.models.account_media import CreativeType
 
-LIBRARY_OBJECTS: Final = 60
 ACCOUNT_MEDIA: Final = 230
 DELETED_ACCOUNT_MEDIA: Final = 5
 

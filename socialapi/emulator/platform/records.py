@@ -5,14 +5,13 @@ from typing import Any, Final
 import attrs
 
 from socialapi.emulator.platform.post_store import PostStore
+from socialapi.models.stream_rules import MAX_RULES
 
 Fields = dict[str, Any]
 """An object as the service would show all of it."""
 
 DEFAULT_MAX_WEBHOOKS: Final = 5
 """How many webhooks an app may have; no number is documented."""
-DEFAULT_MAX_RULES: Final = 25_000
-"""How many rules a project may have (platform section 8)."""
 DEFAULT_MAX_CONNECTIONS: Final = 5
 """How many streaming connections an app may have open to one endpoint; no number is documented."""
 PAST_CONNECTIONS: Final = 1_000
@@ -120,7 +119,7 @@ class Platform:
     """Posts that a community note can be written on."""
     subscriptions: dict[str, ActivitySubscription] = attrs.field(factory=dict)
     max_webhooks: int = DEFAULT_MAX_WEBHOOKS
-    max_rules: int = DEFAULT_MAX_RULES
+    max_rules: int = MAX_RULES
     max_connections: int = DEFAULT_MAX_CONNECTIONS
     connections_forgotten: int = 0
     last_id: int = 0

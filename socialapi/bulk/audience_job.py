@@ -17,6 +17,7 @@ from socialapi.bulk.batches import PACKINGS, Batch, Packer, Packing
 from socialapi.bulk.job import Job, JobOptions, bulk_options
 from socialapi.bulk.ordering import RecentIdentifiers, Verdict
 from socialapi.bulk.preparing import Preparer
+from socialapi.bulk.reader_base import Chunk
 from socialapi.bulk.readers import Records, open_records
 from socialapi.bulk.rows import RawRow, Row
 from socialapi.bulk.settling import BatchSender
@@ -88,7 +89,8 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
         self._leaders: set[Batch] = set()
         self._open = self._packer.new_batch()
 
-    async def _place_chunk(self, chunk: list[RawRow]) -> None:
+    async def _place_chunk(self, chunk: Chunk[RawRow]) -> None:
+        chunk = list(chunk)
         for start in range(0, len(chunk), ROWS_PER_TURN):
             prepared = self._preparer.prepare_chunk(chunk[start : start + ROWS_PER_TURN])
             self._tally.reject(prepared.rejects)

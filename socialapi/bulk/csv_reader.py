@@ -8,7 +8,7 @@ from typing import Final
 
 from socialapi.bulk.columns import Columns, Wanted
 from socialapi.bulk.reader_base import in_chunks
-from socialapi.bulk.rows import RawRow
+from socialapi.bulk.rows import RawColumn, RawTable
 from socialapi.errors import InvalidInput
 
 DELIMITERS: Final = (",", ";", "\t", "|")
@@ -24,7 +24,7 @@ _NOT_CLOSED: Final = "a quotation mark is not closed before the end of the file"
 _TOO_LONG: Final = "a cell or a line is far too long; probably a quotation mark is not closed"
 
 
-def read_csv(file: BufferedReader, wanted: Wanted) -> Generator[list[RawRow], None, None]:
+def read_csv(file: BufferedReader, wanted: Wanted) -> Generator[RawTable, None, None]:
     """The rows below the column names, in chunks; blank lines below them count as rows, above them they do not.
 
     The delimiter is the one of `DELIMITERS` that finds the most columns. Bytes that are not UTF-8 become lone
@@ -40,7 +40,7 @@ def read_csv(file: BufferedReader, wanted: Wanted) -> Generator[list[RawRow], No
         text.detach()  # whoever opened the file closes it
 
 
-def _read_text(text: TextIOWrapper, wanted: Wanted) -> Iterator[list[RawRow]]:
+def _read_text(text: TextIOWrapper, wanted: Wanted) -> Iterator[RawTable]:
     lines = _lines(text)
     try:
         first = next((line for line in lines if not line.isspace()), None)
@@ -57,14 +57,14 @@ def _read_text(text: TextIOWrapper, wanted: Wanted) -> Iterator[list[RawRow]]:
     yield from _chunks(parser, columns)
 
 
-def _chunks(parser: Iterator[list[str]], columns: Columns) -> Iterator[list[RawRow]]:
+def _chunks(parser: Iterator[list[str]], columns: Columns) -> Iterator[RawTable]:
     number, fault = 0, ""
     try:
         for records in in_chunks(parser):
             if records[-1] and records[-1][-1].endswith(_END):
                 fault = "" if records.pop() == [_END] else _NOT_CLOSED
             if records:
-                yield _rows(records, columns, number + 1)
+                yield _table(records, columns, number + 1)
                 number += len(records)
     except csv.Error:
         fault = _TOO_LONG
@@ -74,27 +74,33 @@ def _chunks(parser: Iterator[list[str]], columns: Columns) -> Iterator[list[RawR
         raise InvalidInput("the file has no rows, only column names")
 
 
-def _rows(records: Sequence[list[str]], columns: Columns, first_number: int) -> list[RawRow]:
-    wanted = columns.identifiers
-    rows: list[RawRow] = []
-    for number, cells in enumerate(records, first_number):
+def _table(records: Sequence[list[str]], columns: Columns, first_number: int) -> RawTable:
+    def cells(at: int) -> list[str]:
         try:
-            found = [(n, kind, cell) for at, n, kind in wanted if (cell := cells[at]) and not cell.isspace()]
+            return [record[at] for record in records]
         except IndexError:  # a short row, whose missing cells are empty
-            found = [(n, kind, cell) for at, n, kind in wanted if (cell := _cell(cells, at))]
-        rows.append(RawRow(number, found))
-        if not found and not any(cell and not cell.isspace() for cell in cells):
-            rows[-1].problem = IS_BLANK
-    if columns.has_overrides:
-        for row, cells in zip(rows, records, strict=True):
-            row.operation_type, row.effective_at, row.expires_at = (
-                None if at is None else _cell(cells, at) or None for at in columns.overrides
-            )
-    return rows
+            return [record[at] if at < len(record) else "" for record in records]
+
+    def override(at: int | None) -> list[str | None] | None:
+        return None if at is None else [cell.strip() or None for cell in cells(at)]
+
+    found = tuple(RawColumn(name, kind, cells(at)) for at, name, kind in columns.identifiers)
+    return RawTable(
+        first_number,
+        len(records),
+        found,
+        (override(columns.operation_type), override(columns.effective_at), override(columns.expires_at)),
+        problems=_blank_rows(records, found[0].cells if found else [""] * len(records)),
+    )
 
 
-def _cell(cells: Sequence[str], at: int) -> str:
-    return cells[at].strip() if at < len(cells) else ""
+def _blank_rows(records: Sequence[list[str]], cells: Sequence[str]) -> dict[int, tuple[str, str]]:
+    """The rows of nothing but blanks; `cells` are those of one column, in which such a row is blank, too."""
+    return {
+        place: IS_BLANK
+        for place, cell in enumerate(cells)
+        if (not cell or cell.isspace()) and not any(other and not other.isspace() for other in records[place])
+    }
 
 
 def _lines(text: TextIOWrapper) -> Iterator[str]:

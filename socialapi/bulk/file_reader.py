@@ -16,14 +16,14 @@ import attrs
 from socialapi.bulk.columns import Wanted, looks_personal
 from socialapi.bulk.csv_reader import read_csv
 from socialapi.bulk.json_lines_reader import read_json_lines
-from socialapi.bulk.reader_base import Reader
+from socialapi.bulk.reader_base import Chunk, Reader
 from socialapi.bulk.rows import RawRow
 from socialapi.errors import InvalidInput
 
 R = TypeVar("R")
 W = TypeVar("W")
 
-Format = Callable[[BufferedReader, W], Generator[list[R], None, None]]
+Format = Callable[[BufferedReader, W], Generator[Chunk[R], None, None]]
 
 
 @attrs.frozen(kw_only=True)
@@ -86,7 +86,7 @@ class FileReader(Reader[R], Generic[W, R]):
         self._wanted = wanted
         self._formats = formats
         self._chunks = self._read()
-        self._step: Future[list[R]] | None = None
+        self._step: Future[Chunk[R]] | None = None
         self._lock = threading.Lock()  # held for moments only, never while the file is read
         self._at_work = False
         self._closed = False
@@ -101,7 +101,7 @@ class FileReader(Reader[R], Generic[W, R]):
             return 1.0
         return min(1.0, self._bytes_read / self._size) if self._size else None
 
-    async def read_chunk(self) -> list[R]:
+    async def read_chunk(self) -> Chunk[R]:
         """The next rows of the file. After a step that was cancelled, those that it was to return."""
         if self._step is None:
             self._step = self._begin()
@@ -119,16 +119,16 @@ class FileReader(Reader[R], Generic[W, R]):
             if not self._at_work:
                 self._chunks.close()
 
-    def _begin(self) -> "Future[list[R]]":
-        step: Future[list[R]] = Future()
+    def _begin(self) -> "Future[Chunk[R]]":
+        step: Future[Chunk[R]] = Future()
         step.set_running_or_notify_cancel()
         with self._lock:
             self._at_work = True
         threading.Thread(target=self._work, args=(step,), name=THREAD_NAME, daemon=True).start()
         return step
 
-    def _work(self, step: "Future[list[R]]") -> None:
-        chunk: list[R] | None = None
+    def _work(self, step: "Future[Chunk[R]]") -> None:
+        chunk: Chunk[R] | None = None
         fault: Exception | None = None
         try:
             chunk = next(self._chunks, None)
@@ -143,9 +143,9 @@ class FileReader(Reader[R], Generic[W, R]):
         if fault is not None:
             step.set_exception(fault)
         else:
-            step.set_result(chunk or [])
+            step.set_result(chunk if chunk is not None else [])
 
-    def _read(self) -> Generator[list[R], None, None]:
+    def _read(self) -> Generator[Chunk[R], None, None]:
         name = _shown(self._path, self._formats.by_extension)
         try:
             # The cast: with a buffer size of one's own, type checkers know no more than that it is a binary file.

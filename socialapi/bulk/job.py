@@ -15,7 +15,7 @@ import attrs
 
 from socialapi.bulk.concurrency import Concurrency
 from socialapi.bulk.dispatcher import Dispatcher, Sendable
-from socialapi.bulk.reader_base import Reader
+from socialapi.bulk.reader_base import Chunk, Reader
 from socialapi.bulk.rejects import RejectsFile
 from socialapi.bulk.tally import Tally
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, SocialApiError
@@ -91,7 +91,7 @@ class Job(abc.ABC, Generic[R, B, P]):
         self._note: str | None = None
 
     @abc.abstractmethod
-    async def _place_chunk(self, chunk: list[R]) -> None:
+    async def _place_chunk(self, chunk: Chunk[R]) -> None:
         """Judges the rows of a chunk, and puts those that can be sent into batches."""
 
     @abc.abstractmethod

@@ -4,15 +4,23 @@ import abc
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from types import TracebackType
-from typing import Generic, Self, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 
 from socialapi.bulk.rows import ROWS_PER_CHUNK
 
-R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 T = TypeVar("T")
 
 
-class Reader(abc.ABC, Generic[R]):
+class Chunk(Protocol[R_co]):
+    """Some rows that were read together: a list of them, or something that can make them."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[R_co]: ...
+
+
+class Reader(abc.ABC, Generic[R_co]):
     """The rows of an input in chunks of at most `ROWS_PER_CHUNK`, each read when it is asked for.
 
     When the input breaks, the rows before the fault are handed out first; the next step raises the error.
@@ -24,7 +32,7 @@ class Reader(abc.ABC, Generic[R]):
         """How much of the input is read, from 0 to 1; None when its size is not known."""
 
     @abc.abstractmethod
-    async def read_chunk(self) -> list[R]:
+    async def read_chunk(self) -> Chunk[R_co]:
         """The next rows; none at the end.
 
         Raises InvalidInput when the input cannot be used, and what an iterable itself raises.
@@ -37,7 +45,7 @@ class Reader(abc.ABC, Generic[R]):
     def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> list[R]:
+    async def __anext__(self) -> Chunk[R_co]:
         if chunk := await self.read_chunk():
             return chunk
         raise StopAsyncIteration

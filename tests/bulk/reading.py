@@ -1,5 +1,6 @@
 """Reading a whole input in a test."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ async def read_until_error(records: Any, error: type[Exception], **options: Any)
     raise AssertionError(f"{error.__name__} was not raised")
 
 
-def values(rows: list[RawRow]) -> list[list[str]]:
+def values(rows: Iterable[RawRow]) -> list[list[str]]:
     """The texts of the identifiers of each row."""
     return [[text for _, _, text in row.identifiers] for row in rows]
 

@@ -73,7 +73,7 @@ async def test_an_operation_with_more_users_than_a_chunk_is_split(given_as: Any)
     async with open_records(given_as([operation, user(handle="x")])) as reader:
         chunks = [chunk async for chunk in reader]
     assert [len(chunk) for chunk in chunks] == [ROWS_PER_CHUNK, ROWS_PER_CHUNK, 2]
-    assert chunks[-1][-1].number == 2 * ROWS_PER_CHUNK + 2
+    assert list(chunks[-1])[-1].number == 2 * ROWS_PER_CHUNK + 2
 
 
 async def test_mappings_have_the_columns_of_their_keys(given_as: Any) -> None:

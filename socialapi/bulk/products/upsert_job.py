@@ -22,6 +22,7 @@ from socialapi.bulk.products.placing import Placer
 from socialapi.bulk.products.rows import ProductBatch, ProductRow
 from socialapi.bulk.products.settling import ProductSender
 from socialapi.bulk.products.tally import ProductTally, Refused
+from socialapi.bulk.reader_base import Chunk
 from socialapi.bulk.rejects import same_file
 from socialapi.errors import InvalidInput, SocialApiError
 from socialapi.reports import UpsertReport
@@ -81,9 +82,10 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
         if self._digests is not None:
             await self._digests.open()
 
-    async def _place_chunk(self, chunk: list[ProductRow]) -> None:
-        for start in range(0, len(chunk), ROWS_AT_ONCE):
-            good = await self._judge(chunk[start : start + ROWS_AT_ONCE])
+    async def _place_chunk(self, chunk: Chunk[ProductRow]) -> None:
+        rows = list(chunk)
+        for start in range(0, len(rows), ROWS_AT_ONCE):
+            good = await self._judge(rows[start : start + ROWS_AT_ONCE])
             if self._digests is not None:
                 changed = await self._digests.changed(good)
                 self._tally.skip(len(good) - len(changed))

@@ -8,7 +8,7 @@ reader ──chunk──▶ preparer ──rows──▶ order and packing ─�
 
 import asyncio
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import attrs
@@ -19,7 +19,7 @@ from socialapi.bulk.ordering import RecentIdentifiers, Verdict
 from socialapi.bulk.preparing import Preparer
 from socialapi.bulk.reader_base import Chunk
 from socialapi.bulk.readers import Records, open_records
-from socialapi.bulk.rows import RawRow, Row
+from socialapi.bulk.rows import RawRow, RawTable, Row, Run
 from socialapi.bulk.settling import BatchSender
 from socialapi.bulk.tally import Tally
 from socialapi.errors import InvalidInput
@@ -30,8 +30,9 @@ from socialapi.routes.route import Target
 from socialapi.session.calls import CallOptions
 from socialapi.session.session import Session
 
-ROWS_PER_TURN: Final = 125
+ROWS_PER_TURN: Final = 250
 """Rows prepared before others get their turn: the slowest ones, with odd phone numbers, take 40 microseconds each."""
+TOO_LARGE: Final = "is larger than a request may be"
 MAX_FOLLOWERS: Final = 25_000
 """Rows that may repeat unsettled ones before the reading waits, so that memory stays flat."""
 
@@ -88,55 +89,109 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
         self._recent = RecentIdentifiers()
         self._leaders: set[Batch] = set()
         self._open = self._packer.new_batch()
+        self._again = self._packer.new_batch()
+        """Rows that repeat refused ones, which have to be sent nevertheless."""
 
     async def _place_chunk(self, chunk: Chunk[RawRow]) -> None:
-        chunk = list(chunk)
-        for start in range(0, len(chunk), ROWS_PER_TURN):
-            prepared = self._preparer.prepare_chunk(chunk[start : start + ROWS_PER_TURN])
+        for some in _in_turns(chunk):
+            prepared = self._preparer.prepare_chunk(some)
             self._tally.reject(prepared.rejects)
             self._tally.warn(prepared.warnings)
-            for row in prepared.rows:
-                if self._dispatcher.failure is not None:
-                    return
-                await self._place(row)
+            for run in prepared.runs:
+                await self._place_run(run)
             await asyncio.sleep(0)  # preparing never waits, and requests under way need a turn
 
-    async def _place(self, row: Row) -> None:
+    async def _place_run(self, run: Run) -> None:
+        start = 0
+        for place in self._recent.repeated(run):
+            await self._place_new(run.part(start, place))
+            if self._dispatcher.failure is not None:
+                return
+            await self._place(run.row(place), run.part(place, place + 1))
+            start = place + 1
+        await self._place_new(run.part(start, len(run)))
+
+    async def _place_new(self, run: Run) -> None:
+        """Places rows none of whose identifiers is known."""
+        start = 0
+        while start < len(run) and self._dispatcher.failure is None:
+            rest = run.part(start, len(run))
+            if count := self._packer.add(self._open, rest):
+                self._recent.place_new(rest.part(0, count), self._open)
+                start += count
+            elif self._open.runs:
+                await self._dispatch_open()
+            else:
+                self._tally.reject([RowIssue(rest.numbers[0], "", TOO_LARGE)])
+                start += 1
+
+    async def _place(self, row: Row, run: Run) -> None:
+        """Places a row some of whose identifiers are known; the run has nothing but that row."""
         verdict = self._recent.judge(row)
         if verdict.duplicate:
-            await self._follow(row, verdict)
+            await self._follow(row, run, verdict)
             return
+        if self._again in verdict.conflicts:
+            await self._dispatch_again()
         if self._open in verdict.conflicts:
-            await self._dispatch()
-        if not self._packer.add(self._open, row):
+            await self._dispatch_open()
+        if not self._packer.add(self._open, run):
             if not self._packer.alone_fits(row):
-                self._tally.reject([RowIssue(row.number, "", "is larger than a request may be")])
+                self._tally.reject([RowIssue(row.number, "", TOO_LARGE)])
                 return
-            await self._dispatch()
-            self._packer.add(self._open, row)
+            await self._dispatch_open()
+            self._packer.add(self._open, run)
         self._open.after.update(batch for batch in verdict.conflicts if not batch.settled.is_set())
         self._recent.place(row, self._open)
 
-    async def _follow(self, row: Row, verdict: Verdict) -> None:
+    async def _follow(self, row: Row, run: Run, verdict: Verdict) -> None:
         """A duplicate is one at once when the row it repeats was accepted, else as soon as it is."""
-        leader = verdict.repeats
-        if leader is None:
+        leader, others = verdict.repeats, verdict.repeats_too
+        if leader is not None:
+            if self._open in others:
+                leader, others = self._open, (others | {leader}) - {self._open}
+            if self._again in others:
+                await self._dispatch_again()  # what is sent must not wait for what is not: there may be no room for it
+            leader.followers.append(row)
+            leader.followed_too |= others
+            # It may still be sent, with the leader: until then nobody does something else to its identifiers.
+            self._recent.place(row, leader)
+            await self._bound_followers(leader)
+        elif verdict.refused:
+            # In a batch of its own kind, as when it is known that it has to be sent depends on the service.
+            if not self._packer.add(self._again, run):
+                await self._dispatch_again()
+                self._packer.add(self._again, run)
+            self._recent.place(row, self._again)
+        else:
             self._tally.repeat(1)
+
+    async def _bound_followers(self, leader: Batch) -> None:
+        if leader is self._open:
+            if len(leader.followers) >= MAX_FOLLOWERS:
+                await self._dispatch_open()
             return
-        leader.followers.append(row)
-        leader.followed_too |= verdict.repeats_too
-        # It may still be sent, with the leader: until then nobody does something else to its identifiers.
-        self._recent.place(row, leader)
         self._leaders = {batch for batch in (*self._leaders, leader) if not batch.settled.is_set()}
         if sum(len(batch.followers) for batch in self._leaders) >= MAX_FOLLOWERS:
-            if leader is self._open:
-                await self._dispatch()
+            if leader is self._again:
+                await self._dispatch_again()
             await leader.settled.wait()
 
     async def _dispatch(self) -> None:
-        batch = self._open
-        self._open = self._packer.new_batch()
-        if not batch.rows:
+        await self._dispatch_again()
+        await self._dispatch_open()
+
+    async def _dispatch_open(self) -> None:
+        batch, self._open = self._open, self._packer.new_batch()
+        self._recent.turn()
+        await self._send_off(batch)
+
+    async def _dispatch_again(self) -> None:
+        batch, self._again = self._again, self._packer.new_batch()
+        await self._send_off(batch)
+
+    async def _send_off(self, batch: Batch) -> None:
+        if not batch.runs:
             return
         if self._options.dry_run:
             self._tally.planned(batch.size_bytes)
@@ -147,7 +202,7 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
         await self._dispatcher.submit(batch)
 
     async def _settle(self, batch: Batch) -> None:
-        await self._sender.settle(batch, self._recent)
+        await self._sender.settle(batch)
 
     def _report(self) -> UploadReport:
         return self._tally.report(self._elapsed_seconds(), dry_run=self._options.dry_run)
@@ -158,6 +213,14 @@ def default_expiry(destination: Destination, now: datetime.datetime) -> str | No
     if destination.default_expiry_months is None:
         return None
     return format_timestamp(months_later(now, destination.default_expiry_months).replace(microsecond=0))
+
+
+def _in_turns(chunk: Chunk[RawRow]) -> Iterator[Chunk[RawRow]]:
+    """The rows, so many at a time that others are not kept waiting for long."""
+    rows = chunk if isinstance(chunk, RawTable) else list(chunk)
+    for start in range(0, len(chunk), ROWS_PER_TURN):
+        stop = start + ROWS_PER_TURN
+        yield rows.part(start, stop) if isinstance(rows, RawTable) else rows[start:stop]
 
 
 def _preparer(destination: Destination, options: UploadOptions, now: datetime.datetime) -> Preparer:

@@ -1,18 +1,22 @@
 """Batches: rows that travel in one request, the bytes they make, and what they have to wait for."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+import bisect
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal
 
 import attrs
 
-from socialapi.bulk.rows import ROWS_PER_CHUNK, Action, Row
+from socialapi.bulk.rows import ROWS_PER_CHUNK, Action, Identifier, Row, Run
 
 Packing = Literal["single", "packed"]
 
 PACKINGS: Final[tuple[Packing, ...]] = ("single", "packed")
 BRACKETS: Final = 2
 COMMA: Final = 1
+PART_BYTES: Final = 131_072
+"""Of a body that is made in one go, before others get their turn."""
 
 
 @attrs.define(eq=False)
@@ -21,24 +25,26 @@ class Batch:
 
     `after` are earlier batches that hold another operation on one of these identifiers: nothing of this one is sent
     before they are settled. `followers` repeat rows of this batch and are sent only if the row they repeat is
-    refused; `followed_too` are other unsettled batches that decide about them. What may hold identifiers is not shown.
+    refused; `followed_too` are other batches that decide about them. What may hold identifiers is not shown.
     """
 
     number: int
-    size_bytes: int
-    rows: list[Row] = attrs.field(factory=list, repr=False)
+    size_bytes: int = BRACKETS
+    row_count: int = 0
+    runs: list[Run] = attrs.field(factory=list, repr=False)
     actions: set[Action] = attrs.field(factory=set, repr=False)
     after: set["Batch"] = attrs.field(factory=set, repr=False)
     followers: list[Row] = attrs.field(factory=list, repr=False)
     followed_too: set["Batch"] = attrs.field(factory=set, repr=False)
-    refused_keys: set[str] = attrs.field(factory=set, repr=False)
+    refused: set[Identifier] = attrs.field(factory=set, repr=False)
+    """Identifiers of rows that the service refused."""
     settled: asyncio.Event = attrs.field(factory=asyncio.Event)
     failed: bool = False
     """Settled without an outcome for every row, because the job stops."""
 
     def release(self) -> None:
         """Lets go of the rows and of other batches, since the window over recent identifiers keeps this one."""
-        self.rows, self.followers, self.actions = [], [], set()
+        self.runs, self.followers, self.actions = [], [], set()
         self.after, self.followed_too = set(), set()
 
 
@@ -46,8 +52,8 @@ class Batch:
 class _Frame:
     """The text around the users of an operation."""
 
-    before: bytes
-    behind: bytes
+    before: str
+    behind: str
 
     @property
     def size(self) -> int:
@@ -55,12 +61,12 @@ class _Frame:
 
 
 def _frame(action: Action) -> _Frame:
-    behind = b"]"
+    behind = "]"
     if action.effective_at is not None:
-        behind += b',"effective_at":"%s"' % action.effective_at.encode("ascii")
+        behind += f',"effective_at":"{action.effective_at}"'
     if action.expires_at is not None:
-        behind += b',"expires_at":"%s"' % action.expires_at.encode("ascii")
-    return _Frame(b'{"operation_type":"%s","params":{"users":[' % action.operation_type.encode("ascii"), behind + b"}}")
+        behind += f',"expires_at":"{action.expires_at}"'
+    return _Frame(f'{{"operation_type":"{action.operation_type}","params":{{"users":[', behind + "}}")
 
 
 class Packer:
@@ -88,38 +94,55 @@ class Packer:
     def new_batch(self) -> Batch:
         """An empty batch."""
         self._made += 1
-        return Batch(self._made, BRACKETS)
+        return Batch(self._made)
 
     def alone_fits(self, row: Row) -> bool:
         """Whether a request can hold the row at all."""
         return BRACKETS + self._frame(row.action).size + len(row.user_json) <= self._max_bytes
 
-    def add(self, batch: Batch, row: Row) -> bool:
-        """Adds the row to the batch, if it fits."""
-        joins = self._packing == "packed" and row.action in batch.actions
-        operations = len(batch.actions) if self._packing == "packed" else len(batch.rows)
-        added = len(row.user_json) + (COMMA if batch.rows else 0)
-        if not joins:
-            if operations >= self._max_operations:
-                return False
-            added += self._frame(row.action).size
-        if batch.size_bytes + added > self._max_bytes:
-            return False
-        batch.actions.add(row.action)
-        batch.size_bytes += added
-        batch.rows.append(row)
-        return True
+    def add(self, batch: Batch, run: Run) -> int:
+        """Adds rows of the run to the batch, from its first one on; returns how many have fitted."""
+        count, added = self._room(batch, run)
+        if count:
+            batch.actions.add(run.action)
+            batch.size_bytes += added
+            batch.row_count += count
+            batch.runs.append(run.part(0, count))
+        return count
 
-    def split(self, rows: Sequence[Row]) -> Iterator[list[Row]]:
+    def _room(self, batch: Batch, run: Run) -> tuple[int, int]:
+        """How many rows of the run fit into the batch, and how many bytes they add."""
+        frame, single = self._frame(run.action).size, self._packing == "single"
+        if single:
+            most = min(len(run), self._max_operations - batch.row_count)
+        else:
+            joins = run.action in batch.actions
+            most = len(run) if joins or len(batch.actions) < self._max_operations else 0
+            frame = 0 if joins else frame
+        if not most:
+            return 0, 0
+        # Every row is preceded by a comma but the first one of the request; every operation has its frame.
+        once, each = (0 if batch.row_count else -COMMA) + (0 if single else frame), COMMA + (frame if single else 0)
+        room = self._max_bytes - batch.size_bytes - once
+        sizes = list(map(len, run.users if most == len(run) else run.users[:most]))
+        if (added := sum(sizes) + most * each) > room:
+            ends = list(itertools.accumulate(size + each for size in sizes))
+            most = bisect.bisect_right(ends, room)
+            added = ends[most - 1] if most else 0
+        return most, added + once
+
+    def split(self, runs: Iterable[Run]) -> Iterator[list[Run]]:
         """The rows in parts that fit into a request each; each row has to fit alone."""
-        part = Batch(0, BRACKETS)
-        for row in rows:
-            if not self.add(part, row):
-                yield part.rows
-                part = Batch(0, BRACKETS)
-                self.add(part, row)
-        if part.rows:
-            yield part.rows
+        part = Batch(0)
+        for run in runs:
+            start = 0
+            while start < len(run):
+                start += self.add(part, run.part(start, len(run)))
+                if start < len(run):
+                    yield part.runs
+                    part = Batch(0)
+        if part.runs:
+            yield part.runs
 
     def operations(self, rows: Sequence[Row]) -> list[list[Row]]:
         """The rows of each operation of the request, so that an operation's index leads back to them."""
@@ -130,28 +153,35 @@ class Packer:
             grouped.setdefault(row.action, []).append(row)
         return list(grouped.values())
 
-    def encode(self, operations: Sequence[Sequence[Row]]) -> Iterator[bytes]:
-        """The body in parts of at most `ROWS_PER_CHUNK` rows, each quick to make."""
-        yield b"["
+    def encode(self, runs: Iterable[Run]) -> Iterator[bytes]:
+        """The body in parts, each quick to make: of about `ROWS_PER_CHUNK` rows at most."""
+        waiting, size = ["["], 0
+        for text in self._texts(runs):
+            waiting.append(text)
+            size += len(text)
+            if size >= PART_BYTES:
+                yield "".join(waiting).encode()
+                waiting, size = [], 0
+        yield "".join((*waiting, "]")).encode()
+
+    def _texts(self, runs: Iterable[Run]) -> Iterator[str]:
+        first = True
+        for action, users in self._users(runs):
+            frame = self._frame(action)
+            between = f"{frame.behind},{frame.before}" if self._packing == "single" else ","
+            yield frame.before if first else f",{frame.before}"
+            first = False
+            for start in range(0, len(users), ROWS_PER_CHUNK):
+                if start:
+                    yield between
+                yield between.join(users[start : start + ROWS_PER_CHUNK])
+            yield frame.behind
+
+    def _users(self, runs: Iterable[Run]) -> Iterable[tuple[Action, Sequence[str]]]:
+        """The users that stand one after another in the request, under the same action."""
         if self._packing == "single":
-            yield from self._encode_single([operation[0] for operation in operations])
-        else:
-            for index, operation in enumerate(operations):
-                frame = self._frame(operation[0].action)
-                yield (b"," if index else b"") + frame.before
-                yield from _joined([row.user_json for row in operation])
-                yield frame.behind
-        yield b"]"
-
-    def _encode_single(self, rows: Sequence[Row]) -> Iterator[bytes]:
-        for start in range(0, len(rows), ROWS_PER_CHUNK):
-            framed = []
-            for row in rows[start : start + ROWS_PER_CHUNK]:
-                frame = self._frame(row.action)
-                framed.append(b"%b%b%b" % (frame.before, row.user_json, frame.behind))
-            yield (b"," if start else b"") + b",".join(framed)
-
-
-def _joined(texts: Sequence[bytes]) -> Iterator[bytes]:
-    for start in range(0, len(texts), ROWS_PER_CHUNK):
-        yield (b"," if start else b"") + b",".join(texts[start : start + ROWS_PER_CHUNK])
+            return ((run.action, run.users) for run in runs)
+        grouped: dict[Action, list[str]] = {}
+        for run in runs:
+            grouped.setdefault(run.action, []).extend(run.users)
+        return grouped.items()

@@ -1,9 +1,9 @@
 """One task per batch, as many as there is room for; the rest waits with the reader."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from collections.abc import Set as AbstractSet
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 MAX_ROWS_LIVE: Final = 40_000
 """Rows on their way at once: what each takes beside its bytes in the request is about as much again, or more."""
@@ -18,8 +18,8 @@ class Sendable(Protocol):
     failed: bool
 
     @property
-    def rows(self) -> Sequence[Any]:
-        """What it carries."""
+    def row_count(self) -> int:
+        """How many rows it carries."""
 
     @property
     def after(self) -> "AbstractSet[Sendable]":
@@ -71,7 +71,7 @@ class Dispatcher(Generic[B]):
             self._close(batch, failed=True)
             return
         self._bytes_live += batch.size_bytes
-        self._rows_live += len(batch.rows)
+        self._rows_live += batch.row_count
         task = asyncio.create_task(self._run(batch), name=f"socialapi batch {batch.number}")
         self._live.add(task)
         task.add_done_callback(self._ended)
@@ -81,11 +81,11 @@ class Dispatcher(Generic[B]):
         return bool(self._live) and (
             len(self._live) >= self._limit()
             or self._bytes_live + batch.size_bytes > self._max_bytes
-            or self._rows_live + len(batch.rows) > MAX_ROWS_LIVE
+            or self._rows_live + batch.row_count > MAX_ROWS_LIVE
         )
 
     async def _run(self, batch: B) -> None:
-        failed, rows = True, len(batch.rows)
+        failed, rows = True, batch.row_count
         try:
             for earlier in list(batch.after):
                 await earlier.settled.wait()

@@ -54,11 +54,13 @@ _STRAY: Final = " \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0" + _members(_FORMAT)
 
 _find_invisible: Final = re.compile(f"[{_INVISIBLE}{_SURROGATES}]").search
 _find_surrogate: Final = re.compile(f"[{_SURROGATES}]").search
-_is_digest: Final = re.compile("[0-9a-fA-F]{64}").fullmatch
+is_digest: Final = re.compile("[0-9a-fA-F]{64}").fullmatch
 # Possessive: no text, however long or odd, is looked at more than once.
 _LOCAL: Final = rf"[^@,<>{_INVISIBLE}{_SURROGATES}]++"
 _LABEL: Final = rf"[^@,<>.{_INVISIBLE}{_SURROGATES}]++"
-_is_email: Final = re.compile(rf"{_LOCAL}@(?:{_LABEL}\.)++{_LABEL}").fullmatch
+EMAIL: Final = rf"{_LOCAL}@(?:{_LABEL}\.)++{_LABEL}"
+"""Matches a plausible e-mail address."""
+_is_email: Final = re.compile(EMAIL).fullmatch
 
 _sha256: Final = hashlib.sha256
 
@@ -80,7 +82,7 @@ def email(text: str) -> str:
 def device_id(text: str) -> str:
     """Trimmed, and otherwise as it is: the case of a device identifier is its own."""
     text = trimmed(text)
-    if not text or _is_digest(text) or _find_invisible(text):
+    if not text or is_digest(text) or _find_invisible(text):
         return _digest_or(text, BLANK_INSIDE)
     return _sha256(text.encode()).hexdigest()
 
@@ -89,7 +91,7 @@ def handle(text: str) -> str:
     """Trimmed, without its leading @ and in lower case."""
     text = trimmed(text).lower()
     name = text.removeprefix("@")
-    if not name or "@" in name or "/" in name or _is_digest(name) or _find_invisible(name):
+    if not name or "@" in name or "/" in name or is_digest(name) or _find_invisible(name):
         return _digest_or(name if name or not text else text, NOT_A_HANDLE)
     return _sha256(name.encode()).hexdigest()
 
@@ -97,7 +99,7 @@ def handle(text: str) -> str:
 def service_id(text: str) -> str:
     """Trimmed: decimal digits, kept as they are written."""
     text = trimmed(text)
-    if not (text.isascii() and text.isdigit()) or _is_digest(text):
+    if not (text.isascii() and text.isdigit()) or is_digest(text):
         return _digest_or(text, NOT_DECIMAL)
     return _sha256(text.encode()).hexdigest()
 
@@ -105,7 +107,7 @@ def service_id(text: str) -> str:
 def phone_number(text: str, region: str | None = None) -> str:
     """E.164; `region` (see `phone_numbers.check_region`) says what a number without a country code means."""
     text = trimmed(text)
-    if not text or _is_digest(text) or (not text.isascii() and _find_surrogate(text)):
+    if not text or is_digest(text) or (not text.isascii() and _find_surrogate(text)):
         return _digest_or(text, phone_numbers.NOT_POSSIBLE)
     number = phone_numbers.e164(text, region)
     if number is None:
@@ -125,7 +127,7 @@ def _digest_or(text: str, reason: str) -> str:
     """What becomes of a text that is not hashed here: nothing, a digest already, or unusable for the best reason."""
     if not text:
         return ""
-    if _is_digest(text):
+    if is_digest(text):
         return text.lower()
     if _find_surrogate(text):
         raise Unusable(NOT_UTF8)
@@ -138,7 +140,9 @@ def _not_taken(text: str) -> str:
     return ""
 
 
-def normalizers(kinds: Iterable[IdentifierKind], default_region: str | None = None) -> Mapping[str, Normalizer]:
+def normalizers(
+    kinds: Iterable[IdentifierKind], default_region: str | None = None
+) -> Mapping[IdentifierKind, Normalizer]:
     """A normaliser for every kind there is; those of a kind that is not among `kinds` find every value unusable.
 
     Raises InvalidInput for an unknown `default_region`.

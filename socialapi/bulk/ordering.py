@@ -2,14 +2,19 @@
 
 Pure bookkeeping over batches. It remembers a bounded number of identifiers, and every identifier of a batch that is
 not settled, whatever their number.
+
+Which row is a duplicate, and so where a batch ends, follows from the rows alone and never from what is settled when:
+a job that is resumed has to make the same batches again. Time decides only who waits for whom.
 """
 
+from collections.abc import Iterator
 from typing import Final
 
 import attrs
 
 from socialapi.bulk.batches import Batch
-from socialapi.bulk.rows import Action, Row
+from socialapi.bulk.rows import Action, Identifier, Row, Run
+from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 
 REMEMBERED: Final = 50_000
 """Identifiers in each of the two generations that the window is made of."""
@@ -37,19 +42,28 @@ class _Placement:
 class Verdict:
     """What the recent past means for a row.
 
-    `repeats` is the unsettled batch whose fate decides about a duplicate (None when it is one already), and
-    `repeats_too` further ones. `conflicts` are batches that hold another operation on one of the row's identifiers,
-    those among them that are unsettled at least.
+    `repeats` is the batch whose fate decides about a duplicate (None when it is one already), and `repeats_too` further
+    ones. It is `refused` when nothing is on its way any more and the service has refused the row that it repeats.
+    `conflicts` are batches that hold another operation on one of the row's identifiers, those among them that are
+    unsettled at least.
     """
 
     duplicate: bool
     repeats: Batch | None = None
     repeats_too: frozenset[Batch] = frozenset()
+    refused: bool = False
     conflicts: frozenset[Batch] = frozenset()
 
 
 _NEW: Final = Verdict(duplicate=False)
 _SETTLED_DUPLICATE: Final = Verdict(duplicate=True)
+_REFUSED_DUPLICATE: Final = Verdict(duplicate=True, refused=True)
+
+_Window = dict[IdentifierKind, dict[str, _Placement]]
+
+
+def _empty_window() -> _Window:
+    return {kind: {} for kind in IDENTIFIER_KINDS}
 
 
 class RecentIdentifiers:
@@ -57,19 +71,50 @@ class RecentIdentifiers:
 
     def __init__(self, remembered: int = REMEMBERED) -> None:
         self._remembered = remembered
-        self._turn_at = remembered
-        self._young: dict[str, _Placement] = {}
-        self._old: dict[str, _Placement] = {}
+        self._young = _empty_window()
+        self._old = _empty_window()
+        self._forgotten = _empty_window()
+        """What has left the window and is not settled yet: it makes nothing a duplicate, but others wait for it."""
         self._shared: _Placement | None = None
+
+    def repeated(self, run: Run) -> list[int]:
+        """The places of the rows that have an identifier of the window, or of an earlier row of the run."""
+        for kind, values in run.columns:
+            fresh = set(values)
+            if len(fresh) < len(values) - values.count("") + ("" in fresh) or self._knows_any(kind, fresh):
+                return list(self._repeated(run))
+        kinds = [kind for kind, _ in run.columns]
+        return [] if len(kinds) == len(set(kinds)) else list(self._repeated(run))
+
+    def _knows_any(self, kind: IdentifierKind, values: set[str]) -> bool:
+        return not all(
+            window[kind].keys().isdisjoint(values)
+            for window in (self._young, self._old, self._forgotten)
+            if window[kind]
+        )
+
+    def _repeated(self, run: Run) -> Iterator[int]:
+        seen: dict[IdentifierKind, set[str]] = {kind: set() for kind, _ in run.columns}
+        windows = [
+            (values, seen[kind], self._young[kind], self._old[kind], self._forgotten[kind])
+            for kind, values in run.columns
+        ]
+        for place in range(len(run)):
+            known = False
+            for values, before, young, old, forgotten in windows:
+                if value := values[place]:
+                    known = known or value in before or value in young or value in old or value in forgotten
+                    before.add(value)
+            if known:
+                yield place
 
     def judge(self, row: Row) -> Verdict:
         """What the recent past means for the row."""
-        found = [self._young.get(key) or self._old.get(key) for key in row.keys]
+        found = [self._young[kind].get(value) or self._old[kind].get(value) for kind, value in row.identifiers]
         known = [each for each in found if each is not None]
-        if not known:
-            return _NEW
-        if len(known) == len(found) and all(each.does(row.action) for each in known):
-            return _duplicate(known)
+        if known and len(known) == len(found) and all(each.does(row.action) for each in known):
+            return _duplicate(row, known)
+        known += [each for kind, value in row.identifiers if (each := self._forgotten[kind].get(value)) is not None]
         conflicts: set[Batch] = set()
         for each in known:
             # What carries the same may still wait for something else, which this row must not overtake either.
@@ -79,46 +124,54 @@ class RecentIdentifiers:
 
     def place(self, row: Row, batch: Batch) -> None:
         """The row travels in the batch, or will if a row is refused that it repeats: who conflicts has to wait for it."""
-        shared = self._shared
-        if shared is None or shared.action is not row.action or shared.batches[-1] is not batch:
-            shared = self._shared = _Placement(row.action, (batch,))
-        young, old = self._young, self._old
-        for key in row.keys:
-            before = young.get(key) or old.get(key)
+        shared = self._placement(row.action, batch)
+        for identifier in row.identifiers:
+            kind, value = identifier
+            before = self._last(identifier)
             if before is None or not before.does(row.action):
-                young[key] = shared
+                self._young[kind][value] = shared
             elif before.batches[-1] is batch:
-                young[key] = before
+                self._young[kind][value] = before
             else:
                 # Whoever does something else to this identifier has to wait for all of them.
                 others = before.unsettled_but(batch)
-                young[key] = _Placement(row.action, (*others, batch)) if others else shared
-        if len(young) > self._turn_at:
-            self._turn()
+                self._young[kind][value] = _Placement(row.action, (*others, batch)) if others else shared
 
-    def _turn(self) -> None:
-        live = {key: each for key, each in self._old.items() if each.unsettled and key not in self._young}
-        self._old, self._young = self._young, live
-        # Beyond what is unsettled there is room for as many new ones, or every further row would turn again.
-        self._turn_at = len(live) + self._remembered
+    def place_new(self, run: Run, batch: Batch) -> None:
+        """As `place`, for rows none of whose identifiers is known."""
+        shared = self._placement(run.action, batch)
+        for kind, values in run.columns:
+            self._young[kind].update(dict.fromkeys(values, shared))
+            self._young[kind].pop("", None)
 
-    def forget(self, row: Row, batch: Batch) -> None:
-        """The row was refused and its batch is settled: whoever repeats it from now on is not a duplicate."""
-        for key in row.keys:
-            placement = self._young.get(key) or self._old.get(key)
-            if placement is None or batch not in placement.batches:
-                continue
-            # What the old generation may still say is older, and another row of the batch may have undone it.
-            self._young.pop(key, None)
-            self._old.pop(key, None)
-            if others := placement.unsettled_but(batch):
-                self._young[key] = _Placement(placement.action, others)
+    def _placement(self, action: Action, batch: Batch) -> _Placement:
+        shared = self._shared
+        if shared is None or shared.action is not action or shared.batches[-1] is not batch:
+            shared = self._shared = _Placement(action, (batch,))
+        return shared
+
+    def _last(self, identifier: Identifier) -> _Placement | None:
+        kind, value = identifier
+        return self._young[kind].get(value) or self._old[kind].get(value) or self._forgotten[kind].get(value)
+
+    def turn(self) -> None:
+        """Forgets the old generation if the young one is full; to be called between two batches, and only there."""
+        if sum(map(len, self._young.values())) < self._remembered:
+            return
+        left, self._forgotten = (self._old, self._forgotten), _empty_window()
+        for window in reversed(left):
+            for kind, placements in window.items():
+                unsettled = {value: each for value, each in placements.items() if each.unsettled}
+                self._forgotten[kind].update(unsettled)
+        self._old, self._young = self._young, _empty_window()
 
 
-def _duplicate(placements: list[_Placement]) -> Verdict:
+def _duplicate(row: Row, placements: list[_Placement]) -> Verdict:
     """The latest batch of each placement decides; earlier ones carried the same and are not asked."""
-    unsettled = {each.batches[-1] for each in placements if not each.batches[-1].settled.is_set()}
+    latest = {each.batches[-1] for each in placements}
+    unsettled = {batch for batch in latest if not batch.settled.is_set()}
+    refusing = {batch for batch in latest - unsettled if not batch.refused.isdisjoint(row.identifiers)}
     if not unsettled:
-        return _SETTLED_DUPLICATE
-    latest = max(unsettled, key=lambda batch: batch.number)
-    return Verdict(duplicate=True, repeats=latest, repeats_too=frozenset(unsettled - {latest}))
+        return _REFUSED_DUPLICATE if refusing else _SETTLED_DUPLICATE
+    leader = max(unsettled, key=lambda batch: batch.number)
+    return Verdict(duplicate=True, repeats=leader, repeats_too=frozenset((unsettled | refusing) - {leader}))

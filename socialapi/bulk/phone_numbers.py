@@ -7,7 +7,7 @@ extensions, international prefixes, carrier codes) is left to the library itself
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import attrs
@@ -23,6 +23,8 @@ _PLUS_SIGNS: Final = ("+", "\uff0b")
 # Shorter texts are judged by rules of their own, longer ones are no phone numbers: both are for the library.
 _SHORTEST_PLAIN: Final = 5
 _LONGEST_PLAIN: Final = 32
+# One after another is tried on each number; who calls more countries has few numbers in most of them.
+_PLANS_AT_ONCE: Final = 24
 _FLOAT: Final = re.compile(r"\+?[0-9]+\.0+").fullmatch
 
 
@@ -54,6 +56,8 @@ class _Plan:
     is_national: Callable[[str], object]
     strip_prefix: Callable[[str], re.Match[str] | None] | None
     starts_abroad: Callable[[str], object] | None
+    pattern: str
+    """Matches, without their plus sign, the numbers that `e164` leaves as they are."""
 
     def e164(self, digits: str) -> str | None:
         """The number with these national digits; None when the library has to decide."""
@@ -89,11 +93,23 @@ def _plan(region: str, calling_code: int) -> _Plan:
         is_national=re.compile(lengths.national_number_pattern or "(?!)").fullmatch,
         strip_prefix=re.compile(strip).match if strip else None,
         starts_abroad=re.compile(abroad).match if abroad else None,
+        pattern=_pattern(calling_code, strip, judged.possible_length),
     )
+
+
+def _pattern(calling_code: int, strip: str | None, lengths: Iterable[int]) -> str:
+    unstripped = f"(?!{strip})" if strip else ""
+    digits = "|".join(f"[0-9]{{{length}}}" for length in sorted(lengths, reverse=True) if length > 0)
+    return f"{calling_code}{unstripped}(?:{digits})$"
 
 
 class _Plans(dict[str, _Plan | None]):
     """The plan for the first three digits after a plus sign; found on first use, at most a thousand."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._patterns: dict[str, str] = {}
+        self._lines: Callable[[str], object] = re.compile("\n*+").fullmatch
 
     def __missing__(self, start: str) -> _Plan | None:
         if len(start) != 3 or not (start.isascii() and start.isdigit()):
@@ -104,10 +120,24 @@ class _Plans(dict[str, _Plan | None]):
         known = (code for code in codes if code in COUNTRY_CODE_TO_REGION_CODE and start[0] != "0")
         found = next((_plan(region_code_for_country_code(code), code) for code in known), None)
         self[start] = found
+        if found is not None and len(self._patterns) < _PLANS_AT_ONCE:
+            self._patterns[found.prefix] = found.pattern
+            self._lines = re.compile(
+                rf"(?:(?:\+(?:{'|'.join(self._patterns.values())}))?+\n)*+", re.MULTILINE
+            ).fullmatch
         return found
+
+    def are_plain(self, lines: str) -> bool:
+        """Whether each line is empty or a number that is in E.164 already, of a country that was met before."""
+        return self._lines(lines) is not None
 
 
 _PLANS: Final = _Plans()
+
+
+def are_e164(lines: str) -> bool:
+    """Whether each line, with its line end, is empty or a number that `e164` leaves as it is; False if not sure."""
+    return _PLANS.are_plain(lines)
 
 
 def e164(text: str, region: str | None) -> str | None:

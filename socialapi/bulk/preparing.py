@@ -7,14 +7,16 @@ and a row whose operation type or times make no sense, is rejected (advertising 
 import datetime
 import functools
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, get_args
+from itertools import compress
+from typing import Final, cast, get_args
 
 import attrs
-import orjson
 
 from socialapi.bulk.normalizing import Normalizer, Unusable, normalizers
+from socialapi.bulk.normalizing_columns import column_normalizers
 from socialapi.bulk.records import NOT_TEXT, texts_of
-from socialapi.bulk.rows import Action, RawRow, Row
+from socialapi.bulk.rows import Action, Column, RawRow, RawTable, Row, Run, When, runs_of
+from socialapi.bulk.user_json import user_json, write_users
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import (
     IDENTIFIER_KINDS,
@@ -39,15 +41,14 @@ IS_EMPTY: Final = "is empty"
 _OPERATION_TYPES: Final[dict[str, OperationType]] = {name.lower(): name for name in get_args(OperationType)}
 _ACTIONS_KEPT: Final = 4_096
 
-When = str | datetime.datetime | None
 Problem = tuple[str, str]
 
 
 @attrs.define(eq=False)
 class PreparedChunk:
-    """What became of some rows: each is either in `rows` or in `rejects`; `warnings` are about rows in `rows`."""
+    """What became of some rows: each is either in `runs` or in `rejects`; `warnings` are about rows in `runs`."""
 
-    rows: list[Row] = attrs.field(factory=list, repr=False)
+    runs: list[Run] = attrs.field(factory=list, repr=False)
     rejects: list[RowIssue] = attrs.field(factory=list)
     warnings: list[RowIssue] = attrs.field(factory=list)
 
@@ -76,7 +77,9 @@ class Preparer:
         expires_default: str | None = None,
         allow_effective: bool = True,
     ) -> None:
+        kinds = tuple(kinds)
         self._normalizers = normalizers(kinds, default_region)
+        self._column_normalizers = column_normalizers(kinds, default_region)
         self._now = now
         self._allow_effective = allow_effective
         self._job: tuple[str, When, When] = (operation, effective_at, expires_at)
@@ -92,7 +95,9 @@ class Preparer:
 
     def prepare_chunk(self, raw_rows: Iterable[RawRow]) -> PreparedChunk:
         """The rows that can be sent, in their order, and why others, or parts of them, cannot."""
-        done = PreparedChunk()
+        if isinstance(raw_rows, RawTable) and not raw_rows.has_overrides:
+            return self._prepare_table(raw_rows)
+        done, rows = PreparedChunk(), []
         for raw in raw_rows:
             if raw.problem is not None:
                 done.rejects.append(RowIssue(raw.number, *raw.problem))
@@ -101,22 +106,76 @@ class Preparer:
             if raw.operation_type is not None or raw.effective_at is not None or raw.expires_at is not None:
                 decided = self._action(raw.operation_type, raw.effective_at, raw.expires_at)
                 if not isinstance(decided, Action):
-                    done.rejects.append(_issue(raw, decided))
+                    done.rejects.append(_issue(raw.number, decided))
                     continue
                 action = decided
-            self._add(raw, action, done)
+            if (row := self._prepare(raw, action, done)) is not None:
+                rows.append(row)
+        done.runs = runs_of(rows)
         return done
 
-    def _add(self, raw: RawRow, action: Action, done: PreparedChunk) -> None:
+    def _prepare(self, raw: RawRow, action: Action, done: PreparedChunk) -> Row | None:
         problems: list[Problem] = list(raw.unusable)
         values = _normalized(raw.identifiers, self._normalizers, problems)
         if not values:
-            done.rejects.append(_issue(raw, problems or (("", NO_IDENTIFIER),)))
-            return
-        keys = tuple([f"{kind}:{value}" for kind, each in values.items() for value in each])
-        done.rows.append(Row(raw.number, action, keys, _user_json(values)))
+            done.rejects.append(_issue(raw.number, problems or (("", NO_IDENTIFIER),)))
+            return None
         for problem in problems:
             done.warnings.append(RowIssue(raw.number, *problem))
+        identifiers = tuple([(kind, value) for kind, each in values.items() for value in each])
+        return Row(raw.number, action, identifiers, user_json(values))
+
+    def _prepare_table(self, table: RawTable) -> PreparedChunk:
+        done = PreparedChunk()
+        columns = [(each.kind, self._column_normalizers[each.kind](each.cells)) for each in table.columns]
+        kinds = tuple(kind for kind, _ in columns)
+        odd = set(table.problems)
+        if len(set(kinds)) < len(kinds) or not kinds:
+            odd.update(range(len(table)))
+        for _, values in columns:
+            if None in values or "" in values:
+                odd.update(place for place, value in enumerate(values) if not value)
+        users = write_users(columns) if len(odd) < len(table) else [""] * len(table)
+        left_out = {place for place in sorted(odd) if not self._mend(table, place, columns, users, done)}
+        numbers: Sequence[int] = range(table.first_number, table.first_number + len(table))
+        if left_out:
+            kept = [place not in left_out for place in range(len(table))]
+            numbers, users = list(compress(numbers, kept)), list(compress(users, kept))
+            columns = [(kind, list(compress(values, kept))) for kind, values in columns]
+        if users:
+            # The cast: no cell without a value is left by now.
+            done.runs.append(Run(self._default, numbers, users, cast("tuple[Column, ...]", tuple(columns))))
+        return done
+
+    def _mend(
+        self,
+        table: RawTable,
+        place: int,
+        columns: Sequence[tuple[IdentifierKind, list[str | None]]],
+        users: list[str],
+        done: PreparedChunk,
+    ) -> bool:
+        """Completes a row that is not like the others; says whether it can be sent."""
+        number = table.first_number + place
+        if (problem := table.problems.get(place)) is not None:
+            done.rejects.append(RowIssue(number, *problem))
+            return False
+        problems: list[Problem] = []
+        found: dict[IdentifierKind, list[str]] = {}
+        for column, (kind, values) in zip(table.columns, columns, strict=True):
+            value = values[place]
+            if value is None:
+                value = _value(column.field, self._normalizers[kind], column.cells[place], problems)
+            same_kind = found.setdefault(kind, [])
+            values[place] = value = "" if value in same_kind else value
+            if value:
+                same_kind.append(value)
+        if not any(found.values()):
+            done.rejects.append(_issue(number, problems or (("", NO_IDENTIFIER),)))
+            return False
+        done.warnings += [RowIssue(number, *problem) for problem in problems]
+        users[place] = user_json({kind: values for kind, values in found.items() if values})
+        return True
 
     def _decide(self, operation: str | None, effective_at: When, expires_at: When) -> Action | tuple[Problem, ...]:
         """The action of a row with these overrides, or everything that is wrong with it."""
@@ -140,28 +199,36 @@ class Preparer:
         )
 
 
-def _issue(raw: RawRow, problems: Sequence[Problem]) -> RowIssue:
+def _issue(number: int, problems: Sequence[Problem]) -> RowIssue:
     fields, reasons = zip(*problems, strict=True)
-    return RowIssue(raw.number, ", ".join(fields), "; ".join(reasons))
+    return RowIssue(number, ", ".join(fields), "; ".join(reasons))
+
+
+def _value(field: str, normalize: Normalizer, text: str, problems: list[Problem]) -> str:
+    """The normalised value; empty, and a problem more, if there is none."""
+    try:
+        return normalize(text)
+    except Unusable as unusable:
+        problems.append((field, unusable.reason))
+        return ""
 
 
 def _normalized(
-    identifiers: Iterable[tuple[str, str, str | None]],
-    normalize: Mapping[str, Normalizer],
+    identifiers: Iterable[tuple[str, IdentifierKind, str | None]],
+    normalize: Mapping[IdentifierKind, Normalizer],
     problems: list[Problem],
     *,
     blank: str | None = None,
-) -> dict[str, list[str]]:
+) -> dict[IdentifierKind, list[str]]:
     """The different values of each kind; `problems` gets the others, and with the reason `blank` those of blanks."""
-    found: dict[str, list[str]] = {}
+    found: dict[IdentifierKind, list[str]] = {}
     for field, kind, text in identifiers:
         if text is None:
             problems.append((field, NOT_TEXT))
             continue
-        try:
-            value = normalize[kind](text)
-        except Unusable as unusable:
-            problems.append((field, unusable.reason))
+        before = len(problems)
+        value = _value(field, normalize[kind], text, problems)
+        if len(problems) > before:
             continue
         if not value:
             if blank is not None:
@@ -171,18 +238,6 @@ def _normalized(
         elif value not in found[kind]:
             found[kind].append(value)
     return found
-
-
-def _user_json(values: Mapping[str, Sequence[str]]) -> bytes:
-    """The user object with these values, in the order of the kinds."""
-    members = []
-    for kind in IDENTIFIER_KINDS:
-        if (each := values.get(kind)) is None:
-            continue
-        # A digest needs no escaping.
-        texts = '["' + '","'.join(each) + '"]' if kind != "partner_user_id" else orjson.dumps(each).decode()
-        members.append(f'"{kind}":{texts}')
-    return f"{{{','.join(members)}}}".encode()
 
 
 def _moment(field: str, value: When, problems: list[Problem]) -> datetime.datetime | None:
@@ -204,7 +259,7 @@ def prepare_user(
     user: AudienceUser | DoNotReachUser,
     kinds: Iterable[IdentifierKind] = IDENTIFIER_KINDS,
     default_region: str | None = None,
-) -> tuple[dict[str, list[str]], list[BrokenRule]]:
+) -> tuple[dict[IdentifierKind, list[str]], list[BrokenRule]]:
     """The user object to send, and a broken rule for every identifier that cannot be sent, such as `email[0]`.
 
     For a single request, in which nothing is left out silently: a blank identifier is a broken rule, too, and so is a
@@ -212,7 +267,7 @@ def prepare_user(
     `default_region`.
     """
     problems: list[Problem] = []
-    identifiers: list[tuple[str, str, str | None]] = [
+    identifiers: list[tuple[str, IdentifierKind, str | None]] = [
         (f"{kind}[{index}]", kind, text)
         for kind in IDENTIFIER_KINDS
         for index, text in enumerate(texts_of(getattr(user, kind, ())))

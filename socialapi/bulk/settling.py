@@ -6,9 +6,8 @@ from typing import Final
 
 import attrs
 
-from socialapi.bulk.batches import BRACKETS, Batch, Packer
-from socialapi.bulk.ordering import RecentIdentifiers
-from socialapi.bulk.rows import Row
+from socialapi.bulk.batches import Batch, Packer
+from socialapi.bulk.rows import Row, Run, rows_of, runs_of
 from socialapi.bulk.tally import Tally
 from socialapi.bulk.uploading import send_until_counted
 from socialapi.errors import ApiError
@@ -34,61 +33,55 @@ class BatchSender:
     tally: Tally
     observe: Observer
 
-    async def settle(self, batch: Batch, recent: RecentIdentifiers) -> None:
+    async def settle(self, batch: Batch) -> None:
         """Gives every row of the batch, and every row that repeats one of them, its outcome.
 
         Raises what stops the job; the rows without an outcome are then still pending.
         """
-        refused = await self._send_all(batch, batch.rows)
+        await self._send_all(batch, batch.runs)
         # Rows that repeat refused ones may come in while others are sent, until the batch counts as settled.
         while batch.followers or batch.followed_too:
             for earlier in list(batch.followed_too):
                 await earlier.settled.wait()
-                batch.refused_keys |= earlier.refused_keys
+                batch.refused |= earlier.refused
                 batch.followed_too.discard(earlier)
                 if earlier.failed:
                     batch.failed = True  # the job stops, and these rows stay pending
                     return
             followers, batch.followers = batch.followers, []
-            needed = [row for row in followers if not batch.refused_keys.isdisjoint(row.keys)]
+            needed = [row for row in followers if not batch.refused.isdisjoint(row.identifiers)]
             self.tally.repeat(len(followers) - len(needed))
-            for part in self.packer.split(needed):
-                refused += await self._send_all(batch, part)
-        for row in refused:
-            recent.forget(row, batch)
+            for part in self.packer.split(runs_of(needed)):
+                await self._send_all(batch, part)
 
-    async def _send_all(self, batch: Batch, rows: Sequence[Row]) -> list[Row]:
-        """Sends the rows, in several requests if some are refused; returns the refused ones."""
-        refused: list[Row] = []
-        waiting = [list(rows)]
+    async def _send_all(self, batch: Batch, runs: Sequence[Run]) -> None:
+        """Sends the rows, in several requests if some are refused."""
+        waiting = [list(runs)]
         while waiting:
             part = waiting.pop()
-            operations = self.packer.operations(part)
+            users = sum(map(len, part))
             try:
-                await self._send(operations, users=len(part))
+                await self._send(part, users)
             except ApiError as error:
                 if not error.operation_errors:
                     raise
-                again, rejected = _isolate(operations, error)
-                waiting += again
-                refused += [row for row, _ in rejected]
-                batch.refused_keys.update(key for row, _ in rejected for key in row.keys)
+                again, rejected = _isolate(self.packer.operations(rows_of(part)), error)
+                waiting += map(runs_of, again)
+                batch.refused.update(identifier for row, _ in rejected for identifier in row.identifiers)
                 self.tally.reject([_issue(row, why) for row, why in rejected])
             else:
-                self.tally.accept(len(part))
-        return refused
+                self.tally.accept(users)
 
-    async def _send(self, operations: list[list[Row]], users: int) -> None:
-        request = await self._request(operations)
+    async def _send(self, runs: Sequence[Run], users: int) -> None:
+        request = await self._request(runs)
         self.tally.sent_first += 1
         await send_until_counted(self.session, request, users, options=self.options, observer=self.observe)
 
-    async def _request(self, operations: list[list[Row]]) -> Request[UploadCounts]:
+    async def _request(self, runs: Sequence[Run]) -> Request[UploadCounts]:
         parts: list[bytes] = []
-        for part in self.packer.encode(operations):
+        for part in self.packer.encode(runs):
             parts.append(part)
-            if len(part) > BRACKETS:
-                await asyncio.sleep(0)  # a large body is encoded in slices, and others get their turn between them
+            await asyncio.sleep(0)  # a large body is encoded in slices, and others get their turn between them
         return assemble(self.target, self.session.config, {}, tuple(parts))
 
 

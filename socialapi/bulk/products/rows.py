@@ -68,6 +68,11 @@ class ProductBatch:
     settled: asyncio.Event = attrs.field(factory=asyncio.Event)
     failed: bool = False
 
+    @property
+    def row_count(self) -> int:
+        """How many products there are."""
+        return len(self.rows)
+
     def add(self, row: ProductRow) -> None:
         """One more product, whose id is not there yet."""
         self.rows.append(row)

@@ -161,8 +161,9 @@ class RecentIdentifiers:
         left, self._forgotten = (self._old, self._forgotten), _empty_window()
         for window in reversed(left):
             for kind, placements in window.items():
-                unsettled = {value: each for value, each in placements.items() if each.unsettled}
-                self._forgotten[kind].update(unsettled)
+                if unsettled := {each for each in set(placements.values()) if each.unsettled}:
+                    kept = {value: each for value, each in placements.items() if each in unsettled}
+                    self._forgotten[kind].update(kept)
         self._old, self._young = self._young, _empty_window()
 
 

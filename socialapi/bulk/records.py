@@ -3,12 +3,12 @@
 import datetime
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import attrs
 
 from socialapi.bulk.columns import Columns, Wanted
-from socialapi.bulk.rows import RawRow
+from socialapi.bulk.rows import RawColumn, RawRow, RawTable
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import (
     IDENTIFIER_KINDS,
@@ -25,6 +25,7 @@ NOT_UNDERSTOOD: Final = "?"
 """Stands for an override of a type that has no meaning: no operation type and no time."""
 
 _LAYOUTS_KEPT: Final = 256
+_TEXT: Final = frozenset({str, type(None)})
 
 Identifier = tuple[str, IdentifierKind, str]
 
@@ -66,6 +67,38 @@ class RecordRows:
     def __attrs_post_init__(self) -> None:
         # Objects of an export have a few sets of keys; more of them cost time, not memory.
         self._layout = functools.lru_cache(maxsize=_LAYOUTS_KEPT)(self._new_layout)
+
+    bundles: ClassVar[tuple[type, ...]] = (Operation, DoNotReachOperation)
+
+    def count(self, bundle: Any) -> int:
+        """One row for each user of an operation, and one for an operation on nobody."""
+        return len(bundle.params.users) or 1
+
+    def table(self, items: Sequence[Any], *, number: int) -> RawTable | None:
+        """The rows of users, or of mappings with the same keys, each with at most one text for a kind or key."""
+        first = items[0]
+        if isinstance(first, AudienceUser | DoNotReachUser):
+            columns = _columns_of_users(items)
+        elif first.__class__ is dict:
+            columns = self._columns_of_mappings(items)
+        else:
+            return None
+        return None if columns is None else RawTable(number, len(items), columns)
+
+    def _columns_of_mappings(self, items: Sequence[Any]) -> tuple[RawColumn, ...] | None:
+        keys = tuple(items[0])
+        if not all(item.__class__ is dict and tuple(item) == keys for item in items):
+            return None
+        columns = self._layout(keys)[1]
+        if columns.has_overrides:
+            return None
+        found: list[RawColumn] = []
+        for _, name, kind in columns.identifiers:
+            cells = [item[name] for item in items]
+            if not _TEXT.issuperset(map(type, cells)):
+                return None
+            found.append(RawColumn(name, kind, [cell or "" for cell in cells] if None in cells else cells))
+        return tuple(found)
 
     def rows(self, item: Any, *, number: int, position: int) -> Iterator[RawRow]:
         """The rows of one item of an iterable, one for each user, numbered from `number`.
@@ -129,6 +162,21 @@ class RecordRows:
             if values := getattr(user, kind, ()):
                 _collect(kind, kind, values, identifiers, unusable)
         return RawRow(number, identifiers, unusable=tuple(unusable))
+
+
+def _columns_of_users(users: Sequence[Any]) -> tuple[RawColumn, ...] | None:
+    found: list[RawColumn] = []
+    if len(set(map(type, users))) > 1:
+        return None
+    for kind in IDENTIFIER_KINDS:
+        values = [getattr(user, kind, ()) for user in users]
+        if not any(values):
+            continue
+        cells = [value[0] if value else "" for value in values]
+        if max(map(len, values)) > 1 or not _TEXT.issuperset(map(type, cells)) or None in cells:
+            return None
+        found.append(RawColumn(kind, kind, cells))
+    return tuple(found)
 
 
 def _a(name: str) -> str:

@@ -4,7 +4,7 @@ import difflib
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import attrs
 
@@ -106,6 +106,15 @@ class Feed:
         if ids > 1:  # nobody knows which
             del shape["id"]
         return ProductRow(number, shape, problem)
+
+    bundles: ClassVar[tuple[type, ...]] = ()
+
+    def count(self, bundle: Any) -> int:
+        """One product for each item."""
+        return 1
+
+    def table(self, items: Sequence[Any], *, number: int) -> None:
+        """Every product is looked at by itself."""
 
     def rows(self, item: Any, *, number: int, position: int) -> Iterator[ProductRow]:
         """The product that an item of an iterable stands for. Raises InvalidInput for what is none."""

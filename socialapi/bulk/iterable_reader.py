@@ -55,13 +55,6 @@ class _ItemReader(Reader[R]):
         """The share of the items that is read, of a collection that knows its length."""
         return min(1.0, self._items_read / self._size) if self._size else None
 
-    def _wants_more(self) -> bool:
-        return self._rows_gathered < ROWS_PER_CHUNK and self._end is None
-
-    def _gather(self, item: Any) -> None:
-        self._gathered.append(item)
-        self._rows_gathered += self._records.count(item) if isinstance(item, self._bundles) else 1
-
     def _hand_out(self) -> Chunk[R]:
         """The next rows of what is gathered; without any, the error that ended the input."""
         chunk = self._table() or self._next_rows()
@@ -116,12 +109,23 @@ class IterableReader(_ItemReader[R]):
     async def read_chunk(self) -> Chunk[R]:
         """The rows of the next items."""
         await asyncio.sleep(0)  # a plain iterable never waits, and requests under way need a turn
-        try:
-            while self._wants_more():
-                self._gather(next(self._items))
-        except Exception as end:  # noqa: BLE001 - whatever an iterable raises is raised again, after the rows before it
-            self._end = end
+        if self._rows_gathered < ROWS_PER_CHUNK and self._end is None:
+            self._gather()
         return self._hand_out()
+
+    def _gather(self) -> None:
+        gathered, rows, bundles = self._gathered, self._rows_gathered, self._bundles
+        try:
+            for item in self._items:
+                gathered.append(item)
+                rows += self._records.count(item) if isinstance(item, bundles) else 1
+                if rows >= ROWS_PER_CHUNK:
+                    break
+            else:
+                self._end = StopIteration()
+        except Exception as error:  # noqa: BLE001 - whatever an iterable raises is raised again, after the rows before it
+            self._end = error
+        self._rows_gathered = rows
 
     async def aclose(self) -> None:
         """Ends a generator, so that what it holds is let go of now."""
@@ -139,8 +143,10 @@ class AsyncIterableReader(_ItemReader[R]):
     async def read_chunk(self) -> Chunk[R]:
         """The rows of the next items; waits until there is a whole chunk of them, or no more."""
         try:
-            while self._wants_more():
-                self._gather(await anext(self._items))
+            while self._rows_gathered < ROWS_PER_CHUNK and self._end is None:
+                item = await anext(self._items)
+                self._gathered.append(item)
+                self._rows_gathered += self._records.count(item) if isinstance(item, self._bundles) else 1
         except Exception as end:  # noqa: BLE001 - as for plain iterables
             self._end = end
         return self._hand_out()

@@ -87,7 +87,7 @@ class RecordRows:
 
     def _columns_of_mappings(self, items: Sequence[Any]) -> tuple[RawColumn, ...] | None:
         keys = tuple(items[0])
-        if not all(item.__class__ is dict and tuple(item) == keys for item in items):
+        if set(map(type, items)) != {dict} or set(map(tuple, items)) != {keys}:
             return None
         columns = self._layout(keys)[1]
         if columns.has_overrides:

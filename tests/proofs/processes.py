@@ -93,6 +93,26 @@ def load(service: Service, path: Path, catalog: str, **order: Any) -> dict[str, 
     return run_client("catalog_client.py", service, path, {**order, "catalog": catalog})
 
 
+def upload_until(service: Service, path: Path, accepted: int | None, **order: Any) -> dict[str, Any] | None:
+    """Uploads the file, and kills the client when so many rows are accepted; what it tells if it came to its end."""
+    account, audience = service.audience
+    order = {**order, "account": account, "audience": audience, "ready": dict(service.ready), "path": str(path)}
+    command = [sys.executable, "-W", "error", HERE / "upload_client.py"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps({**order, "tells": True}))
+        process.stdin.close()
+        told: dict[str, Any] = {}
+        for line in process.stdout:
+            told = json.loads(line)
+            if accepted is not None and told.get("accepted", 0) >= accepted:
+                process.kill()
+                return None
+    assert process.returncode == 0
+    return told
+
+
 def run_client(program: str, service: Service, path: Path, order: Mapping[str, Any]) -> dict[str, Any]:
     """What a client in a process of its own tells."""
     order = {**order, "ready": dict(service.ready), "path": str(path)}

@@ -1,7 +1,8 @@
 """A client in a process of its own, which uploads a file and tells what it took, memory included.
 
 Standard input has one JSON object: `ready` (the emulator's ready line), `path`, and optionally `config` (settings of
-`Config`), `options` (of `upload`) and `timeout_seconds` (of an attempt). Standard output gets one JSON object.
+`Config`), `options` (of `upload`), `timeout_seconds` (of an attempt) and `tells` (whether every step is told as it is
+done). Standard output gets one JSON object, and before it, if asked for, one on each line for every step.
 """
 
 import asyncio
@@ -41,6 +42,8 @@ async def main(order: dict[str, Any]) -> dict[str, Any]:
     def look(progress: Progress) -> None:
         nonlocal most_in_flight
         most_in_flight = max(most_in_flight, progress.in_flight)
+        if order.get("tells"):
+            print(json.dumps({"accepted": progress.report.accepted}), flush=True)
         if len(resident) < len(MARKS) and (progress.fraction_read or 0.0) >= MARKS[len(resident)]:
             resident.append(resident_bytes())
 

@@ -43,6 +43,8 @@ class UploadReport:
     warnings: int = 0
     requests: int = 0
     retries: int = 0
+    resumed: int = 0
+    """Rows whose outcome an earlier run had confirmed in the journal; they were not sent again."""
     bytes_sent: int = 0
     elapsed_seconds: float = 0.0
     quota_used: float = 0.0
@@ -58,6 +60,11 @@ class UploadReport:
     def adds_up(self) -> bool:
         """Whether every row read has exactly one outcome."""
         return self.read == self.accepted + self.rejected + self.duplicate + self.pending
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Everything in it that is a number of something."""
+        return {name: value for name, value in self.to_dict().items() if type(value) is int}
 
     @property
     def rows_per_second(self) -> float:

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import sqlite3
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -43,12 +44,16 @@ class SqliteThread:
         self._purpose = purpose
         self._executor: ThreadPoolExecutor | None = None
         self._connection: sqlite3.Connection | None = None
+        self._changes: deque[Callable[[sqlite3.Connection], None]] = deque()
+        self._failure: Exception | None = None
 
     async def open(self, prepare: Callable[[sqlite3.Connection], T]) -> T:
         """Opens the file, makes what is not there, and returns what `prepare` finds in it.
 
         Raises ConfigurationError when it cannot be written, is damaged, is of another kind or version, or is in use.
         """
+        self._changes.clear()
+        self._failure = None
         self._executor = ThreadPoolExecutor(1, thread_name_prefix=f"socialapi-{self._purpose}")
         try:
             return await self._submit(lambda: self._open(prepare))
@@ -62,6 +67,15 @@ class SqliteThread:
         A caller that is cancelled does not wait any longer; the work is done nevertheless. Raises sqlite3.Error.
         """
         return await self._submit(lambda: self._transact(work))
+
+    async def write(self, change: Callable[[sqlite3.Connection], None]) -> None:
+        """Returns once the change has reached the disk, in one transaction with all others that waited meanwhile.
+
+        When one such transaction fails, so does every later `write`: which of the changes belong together is not known
+        here. Raises sqlite3.Error, and what a change raises.
+        """
+        self._changes.append(change)
+        await self._submit(self._write_all)
 
     async def erase(self) -> None:
         """Takes what was deleted out of the log, where it is still to be read otherwise. Raises sqlite3.Error."""
@@ -137,6 +151,21 @@ class SqliteThread:
             raise
         return result
 
+    def _write_all(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+        if not self._changes:  # it went with an earlier one
+            return
+        try:
+            self._transact(self._apply_all)
+        except Exception as problem:
+            self._failure = problem
+            raise
+
+    def _apply_all(self, connection: sqlite3.Connection) -> None:
+        while self._changes:
+            self._changes.popleft()(connection)
+
     def _truncate_log(self) -> None:
         assert self._connection is not None
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -154,15 +183,20 @@ class SqliteThread:
         except OSError as problem:
             error = self._error(f"cannot be written: {problem.strerror}")
         except sqlite3.Error as problem:
-            code = primary_code(problem)
-            if code in _IN_USE:
-                error = self._error("is in use by another process: end that one, or choose another path")
-            elif code in _NOT_OURS:
-                error = self._error("is damaged, or no such file at all: restore it, or choose another path")
-            else:
-                error = self._error(f"cannot be written: {problem}")
+            error = self.explanation(problem)
         if error is not None:
             raise error  # out here, so that what SQLite raised is not even its context
+
+    def explanation(self, problem: sqlite3.Error) -> ConfigurationError:
+        """What to raise in the place of what `run`, `write` and `erase` raise: it names the file and says what to do."""
+        code = primary_code(problem)
+        if code in _IN_USE:
+            return self._error("is in use by another process: end that one, or choose another path")
+        if code in _NOT_OURS:
+            return self._error("is damaged, or no such file at all: restore it, or choose another path")
+        if code == sqlite3.SQLITE_FULL:
+            return self._error("cannot be written: the disk is full; make room, and run it again")
+        return self._error(f"cannot be written: {problem}")
 
     def _error(self, says: str) -> ConfigurationError:
         return ConfigurationError(f"the {self} {says}")
@@ -172,6 +206,13 @@ class SqliteThread:
 
     def __repr__(self) -> str:
         return f"SqliteThread({str(self.path)!r})"
+
+
+def damage(what: str) -> sqlite3.DatabaseError:
+    """What is raised for content that cannot be as it was written, like SQLite's own error for a damaged file."""
+    problem = sqlite3.DatabaseError(what)
+    problem.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    return problem
 
 
 def primary_code(problem: sqlite3.Error) -> int:

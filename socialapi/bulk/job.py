@@ -6,17 +6,20 @@ reader ──chunk──▶ `_place_chunk` ──batch──▶ task: send, sett
 """
 
 import abc
+import asyncio
+import datetime
 import inspect
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Generic, Literal, TypeVar
 
 import attrs
 
 from socialapi.bulk.concurrency import Concurrency
 from socialapi.bulk.dispatcher import Dispatcher, Sendable
+from socialapi.bulk.journal import JobIdentity, Journal, Opened, Setting, State, fingerprint
 from socialapi.bulk.reader_base import Chunk, Reader
-from socialapi.bulk.rejects import RejectsFile
+from socialapi.bulk.rejects import RejectsFile, same_file
 from socialapi.bulk.tally import Tally
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, SocialApiError
 from socialapi.reports import Progress, UploadReport
@@ -41,9 +44,16 @@ class JobOptions:
     """What the caller of any job can ask for; checked before the job opens anything."""
 
     concurrency: int | Literal["auto"] = "auto"
+    journal: str | os.PathLike[str] | Journal | None = None
     rejects: str | os.PathLike[str] | None = None
     dry_run: bool = False
     on_progress: OnProgress | None = None
+
+    @property
+    def journal_path(self) -> str | os.PathLike[str] | None:
+        """The file of the journal, where it is one."""
+        given = getattr(self.journal, "path", None) if isinstance(self.journal, Journal) else self.journal
+        return given if isinstance(given, str | os.PathLike) else None
 
     def check(self) -> None:
         """Raises InvalidInput for an option that makes no sense."""
@@ -52,6 +62,15 @@ class JobOptions:
             raise InvalidInput('concurrency must be "auto" or a number of at least 1')
         if inspect.iscoroutinefunction(self.on_progress):
             raise InvalidInput("on_progress is called, not awaited: give a plain function")
+        if not isinstance(self.journal, str | os.PathLike | Journal | None):
+            raise InvalidInput("journal must be a path, or an object with the methods of Journal")
+        self.refuse_as_journal(self.rejects, "the rejects file, too")
+
+    def refuse_as_journal(self, path: object, what: str) -> None:
+        """Raises InvalidInput when the journal would be written into another file of the job."""
+        journal = self.journal_path
+        if journal is not None and isinstance(path, str | os.PathLike) and same_file(journal, path):
+            raise InvalidInput(f"the journal {os.fsdecode(journal)} is {what}; choose another path")
 
 
 class Job(abc.ABC, Generic[R, B, P]):
@@ -59,6 +78,8 @@ class Job(abc.ABC, Generic[R, B, P]):
 
     noun = "upload"
     """What it is called when it stops."""
+    kind = ""
+    """What it is called in a journal; empty for one that keeps none."""
 
     def __init__(
         self,
@@ -74,6 +95,7 @@ class Job(abc.ABC, Generic[R, B, P]):
             # What is missing is better said now than after a batch was read.
             config.host(target.route.family.host)
             session.authenticators.choose(target.route.family)
+        options.refuse_as_journal(source, "the input itself")
         self._session = session
         self._target = target
         self._source = source
@@ -89,6 +111,8 @@ class Job(abc.ABC, Generic[R, B, P]):
         self._on_progress = options.on_progress
         self._broken_input: Exception | None = None
         self._note: str | None = None
+        self._journal: Journal | None = None
+        self._opened: Opened | None = None
 
     @abc.abstractmethod
     async def _place_chunk(self, chunk: Chunk[R]) -> None:
@@ -110,8 +134,13 @@ class Job(abc.ABC, Generic[R, B, P]):
         """The columns of values in the rejects file, known once the first rows are read."""
         return ()
 
+    def _settings(self) -> Mapping[str, Setting]:
+        """For the journal, everything that changes what is sent; no personal value."""
+        return {}
+
     async def _begin(self) -> None:
         """What comes before the first row."""
+        await self._open_journal()
         if self._options.rejects is not None:
             self._tally.rejects_file = RejectsFile(self._options.rejects, source=self._source)
 
@@ -127,6 +156,7 @@ class Job(abc.ABC, Generic[R, B, P]):
 
         Raises InvalidInput when nothing of the input could be read, BulkError when the job stopped on the way.
         """
+        state: State = "stopped"
         try:
             await self._begin()
             try:
@@ -137,10 +167,17 @@ class Job(abc.ABC, Generic[R, B, P]):
             await self._dispatcher.drain()
             if self._dispatcher.failure is None and self._broken_input is None:
                 await self._finish()
+            state = "finished"
+        except asyncio.CancelledError:
+            state = "interrupted"
+            raise
         finally:
             # After an error of ours, or cancelled: what is on its way is ended, and its rows stay pending.
             await self._dispatcher.cancel()
-            await self._close()
+            try:
+                await self._close()
+            finally:
+                await self._close_journal(state)
             self._show()
         return self._report_or_raise()
 
@@ -163,6 +200,40 @@ class Job(abc.ABC, Generic[R, B, P]):
             except OURS as problem:
                 self._dispatcher.stop(problem)
             self._show()
+
+    async def _open_journal(self) -> None:
+        given = self._options.journal
+        if given is None or self._options.dry_run:
+            return
+        if not self.kind:
+            raise InvalidInput(f"this {self.noun} keeps no journal")
+        route = self._target.route
+        where = {"host": self._session.config.host(route.family.host), "path": route.path}
+        identity = JobIdentity(
+            kind=self.kind,
+            target=where | {name: str(value) for name, value in self._target.path_parameters.items()},
+            source=await fingerprint(self._source),
+            settings=self._settings(),
+        )
+        journal = _sqlite_journal(given) if isinstance(given, str | os.PathLike) else given
+        self._opened = await journal.open(identity, self._session.now())
+        self._journal = journal
+
+    async def _close_journal(self, state: State) -> None:
+        """Says there how the run ended, and closes it. What cannot be written stops the job, even now."""
+        if self._journal is None:
+            return
+        failed = self._dispatcher.failure is not None or self._broken_input is not None
+        try:
+            await self._journal.finish("stopped" if failed else state, self._report().counts)
+        except OURS as problem:
+            self._dispatcher.stop(problem)
+        finally:
+            await self._journal.aclose()
+
+    def _began_at(self) -> datetime.datetime:
+        """When the job was begun, in an earlier run if there was one: what depends on the time stays the same."""
+        return self._session.now() if self._opened is None else self._opened.started_at
 
     def _limit(self) -> int:
         route = self._target.route
@@ -224,6 +295,12 @@ class Job(abc.ABC, Generic[R, B, P]):
         what = "the input broke off" if problem is self._broken_input else f"the {self.noun} stopped"
         says = str(problem) if isinstance(problem, SocialApiError) else type(problem).__name__
         raise BulkError(f"{what}: {says}", report) from problem
+
+
+def _sqlite_journal(path: str | os.PathLike[str]) -> Journal:
+    from socialapi.bulk.sqlite_journal import SqliteJournal  # jobs without a journal need no database
+
+    return SqliteJournal(path)
 
 
 def bulk_options(session: Session, call: CallOptions) -> CallOptions:

@@ -22,6 +22,7 @@ class Tally:
     duplicate: int = 0
     pending: int = 0
     warnings: int = 0
+    resumed: int = 0
     attempts: int = 0
     sent_first: int = 0
     bytes_sent: int = 0
@@ -79,6 +80,7 @@ class Tally:
             warnings=self.warnings,
             requests=self.attempts,
             retries=max(0, self.attempts - self.sent_first),
+            resumed=self.resumed,
             bytes_sent=self.bytes_sent,
             elapsed_seconds=elapsed_seconds,
             quota_used=self._quota_used(elapsed_seconds),

@@ -113,7 +113,7 @@ class Digests:
             return await self._database.run(work)
         except sqlite3.Error as error:
             problem = error
-        raise ConfigurationError(f"the {self._database} cannot be used any more: {problem}")
+        raise self._database.explanation(problem)
 
     def _begin(self, connection: sqlite3.Connection) -> tuple[int, int]:
         found = connection.execute("SELECT id FROM catalog").fetchone()

@@ -491,7 +491,7 @@ async def test_a_file_that_fails_on_the_way_stops_the_load_with_its_report(
     monkeypatch.setattr(job._digests, method, failing)
     with pytest.raises(BulkError) as caught:
         await job.run()
-    assert f"the digest file {path} cannot be used any more: database or disk is full" in str(caught.value)
+    assert f"the digest file {path} cannot be written: database or disk is full" in str(caught.value)
     assert caught.value.report.adds_up
 
 

@@ -12,13 +12,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import attrs
+import orjson
 
 from socialapi.bulk.batches import PACKINGS, Batch, Packer, Packing
 from socialapi.bulk.job import Job, JobOptions, bulk_options
+from socialapi.bulk.journal import Setting
 from socialapi.bulk.ordering import RecentIdentifiers, Verdict
 from socialapi.bulk.preparing import Preparer
 from socialapi.bulk.reader_base import Chunk
 from socialapi.bulk.readers import Records, open_records
+from socialapi.bulk.recording import Recorder
 from socialapi.bulk.rows import RawRow, RawTable, Row, Run
 from socialapi.bulk.settling import BatchSender
 from socialapi.bulk.tally import Tally
@@ -41,6 +44,8 @@ MAX_FOLLOWERS: Final = 25_000
 class Destination:
     """Where the users go, and what the service takes there."""
 
+    kind: str
+    """What an upload there is called in a journal."""
     target: Target[UploadCounts]
     kinds: tuple[IdentifierKind, ...]
     takes_effective_at: bool
@@ -69,12 +74,16 @@ class UploadOptions(JobOptions):
 class UploadJob(Job[RawRow, Batch, UploadReport]):
     """One upload, run once."""
 
+    _options: UploadOptions
+
     def __init__(
         self, session: Session, destination: Destination, records: Records, options: UploadOptions, call: CallOptions
     ) -> None:
         options.check()
         config, route = session.config, destination.target.route
         tally = Tally(route.rate_limit.configured(config.rate_limits) if route.rate_limit else None)
+        self.kind = destination.kind
+        self._destination = destination
         self._preparer = _preparer(destination, options, session.now())
         reader = open_records(records, columns=options.columns, kinds=destination.kinds)
         super().__init__(session, destination.target, records, reader, tally, options)
@@ -86,11 +95,13 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
         self._sender = BatchSender(
             session, destination.target, bulk_options(session, call), self._packer, tally, self._observe
         )
+        self._recorder: Recorder | None = None
         self._recent = RecentIdentifiers()
         self._leaders: set[Batch] = set()
         self._open = self._packer.new_batch()
         self._again = self._packer.new_batch()
         """Rows that repeat refused ones, which have to be sent nevertheless."""
+        self._places = 0
 
     async def _place_chunk(self, chunk: Chunk[RawRow]) -> None:
         for some in _in_turns(chunk):
@@ -158,13 +169,22 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
             self._recent.place(row, leader)
             await self._bound_followers(leader)
         elif verdict.refused:
-            # In a batch of its own kind, as when it is known that it has to be sent depends on the service.
-            if not self._packer.add(self._again, run):
-                await self._dispatch_again()
-                self._packer.add(self._again, run)
-            self._recent.place(row, self._again)
+            await self._send_again(row, run)
         else:
             self._tally.repeat(1)
+
+    async def _send_again(self, row: Row, run: Run) -> None:
+        """The row repeats a refused one. Its batch is not one of the input's: when that is known is up to the service."""
+        if self._recorder is not None and (known := await self._recorder.outcomes_of([row])):
+            settled = self._packer.new_batch()
+            settled.settled.set()
+            self._sender.take_over(settled, [row], known)
+            self._recent.place(row, settled)
+            return
+        if not self._packer.add(self._again, run):
+            await self._dispatch_again()
+            self._packer.add(self._again, run)
+        self._recent.place(row, self._again)
 
     async def _bound_followers(self, leader: Batch) -> None:
         if leader is self._open:
@@ -184,6 +204,11 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
     async def _dispatch_open(self) -> None:
         batch, self._open = self._open, self._packer.new_batch()
         self._recent.turn()
+        if batch.runs:
+            self._places += 1
+            batch.place = self._places
+            if self._recorder is not None and not self._options.dry_run:
+                await self._recorder.take_over(batch)
         await self._send_off(batch)
 
     async def _dispatch_again(self) -> None:
@@ -204,6 +229,26 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
     async def _settle(self, batch: Batch) -> None:
         await self._sender.settle(batch)
 
+    def _settings(self) -> Mapping[str, Setting]:
+        options, config = self._options, self._session.config
+        return {
+            "operation": str(options.operation),
+            "packing": options.packing,
+            "columns": orjson.dumps(options.columns, default=dict).decode() if options.columns else None,
+            "default_region": options.default_region,
+            "effective_at": _written(options.effective_at),
+            "expires_at": _written(options.expires_at),
+            "max_operations": config.max_operations,
+            "max_batch_bytes": config.max_batch_bytes,
+        }
+
+    async def _begin(self) -> None:
+        await super()._begin()
+        if self._journal is not None and self._opened is not None:
+            # What an expiry is reckoned from must be the same as when the job was begun, or every body would change.
+            self._preparer = _preparer(self._destination, self._options, self._opened.started_at)
+            self._recorder = self._sender.recorder = Recorder(self._journal, self._opened, self._packer)
+
     def _report(self) -> UploadReport:
         return self._tally.report(self._elapsed_seconds(), dry_run=self._options.dry_run)
 
@@ -221,6 +266,10 @@ def _in_turns(chunk: Chunk[RawRow]) -> Iterator[Chunk[RawRow]]:
     for start in range(0, len(chunk), ROWS_PER_TURN):
         stop = start + ROWS_PER_TURN
         yield rows.part(start, stop) if isinstance(rows, RawTable) else rows[start:stop]
+
+
+def _written(time: datetime.datetime | str | None) -> str | None:
+    return time.isoformat() if isinstance(time, datetime.datetime) else time
 
 
 def _preparer(destination: Destination, options: UploadOptions, now: datetime.datetime) -> Preparer:

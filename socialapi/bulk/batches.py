@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 import attrs
 
+from socialapi.bulk.journal import Outcome
 from socialapi.bulk.rows import ROWS_PER_CHUNK, Action, Identifier, Row, Run
 
 Packing = Literal["single", "packed"]
@@ -41,11 +42,18 @@ class Batch:
     settled: asyncio.Event = attrs.field(factory=asyncio.Event)
     failed: bool = False
     """Settled without an outcome for every row, because the job stops."""
+    place: int = 0
+    """Its number among the batches that the input is made into; 0 for one of rows that repeat refused ones."""
+    earlier: Sequence[Outcome] | None = attrs.field(default=None, repr=False)
+    """What an earlier run has confirmed of it, so that it is not sent again."""
+    outcomes: list[Outcome] = attrs.field(factory=list, repr=False)
+    """Outcomes that do not follow from that of the batch."""
 
     def release(self) -> None:
         """Lets go of the rows and of other batches, since the window over recent identifiers keeps this one."""
         self.runs, self.followers, self.actions = [], [], set()
         self.after, self.followed_too = set(), set()
+        self.earlier, self.outcomes = None, []
 
 
 @attrs.frozen

@@ -1,12 +1,14 @@
 """One batch until each of its rows has an outcome: sending, isolating refused rows, sending the others again."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import attrs
 
 from socialapi.bulk.batches import Batch, Packer
+from socialapi.bulk.journal import Outcome
+from socialapi.bulk.recording import ACCEPTED, REJECTED, Recorder
 from socialapi.bulk.rows import Row, Run, rows_of, runs_of
 from socialapi.bulk.tally import Tally
 from socialapi.bulk.uploading import send_until_counted
@@ -22,7 +24,7 @@ from socialapi.wire.request import Request, assemble
 NO_REASON: Final = "refused by the service without a reason"
 
 
-@attrs.frozen(eq=False)
+@attrs.define(eq=False)
 class BatchSender:
     """What a batch needs to be sent: where to, how, and who counts."""
 
@@ -32,48 +34,83 @@ class BatchSender:
     packer: Packer
     tally: Tally
     observe: Observer
+    recorder: Recorder | None = None
 
     async def settle(self, batch: Batch) -> None:
         """Gives every row of the batch, and every row that repeats one of them, its outcome.
 
         Raises what stops the job; the rows without an outcome are then still pending.
         """
-        await self._send_all(batch, batch.runs)
+        if batch.earlier is None:
+            request = await self._request(batch.runs)
+            if self.recorder is not None:
+                await self.recorder.begin(batch, request.body)
+            await self._send_all(batch, batch.runs, request)
+        else:
+            self.take_over(batch, rows_of(batch.runs), {each.row: each for each in batch.earlier})
         # Rows that repeat refused ones may come in while others are sent, until the batch counts as settled.
         while batch.followers or batch.followed_too:
-            for earlier in list(batch.followed_too):
-                await earlier.settled.wait()
-                batch.refused |= earlier.refused
-                batch.followed_too.discard(earlier)
-                if earlier.failed:
-                    batch.failed = True  # the job stops, and these rows stay pending
-                    return
-            followers, batch.followers = batch.followers, []
-            needed = [row for row in followers if not batch.refused.isdisjoint(row.identifiers)]
-            self.tally.repeat(len(followers) - len(needed))
-            for part in self.packer.split(runs_of(needed)):
-                await self._send_all(batch, part)
+            await self._settle_followers(batch)
+            if batch.failed:
+                return
+        if self.recorder is not None:
+            await self.recorder.confirm(batch)
 
-    async def _send_all(self, batch: Batch, runs: Sequence[Run]) -> None:
-        """Sends the rows, in several requests if some are refused."""
+    async def _settle_followers(self, batch: Batch) -> None:
+        for earlier in list(batch.followed_too):
+            await earlier.settled.wait()
+            batch.refused |= earlier.refused
+            batch.followed_too.discard(earlier)
+            if earlier.failed:
+                batch.failed = True  # the job stops, and these rows stay pending
+                return
+        followers, batch.followers = batch.followers, []
+        needed = [row for row in followers if not batch.refused.isdisjoint(row.identifiers)]
+        self.tally.repeat(len(followers) - len(needed))
+        if self.recorder is not None:
+            known = await self.recorder.outcomes_of(needed)
+            self.take_over(batch, [row for row in needed if row.number in known], known)
+            needed = [row for row in needed if row.number not in known]
+        for part in self.packer.split(runs_of(needed)):
+            await self._send_all(batch, part, by_row=True)
+
+    def take_over(self, batch: Batch, rows: Sequence[Row], known: Mapping[int, Outcome]) -> None:
+        """Counts rows whose outcome an earlier run has confirmed: those it does not name were accepted."""
+        refused = [(row, each) for row in rows if (each := known.get(row.number)) and each.outcome == REJECTED]
+        batch.refused.update(identifier for row, _ in refused for identifier in row.identifiers)
+        self.tally.reject([RowIssue(row.number, each.field, each.reason) for row, each in refused])
+        self.tally.accept(len(rows) - len(refused))
+        self.tally.resumed += len(rows)
+
+    async def _send_all(
+        self, batch: Batch, runs: Sequence[Run], request: Request[UploadCounts] | None = None, *, by_row: bool = False
+    ) -> None:
+        """Sends the rows, in several requests if some are refused; `by_row` notes the outcome of accepted ones, too."""
         waiting = [list(runs)]
         while waiting:
             part = waiting.pop()
             users = sum(map(len, part))
             try:
-                await self._send(part, users)
+                await self._send(request or await self._request(part), users)
             except ApiError as error:
                 if not error.operation_errors:
                     raise
                 again, rejected = _isolate(self.packer.operations(rows_of(part)), error)
                 waiting += map(runs_of, again)
-                batch.refused.update(identifier for row, _ in rejected for identifier in row.identifiers)
-                self.tally.reject([_issue(row, why) for row, why in rejected])
+                self._refuse(batch, rejected)
             else:
                 self.tally.accept(users)
+                if by_row or not batch.place:
+                    batch.outcomes += [Outcome(number, ACCEPTED) for run in part for number in run.numbers]
+            request = None
 
-    async def _send(self, runs: Sequence[Run], users: int) -> None:
-        request = await self._request(runs)
+    def _refuse(self, batch: Batch, rejected: Sequence[tuple[Row, OperationError]]) -> None:
+        issues = [_issue(row, why) for row, why in rejected]
+        batch.refused.update(identifier for row, _ in rejected for identifier in row.identifiers)
+        batch.outcomes += [Outcome(issue.row, REJECTED, issue.field, issue.reason) for issue in issues]
+        self.tally.reject(issues)
+
+    async def _send(self, request: Request[UploadCounts], users: int) -> None:
         self.tally.sent_first += 1
         await send_until_counted(self.session, request, users, options=self.options, observer=self.observe)
 

@@ -210,6 +210,7 @@ class ModelService:
 
 
 DESTINATION: Final = Destination(
+    kind="audience upload",
     target=ads.CUSTOM_AUDIENCE_USERS.at(account_id="a", custom_audience_id="c"),
     kinds=IDENTIFIER_KINDS,
     takes_effective_at=True,

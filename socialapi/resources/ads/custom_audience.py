@@ -24,6 +24,7 @@ class CustomAudience(Resource):
         super().__init__(session, options)
         self._path = {"account_id": account_id, "custom_audience_id": custom_audience_id}
         self._destination = Destination(
+            kind="audience upload",
             target=routes.CUSTOM_AUDIENCE_USERS.at(**self._path),
             kinds=IDENTIFIER_KINDS,
             takes_effective_at=True,

@@ -27,6 +27,7 @@ class DoNotReachListResource(Resource):
         super().__init__(session, options)
         self._path = {"account_id": account_id, "do_not_reach_list_id": do_not_reach_list_id}
         self._destination = Destination(
+            kind="do-not-reach upload",
             target=routes.DO_NOT_REACH_USERS.at(**self._path),
             kinds=DO_NOT_REACH_KINDS,
             takes_effective_at=False,

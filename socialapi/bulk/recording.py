@@ -53,11 +53,18 @@ class Recorder:
             await self.journal.note([Outcome(number, SENT) for run in batch.runs for number in run.numbers])
 
     async def confirm(self, batch: Batch) -> None:
-        """Every row of the batch has its outcome, and every one that repeats one of them."""
-        if batch.place and batch.earlier is None:
-            await self.journal.confirm(batch.place, batch.outcomes)
-        elif batch.outcomes:
-            await self.journal.note(batch.outcomes)
+        """Every row of the batch has its outcome."""
+        if not batch.place:
+            await self.note(batch)
+            return
+        outcomes, batch.outcomes = batch.outcomes, []
+        await self.journal.confirm(batch.place, outcomes)
+
+    async def note(self, batch: Batch) -> None:
+        """Rows that repeat refused ones of the batch have their outcomes."""
+        outcomes, batch.outcomes = batch.outcomes, []
+        if outcomes:
+            await self.journal.note(outcomes)
 
     async def outcomes_of(self, rows: Sequence[Row]) -> Mapping[int, Outcome]:
         """What an earlier run has confirmed of single rows."""

@@ -46,6 +46,8 @@ class BatchSender:
             if self.recorder is not None:
                 await self.recorder.begin(batch, request.body)
             await self._send_all(batch, batch.runs, request)
+            if self.recorder is not None:
+                await self.recorder.confirm(batch)
         else:
             self.take_over(batch, rows_of(batch.runs), {each.row: each for each in batch.earlier})
         # Rows that repeat refused ones may come in while others are sent, until the batch counts as settled.
@@ -53,8 +55,6 @@ class BatchSender:
             await self._settle_followers(batch)
             if batch.failed:
                 return
-        if self.recorder is not None:
-            await self.recorder.confirm(batch)
 
     async def _settle_followers(self, batch: Batch) -> None:
         for earlier in list(batch.followed_too):
@@ -73,6 +73,8 @@ class BatchSender:
             needed = [row for row in needed if row.number not in known]
         for part in self.packer.split(runs_of(needed)):
             await self._send_all(batch, part, by_row=True)
+        if self.recorder is not None:
+            await self.recorder.note(batch)
 
     def take_over(self, batch: Batch, rows: Sequence[Row], known: Mapping[int, Outcome]) -> None:
         """Counts rows whose outcome an earlier run has confirmed: those it does not name were accepted."""

@@ -113,6 +113,10 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
             await asyncio.sleep(0)  # preparing never waits, and requests under way need a turn
 
     async def _place_run(self, run: Run) -> None:
+        if self._recent.contradicts(run.action):
+            await self._dispatch_again()
+            await self._dispatcher.drain()
+            self._recent.begin_to_differ()
         start = 0
         for place in self._recent.repeated(run):
             await self._place_new(run.part(start, place))

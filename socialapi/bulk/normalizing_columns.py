@@ -55,7 +55,10 @@ def _column(
         if hashed and cells and normalizing.is_digest(cells[0]) and _are_digests(lines):
             return list(lines.lower()[:-1].split("\n"))
         if (found := together(lines)) is not None:
-            return [_sha256(each).hexdigest() if each else "" for each in found[:-1].encode().split(b"\n")]
+            texts = found[:-1].encode().split(b"\n")
+            if found[0] == "\n" or "\n\n" in found:
+                return [_sha256(each).hexdigest() if each else "" for each in texts]
+            return [_sha256(each).hexdigest() for each in texts]
     return [_usable(normalize, cell) for cell in cells]
 
 

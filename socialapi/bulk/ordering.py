@@ -7,13 +7,13 @@ Which row is a duplicate, and so where a batch ends, follows from the rows alone
 a job that is resumed has to make the same batches again. Time decides only who waits for whom.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import attrs
 
 from socialapi.bulk.batches import Batch
-from socialapi.bulk.rows import Action, Identifier, Row, Run
+from socialapi.bulk.rows import Action, Column, Identifier, Row, Run
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 
 REMEMBERED: Final = 50_000
@@ -76,30 +76,45 @@ class RecentIdentifiers:
         self._forgotten = _empty_window()
         """What has left the window and is not settled yet: it makes nothing a duplicate, but others wait for it."""
         self._shared: _Placement | None = None
+        self._only: Action | None = None
+        self._differs = False
+
+    def contradicts(self, action: Action) -> bool:
+        """Whether this is the first row that does something else than all before it; see `begin_to_differ`."""
+        self._only = self._only or action
+        return not self._differs and action != self._only
+
+    def begin_to_differ(self) -> None:
+        """From now on rows do different things. To be called when all that was placed is settled, or in one open batch.
+
+        As long as all rows do the same, nobody has to wait for anybody, and what makes a row new is any identifier of
+        it that is: one column tells.
+        """
+        self._differs = True
 
     def repeated(self, run: Run) -> list[int]:
-        """The places of the rows that have an identifier of the window, or of an earlier row of the run."""
-        for kind, values in run.columns:
-            fresh = set(values)
-            if len(fresh) < len(values) - values.count("") + ("" in fresh) or self._knows_any(kind, fresh):
-                return list(self._repeated(run))
-        kinds = [kind for kind, _ in run.columns]
-        return [] if len(kinds) == len(set(kinds)) else list(self._repeated(run))
+        """The places of the rows that have to be judged, since they repeat or contradict others or may do so."""
+        columns = run.columns
+        if len({kind for kind, _ in columns}) == len(columns):
+            if not self._differs:
+                columns = next(((column,) for column in columns if "" not in column[1]), columns)
+            if not any(self._repeats(kind, values) for kind, values in columns):
+                return []
+        return list(self._repeated(columns, len(run)))
 
-    def _knows_any(self, kind: IdentifierKind, values: set[str]) -> bool:
-        return not all(
-            window[kind].keys().isdisjoint(values)
-            for window in (self._young, self._old, self._forgotten)
-            if window[kind]
-        )
+    def _repeats(self, kind: IdentifierKind, values: Sequence[str]) -> bool:
+        fresh = dict.fromkeys(values)
+        if len(fresh) < len(values) and len(fresh) < len(values) - values.count("") + ("" in fresh):
+            return True
+        windows = (self._young[kind], self._old[kind], self._forgotten[kind])
+        return not all(window.keys().isdisjoint(fresh) for window in windows if window)
 
-    def _repeated(self, run: Run) -> Iterator[int]:
-        seen: dict[IdentifierKind, set[str]] = {kind: set() for kind, _ in run.columns}
+    def _repeated(self, columns: Iterable[Column], rows: int) -> Iterator[int]:
+        seen: dict[IdentifierKind, set[str]] = {kind: set() for kind, _ in columns}
         windows = [
-            (values, seen[kind], self._young[kind], self._old[kind], self._forgotten[kind])
-            for kind, values in run.columns
+            (values, seen[kind], self._young[kind], self._old[kind], self._forgotten[kind]) for kind, values in columns
         ]
-        for place in range(len(run)):
+        for place in range(rows):
             known = False
             for values, before, young, old, forgotten in windows:
                 if value := values[place]:
@@ -142,7 +157,7 @@ class RecentIdentifiers:
         shared = self._placement(run.action, batch)
         for kind, values in run.columns:
             self._young[kind].update(dict.fromkeys(values, shared))
-            self._young[kind].pop("", None)
+            self._young[kind].pop("", None)  # stands for none
 
     def _placement(self, action: Action, batch: Batch) -> _Placement:
         shared = self._shared

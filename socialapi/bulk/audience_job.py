@@ -33,8 +33,10 @@ from socialapi.routes.route import Target
 from socialapi.session.calls import CallOptions
 from socialapi.session.session import Session
 
-ROWS_PER_TURN: Final = 250
-"""Rows prepared before others get their turn: the slowest ones, with odd phone numbers, take 40 microseconds each."""
+ROWS_PER_STEP: Final = 250
+"""Rows prepared at a time: the slowest ones, with odd phone numbers, take 40 microseconds each."""
+SECONDS_PER_TURN: Final = 0.002
+"""After which others get their turn, at the next step."""
 TOO_LARGE: Final = "is larger than a request may be"
 MAX_FOLLOWERS: Final = 25_000
 """Rows that may repeat unsettled ones before the reading waits, so that memory stays flat."""
@@ -104,13 +106,17 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
         self._places = 0
 
     async def _place_chunk(self, chunk: Chunk[RawRow]) -> None:
-        for some in _in_turns(chunk):
+        loop = asyncio.get_running_loop()
+        since = loop.time()
+        for some in _in_steps(chunk):
             prepared = self._preparer.prepare_chunk(some)
             self._tally.reject(prepared.rejects)
             self._tally.warn(prepared.warnings)
             for run in prepared.runs:
                 await self._place_run(run)
-            await asyncio.sleep(0)  # preparing never waits, and requests under way need a turn
+            if loop.time() - since > SECONDS_PER_TURN:
+                await asyncio.sleep(0)  # preparing never waits, and requests under way need a turn
+                since = loop.time()
 
     async def _place_run(self, run: Run) -> None:
         if self._recent.contradicts(run.action):
@@ -264,11 +270,11 @@ def default_expiry(destination: Destination, now: datetime.datetime) -> str | No
     return format_timestamp(months_later(now, destination.default_expiry_months).replace(microsecond=0))
 
 
-def _in_turns(chunk: Chunk[RawRow]) -> Iterator[Chunk[RawRow]]:
-    """The rows, so many at a time that others are not kept waiting for long."""
+def _in_steps(chunk: Chunk[RawRow]) -> Iterator[Chunk[RawRow]]:
+    """The rows, so many at a time that none of the steps takes long."""
     rows = chunk if isinstance(chunk, RawTable) else list(chunk)
-    for start in range(0, len(chunk), ROWS_PER_TURN):
-        stop = start + ROWS_PER_TURN
+    for start in range(0, len(chunk), ROWS_PER_STEP):
+        stop = start + ROWS_PER_STEP
         yield rows.part(start, stop) if isinstance(rows, RawTable) else rows[start:stop]
 
 

@@ -59,11 +59,44 @@ _NEW: Final = Verdict(duplicate=False)
 _SETTLED_DUPLICATE: Final = Verdict(duplicate=True)
 _REFUSED_DUPLICATE: Final = Verdict(duplicate=True, refused=True)
 
-_Window = dict[IdentifierKind, dict[str, _Placement]]
 
+@attrs.define(eq=False)
+class _Window:
+    """By kind and value the last placement of an identifier, and every placement there is."""
 
-def _empty_window() -> _Window:
-    return {kind: {} for kind in IDENTIFIER_KINDS}
+    by_kind: dict[IdentifierKind, dict[str, _Placement]] = attrs.field(
+        factory=lambda: {kind: {} for kind in IDENTIFIER_KINDS}
+    )
+    placements: set[_Placement] = attrs.field(factory=set)
+
+    def __getitem__(self, kind: IdentifierKind) -> dict[str, _Placement]:
+        return self.by_kind[kind]
+
+    def __len__(self) -> int:
+        return sum(map(len, self.by_kind.values()))
+
+    def put(self, identifier: Identifier, placement: _Placement) -> None:
+        kind, value = identifier
+        self.by_kind[kind][value] = placement
+        self.placements.add(placement)
+
+    def unsettled(self) -> "_Window":
+        """What of it is not settled, most often nothing, which is known without a look at every identifier."""
+        placements = {each for each in self.placements if each.unsettled}
+        if not placements:
+            return _Window()
+        return _Window(
+            {
+                kind: {value: each for value, each in found.items() if each in placements}
+                for kind, found in self.by_kind.items()
+            },
+            placements,
+        )
+
+    def add(self, other: "_Window") -> None:
+        for kind, found in other.by_kind.items():
+            self.by_kind[kind].update(found)
+        self.placements |= other.placements
 
 
 class RecentIdentifiers:
@@ -71,9 +104,9 @@ class RecentIdentifiers:
 
     def __init__(self, remembered: int = REMEMBERED) -> None:
         self._remembered = remembered
-        self._young = _empty_window()
-        self._old = _empty_window()
-        self._forgotten = _empty_window()
+        self._young = _Window()
+        self._old = _Window()
+        self._forgotten = _Window()
         """What has left the window and is not settled yet: it makes nothing a duplicate, but others wait for it."""
         self._shared: _Placement | None = None
         self._only: Action | None = None
@@ -141,20 +174,20 @@ class RecentIdentifiers:
         """The row travels in the batch, or will if a row is refused that it repeats: who conflicts has to wait for it."""
         shared = self._placement(row.action, batch)
         for identifier in row.identifiers:
-            kind, value = identifier
             before = self._last(identifier)
             if before is None or not before.does(row.action):
-                self._young[kind][value] = shared
+                self._young.put(identifier, shared)
             elif before.batches[-1] is batch:
-                self._young[kind][value] = before
+                self._young.put(identifier, before)
             else:
                 # Whoever does something else to this identifier has to wait for all of them.
                 others = before.unsettled_but(batch)
-                self._young[kind][value] = _Placement(row.action, (*others, batch)) if others else shared
+                self._young.put(identifier, _Placement(row.action, (*others, batch)) if others else shared)
 
     def place_new(self, run: Run, batch: Batch) -> None:
         """As `place`, for rows none of whose identifiers is known."""
         shared = self._placement(run.action, batch)
+        self._young.placements.add(shared)
         for kind, values in run.columns:
             self._young[kind].update(dict.fromkeys(values, shared))
             self._young[kind].pop("", None)  # stands for none
@@ -171,15 +204,11 @@ class RecentIdentifiers:
 
     def turn(self) -> None:
         """Forgets the old generation if the young one is full; to be called between two batches, and only there."""
-        if sum(map(len, self._young.values())) < self._remembered:
+        if len(self._young) < self._remembered:
             return
-        left, self._forgotten = (self._old, self._forgotten), _empty_window()
-        for window in reversed(left):
-            for kind, placements in window.items():
-                if unsettled := {each for each in set(placements.values()) if each.unsettled}:
-                    kept = {value: each for value, each in placements.items() if each in unsettled}
-                    self._forgotten[kind].update(kept)
-        self._old, self._young = self._young, _empty_window()
+        self._forgotten = self._forgotten.unsettled()
+        self._forgotten.add(self._old.unsettled())
+        self._old, self._young = self._young, _Window()
 
 
 def _duplicate(row: Row, placements: list[_Placement]) -> Verdict:

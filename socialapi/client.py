@@ -1,29 +1,21 @@
 """The front door: a `Client` opens the session and hands out the resources."""
 
+import functools
 import random
-import re
 import ssl as ssl_module
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self, cast
-from urllib.parse import unquote
+from typing import TYPE_CHECKING, Any, Self
 
 import aiohttp
 import attrs
 
 from socialapi.config import Config
-from socialapi.credentials import Credentials, credentials_from_env
-from socialapi.errors import InvalidInput
-from socialapi.routes.route import FAMILIES, Method, Route
-from socialapi.session.calls import CallOptions
+from socialapi.credentials import Credentials, by_kind, credentials_from_env
+from socialapi.errors import ConfigurationError
 from socialapi.session.clock import Clock, SystemClock
-from socialapi.session.pacer import Pacer, SlidingWindowPacer
-from socialapi.session.session import Session
 from socialapi.session.token_cache import MemoryTokenCache, TokenCache
-from socialapi.session.transport import Transport
-from socialapi.session.windows import LimitStatus
 from socialapi.version import __version__
-from socialapi.wire.response import Reply
 
 if TYPE_CHECKING:
     from socialapi.resources.ads.ads import Ads
@@ -36,9 +28,12 @@ if TYPE_CHECKING:
     from socialapi.resources.platform.oauth import OAuth
     from socialapi.resources.platform.posts import Posts
     from socialapi.resources.platform.webhooks import Webhooks
-
-_OPEN_FAMILIES: Final = tuple(name for name, family in FAMILIES.items() if family.credentials)
-_PATH: Final = re.compile(r"(/([A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})*)+")
+    from socialapi.routes.route import Method
+    from socialapi.session.calls import CallOptions
+    from socialapi.session.pacer import Pacer
+    from socialapi.session.session import Session
+    from socialapi.session.windows import LimitStatus
+    from socialapi.wire.response import Reply
 
 
 class Client:
@@ -58,7 +53,7 @@ class Client:
         credentials: Sequence[Credentials] = (),
         *,
         token_cache: TokenCache | None = None,
-        pacer: Pacer | None = None,
+        pacer: "Pacer | None" = None,
         clock: Clock | None = None,
         rng: random.Random | None = None,
         session: aiohttp.ClientSession | None = None,
@@ -67,27 +62,48 @@ class Client:
         proxy: str | None = None,
         ssl: ssl_module.SSLContext | bool = True,
     ) -> None:
-        self.config = config or Config()
+        if session is not None and (connector is not None or trace_configs):
+            raise ConfigurationError("connector and trace_configs belong to a session: give them to the one you pass")
+        self.config = settings = config or Config()
+        given = tuple(by_kind(credentials).values())
         clock = clock or SystemClock()
-        transport = Transport(
-            self.config,
-            user_agent=f"aiosocialapi/{__version__}",
-            session=session,
-            connector=connector,
-            trace_configs=trace_configs,
-            proxy=proxy,
-            ssl=ssl,
-        )
-        self._session = Session(
-            self.config,
-            credentials=tuple(credentials),
-            transport=transport,
-            token_cache=token_cache or MemoryTokenCache(),
-            pacer=pacer or SlidingWindowPacer(self.config, clock),
-            clock=clock,
-            rng=rng or random.Random(),  # noqa: S311  # jitter is no secret
-        )
-        self._options = CallOptions.interactive(self.config)
+        rng = rng or random.Random()  # noqa: S311  # jitter is no secret
+
+        def open_session() -> "Session":
+            from socialapi.session.pacer import SlidingWindowPacer
+            from socialapi.session.session import Session
+            from socialapi.session.transport import Transport
+
+            return Session(
+                settings,
+                credentials=given,
+                transport=Transport(
+                    settings,
+                    user_agent=f"aiosocialapi/{__version__}",
+                    session=session,
+                    connector=connector,
+                    trace_configs=trace_configs,
+                    proxy=proxy,
+                    ssl=ssl,
+                ),
+                token_cache=token_cache or MemoryTokenCache(),
+                pacer=pacer or SlidingWindowPacer(settings, clock),
+                clock=clock,
+                rng=rng,
+            )
+
+        self._open = open_session
+
+    @functools.cached_property
+    def _session(self) -> "Session":
+        """What every call goes through; with the first of them it is made, and what it is made of imported."""
+        return self._open()
+
+    @functools.cached_property
+    def _options(self) -> "CallOptions":
+        from socialapi.session.calls import CallOptions
+
+        return CallOptions.interactive(self.config)
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Self:
@@ -126,13 +142,12 @@ class Client:
         given = {"timeout_seconds": timeout_seconds, "max_wait_seconds": max_wait_seconds, "retries": retries}
         changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         view = object.__new__(type(self))
-        view.__dict__.update(self.__dict__)
-        view.config = attrs.evolve(self.config, **changes)
-        view._options = CallOptions.interactive(view.config)
+        view.__dict__.update(self.__dict__, config=attrs.evolve(self.config, **changes), _session=self._session)
+        view.__dict__.pop("_options", None)
         return view
 
     @property
-    def limits(self) -> Mapping[str, LimitStatus]:
+    def limits(self) -> "Mapping[str, LimitStatus]":
         """What is known of each rate-limit window now, by limit and account."""
         return self._session.pacer.limits()
 
@@ -228,13 +243,13 @@ class Client:
 
     async def request(
         self,
-        method: Method,
+        method: "Method",
         path: str,
         *,
         params: Mapping[str, Any] | None = None,
         json: Any = None,
         family: str = "platform",
-    ) -> Reply:
+    ) -> "Reply":
         """Any endpoint, also one this version does not know: `status`, `headers` and decoded `body` of the answer.
 
         `path` begins with the version (`/2/…`, `/12/…`) and is percent-encoded; parameters go into `params`. `family`
@@ -242,27 +257,7 @@ class Client:
         every other call; only GET and PUT are repeated after an unknown outcome. Raises ApiError for an answer that
         is no success, InvalidInput for a path that would not arrive as it is.
         """
-        if family not in _OPEN_FAMILIES:
-            raise InvalidInput(f"family must be one of {', '.join(_OPEN_FAMILIES)}")
-        if not _PATH.fullmatch(path) or any(unquote(segment) in (".", "..") for segment in path.split("/")):
-            raise InvalidInput(
-                "path must begin with a slash, for example /2/tweets, and have percent-encoded segments, none of which "
-                "is . or ..; query parameters go into params"
-            )
-        verb = cast("Method", method.upper())
-        from socialapi.routes.matching import documented_limit, label_of
+        from socialapi.routes.matching import written_out
 
-        limit, counted_by = documented_limit(verb, FAMILIES[family], path)
-        repeatable = verb in ("GET", "PUT")
-        route = Route(
-            verb,
-            FAMILIES[family],
-            path,
-            object,
-            None,
-            "json",
-            repeatable=repeatable,
-            rate_limit=limit,
-            label=label_of(path),
-        )
-        return await self._session.request(route.at(**counted_by), options=self._options, query=params, body=json)
+        target = written_out(method, path, family)
+        return await self._session.request(target, options=self._options, query=params, body=json)

@@ -3,7 +3,6 @@
 import ipaddress
 import os
 import string
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, TypeGuard
@@ -230,6 +229,8 @@ class Config:
 
 
 def _read_file(path: Path) -> dict[str, Any]:
+    import tomllib
+
     try:
         settings = tomllib.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as problem:

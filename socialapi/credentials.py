@@ -4,7 +4,7 @@ No `repr` shows any part of a secret.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import attrs
 
@@ -74,6 +74,22 @@ class OAuth2User:
 
 
 Credentials = AppOnly | Bearer | OAuth1 | OAuth2User
+
+
+def by_kind(credentials: Iterable[Credentials]) -> dict[str, Credentials]:
+    """The credentials by the names of their kinds.
+
+    Raises ConfigurationError for two of a kind, of which nobody could say which one signs, and for anything else.
+    """
+    found: dict[str, Credentials] = {}
+    for credential in credentials:
+        kind = type(credential).__name__
+        if not isinstance(credential, Credentials):
+            raise ConfigurationError(f"{kind} is not a credential of this package")
+        if kind in found:
+            raise ConfigurationError(f"there are two credentials of the kind {kind}: give each client one of them")
+        found[kind] = credential
+    return found
 
 
 def credentials_from_env(environ: Mapping[str, str] | None = None) -> tuple[Credentials, ...]:

@@ -19,10 +19,11 @@ Each of them can be pickled, and none holds a secret, a response body or a perso
 
 import datetime
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from socialapi.problems import BrokenRule, OperationError, Problem, ServiceError
-from socialapi.reports import UploadReport
+if TYPE_CHECKING:
+    from socialapi.problems import BrokenRule, OperationError, Problem, ServiceError
+    from socialapi.reports import UploadReport
 
 
 class SocialApiError(Exception):
@@ -36,7 +37,7 @@ class ConfigurationError(SocialApiError):
 class InvalidInput(SocialApiError, ValueError):
     """The input breaks documented rules; nothing was sent. `broken_rules` has all of them."""
 
-    def __init__(self, message: str, broken_rules: Sequence[BrokenRule] = ()) -> None:
+    def __init__(self, message: str, broken_rules: "Sequence[BrokenRule]" = ()) -> None:
         super().__init__(message, tuple(broken_rules))
         self.message = message
         self.broken_rules = tuple(broken_rules)
@@ -101,9 +102,9 @@ class ApiError(SocialApiError):
         status: int,
         *,
         headers: Mapping[str, str] | None = None,
-        errors: Sequence[ServiceError] = (),
-        problems: Sequence[Problem] = (),
-        operation_errors: Sequence[OperationError] = (),
+        errors: "Sequence[ServiceError]" = (),
+        problems: "Sequence[Problem]" = (),
+        operation_errors: "Sequence[OperationError]" = (),
         request_id: str | None = None,
         summary: str = "",
         attempts: int = 1,
@@ -222,7 +223,7 @@ class DecodeError(SocialApiError):
 class BulkError(SocialApiError):
     """A job stopped before its end. `report` has the counts so far; rows not settled are its `pending`."""
 
-    def __init__(self, message: str, report: UploadReport) -> None:
+    def __init__(self, message: str, report: "UploadReport") -> None:
         super().__init__(message, report)
         self.message = message
         self.report = report

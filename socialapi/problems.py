@@ -3,7 +3,7 @@
 A problem is an RFC 7807 object whose `type` selects the subtype. The last path segment of `type` (the *slug*) is what
 is compared, so a service that publishes its problem documents under another base address is still understood.
 Every field but `type` and `title` is `None` when the service left it out; fields this version does not know are kept
-in `extra`.
+in `extra`. A subtype without fields of its own is a plain subclass: what attrs makes for `Problem` serves it as well.
 """
 
 from collections.abc import Mapping
@@ -68,9 +68,10 @@ class Problem:
         return self.type.rstrip("/").rpartition("/")[2]
 
 
-@attrs.frozen(kw_only=True)
 class ClientDisconnected(Problem):
     """The client closed a stream."""
+
+    __slots__ = ()
 
 
 @attrs.frozen(kw_only=True)
@@ -81,9 +82,10 @@ class ClientForbidden(Problem):
     registration_url: str | None = None
 
 
-@attrs.frozen(kw_only=True)
 class ConflictProblem(Problem):
     """A job is already in progress."""
+
+    __slots__ = ()
 
 
 @attrs.frozen(kw_only=True)
@@ -118,24 +120,28 @@ class InvalidRequest(Problem):
     errors: tuple[InvalidParameters, ...] = ()
 
 
-@attrs.frozen(kw_only=True)
 class InvalidRules(Problem):
     """A rule does not parse."""
 
+    __slots__ = ()
 
-@attrs.frozen(kw_only=True)
+
 class NoncompliantRules(Problem):
     """A rule breaks a policy."""
 
+    __slots__ = ()
 
-@attrs.frozen(kw_only=True)
+
 class RuleCap(Problem):
     """The project has as many rules as it may."""
 
+    __slots__ = ()
 
-@attrs.frozen(kw_only=True)
+
 class UnsupportedAuthentication(Problem):
     """The endpoint does not take this kind of credential."""
+
+    __slots__ = ()
 
 
 @attrs.frozen(kw_only=True)

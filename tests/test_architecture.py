@@ -15,7 +15,7 @@ PACKAGE: Final = Path(__file__).parents[1] / "socialapi"
 FLOORS: Final[tuple[frozenset[str], ...]] = tuple(
     frozenset(floor.split())
     for floor in (
-        "unset version",
+        "lazy unset version",
         "problems reports",
         "errors",
         "config credentials sqlite_thread",

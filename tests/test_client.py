@@ -289,6 +289,27 @@ async def test_a_client_needs_no_loop_to_be_made_and_may_never_be_used() -> None
         assert unused.limits == {}
 
 
+async def test_a_client_that_was_not_used_before_it_was_closed_stays_closed() -> None:
+    client = client_of("http://localhost:1")
+    await client.aclose()
+    with pytest.raises(RuntimeError, match="this client is closed"):
+        await client.request("GET", "/2/x")
+    with pytest.raises(RuntimeError, match="this client is closed"):
+        await client.posts.by_user("1").first()
+
+
+async def test_what_contradicts_itself_is_refused_when_the_client_is_made() -> None:
+    with pytest.raises(ConfigurationError, match="two credentials of the kind Bearer"):
+        Client(credentials=[BEARER, Bearer("another")])
+    with pytest.raises(ConfigurationError, match="str is not a credential of this package"):
+        Client(credentials=["a token"])  # type: ignore[list-item]  # as it happens
+    async with aiohttp.ClientSession() as session, aiohttp.TCPConnector() as connector:
+        with pytest.raises(ConfigurationError, match="connector and trace_configs belong to a session"):
+            Client(session=session, connector=connector)
+        with pytest.raises(ConfigurationError, match="connector and trace_configs belong to a session"):
+            Client(session=session, trace_configs=[aiohttp.TraceConfig()])
+
+
 async def test_leaving_the_block_closes_the_connections() -> None:
     async with Server() as server:
         async with client_of(server) as client:

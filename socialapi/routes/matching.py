@@ -1,26 +1,61 @@
-"""From a path that a caller wrote out to what is documented about it."""
+"""From a path that a caller wrote out to a route, with what is documented about it."""
 
 import functools
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final, cast
 from urllib.parse import unquote
 
-from socialapi.routes import ads
-from socialapi.routes.route import Family, RateLimit, Route
+from socialapi.errors import InvalidInput
+from socialapi.routes.route import ADS, ADS_SANDBOX, FAMILIES, Family, Method, RateLimit, Route, Target
 
-_LIMITED: Final = tuple(
-    route for route in vars(ads).values() if isinstance(route, Route) and route.rate_limit is not None
-)
+_OPEN_FAMILIES: Final = tuple(name for name, family in FAMILIES.items() if family.credentials)
+_PATH: Final = re.compile(r"(/([A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})*)+")
+
+
+def written_out(method: str, path: str, family: str) -> Target[Any]:
+    """What a caller asks for whose path has no row here; only GET and PUT are repeated after an unknown outcome.
+
+    Raises InvalidInput for a family that there is not, and for a path that would not arrive as it is.
+    """
+    if family not in _OPEN_FAMILIES:
+        raise InvalidInput(f"family must be one of {', '.join(_OPEN_FAMILIES)}")
+    if not _PATH.fullmatch(path) or any(unquote(segment) in (".", "..") for segment in path.split("/")):
+        raise InvalidInput(
+            "path must begin with a slash, for example /2/tweets, and have percent-encoded segments, none of which "
+            "is . or ..; query parameters go into params"
+        )
+    verb = cast("Method", method.upper())
+    limit, counted_by = documented_limit(verb, FAMILIES[family], path)
+    route = Route(
+        verb,
+        FAMILIES[family],
+        path,
+        object,
+        None,
+        "json",
+        repeatable=verb in ("GET", "PUT"),
+        rate_limit=limit,
+        label=label_of(path),
+    )
+    return route.at(**counted_by)
 
 
 def documented_limit(method: str, family: Family, path: str) -> tuple[RateLimit | None, Mapping[str, str]]:
     """The documented limit of an encoded path and the values it is counted by; (None, {}) where there is none."""
-    for route in _LIMITED:
+    for route in _limited() if family in (ADS, ADS_SANDBOX) else ():
         match = _pattern(route.path).fullmatch(path) if (route.method, route.family) == (method, family) else None
         if match is not None:
             return route.rate_limit, {name: unquote(value) for name, value in match.groupdict().items()}
     return None, {}
+
+
+@functools.cache
+def _limited() -> tuple[Route[Any], ...]:
+    """The routes with a limit of their own, all of which are the advertising API's."""
+    from socialapi.routes import ads
+
+    return tuple(route for route in vars(ads).values() if isinstance(route, Route) and route.rate_limit is not None)
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import attrs
 
 from socialapi.config import Config
-from socialapi.credentials import AppOnly, Bearer, Credentials, OAuth1, OAuth2User
+from socialapi.credentials import AppOnly, Bearer, Credentials, OAuth1, OAuth2User, by_kind
 from socialapi.errors import ConfigurationError, Forbidden, SocialApiError
 from socialapi.routes.route import Family
 from socialapi.session.clock import Clock
@@ -187,10 +187,7 @@ class Authenticators:
         self._renewing: list[OAuth2UserAuthenticator] = []
         self._config = config
         self._apps: dict[AppOnly, AppOnlyAuthenticator] = {}
-        for credential in credentials:
-            kind = type(credential).__name__
-            if kind in self._by_kind:
-                raise ConfigurationError(f"there are two credentials of the kind {kind}: give each client one of them")
+        for kind, credential in by_kind(credentials).items():
             self._by_kind[kind] = self._make(credential, cache, clock, fetch)
 
     def _make(
@@ -208,9 +205,7 @@ class Authenticators:
             return OAuth1Authenticator(credential, clock)
         if isinstance(credential, Bearer):
             return StaticAuthenticator(bearer_header(credential.token))
-        if isinstance(credential, OAuth2User):
-            return self._of_user(credential, cache, clock)
-        raise ConfigurationError(f"{type(credential).__name__} is not a credential of this package")
+        return self._of_user(credential, cache, clock)
 
     def _of_user(self, credential: OAuth2User, cache: TokenCache, clock: Clock) -> Authenticator:
         if credential.refresh_token is None:

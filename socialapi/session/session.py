@@ -5,7 +5,7 @@ import datetime
 import logging
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from typing import Any, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
 import yarl
@@ -13,10 +13,8 @@ import yarl
 from socialapi.config import Config
 from socialapi.credentials import AppOnly, Credentials
 from socialapi.errors import ApiError, OutcomeUnknown, RateLimited, RateLimitTooLong, TransportError
-from socialapi.models.oauth import AppOnlyTokenRequest, OAuth2Token, OAuth2TokenRequest
 from socialapi.models.pages import Page
 from socialapi.problems import BrokenRule
-from socialapi.routes import oauth as routes
 from socialapi.routes.route import Target
 from socialapi.session.authenticators import DEAD_TOKEN, Authenticator, Authenticators, basic
 from socialapi.session.budget import RetryBudget
@@ -31,6 +29,9 @@ from socialapi.wire.paging import page_query, split_of
 from socialapi.wire.request import Request, build_request, refuse
 from socialapi.wire.response import Reply, read_error, read_result
 from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, Failure, GiveUp, decide, failure_of_status
+
+if TYPE_CHECKING:
+    from socialapi.models.oauth import OAuth2Token, OAuth2TokenRequest
 
 A = TypeVar("A", bound=Reply | LiveReply)
 R = TypeVar("R")
@@ -325,6 +326,9 @@ class Session:
         return self._budgets[host]
 
     async def _fetch_token(self, credential: AppOnly) -> str:
+        from socialapi.models.oauth import AppOnlyTokenRequest
+        from socialapi.routes import oauth as routes
+
         token = await self.call(
             routes.APP_ONLY_TOKEN.at(),
             options=CallOptions.interactive(self.config),
@@ -333,7 +337,9 @@ class Session:
         )
         return token.access_token
 
-    async def _ask_for_user_tokens(self, body: OAuth2TokenRequest, authenticator: Authenticator) -> OAuth2Token:
+    async def _ask_for_user_tokens(self, body: "OAuth2TokenRequest", authenticator: Authenticator) -> "OAuth2Token":
+        from socialapi.routes import oauth as routes
+
         options = CallOptions.interactive(self.config)
         return await self.call(routes.OAUTH2_TOKEN.at(), options=options, body=body, authenticator=authenticator)
 

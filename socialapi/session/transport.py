@@ -12,7 +12,7 @@ from aiohttp import payload
 from aiohttp.abc import AbstractStreamWriter
 
 from socialapi.config import Config
-from socialapi.errors import ConfigurationError, DecodeError, OutcomeUnknown, TransportError
+from socialapi.errors import DecodeError, OutcomeUnknown, TransportError
 from socialapi.wire.request import Request
 from socialapi.wire.response import Reply
 
@@ -145,8 +145,6 @@ class Transport:
         proxy: str | None = None,
         ssl: ssl_module.SSLContext | bool = True,
     ) -> None:
-        if session is not None and (connector is not None or trace_configs):
-            raise ConfigurationError("connector and trace_configs belong to a session: give them to the one you pass")
         self._config = config
         self._user_agent = user_agent
         self._session = session

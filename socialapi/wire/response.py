@@ -8,7 +8,6 @@ import attrs
 import orjson
 
 from socialapi.errors import ApiError, DecodeError, WebhookRejected, error_class
-from socialapi.models.webhooks import WEBHOOK_FAILURES
 from socialapi.problems import OperationError, Problem
 from socialapi.routes.route import Route
 from socialapi.wire.converter import join_path, structure
@@ -137,6 +136,8 @@ def read_error(reply: Reply) -> ApiError:
 
 def _webhook_failure(problems: Sequence[Problem]) -> str | None:
     """The reason of section 7.2 that a problem begins with."""
+    from socialapi.models.webhooks import WEBHOOK_FAILURES
+
     texts = [text for problem in problems for text in (problem.title, problem.detail, problem.slug) if text]
     return next((reason for reason in WEBHOOK_FAILURES if any(text.startswith(reason) for text in texts)), None)
 

@@ -5,7 +5,6 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 import attrs
-from oauthlib.oauth1.rfc5849 import signature
 
 from socialapi.credentials import OAuth1
 
@@ -41,6 +40,8 @@ def oauth1_header(
     The query of `url` and a form body are signed. A JSON body is not, as RFC 5849 section 3.4.1.3.1 has it. The
     steps are oauthlib's; its `Client`, which takes them all at once, logs key, token and parameters on the way.
     """
+    from oauthlib.oauth1.rfc5849 import signature
+
     protocol = [
         ("oauth_nonce", nonce),
         ("oauth_timestamp", str(timestamp)),

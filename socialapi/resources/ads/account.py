@@ -1,23 +1,25 @@
 """What belongs to one advertising account (advertising documentation, sections 4.2 to 4.5)."""
 
 from collections.abc import Sequence
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from socialapi.models.account_history import HistoryEntry, HistoryFilter
 from socialapi.models.accounts import AccountApp, FeatureKey
 from socialapi.models.collections import CollectionQuery
 from socialapi.resources.ads.account_scoped import AccountScoped
-from socialapi.resources.ads.advertiser_posts import AdvertiserPosts
-from socialapi.resources.ads.cards import Cards, PollCards, VideoConversationCards
 from socialapi.resources.ads.curated_categories import CuratedCategories, LineItemCuratedCategories
 from socialapi.resources.ads.custom_audience import CustomAudience
 from socialapi.resources.ads.do_not_reach_list import DoNotReachListResource
 from socialapi.resources.ads.line_items import LineItems
-from socialapi.resources.ads.media import AccountMediaResource, MediaLibrary
 from socialapi.resources.ads.tailored_audience import TailoredAudience
 from socialapi.resources.resource import texts
 from socialapi.routes import ads as routes
 from socialapi.session.pager import Pager
+
+if TYPE_CHECKING:
+    from socialapi.resources.ads.advertiser_posts import AdvertiserPosts
+    from socialapi.resources.ads.cards import Cards, PollCards, VideoConversationCards
+    from socialapi.resources.ads.media import AccountMediaResource, MediaLibrary
 
 
 class AccountResource(AccountScoped):
@@ -70,33 +72,45 @@ class AccountResource(AccountScoped):
         return LineItemCuratedCategories(self._session, self._options, self._account_id)
 
     @property
-    def media(self) -> AccountMediaResource:
+    def media(self) -> "AccountMediaResource":
         """The media of the account."""
+        from socialapi.resources.ads.media import AccountMediaResource
+
         return AccountMediaResource(self._session, self._options, self._account_id)
 
     @property
-    def media_library(self) -> MediaLibrary:
+    def media_library(self) -> "MediaLibrary":
         """The media library of the account."""
+        from socialapi.resources.ads.media import MediaLibrary
+
         return MediaLibrary(self._session, self._options, self._account_id)
 
     @property
-    def cards(self) -> Cards:
+    def cards(self) -> "Cards":
         """Media with a destination."""
+        from socialapi.resources.ads.cards import Cards
+
         return Cards(self._session, self._options, self._account_id)
 
     @property
-    def poll_cards(self) -> PollCards:
+    def poll_cards(self) -> "PollCards":
         """Polls."""
+        from socialapi.resources.ads.cards import PollCards
+
         return PollCards(self._session, self._options, self._account_id)
 
     @property
-    def video_conversation_cards(self) -> VideoConversationCards:
+    def video_conversation_cards(self) -> "VideoConversationCards":
         """Videos with things to say about them."""
+        from socialapi.resources.ads.cards import VideoConversationCards
+
         return VideoConversationCards(self._session, self._options, self._account_id)
 
     @property
-    def posts(self) -> AdvertiserPosts:
+    def posts(self) -> "AdvertiserPosts":
         """Posts of advertisers."""
+        from socialapi.resources.ads.advertiser_posts import AdvertiserPosts
+
         return AdvertiserPosts(self._session, self._options, self._account_id)
 
     def tailored_audience(self, tailored_audience_id: str) -> TailoredAudience:

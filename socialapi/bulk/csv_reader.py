@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Generator, Iterator, Sequence
-from io import BufferedReader, TextIOWrapper
+from io import BufferedReader, StringIO, TextIOWrapper
 from itertools import chain
 from typing import Final
 
@@ -13,6 +13,7 @@ from socialapi.errors import InvalidInput
 
 DELIMITERS: Final = (",", ";", "\t", "|")
 MAX_LINE_CHARACTERS: Final = 1_048_576
+BLOCK_CHARACTERS: Final = 65_536
 
 IS_BLANK: Final = ("", "is blank")
 
@@ -105,11 +106,23 @@ def _blank_rows(records: Sequence[list[str]], cells: Sequence[str]) -> dict[int,
 
 def _lines(text: TextIOWrapper) -> Iterator[str]:
     """The lines, each of bounded length: a file without line ends must not end up in memory whole."""
-    readline = text.readline
-    while line := readline(MAX_LINE_CHARACTERS):
-        if len(line) == MAX_LINE_CHARACTERS and line[-1] not in "\r\n":
+    return chain.from_iterable(StringIO(part, newline="") for part in _parts(text))
+
+
+def _parts(text: TextIOWrapper) -> Iterator[str]:
+    """The text in parts that end where a line does: to take one line after another from the file costs twice as much."""
+    begun = ""
+    while block := text.read(BLOCK_CHARACTERS):
+        begun += block
+        # A carriage return at the very end may be half of a line end.
+        end = max(begun.rfind("\n"), begun.rfind("\r", 0, -1)) + 1
+        if end:
+            yield begun[:end]
+            begun = begun[end:]
+        elif len(begun) >= MAX_LINE_CHARACTERS:
             raise csv.Error("line too long")
-        yield line
+    if begun:
+        yield begun
 
 
 def _delimiter(line: str) -> str:

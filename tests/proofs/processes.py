@@ -97,7 +97,7 @@ def upload_until(service: Service, path: Path, accepted: int | None, **order: An
     """Uploads the file, and kills the client when so many rows are accepted; what it tells if it came to its end."""
     account, audience = service.audience
     order = {**order, "account": account, "audience": audience, "ready": dict(service.ready), "path": str(path)}
-    command = [sys.executable, "-W", "error", HERE / "upload_client.py"]
+    command = [sys.executable, "-W", "error", str(HERE / "upload_client.py")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None

@@ -14,6 +14,7 @@ from typing import Final
 import attrs
 import orjson
 
+from socialapi.bulk import phone_numbers
 from socialapi.bulk.batches import PACKINGS, Batch, Packer, Packing
 from socialapi.bulk.job import Job, JobOptions, bulk_options
 from socialapi.bulk.journal import Setting
@@ -254,6 +255,7 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
 
     async def _begin(self) -> None:
         await super()._begin()
+        await asyncio.to_thread(phone_numbers.load)
         if self._journal is not None and self._opened is not None:
             # What an expiry is reckoned from must be the same as when the job was begun, or every body would change.
             self._preparer = _preparer(self._destination, self._options, self._opened.started_at)

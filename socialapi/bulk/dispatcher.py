@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from collections.abc import Set as AbstractSet
 from typing import Final, Generic, Protocol, TypeVar
 
-MAX_ROWS_LIVE: Final = 40_000
+MAX_ROWS_LIVE: Final = 64_000
 """Rows on their way at once: what each takes beside its bytes in the request is about as much again, or more."""
 
 

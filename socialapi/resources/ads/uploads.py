@@ -11,6 +11,7 @@ import attrs
 from socialapi.bulk.audience_job import Destination, UploadJob, UploadOptions, default_expiry
 from socialapi.bulk.batches import Packing
 from socialapi.bulk.job import OnProgress
+from socialapi.bulk.journal import Journal
 from socialapi.bulk.preparing import prepare_user
 from socialapi.bulk.readers import Records
 from socialapi.bulk.uploading import send_until_counted
@@ -45,6 +46,9 @@ class UploadKeywords(TypedDict, total=False):
     """When the operation ends: an aware time or ISO 8601 text."""
     concurrency: int | Literal["auto"]
     """Requests on their way at once; `auto` (the default) is as many as fill the rate limit at the measured latency."""
+    journal: str | os.PathLike[str] | Journal | None
+    """File that makes the job resumable: the same call with the same journal goes on where it was, also after a kill.
+    Made if missing; a job with another input or other settings is refused. Or an object with its methods."""
     rejects: str | os.PathLike[str] | None
     """File for the rejected rows: row, field and reason."""
     dry_run: bool

@@ -45,6 +45,7 @@ class SqliteThread:
         self._executor: ThreadPoolExecutor | None = None
         self._connection: sqlite3.Connection | None = None
         self._changes: deque[Callable[[sqlite3.Connection], None]] = deque()
+        self._asked = self._written = 0
         self._failure: Exception | None = None
 
     async def open(self, prepare: Callable[[sqlite3.Connection], T]) -> T:
@@ -53,6 +54,7 @@ class SqliteThread:
         Raises ConfigurationError when it cannot be written, is damaged, is of another kind or version, or is in use.
         """
         self._changes.clear()
+        self._asked = self._written = 0
         self._failure = None
         self._executor = ThreadPoolExecutor(1, thread_name_prefix=f"socialapi-{self._purpose}")
         try:
@@ -75,7 +77,8 @@ class SqliteThread:
         here. Raises sqlite3.Error, and what a change raises.
         """
         self._changes.append(change)
-        await self._submit(self._write_all)
+        self._asked = number = self._asked + 1
+        await self._submit(lambda: self._write_all(number))
 
     async def erase(self) -> None:
         """Takes what was deleted out of the log, where it is still to be read otherwise. Raises sqlite3.Error."""
@@ -151,20 +154,22 @@ class SqliteThread:
             raise
         return result
 
-    def _write_all(self) -> None:
+    def _write_all(self, number: int) -> None:
+        if number <= self._written:  # it went with an earlier one
+            return
         if self._failure is not None:
             raise self._failure
-        if not self._changes:  # it went with an earlier one
-            return
         try:
-            self._transact(self._apply_all)
+            self._written += self._transact(self._apply_all)
         except Exception as problem:
             self._failure = problem
             raise
 
-    def _apply_all(self, connection: sqlite3.Connection) -> None:
-        while self._changes:
-            self._changes.popleft()(connection)
+    def _apply_all(self, connection: sqlite3.Connection) -> int:
+        changes = [self._changes.popleft() for _ in range(len(self._changes))]
+        for change in changes:
+            change(connection)
+        return len(changes)
 
     def _truncate_log(self) -> None:
         assert self._connection is not None

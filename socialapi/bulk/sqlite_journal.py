@@ -72,7 +72,8 @@ class SqliteJournal:
 
     async def keep(self, name: str, number: int) -> int:
         """The number that was kept under the name first."""
-        await self._write(lambda connection: _insert(connection, "INSERT OR IGNORE INTO kept", (name, number)))
+        statement = "INSERT OR IGNORE INTO kept VALUES (?, ?, ?)"
+        await self._write(lambda connection: _insert(connection, statement, [(name, number)]))
         query = "SELECT * FROM kept WHERE name = ?"
         found = await self._read(lambda connection: _unsealed(connection.execute(query, (name,))))
         value: int = found[0][1]
@@ -111,6 +112,7 @@ class SqliteJournal:
         before = job_of(connection)
         if before is None or not has_records(connection):
             job_id = _id(self.path, said, time) if before is None else before.id
+            connection.execute("DELETE FROM kept")
             _put_job(connection, JobLine(job_id, said, time, time))
             return Opened(job_id=job_id, started_at=now, is_new=True)
         refuse_other(str(self._database), before.job, identity)
@@ -179,12 +181,13 @@ def _job(connection: sqlite3.Connection) -> JobLine:
 
 
 def _put_job(connection: sqlite3.Connection, job: JobLine) -> None:
-    _insert(connection, "INSERT OR REPLACE INTO job", (1, *attrs.astuple(job)))
+    values = (1, *attrs.astuple(job))
+    _insert(connection, "INSERT OR REPLACE INTO job VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [values])
 
 
 def _put_batch(connection: sqlite3.Connection, batch: RecordedBatch) -> None:
     values = (batch.number, batch.first_row, batch.last_row, batch.rows, batch.digest, int(batch.confirmed))
-    _insert(connection, "INSERT OR REPLACE INTO batches", values)
+    _insert(connection, "INSERT OR REPLACE INTO batches VALUES (?, ?, ?, ?, ?, ?, ?)", [values])
 
 
 def _batch(connection: sqlite3.Connection, number: int) -> RecordedBatch | None:
@@ -207,10 +210,19 @@ def _confirm(connection: sqlite3.Connection, number: int, outcomes: Sequence[Out
 
 
 def _put_outcomes(connection: sqlite3.Connection, outcomes: Iterable[Outcome], batch: int | None) -> None:
-    for each in outcomes:
-        warnings = orjson.dumps(each.warnings).decode() if each.warnings else None
-        values = (each.row, each.outcome, each.field or None, each.reason or None, warnings, each.digest, batch)
-        _insert(connection, "INSERT OR REPLACE INTO outcomes", values)
+    lines = (
+        (
+            each.row,
+            each.outcome,
+            each.field or None,
+            each.reason or None,
+            orjson.dumps(each.warnings).decode() if each.warnings else None,
+            each.digest,
+            batch,
+        )
+        for each in outcomes
+    )
+    _insert(connection, "INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?, ?, ?, ?, ?)", lines)
 
 
 def _outcome(line: Row) -> Outcome:
@@ -219,10 +231,9 @@ def _outcome(line: Row) -> Outcome:
     return Outcome(row, outcome, field or "", reason or "", digest, said)
 
 
-def _insert(connection: sqlite3.Connection, into: str, values: Row) -> None:
-    """Adds a line with its seal."""
-    marks = ", ".join("?" * (len(values) + 1))
-    connection.execute(f"{into} VALUES ({marks})", (*values, _seal(values)))
+def _insert(connection: sqlite3.Connection, statement: str, lines: Iterable[Row]) -> None:
+    """Adds lines, each with its seal. Returns nothing: a cursor must not leave its thread, not even to be thrown away."""
+    connection.executemany(statement, ((*values, _seal(values)) for values in lines))
 
 
 def _unsealed(lines: Iterable[Row]) -> list[Row]:

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from cyclopts import App, CycloptsError
 
-from socialapi.cli import ads, auth, catalog, exits, line_items, posts, stream, webhooks
+from socialapi.cli import ads, auth, catalog, exits, kept_jobs, line_items, posts, stream, webhooks
 from socialapi.cli.demo import demo
 from socialapi.cli.emulator import emulator
 from socialapi.cli.upload import upload_audience, upload_do_not_reach
@@ -46,6 +46,12 @@ catalog_commands.command(catalog.upsert)
 catalog_commands.command(catalog.list_, name="list")
 catalog_commands.command(catalog.create)
 catalog_commands.command(catalog.products)
+job_commands = App(name="jobs", help="Jobs that were started with --journal: see them, go on with them, forget them.")
+app.command(job_commands)
+job_commands.command(kept_jobs.list_, name="list")
+job_commands.command(kept_jobs.show)
+job_commands.command(kept_jobs.resume)
+job_commands.command(kept_jobs.forget)
 app.command(auth_commands)
 auth_commands.command(auth.login)
 auth_commands.command(auth.status)

@@ -10,8 +10,9 @@ from cyclopts import Parameter
 from socialapi.bulk.products.upsert_job import DEFAULT_CONCURRENCY
 from socialapi.cli import exits
 from socialapi.cli.connecting import open_client
+from socialapi.cli.job_registry import RegisteredJournal, command_line
 from socialapi.cli.jobs import run_job
-from socialapi.cli.options import whole_number
+from socialapi.cli.options import JournalOption, whole_number
 from socialapi.cli.progress import ProgressDisplay
 from socialapi.cli.walking import AsJson
 from socialapi.client import Client
@@ -32,6 +33,7 @@ async def upsert(
     concurrency: Annotated[
         int | None, whole_number(help="Requests of 25 products on their way at once; 8 unless given.")
     ] = None,
+    journal: JournalOption = None,
     rejects: Annotated[
         Path | None,
         Parameter(help="Write rejected products here: row, field, reason, and the row itself, to be corrected."),
@@ -60,7 +62,8 @@ async def upsert(
     """Load a file of products into a catalog: known ids are updated, others created.
 
     Exit status: 0 nothing rejected, 1 some products rejected, 2 wrong usage or unusable file (or vanished
-    products that may not be deleted), 3 refused by the service or unreachable, 130 interrupted.
+    products that may not be deleted), 3 refused by the service or unreachable, 130 interrupted. With --journal,
+    `socialapi jobs resume` goes on after 3, 130 and a kill.
     """
     options = UpsertKeywords(
         concurrency=DEFAULT_CONCURRENCY if concurrency is None else concurrency,
@@ -70,12 +73,16 @@ async def upsert(
         max_vanished_share=max_vanished_share,
         dry_run=dry_run,
     )
+    kept = None
+    if journal is not None:
+        again = {"catalog": catalog, **options, "journal": journal, "json": json}
+        options["journal"] = kept = RegisteredJournal(journal, command_line(("catalog", "upsert"), file, again))
 
     async def job(client: Client, display: ProgressDisplay) -> UpsertReport:
         options["on_progress"] = display
         return await client.catalog(catalog).products.upsert(file, **options)
 
-    return await run_job(job, f"{file.name} → catalog {catalog}", dry_run=dry_run, as_json=json)
+    return await run_job(job, f"{file.name} → catalog {catalog}", dry_run=dry_run, as_json=json, journal=kept)
 
 
 async def list_(*, json: AsJson = False) -> int:

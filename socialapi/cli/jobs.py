@@ -10,11 +10,12 @@ from rich.table import Table
 
 from socialapi.cli import exits
 from socialapi.cli.connecting import open_client
+from socialapi.cli.job_registry import RegisteredJournal
 from socialapi.cli.output import Output
 from socialapi.cli.progress import ProgressDisplay
 from socialapi.client import Client
 from socialapi.config import Config
-from socialapi.errors import BulkError
+from socialapi.errors import BulkError, InvalidInput
 from socialapi.reports import RowIssue, UploadReport, UpsertReport
 
 ISSUES_SHOWN: Final = 5
@@ -27,8 +28,13 @@ _OF_ACCEPTED: Final = ("created", "updated", "unchanged", "skipped")
 _OF_THE_FEED: Final = ("vanished", "deleted")
 
 
-async def run_job(job: RunJob, title: str, *, dry_run: bool, as_json: bool) -> int:
-    """Runs a job with progress on standard error, prints its report, also when it stops, and gives the exit status."""
+async def run_job(
+    job: RunJob, title: str, *, dry_run: bool, as_json: bool, journal: RegisteredJournal | None = None
+) -> int:
+    """Runs a job with progress on standard error, prints its report, also when it stops, and gives the exit status.
+
+    With a journal it says how to go on after a stop, unless it was for the input, which has to be another one then.
+    """
     display = ProgressDisplay(title)
     try:
         with display:
@@ -37,13 +43,21 @@ async def run_job(job: RunJob, title: str, *, dry_run: bool, as_json: bool) -> i
                 report = await job(client, display)
     except BulkError as stopped:
         show(stopped.report, as_json=as_json)
+        if not isinstance(stopped.__cause__, InvalidInput):
+            _say_how_to_go_on(journal)
         raise
     except asyncio.CancelledError:
         if display.last is not None:
             show(display.last.report, as_json=as_json)
+        _say_how_to_go_on(journal)
         raise
     show(report, as_json=as_json)
     return exits.SOME_REJECTED if report.rejected else exits.DONE
+
+
+def _say_how_to_go_on(journal: RegisteredJournal | None) -> None:
+    if journal is not None and journal.how_to_go_on is not None:
+        exits.say(f"what is confirmed stands in {journal.path}; to go on from there, run {journal.how_to_go_on}")
 
 
 def show(report: UploadReport, *, as_json: bool) -> None:
@@ -105,6 +119,8 @@ def _table(report: UploadReport) -> Table:
         if is_load and name == "accepted":
             for part in _OF_ACCEPTED:
                 table.add_row(f"  {part}", f"{getattr(report, part):,}")
+    if report.resumed:
+        table.add_row("of earlier runs", f"{report.resumed:,}")
     if is_load:
         for name in _OF_THE_FEED:
             table.add_row(name, f"{getattr(report, name):,}")

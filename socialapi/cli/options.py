@@ -3,7 +3,8 @@
 import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from pathlib import Path
+from typing import Annotated, Any, Final
 
 import attrs
 from cyclopts import Parameter, Token, validators
@@ -12,6 +13,13 @@ from socialapi.errors import InvalidInput
 
 _PARAMETER: Final = re.compile(r"[a-z]+(_[a-z]+)+|^[a-z]+")
 """As the service writes its parameters; one without an underscore only where a path begins with it."""
+JournalOption = Annotated[
+    Path | None,
+    Parameter(
+        help="Keep here what is confirmed, so that the job can go on after a stop or a kill: `socialapi jobs resume`, or "
+        "the same command again, sends only what is left."
+    ),
+]
 _WHOLE: Final = re.compile("[+-]?[0-9]{1,18}")
 
 

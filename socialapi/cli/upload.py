@@ -7,8 +7,10 @@ import attrs
 from cyclopts import Parameter
 
 from socialapi.bulk.job import OnProgress
+from socialapi.bulk.journal import Journal
+from socialapi.cli.job_registry import RegisteredJournal, command_line
 from socialapi.cli.jobs import run_job
-from socialapi.cli.options import whole_number
+from socialapi.cli.options import JournalOption, whole_number
 from socialapi.cli.progress import ProgressDisplay
 from socialapi.client import Client
 from socialapi.errors import InvalidInput
@@ -44,6 +46,7 @@ class UploadFlags:
     concurrency: Annotated[
         int | None, whole_number(help="Requests on their way at once; by default as many as fill the rate limit.")
     ] = None
+    journal: JournalOption = None
     rejects: Annotated[
         Path | None,
         Parameter(help="Write rejected rows here: row (the first below the header is 1), field, reason; no values."),
@@ -55,7 +58,14 @@ class UploadFlags:
         bool, Parameter(help="Print the report as one JSON object, the last line of the output.", negative=())
     ] = False
 
-    def keywords(self, on_progress: OnProgress) -> UploadKeywords:
+    def kept(self, command: str, file: Path, **more: str | None) -> RegisteredJournal | None:
+        """The journal, which knows how to run the command again; `more` are the options that only it has."""
+        if self.journal is None:
+            return None
+        options = {**more, **attrs.asdict(self)}
+        return RegisteredJournal(self.journal, command_line((command, "upload"), file, options))
+
+    def keywords(self, on_progress: OnProgress, journal: Journal | None) -> UploadKeywords:
         """The options of the job."""
         return UploadKeywords(
             operation=cast("OperationType", self.operation.capitalize()),
@@ -64,6 +74,7 @@ class UploadFlags:
             default_region=self.default_region,
             expires_at=self.expires_at,
             concurrency="auto" if self.concurrency is None else self.concurrency,
+            journal=journal,
             rejects=self.rejects,
             dry_run=self.dry_run,
             on_progress=on_progress,
@@ -82,15 +93,17 @@ async def upload_audience(
 
     Identifiers are found by the column names (email, phone_number, device_id, handle, service_id, partner_user_id and
     many synonyms), normalised and hashed here. Exit status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage
-    or unusable file, 3 refused by the service or unreachable, 130 interrupted.
+    or unusable file, 3 refused by the service or unreachable, 130 interrupted. With --journal, `socialapi jobs resume`
+    goes on after 3, 130 and a kill.
     """
+    journal = flags.kept("audience", file, audience=audience, effective_at=effective_at)
 
     async def job(client: Client, display: ProgressDisplay) -> UploadReport:
         target = client.ads.account(flags.account).custom_audience(audience)
-        return await target.upload(file, effective_at=effective_at, **flags.keywords(display))
+        return await target.upload(file, effective_at=effective_at, **flags.keywords(display, journal))
 
     title = f"{file.name} → audience {audience}"
-    return await run_job(job, title, dry_run=flags.dry_run, as_json=flags.json)
+    return await run_job(job, title, dry_run=flags.dry_run, as_json=flags.json, journal=journal)
 
 
 async def upload_do_not_reach(
@@ -103,15 +116,16 @@ async def upload_do_not_reach(
     """Upload a CSV or JSON Lines file to a do-not-reach list: e-mail addresses and phone numbers only.
 
     Exit status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage or unusable file, 3 refused by the service or
-    unreachable, 130 interrupted.
+    unreachable, 130 interrupted. With --journal, `socialapi jobs resume` goes on after 3, 130 and a kill.
     """
+    journal = flags.kept("do-not-reach", file, list_=list_)
 
     async def job(client: Client, display: ProgressDisplay) -> UploadReport:
         target = client.ads.account(flags.account).do_not_reach_list(list_)
-        return await target.upload(file, **flags.keywords(display))
+        return await target.upload(file, **flags.keywords(display, journal))
 
     title = f"{file.name} → do-not-reach list {list_}"
-    return await run_job(job, title, dry_run=flags.dry_run, as_json=flags.json)
+    return await run_job(job, title, dry_run=flags.dry_run, as_json=flags.json, journal=journal)
 
 
 def _mapping(columns: list[str] | None) -> dict[str, list[str]] | None:

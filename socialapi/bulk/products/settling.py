@@ -5,7 +5,9 @@ from typing import Any, Final
 
 import attrs
 
+from socialapi.bulk.journal import Outcome, digest64
 from socialapi.bulk.products.digests import Digests
+from socialapi.bulk.products.load_journal import REFUSED, LoadJournal
 from socialapi.bulk.products.rows import ENVELOPE, ProductBatch, ProductRow
 from socialapi.bulk.products.tally import COUNTED, ProductTally, Refused
 from socialapi.errors import ApiError, DecodeError
@@ -22,16 +24,19 @@ NO_REASON: Final = "refused by the service without a reason"
 LONGEST_REASON: Final = 500
 IDS_SHOWN: Final = 5
 
+Answered = tuple[ProductRow, ProductResult]
+
 
 @attrs.frozen(eq=False)
 class ProductSender:
-    """What a batch needs to be sent: where to, how, who counts, and where digests are kept."""
+    """What a batch needs to be sent: where to, how, who counts, and where digests and outcomes are kept."""
 
     session: Session
     target: Target[ProductResults]
     options: CallOptions
     tally: ProductTally
     digests: Digests | None
+    journal: LoadJournal | None
     observe: Observer
 
     async def settle(self, batch: ProductBatch) -> None:
@@ -39,13 +44,17 @@ class ProductSender:
 
         Only products without an answer are sent again, after waits that grow, until the job's patience is over.
         """
+        if self.journal is not None:
+            await self.journal.begin(batch)
         waiting = {row.id: row for row in batch.rows}
         started, fruitless = self.session.clock.monotonic(), 0
         self.tally.sent_first += 1
         while waiting:
             results = await self._put(waiting.values())
             answered = [(waiting.pop(each.id), each) for each in results if each.id is not None and each.id in waiting]
-            await self._note(answered)
+            if answered:
+                await self._keep(batch, answered, is_settled=not waiting)
+                self._count(answered)
             fruitless = 0 if answered else fruitless + 1
             if waiting:
                 await self._wait(fruitless + 1, self.session.clock.monotonic() - started, list(waiting))
@@ -81,23 +90,39 @@ class ProductSender:
             raise ApiError(200, summary=summary, attempts=attempt)
         await self.session.clock.sleep(decision.seconds)
 
-    async def _note(self, answered: Sequence[tuple[ProductRow, ProductResult]]) -> None:
-        taken: list[tuple[ProductRow, ProductResult]] = []
+    async def _keep(self, batch: ProductBatch, answered: Sequence[Answered], *, is_settled: bool) -> None:
+        """Writes the answers down before they count: what is noted as done must have been, what is done and not noted is
+        at worst put once more. Digests come first, since a product that the journal has is not looked at again.
+        """
+        if self.digests is not None:
+            taken: list[tuple[ProductRow, str | None]] = []
+            for row, result in answered:
+                if result.status in COUNTED:
+                    taken.append((row, result.product_key))
+                else:
+                    self.digests.answered(row.id)
+            await self.digests.loaded(taken)
+        if self.journal is not None:
+            outcomes = [_outcome(row, result) for row, result in answered]
+            await self.journal.answered(batch, outcomes, is_settled=is_settled)
+
+    def _count(self, answered: Sequence[Answered]) -> None:
         refused: list[Refused] = []
         for row, result in answered:
             self.tally.warn([RowIssue(row.number, *said(each), row.known_id) for each in result.warnings])
             if result.status in COUNTED:
-                taken.append((row, result))
+                self.tally.took(str(result.status))
             else:
                 refused.append((row, *reason_of(result)))
         self.tally.refuse(refused)
-        if self.digests is not None:
-            for row, _, _ in refused:
-                self.digests.answered(row.id)
-            # Before they count: what is noted as loaded must have been, and what is loaded is at worst sent once more.
-            await self.digests.loaded([(row, result.product_key) for row, result in taken])
-        for _, result in taken:
-            self.tally.took(str(result.status))
+
+
+def _outcome(row: ProductRow, result: ProductResult) -> Outcome:
+    warnings = tuple(said(each) for each in result.warnings)
+    digest = digest64(row.json)
+    if result.status in COUNTED:
+        return Outcome(row.number, COUNTED[result.status], digest=digest, warnings=warnings)
+    return Outcome(row.number, REFUSED, *reason_of(result), digest=digest, warnings=warnings)
 
 
 def reason_of(result: ProductResult) -> tuple[str, str]:

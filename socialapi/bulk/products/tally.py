@@ -5,6 +5,8 @@ from typing import Final
 
 import attrs
 
+from socialapi.bulk.journal import Outcome
+from socialapi.bulk.products.load_journal import REFUSED
 from socialapi.bulk.products.rows import FIELDS, ProductRow
 from socialapi.bulk.tally import Tally
 from socialapi.reports import MAX_ISSUES_KEPT, RowIssue, UpsertReport
@@ -32,8 +34,19 @@ class ProductTally(Tally):
 
     def took(self, status: str) -> None:
         """The service took a product."""
+        self._count(COUNTED[status])
+
+    def resume(self, row: ProductRow, outcome: Outcome) -> None:
+        """A product has its outcome from an earlier run."""
+        self.resumed += 1
+        self.warn([RowIssue(row.number, field, reason, row.known_id) for field, reason in outcome.warnings])
+        if outcome.outcome == REFUSED:
+            self.refuse([(row, outcome.field, outcome.reason)])
+        else:
+            self._count(outcome.outcome)
+
+    def _count(self, name: str) -> None:
         self.accept(1)
-        name = COUNTED[status]
         setattr(self, name, getattr(self, name) + 1)
 
     def skip(self, products: int) -> None:

@@ -1,23 +1,25 @@
 """The catalog loader: products are read, judged and put, 25 at a time and several requests at once.
 
-reader ──chunk──▶ judged ──products──▶ digests ──▶ placer ──batch──▶ task: put, settle
-   │                 └─ rejected          └─ skipped    └─ held back       └─ created, updated, unchanged, rejected
-   └─ read, pending
+reader ──chunk──▶ judged ──products──▶ journal ──▶ digests ──▶ placer ──batch──▶ task: put, settle
+   │                 └─ rejected          └─ resumed  └─ skipped  └─ held back       └─ created, updated, unchanged,
+   └─ read, pending                                                                     rejected
 """
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal
 
 import attrs
 
 from socialapi.bulk.job import Job, JobOptions, bulk_options
+from socialapi.bulk.journal import Outcome, Setting
 from socialapi.bulk.products.deletion import VanishedProducts
 from socialapi.bulk.products.digests import Digests
 from socialapi.bulk.products.feeds import Products, open_products
 from socialapi.bulk.products.judging import judge
+from socialapi.bulk.products.load_journal import INVALID, SKIPPED, LoadJournal, recalled
 from socialapi.bulk.products.placing import Placer
 from socialapi.bulk.products.rows import ProductBatch, ProductRow
 from socialapi.bulk.products.settling import ProductSender
@@ -50,6 +52,7 @@ class UpsertOptions(JobOptions):
             raise InvalidInput("delete_vanished needs digests: without them nobody knows what was loaded before")
         if not 0 < self.max_vanished_share <= 1:
             raise InvalidInput("max_vanished_share must be a number above 0 and at most 1")
+        self.refuse_as_journal(self.digests, "the digest file, too")
         super().check()
 
 
@@ -57,6 +60,7 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
     """One load of a catalog, run once."""
 
     noun = "load"
+    kind = "catalog load"
     _tally: ProductTally
     _options: UpsertOptions
 
@@ -71,45 +75,82 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
         self._catalog_id = catalog_id
         self._call = bulk_options(session, call)
         self._digests = _digests(options, catalog_id)
-        self._sender = ProductSender(session, target, self._call, self._tally, self._digests, self._observe)
+        self._load_journal: LoadJournal | None = None
+        self._sender = self._new_sender()
         self._placer = Placer(self._submit, lambda: self._dispatcher.failure is not None)
 
     def _columns(self) -> Sequence[str]:
         return self._feed.columns
 
+    def _new_sender(self) -> ProductSender:
+        return ProductSender(
+            self._session, self._target, self._call, self._tally, self._digests, self._load_journal, self._observe
+        )
+
+    def _settings(self) -> Mapping[str, Setting]:
+        # What is deleted is decided once all is loaded: whoever stopped there may answer that differently.
+        digests = self._options.digests
+        return {"digests": None if digests is None else str(Path(digests).absolute())}
+
     async def _begin(self) -> None:
         await super()._begin()
+        if self._journal is not None and self._opened is not None:
+            self._load_journal = LoadJournal(self._journal, self._opened.last_batch)
+            self._sender = self._new_sender()
         if self._digests is not None:
             await self._digests.open()
+            if self._journal is not None:
+                # Not with what an earlier run has added: the share that may be deleted is one of what was there.
+                before = await self._journal.keep("products known before", self._digests.known_before)
+                self._digests.known_before = before
 
     async def _place_chunk(self, chunk: Chunk[ProductRow]) -> None:
         rows = list(chunk)
+        known = {} if self._load_journal is None else await self._load_journal.recall(rows)
         for start in range(0, len(rows), ROWS_AT_ONCE):
-            good = await self._judge(rows[start : start + ROWS_AT_ONCE])
-            if self._digests is not None:
-                changed = await self._digests.changed(good)
-                self._tally.skip(len(good) - len(changed))
-                good = changed
+            good = await self._changed(await self._judge(rows[start : start + ROWS_AT_ONCE], known))
             for row in good:
                 if self._dispatcher.failure is not None:
                     return
                 await self._placer.place(row)
             await asyncio.sleep(0)  # placing may never wait, and requests under way need a turn
 
-    async def _judge(self, rows: Sequence[ProductRow]) -> list[ProductRow]:
-        """Those of the products that may be sent; the others are counted."""
-        now, good = self._session.now(), []
+    async def _judge(self, rows: Sequence[ProductRow], known: Mapping[int, Outcome]) -> list[ProductRow]:
+        """Those of the products that may be sent and have no outcome yet; the others are counted."""
+        now, good = self._began_at(), []
         refused: list[Refused] = []
+        resumed: list[tuple[ProductRow, Outcome]] = []
         for row in rows:
             fault = judge(row, now)
-            if fault is None:
-                good.append(row)
-            else:
+            outcome = recalled(row, known, is_good=fault is None)
+            if fault is not None:
                 refused.append((row, *fault))
+            elif outcome is not None:
+                resumed.append((row, outcome))
+            else:
+                good.append(row)
+        if self._load_journal is not None:
+            invalid = [row for row, _, _ in refused if row.number not in known]
+            await self._load_journal.set_aside(invalid, INVALID)
         self._tally.refuse(refused)
+        for row, outcome in resumed:
+            self._tally.resume(row, outcome)
         if self._digests is not None:
-            await self._digests.seen([row.known_id for row, _, _ in refused if row.known_id is not None])
+            there = [row.known_id for row, _, _ in refused] + [row.known_id for row, _ in resumed]
+            await self._digests.seen([each for each in there if each is not None])
         return good
+
+    async def _changed(self, rows: Sequence[ProductRow]) -> Sequence[ProductRow]:
+        """Those of the products that are not as they were loaded last; the others are counted."""
+        if self._digests is None:
+            return rows
+        changed = await self._digests.changed(rows)
+        if self._load_journal is not None:
+            # What is skipped is not to be put in a later run, after what comes behind it.
+            sent = {row.number for row in changed}
+            await self._load_journal.set_aside([row for row in rows if row.number not in sent], SKIPPED)
+        self._tally.skip(len(rows) - len(changed))
+        return changed
 
     async def _dispatch(self) -> None:
         await self._placer.flush()
@@ -149,7 +190,8 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
                 self._show,
             )
             gone = await vanished.find()
-            if gone and self._options.delete_vanished:
+            is_over = self._opened is not None and self._opened.is_finished
+            if gone and self._options.delete_vanished and not is_over:
                 vanished.check(gone, self._options.max_vanished_share)
                 if not self._options.dry_run:
                     await vanished.delete(gone)

@@ -47,7 +47,8 @@ class UploadKeywords(TypedDict, total=False):
     concurrency: int | Literal["auto"]
     """Requests on their way at once; `auto` (the default) is as many as fill the rate limit at the measured latency."""
     journal: str | os.PathLike[str] | Journal | None
-    """File that makes the job resumable: the same call with the same journal goes on where the last one ended."""
+    """File that makes the job resumable: the same call with the same journal goes on where it was, also after a kill.
+    Made if missing; a job with another input or other settings is refused. Or an object with its methods."""
     rejects: str | os.PathLike[str] | None
     """File for the rejected rows: row, field and reason."""
     dry_run: bool

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypedDict, Unpack
 
 from socialapi.bulk.job import OnProgress
+from socialapi.bulk.journal import Journal
 from socialapi.bulk.products.feeds import Products as ProductSource
 from socialapi.bulk.products.upsert_job import UpsertJob, UpsertOptions
 from socialapi.models.products import (
@@ -29,6 +30,9 @@ class UpsertKeywords(TypedDict, total=False):
 
     concurrency: int | Literal["auto"]
     """Requests of up to 25 products on their way at once: 8 unless given."""
+    journal: str | os.PathLike[str] | Journal | None
+    """File that makes the load resumable: the same call with the same journal goes on where it was, also after a kill.
+    Made if missing; a load of another input, catalog or digest file is refused. Or an object with its methods."""
     rejects: str | os.PathLike[str] | None
     """File for the rejected products: row, field, reason and the whole row, to be corrected and given again."""
     dry_run: bool
@@ -73,7 +77,8 @@ class Products(CatalogScoped):
         `products` is a path (CSV or TSV with the names of the fields, JSON Lines, or a JSON array), or an iterable or
         async iterable of `Product` or mappings. They are put 25 at a time, several requests at once; products with the
         same id are never in one request and keep their order, as do the variants of a group. What is not answered is
-        sent again, and nothing else is. With `digests`, what has not changed since the last load is skipped.
+        sent again, and nothing else is. With `digests`, what has not changed since the last load is skipped; with
+        `journal`, what an earlier run of the same load has confirmed is counted and not sent again.
 
         Raises InvalidInput for options and input that cannot be used at all, BulkError with the report so far when the
         service refuses the whole job, cannot be reached for `Config.max_elapsed_seconds`, or the input breaks.

@@ -1,0 +1,67 @@
+"""What a load writes into its journal, and finds there: an outcome for every product, since batches depend on timing.
+
+Products with the same id are put one after another, each after the one before is confirmed here: what is not confirmed
+therefore never comes before something that is, and putting it in a later run restores nothing that was replaced.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import attrs
+
+from socialapi.bulk.journal import Journal, Outcome, RecordedBatch, digest64
+from socialapi.bulk.products.rows import ProductBatch, ProductRow
+from socialapi.errors import InvalidInput
+
+REFUSED: Final = "rejected"
+"""The service does not take the product."""
+INVALID: Final = "invalid"
+"""It breaks rules, and was not put."""
+SKIPPED: Final = "skipped"
+"""It is as it was loaded last, and was not put."""
+
+
+@attrs.frozen(eq=False)
+class LoadJournal:
+    """The journal of a load. Every method raises ConfigurationError when it cannot be read or written."""
+
+    journal: Journal
+    batches_before: int
+    """How many numbers of batches earlier runs have used."""
+
+    async def recall(self, rows: Sequence[ProductRow]) -> Mapping[int, Outcome]:
+        """What earlier runs say of the rows, which follow one another; by number."""
+        return await self.journal.outcomes(rows[0].number, rows[-1].number)
+
+    async def set_aside(self, rows: Sequence[ProductRow], outcome: str) -> None:
+        """The rows are not put. It is written before anything that comes after them is."""
+        # Without digests where there is no JSON: what breaks the rules may have none.
+        await self.journal.note([Outcome(r.number, outcome, digest=digest64(r.json) if r.json else None) for r in rows])
+
+    async def begin(self, batch: ProductBatch) -> None:
+        """The batch is about to be put: what cannot be written down is not sent."""
+        numbers = [row.number for row in batch.rows]
+        digest = hashlib.blake2b(b",".join(row.json for row in batch.rows), digest_size=16).digest()
+        number = self.batches_before + batch.number
+        await self.journal.begin(RecordedBatch(number, min(numbers), max(numbers), len(numbers), digest))
+
+    async def answered(self, batch: ProductBatch, outcomes: Sequence[Outcome], *, is_settled: bool) -> None:
+        """Products of the batch have their outcomes; the last ones of it settle it."""
+        if is_settled:
+            await self.journal.confirm(self.batches_before + batch.number, outcomes)
+        else:
+            await self.journal.note(outcomes)
+
+
+def recalled(row: ProductRow, known: Mapping[int, Outcome], *, is_good: bool) -> Outcome | None:
+    """The outcome that the row has from an earlier run. Raises InvalidInput when it is not the same row any more."""
+    outcome = known.get(row.number)
+    if outcome is None:
+        return None
+    if is_good == (outcome.outcome == INVALID) or (is_good and outcome.digest != digest64(row.json)):
+        raise InvalidInput(
+            f"row {row.number:,} is not what it was in an earlier run with this journal: the input has changed. Give it as "
+            "it was, or begin anew with another journal: loading products twice is safe"
+        )
+    return outcome

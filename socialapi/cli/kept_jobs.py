@@ -1,0 +1,250 @@
+"""`socialapi jobs`: the jobs that have a journal; what became of them, going on with them, forgetting them."""
+
+import os
+import shlex
+import sys
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import attrs
+import orjson
+from cyclopts import Parameter
+
+from socialapi.bulk.journal_view import JournalView, erase, look
+from socialapi.cli import exits
+from socialapi.cli.exits import printable
+from socialapi.cli.job_registry import Registration, Registry, target_of
+from socialapi.cli.output import moment
+from socialapi.cli.walking import AsJson
+from socialapi.errors import ConfigurationError, InvalidInput
+
+GONE: Final = "gone"
+RUNNING: Final = "running"
+UNREADABLE: Final = "unreadable"
+
+JobArgument = Annotated[
+    str, Parameter(help="Id of a job, as `socialapi jobs list` shows it, or the path of its journal.")
+]
+
+
+@attrs.frozen(kw_only=True)
+class KeptJob:
+    """A journal, as far as it can be seen, and how it was started, if that is known."""
+
+    path: Path
+    state: str
+    view: JournalView | None = None
+    registration: Registration | None = None
+    problem: str = ""
+
+    @property
+    def id(self) -> str:
+        """What it is called; a dash if nobody knows."""
+        if self.view is not None and self.view.job_id:
+            return self.view.job_id
+        return self.registration.id if self.registration is not None else "-"
+
+    @property
+    def kind(self) -> str:
+        """What kind of job it is."""
+        if self.view is not None and self.view.identity is not None:
+            return self.view.identity.kind
+        return self.registration.kind if self.registration is not None else "-"
+
+    @property
+    def target(self) -> str:
+        """What everything goes to."""
+        if self.view is not None and self.view.identity is not None:
+            return target_of(self.view.identity)
+        return self.registration.target if self.registration is not None else "-"
+
+    @property
+    def command(self) -> str | None:
+        """What was run."""
+        return None if self.registration is None else shlex.join(["socialapi", *self.registration.arguments])
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON-ready values."""
+        seen = {} if self.view is None else self.view.to_dict()
+        head = {"id": self.id, "kind": self.kind, "target": self.target, "state": self.state, "path": str(self.path)}
+        rest = {name: value for name, value in seen.items() if name not in (*head, "job_id")}
+        return head | rest | {"command": self.command} | ({"problem": self.problem} if self.problem else {})
+
+
+def list_(
+    *journals: Annotated[
+        Path, Parameter(help="Journals to list; by default those of all jobs that were started here.")
+    ],
+    json: AsJson = False,
+) -> int:
+    """Print jobs that were started with --journal, one on a line: id, kind, target, state, what is confirmed, last run.
+
+    A job is running, finished (everything has its outcome), stopped (the service or the input ended it) or interrupted
+    (also by a kill); `socialapi jobs resume` goes on with it. Of a job that is running nothing more can be read.
+
+    Exit status: 0 done, 2 not a journal.
+    """
+    registry = Registry.of(os.environ)
+    if journals:
+        found = [_seen(path, registry.find(str(path.absolute()))) for path in journals]
+        for job in found:
+            if job.state in (GONE, UNREADABLE):
+                raise ConfigurationError(job.problem)
+    else:
+        found = [_seen(Path(each.journal), each) for each in registry.all()]
+    for job in found:
+        print(orjson.dumps(job.to_dict()).decode() if json else printable("  ".join(_cells(job))), flush=True)
+    if not found and not json:
+        exits.say("there are no jobs; those that are started with --journal are listed")
+    return exits.DONE
+
+
+def show(job: JobArgument, /, *, json: AsJson = False) -> int:
+    """Print everything that a journal says about its job: what it is, how far it is, how it was started.
+
+    Exit status: 0 done, 2 there is no such job.
+    """
+    found = _found(job)
+    if json:
+        print(orjson.dumps(found.to_dict()).decode(), flush=True)
+        return exits.DONE
+    lines = list(_lines(found))
+    width = max(len(name) for name, _ in lines)
+    for name, value in lines:
+        print(printable(f"{name:<{width}}  {value}"), flush=True)
+    return exits.DONE
+
+
+def resume(job: JobArgument, /) -> int:
+    """Go on with a job: run its command again, with the same journal. What is confirmed there is not sent again.
+
+    Hosts and credentials are not kept with a job: they come from the environment, or from `socialapi auth login`, as
+    they did the first time. A job that is finished sends nothing, and reports once more what it did.
+
+    Exit status: that of the command, or 2 when there is no such job or it is running.
+    """
+    from socialapi.cli.app import app  # which imports this
+
+    found = _found(job)
+    if found.registration is None:
+        raise InvalidInput(
+            f"how the job of the journal {found.path} was started is not known here: run its command, or its program, again "
+            "with the same journal"
+        )
+    if found.state == RUNNING:
+        raise InvalidInput(f"the job {found.id} is running")
+    arguments = list(found.registration.arguments)
+    result = app(arguments, exit_on_error=False, print_error=False)
+    return result if isinstance(result, int) else exits.DONE
+
+
+def forget(
+    job: JobArgument,
+    /,
+    *,
+    yes: Annotated[
+        bool, Parameter(help="Delete it also if the job is not finished: it cannot go on then.", negative=())
+    ] = False,
+) -> int:
+    """Delete a journal, with the files that SQLite keeps beside it, and take its job out of the list.
+
+    What the job has done stays done. One that is not finished is deleted with --yes, or after a question at a
+    terminal; one that is running is not.
+
+    Exit status: 0 deleted, 2 there is no such job, it is running, or it is not finished.
+    """
+    found = _found(job)
+    if found.state == RUNNING:
+        raise InvalidInput(f"the job {found.id} is running: end it first")
+    is_over = found.state in (GONE, "empty") or (found.view is not None and found.view.is_finished)
+    if not (is_over or yes or _confirmed(found)):
+        raise InvalidInput(
+            f"the job {found.id} is {found.state}, and cannot go on without its journal: add --yes if it need not"
+        )
+    if found.state != GONE and not erase(found.path):
+        raise InvalidInput(f"the job {found.id} is running: end it first")
+    if found.registration is not None:
+        Registry.of(os.environ).forget(found.registration)
+    return exits.DONE
+
+
+def _confirmed(job: KeptJob) -> bool:
+    if not sys.stdin.isatty():
+        return False
+    answer = input(printable(f"The job {job.id} is {job.state} and cannot go on without {job.path}. Delete it? [y/N] "))
+    return answer.strip().lower() in ("y", "yes")
+
+
+def _found(job: str) -> KeptJob:
+    """The job with the id or the journal. Raises ConfigurationError for a path that is no journal."""
+    registration = Registry.of(os.environ).find(job)
+    if registration is not None:
+        return _seen(Path(registration.journal), registration)
+    if not Path(job).is_file():
+        raise InvalidInput(f"there is neither a job {job} (see `socialapi jobs list`) nor a file of that name")
+    found = _seen(Path(job), None)
+    if found.state == UNREADABLE:
+        raise ConfigurationError(found.problem)
+    return found
+
+
+def _seen(path: Path, registration: Registration | None) -> KeptJob:
+    if not path.exists():
+        return KeptJob(path=path, state=GONE, registration=registration, problem=f"there is no journal {path}")
+    try:
+        view = look(path)
+    except ConfigurationError as problem:
+        return KeptJob(path=path, state=UNREADABLE, registration=registration, problem=str(problem))
+    state = RUNNING if view is None else view.state
+    return KeptJob(path=path, state=state, view=view, registration=registration)
+
+
+def _cells(job: KeptJob) -> list[str]:
+    confirmed, last = "-", "-"
+    if job.view is not None:
+        confirmed = f"{job.view.rows:,} rows in {job.view.batches:,} batches"
+        last = _moment(job.view.last_run_at)
+    return [job.id, job.kind, job.target, job.state, confirmed, last]
+
+
+def _lines(job: KeptJob) -> list[tuple[str, str]]:
+    lines = [
+        ("id", job.id),
+        ("kind", job.kind),
+        ("target", job.target),
+        ("state", job.state),
+        ("journal", str(job.path)),
+    ]
+    if job.problem:
+        lines.append(("problem", job.problem))
+    if job.view is not None:
+        lines += _of_view(job.view)
+    if job.command is not None:
+        lines.append(("command", job.command))
+    return lines
+
+
+def _of_view(view: JournalView) -> list[tuple[str, str]]:
+    lines = [
+        ("started", _moment(view.started_at)),
+        ("latest run", f"{_moment(view.last_run_at)}, of {view.runs:,}"),
+        ("confirmed", f"{view.rows:,} rows in {view.batches:,} batches; {view.unconfirmed:,} batches are not"),
+    ]
+    if view.outcomes:
+        lines.append(("rows noted", _counts(view.outcomes)))
+    if view.counts:
+        lines.append(("its report", _counts({name: count for name, count in view.counts.items() if count})))
+    if view.identity is not None:
+        for label, part in (("", view.identity.target), ("input ", view.identity.source), ("", view.identity.settings)):
+            lines += [(f"{label}{name}", str(value)) for name, value in part.items() if value is not None]
+    return lines
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in counts.items())
+
+
+def _moment(text: str) -> str:
+    return moment(datetime.fromisoformat(text), seconds=False) if text else "-"

@@ -1,0 +1,441 @@
+"""Jobs with a journal, on the command line: they are listed, go on after whatever ended them, and are forgotten."""
+
+import asyncio
+import contextlib
+import json
+import re
+import signal
+import sqlite3
+import sys
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from socialapi.bulk.journal import JobIdentity, RecordedBatch
+from socialapi.bulk.journal_view import erase, look
+from socialapi.bulk.sqlite_journal import SqliteJournal
+from socialapi.cli import app, exits
+from socialapi.cli.job_registry import RegisteredJournal, Registration, Registry, command_line
+from socialapi.emulator import Emulator
+from socialapi.errors import ConfigurationError
+from tests.bulk.products.model_catalog import csv_file, line
+from tests.cli.terminal import emulator_in_a_thread, program, variables
+
+CATALOG: Final = "7pc01"
+PRODUCTS: Final = "/ads/12/product_catalogs/*/products"
+NOW: Final = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
+IDENTITY: Final = JobIdentity(
+    kind="audience upload",
+    target={"host": "https://ads.example", "path": "/12/x", "account_id": "a1", "custom_audience_id": "c1"},
+    source={"path": "/data/people.csv", "size": 12},
+    settings={"operation": "Update", "region": None},
+)
+Printed = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Emulator]:
+    with emulator_in_a_thread() as emulator:
+        yield emulator
+
+
+@pytest.fixture
+def state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("SOCIALAPI_STATE_DIR", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def emulator(running: Emulator, monkeypatch: pytest.MonkeyPatch, state: Path) -> Emulator:
+    running.reset()
+    for name, value in variables(running).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("COLUMNS", "100")
+    return running
+
+
+@pytest.fixture
+def feed(tmp_path: Path) -> Path:
+    return csv_file(tmp_path / "feed.csv", *(line(f"p{n}") for n in range(60)))
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    return tmp_path / "load.journal"
+
+
+def upsert(file: Path | str, journal: Path, *options: str) -> int:
+    return app.run(["catalog", "upsert", str(file), "--catalog", CATALOG, "--journal", str(journal), *options])
+
+
+def jobs(*arguments: str | Path) -> int:
+    return app.run(["jobs", *map(str, arguments)])
+
+
+def last_json(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(text.splitlines()[-1])
+    return found
+
+
+async def record(path: Path, *, state: str | None, batches: int = 2) -> None:
+    """A journal of a job that is as far as that; without a state as a kill leaves it."""
+    job = SqliteJournal(path)
+    await job.open(IDENTITY, NOW)
+    for number in range(1, batches + 1):
+        await job.begin(RecordedBatch(number, number * 10 - 9, number * 10, 10, b"digest"))
+        if number < batches:
+            await job.confirm(number, [])
+    if state is not None:
+        await job.finish(state, {"read": 20, "accepted": 10, "rejected": 0})  # type: ignore[arg-type]
+    await job.aclose()
+
+
+@contextlib.asynccontextmanager
+async def in_use(path: Path) -> AsyncIterator[None]:
+    """Another process has the journal open."""
+    held = (
+        "import asyncio, sys; from socialapi.bulk.sqlite_journal import SqliteJournal; "
+        "from tests.cli.test_jobs import IDENTITY, NOW\n"
+        "async def main():\n"
+        "    await SqliteJournal(sys.argv[1]).open(IDENTITY, NOW)\n"
+        "    print('open', flush=True)\n"
+        "    sys.stdin.read()\n"
+        "asyncio.run(main())\n"
+    )
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", held, str(path), stdin=pipe, stdout=pipe)
+    assert process.stdout is not None
+    try:
+        assert await process.stdout.readline() == b"open\n"
+        yield
+    finally:
+        process.kill()
+        await process.wait()
+
+
+# Starting, stopping, going on --------------------------------------------------------------------------------------
+
+
+def test_a_load_that_the_service_ended_goes_on_by_its_id(
+    emulator: Emulator, feed: Path, journal: Path, printed: Printed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    emulator.faults.add("status", method="PUT", path=PRODUCTS, status=403, times=100)
+    assert upsert("feed.csv", Path("load.journal"), "--json", "--rejects", "rejects.csv") == 3
+    out, err = printed.readouterr()
+    assert last_json(out)["pending"] == 60
+    said = re.fullmatch(
+        r"socialapi: what is confirmed stands in load\.journal; to go on from there, run `socialapi jobs resume (\w{8})`\n"
+        r"socialapi: the load stopped: HTTP 403: .*\n",
+        err,
+    )
+    assert said is not None
+    emulator.faults.clear()
+    monkeypatch.chdir("/")
+    assert jobs("resume", said[1]) == 0
+    report = last_json(printed.readouterr().out)
+    assert (report["created"], report["pending"], report["requests"]) == (60, 0, 3)
+    assert jobs("resume", journal) == 0
+    report = last_json(printed.readouterr().out)
+    assert (report["created"], report["resumed"], report["requests"]) == (60, 60, 0)
+    assert report["rejects_path"] == str(tmp_path / "rejects.csv")
+
+
+@pytest.fixture
+def printed(capsys: Printed) -> Printed:
+    return capsys
+
+
+def test_the_table_says_what_earlier_runs_did(emulator: Emulator, feed: Path, journal: Path, printed: Printed) -> None:
+    assert upsert(feed, journal) == 0
+    assert "of earlier runs" not in printed.readouterr().out
+    assert upsert(feed, journal) == 0
+    assert ["of", "earlier", "runs", "60"] in [each.split() for each in printed.readouterr().out.splitlines()]
+
+
+def test_another_input_is_refused_with_both_values(
+    emulator: Emulator, feed: Path, journal: Path, printed: Printed
+) -> None:
+    assert upsert(feed, journal) == 0
+    printed.readouterr()
+    csv_file(feed, line("p1"))
+    assert upsert(feed, journal) == 2
+    out, err = printed.readouterr()
+    assert out == ""
+    assert re.match(
+        r"socialapi: the journal .*load\.journal belongs to another input: size [\d,]+ bytes then, [\d,]+ bytes now; ",
+        err,
+    )
+    assert err.endswith("choose another path, or have it deleted by `socialapi jobs forget`\n")
+    assert err.count("\n") == 1
+
+
+def test_a_dry_run_registers_nothing(emulator: Emulator, feed: Path, journal: Path, state: Path) -> None:
+    assert upsert(feed, journal, "--dry-run") == 0
+    assert not journal.exists()
+    assert not state.exists()
+
+
+def test_a_job_that_cannot_be_registered_runs_all_the_same(
+    emulator: Emulator, feed: Path, journal: Path, state: Path, printed: Printed
+) -> None:
+    state.write_text("a file where the folder would be")
+    assert upsert(feed, journal) == 0
+    assert printed.readouterr().err.startswith(f"socialapi: the job does not get into the list of jobs: {state}")
+    assert jobs("resume", journal) == 2
+    assert "how the job of the journal" in printed.readouterr().err
+    emulator.faults.add("status", method="PUT", path=PRODUCTS, status=403, times=100)
+    assert upsert(feed, journal.with_name("other.journal")) == 3
+    assert "to go on from there, run the same command again\n" in printed.readouterr().err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+async def test_a_load_that_is_interrupted_or_killed_goes_on(number: int, tmp_path: Path, journal: Path) -> None:
+    feed = csv_file(tmp_path / "feed.csv", *(line(f"p{n}") for n in range(2_000)))
+    async with Emulator() as emulator:
+        emulator.faults.add("latency", method="PUT", path=PRODUCTS, delay_seconds=0.05)
+        environment = variables(emulator) | {"SOCIALAPI_STATE_DIR": str(tmp_path / "state")}
+        before = len(emulator.products(CATALOG))
+        arguments = ("catalog", "upsert", feed, "--catalog", CATALOG, "--journal", journal, "--json")
+        async with program(*arguments, environment=environment) as job:
+            async with asyncio.timeout(30):
+                while sum(each.status == 200 for each in emulator.requests) < 20:  # noqa: ASYNC110  # another process
+                    await asyncio.sleep(0.005)
+            job.interrupt(number)
+            status, _, err = await job.ended()
+        (registered,) = Registry(tmp_path / "state" / "jobs").all()
+        if number == signal.SIGINT:
+            assert status == 130
+            assert err == (
+                f"socialapi: what is confirmed stands in {journal}; to go on from there, run `socialapi jobs resume "
+                f"{registered.id}`\nsocialapi: interrupted\n"
+            )
+        view = look(journal)
+        assert view is not None
+        assert (view.state, view.rows == 25 * view.batches, view.batches >= 10) == ("interrupted", True, True)
+        emulator.faults.clear()
+        async with program("jobs", "resume", registered.id, environment=environment) as job:
+            status, out, _ = await job.ended()
+        report = last_json(out)
+        assert (status, report["accepted"], report["pending"]) == (0, 2_000, 0)
+        assert report["resumed"] >= view.rows
+        assert report["requests"] == (2_000 - report["resumed"] + 24) // 25
+        assert len(emulator.products(CATALOG)) == before + 2_000
+
+
+# Looking at them ---------------------------------------------------------------------------------------------------
+
+
+def test_jobs_are_listed_with_what_is_confirmed(
+    emulator: Emulator, feed: Path, journal: Path, printed: Printed, tmp_path: Path
+) -> None:
+    assert jobs("list") == 0
+    assert (
+        printed.readouterr().err == "socialapi: there are no jobs; those that are started with --journal are listed\n"
+    )
+    assert upsert(feed, journal) == 0
+    assert upsert(feed, tmp_path / "second.journal") == 0
+    (tmp_path / "second.journal").unlink()
+    printed.readouterr()
+    assert jobs("list") == 0
+    lines = {cells[3]: cells for cells in (each.split("  ") for each in printed.readouterr().out.splitlines())}
+    assert lines.keys() == {"finished", "gone"}
+    assert lines["finished"][1:5] == ["catalog load", CATALOG, "finished", "60 rows in 3 batches"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\dZ", lines["finished"][5])
+    assert lines["gone"][4:] == ["-", "-"]
+    assert jobs("list", "--json") == 0
+    told = [json.loads(each) for each in printed.readouterr().out.splitlines()]
+    assert {(each["id"], each["state"]) for each in told} == {(each[0], each[3]) for each in lines.values()}
+
+
+async def test_journals_anywhere_are_listed_and_shown(state: Path, tmp_path: Path, printed: Printed) -> None:
+    paths = [tmp_path / f"{name}.journal" for name in ("stopped", "killed", "empty")]
+    await record(paths[0], state="stopped")
+    await record(paths[1], state=None)
+    await record(paths[2], state=None, batches=0)
+    assert await asyncio.to_thread(jobs, "list", *paths) == 0
+    cells = [each.split("  ") for each in printed.readouterr().out.splitlines()]
+    assert [each[1:] for each in cells] == [
+        ["audience upload", "a1/c1", "stopped", "10 rows in 1 batches", "2026-11-20 12:30Z"],
+        ["audience upload", "a1/c1", "interrupted", "10 rows in 1 batches", "2026-11-20 12:30Z"],
+        ["audience upload", "a1/c1", "interrupted", "0 rows in 0 batches", "2026-11-20 12:30Z"],
+    ]
+    assert await asyncio.to_thread(jobs, "show", paths[0]) == 0
+    shown = dict(re.split(r"\s{2,}", each, maxsplit=1) for each in printed.readouterr().out.splitlines())
+    assert (shown["id"], shown["state"], shown["journal"]) == (cells[0][0], "stopped", str(paths[0]))
+    assert shown["confirmed"] == "10 rows in 1 batches; 1 batches are not"
+    assert shown["its report"] == "20 read, 10 accepted"
+    assert (shown["input path"], shown["input size"], shown["operation"]) == ("/data/people.csv", "12", "Update")
+    assert "command" not in shown
+    assert "region" not in shown
+    assert await asyncio.to_thread(jobs, "show", paths[0], "--json") == 0
+    told = last_json(printed.readouterr().out)
+    assert (told["id"], told["batches"], told["unconfirmed"], told["command"]) == (cells[0][0], 1, 1, None)
+    assert told["identity"]["target"]["account_id"] == "a1"
+
+
+async def test_a_job_that_is_running_is_said_to_be_and_left_alone(
+    state: Path, journal: Path, printed: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await record(journal, state=None)
+    registration = Registration(
+        id="0a1b2c3d", journal=str(journal), arguments=("x",), kind="audience upload", target="a1/c1", started_at="2026"
+    )
+    Registry(state / "jobs").save(registration)
+    async with in_use(journal):
+        assert look(journal) is None
+        assert not erase(journal)
+        assert await asyncio.to_thread(jobs, "list") == 0
+        assert printed.readouterr().out == "0a1b2c3d  audience upload  a1/c1  running  -  -\n"
+        assert await asyncio.to_thread(jobs, "show", "0a1b2c3d") == 0
+        assert "state    running\n" in printed.readouterr().out
+        for command in ("resume", "forget"):
+            assert await asyncio.to_thread(jobs, command, "0a1b2c3d") == 2
+            assert printed.readouterr().err.startswith("socialapi: the job 0a1b2c3d is running")
+    assert is_there(journal)
+
+
+def is_there(path: Path) -> bool:
+    return path.exists()
+
+
+@pytest.mark.parametrize("command", ["list", "show", "forget"])
+def test_what_is_no_journal_is_refused_and_left_alone(
+    state: Path, tmp_path: Path, printed: Printed, command: str
+) -> None:
+    other, text = tmp_path / "other.sqlite", tmp_path / "text.txt"
+    with contextlib.closing(sqlite3.connect(other)) as connection:
+        connection.execute("CREATE TABLE mine (x)")
+    text.write_text("no journal " * 100)
+    contents = [path.read_bytes() for path in (other, text)]
+    more = ["--yes"] if command == "forget" else []
+    assert jobs(command, other, *more) == 2
+    assert printed.readouterr().err == (
+        f"socialapi: {other} is no journal of a job, or one of another version of this package\n"
+    )
+    assert jobs(command, text, *more) == 2
+    assert "is damaged, or no such file at all" in printed.readouterr().err
+    assert jobs(command, tmp_path / "nowhere", *more) == 2
+    assert "nowhere" in printed.readouterr().err
+    assert [path.read_bytes() for path in (other, text)] == contents
+
+
+# Forgetting them ---------------------------------------------------------------------------------------------------
+
+
+def test_a_finished_job_is_forgotten_with_all_its_files(
+    emulator: Emulator, feed: Path, journal: Path, state: Path, printed: Printed
+) -> None:
+    assert upsert(feed, journal) == 0
+    (job,) = Registry(state / "jobs").all()
+    beside = [journal.with_name(journal.name + suffix) for suffix in ("-wal", "-shm")]
+    for each in beside:
+        each.touch()
+    assert jobs("forget", job.id) == 0
+    assert not any(each.exists() for each in (journal, *beside))
+    assert Registry(state / "jobs").all() == []
+    assert jobs("show", job.id) == 2
+    assert f"there is neither a job {job.id} (see `socialapi jobs list`) nor a file" in printed.readouterr().err
+
+
+async def test_a_job_that_is_not_finished_is_forgotten_only_on_purpose(
+    state: Path, journal: Path, printed: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await record(journal, state="stopped")
+    assert await asyncio.to_thread(jobs, "forget", journal) == 2
+    assert "is stopped, and cannot go on without its journal: add --yes if it need not\n" in printed.readouterr().err
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    for answer, status in (("", 2), ("n", 2), ("Yes ", 0)):
+        assert is_there(journal)
+        monkeypatch.setattr("builtins.input", lambda _, answer=answer: answer)
+        assert await asyncio.to_thread(jobs, "forget", journal) == status
+    assert not is_there(journal)
+    await record(journal, state="stopped")
+    assert await asyncio.to_thread(jobs, "forget", journal, "--yes") == 0
+    assert not is_there(journal)
+
+
+def test_a_job_whose_journal_is_damaged_or_gone_can_be_forgotten(
+    emulator: Emulator, feed: Path, journal: Path, state: Path, printed: Printed
+) -> None:
+    assert upsert(feed, journal) == 0
+    (job,) = Registry(state / "jobs").all()
+    content = journal.read_bytes()
+    journal.write_bytes(content[:4_096] + bytes(len(content) - 4_096))
+    printed.readouterr()
+    assert jobs("show", job.id) == 0
+    shown = printed.readouterr().out
+    assert "state    unreadable\n" in shown
+    assert "is damaged" in shown
+    assert jobs("forget", job.id) == 2
+    assert jobs("forget", job.id, "--yes") == 0
+    assert not journal.exists()
+    assert upsert(feed, journal) == 0
+    (job,) = Registry(state / "jobs").all()
+    journal.unlink()
+    assert jobs("forget", job.id) == 0
+    assert Registry(state / "jobs").all() == []
+
+
+# The registry ------------------------------------------------------------------------------------------------------
+
+
+def test_a_registration_is_for_its_owner_and_has_no_secrets(
+    emulator: Emulator, feed: Path, journal: Path, state: Path
+) -> None:
+    assert upsert(feed, journal, "--concurrency", "3") == 0
+    (path,) = (state / "jobs").iterdir()
+    assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    text = path.read_text()
+    assert not any(value in text for name, value in variables(emulator).items() if "TOKEN" in name or "KEY" in name)
+    assert emulator.ready["ads_url"] not in text
+    told = json.loads(text)
+    assert told["arguments"] == [
+        *("catalog", "upsert", str(feed), f"--catalog={CATALOG}", "--concurrency=3", "--max-vanished-share=0.1"),
+        f"--journal={journal}",
+    ]
+    assert (told["kind"], told["target"], told["journal"]) == ("catalog load", CATALOG, str(journal))
+
+
+async def test_a_new_job_takes_the_place_of_the_one_with_the_same_journal(tmp_path: Path) -> None:
+    environ = {"SOCIALAPI_STATE_DIR": str(tmp_path)}
+    registry, ids = Registry.of(environ), set()
+    for minute in range(2):
+        journal = RegisteredJournal(tmp_path / "a.journal", ["x"], environ)
+        ids.add((await journal.open(IDENTITY, NOW.replace(minute=minute))).job_id)
+        await journal.aclose()
+        erase(tmp_path / "a.journal")
+    assert len(ids) == 2
+    assert [job.id in ids for job in registry.all()] == [True]
+
+
+def test_what_is_no_registration_is_passed_over(tmp_path: Path) -> None:
+    registry = Registry(tmp_path)
+    assert Registry(tmp_path / "nowhere").all() == []
+    for number, content in enumerate(("", "[]", "{}", '{"id": 1}', '"x"', "[" * 100_000)):
+        (tmp_path / f"{number}.json").write_text(content)
+    assert registry.all() == []
+    assert registry.find("0") is None
+
+
+def test_the_folder_is_the_users_unless_another_one_is_named() -> None:
+    assert Registry.of({"SOCIALAPI_STATE_DIR": "/x"}).folder == Path("/x/jobs")
+    assert Registry.of({}).folder.parts[-2:] == ("socialapi", "jobs")
+
+
+def test_a_command_line_says_everything_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = {"list_": "d", "column": ["email=Mail", "phone_number="], "dry_run": False, "json": True, "rejects": None}
+    assert command_line(("do-not-reach", "upload"), Path("a b.csv"), options | {"journal": Path("j")}) == [
+        *("do-not-reach", "upload", str(tmp_path / "a b.csv"), "--list=d", "--column=email=Mail"),
+        *("--column=phone_number=", "--json", f"--journal={tmp_path / 'j'}"),
+    ]
+
+
+def test_a_journal_that_is_not_there_cannot_be_looked_at(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="there is no journal"):
+        look(tmp_path / "nowhere")
+    assert jobs("--help") == exits.DONE

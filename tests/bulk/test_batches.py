@@ -1,6 +1,7 @@
 """Bodies byte for byte, and the arithmetic that says beforehand how long they are."""
 
 import datetime
+from collections.abc import Iterable
 from typing import Final
 
 import orjson
@@ -8,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialapi.bulk.batches import PACKINGS, Batch, Packer, Packing
-from socialapi.bulk.rows import ROWS_PER_CHUNK, Action, Row
+from socialapi.bulk.batches import PACKINGS, PART_BYTES, Batch, Packer, Packing
+from socialapi.bulk.rows import ROWS_PER_CHUNK, Action, Identifier, Row, Run, rows_of, runs_of
 from socialapi.models.audiences import Operations
 from socialapi.models.rules import broken_rules
 
@@ -20,8 +21,8 @@ TIMED: Final = Action("Update", "2090-01-01T00:00:00Z", "2091-06-30T12:00:00Z")
 EXPIRING: Final = Action("Delete", None, "2091-06-30T12:00:00Z")
 
 
-def row(number: int, action: Action = UPDATE, user_json: bytes | None = None) -> Row:
-    return Row(number, action, (f"partner_user_id:{number}",), user_json or b'{"partner_user_id":["%d"]}' % number)
+def row(number: int, action: Action = UPDATE, user_json: str | None = None) -> Row:
+    return Row(number, action, (("partner_user_id", str(number)),), user_json or f'{{"partner_user_id":["{number}"]}}')
 
 
 def packer(packing: Packing, *, max_operations: int = 2_500, max_bytes: int = 5_000_000) -> Packer:
@@ -30,16 +31,27 @@ def packer(packing: Packing, *, max_operations: int = 2_500, max_bytes: int = 5_
 
 def filled(packer: Packer, rows: list[Row]) -> Batch:
     batch = packer.new_batch()
-    assert all(packer.add(batch, each) for each in rows)
+    assert all(packer.add(batch, run) == len(run) for run in runs_of(rows))
+    assert batch.row_count == len(rows)
     return batch
 
 
+def one(row: Row) -> Run:
+    (run,) = runs_of([row])
+    return run
+
+
 def body(packer: Packer, rows: list[Row]) -> bytes:
-    return b"".join(packer.encode(packer.operations(rows)))
+    return b"".join(packer.encode(runs_of(rows)))
+
+
+def told(rows: Iterable[Row]) -> list[tuple[int, Action, tuple[Identifier, ...], str]]:
+    """Rows as values, since they are compared by identity."""
+    return [(each.number, each.action, each.identifiers, each.user_json) for each in rows]
 
 
 ROWS: Final = [
-    row(1, UPDATE, b'{"email":["%s"]}' % DIGEST.encode()),
+    row(1, UPDATE, f'{{"email":["{DIGEST}"]}}'),
     row(2, TIMED),
     row(3, UPDATE),
     row(4, EXPIRING),
@@ -94,7 +106,7 @@ ANY_ROWS: Final = st.lists(
         row,
         st.integers(0, 10**9),
         st.sampled_from((UPDATE, DELETE, TIMED, EXPIRING)),
-        st.binary(min_size=2, max_size=60).map(lambda text: b'{"partner_user_id":["' + text.hex().encode() + b'"]}'),
+        st.binary(min_size=2, max_size=60).map(lambda text: f'{{"partner_user_id":["{text.hex()}"]}}'),
     ),
     max_size=60,
 )
@@ -104,72 +116,119 @@ ANY_ROWS: Final = st.lists(
 def test_every_body_is_as_long_as_was_reckoned_and_within_both_bounds(
     rows: list[Row], packing: Packing, max_operations: int, max_bytes: int
 ) -> None:
-    one = packer(packing, max_operations=max_operations, max_bytes=max_bytes)
-    batches, current = [], one.new_batch()
+    packs = packer(packing, max_operations=max_operations, max_bytes=max_bytes)
+    batches, current = [], packs.new_batch()
     for each in rows:
-        assert one.alone_fits(each)
-        if not one.add(current, each):
+        assert packs.alone_fits(each)
+        if not packs.add(current, one(each)):
             batches.append(current)
-            current = one.new_batch()
-            assert one.add(current, each)
+            current = packs.new_batch()
+            assert packs.add(current, one(each)) == 1
     batches.append(current)
-    assert list(one.split(rows)) == [batch.rows for batch in batches if batch.rows]
+    expected = [told(rows_of(batch.runs)) for batch in batches if batch.runs]
+    assert [told(rows_of(part)) for part in packs.split(runs_of(rows))] == expected
     for batch in batches:
-        text = body(one, batch.rows)
+        text = body(packs, rows_of(batch.runs))
         assert batch.size_bytes == len(text) <= max_bytes
-        assert len(orjson.loads(text)) == len(one.operations(batch.rows)) <= max_operations
-    assert [each for batch in batches for each in batch.rows] == rows
+        assert b"".join(packs.encode(batch.runs)) == text
+        assert len(orjson.loads(text)) == len(packs.operations(rows_of(batch.runs))) <= max_operations
+    assert [each for batch in batches for each in told(rows_of(batch.runs))] == told(rows)
+    assert [batch.row_count for batch in batches] == [len(rows_of(batch.runs)) for batch in batches]
     assert [batch.number for batch in batches] == list(range(1, len(batches) + 1))
+
+
+@given(ANY_ROWS, st.sampled_from(PACKINGS), st.integers(1, 8), st.integers(300, 2_000), st.data())
+def test_of_a_run_so_many_rows_fit_as_would_one_by_one_however_it_is_cut(
+    rows: list[Row], packing: Packing, max_operations: int, max_bytes: int, data: st.DataObject
+) -> None:
+    packs = packer(packing, max_operations=max_operations, max_bytes=max_bytes)
+    single, together = packs.new_batch(), packs.new_batch()
+    for run in runs_of(rows):
+        middle = data.draw(st.integers(0, len(run)))
+        fitted = packs.add(together, run.part(0, middle))
+        if fitted == middle:
+            fitted += packs.add(together, run.part(middle, len(run)))
+        expected = next((n for n in range(len(run)) if not packs.add(single, run.part(n, n + 1))), len(run))
+        assert fitted == expected
+        assert (together.row_count, together.size_bytes, together.actions) == (
+            *(single.row_count, single.size_bytes, single.actions),
+        )
+        assert told(rows_of(together.runs)) == told(rows_of(single.runs))
+        if fitted < len(run):
+            break
 
 
 @pytest.mark.parametrize("packing", PACKINGS)
 def test_a_batch_is_full_at_exactly_5_000_000_bytes(packing: Packing) -> None:
-    one = packer(packing)
-    batch = filled(one, [row(1, UPDATE, b'{"partner_user_id":["' + b"x" * 4_999_000 + b'"]}')])
-    room = 5_000_000 - batch.size_bytes - 1 - (len(body(one, [row(2, UPDATE, b"#")])) - 3 if packing == "single" else 0)
-    assert not one.add(batch, row(2, UPDATE, b"#" * (room + 1)))
-    assert one.add(batch, row(2, UPDATE, b"#" * room))
-    assert batch.size_bytes == len(body(one, batch.rows)) == 5_000_000
-    assert not one.add(batch, row(3, UPDATE, b"#"))
+    packs = packer(packing)
+    batch = filled(packs, [row(1, UPDATE, '{"partner_user_id":["' + "x" * 4_999_000 + '"]}')])
+    room = (
+        5_000_000 - batch.size_bytes - 1 - (len(body(packs, [row(2, UPDATE, "#")])) - 3 if packing == "single" else 0)
+    )
+    assert not packs.add(batch, one(row(2, UPDATE, "#" * (room + 1))))
+    assert packs.add(batch, one(row(2, UPDATE, "#" * room))) == 1
+    assert batch.size_bytes == len(body(packs, rows_of(batch.runs))) == 5_000_000
+    assert not packs.add(batch, one(row(3, UPDATE, "#")))
 
 
 def test_a_batch_is_full_at_exactly_2_500_operations() -> None:
-    one = packer("single")
-    batch = filled(one, [row(number) for number in range(2_500)])
-    assert not one.add(batch, row(2_500))
-    assert len(orjson.loads(body(one, batch.rows))) == 2_500
+    packs = packer("single")
+    batch = filled(packs, [row(number) for number in range(2_500)])
+    assert not packs.add(batch, one(row(2_500)))
+    assert len(orjson.loads(body(packs, rows_of(batch.runs)))) == 2_500
+    (run,) = runs_of([row(number) for number in range(2_501)])
+    assert packs.add(packs.new_batch(), run) == 2_500
 
 
 def test_packed_a_batch_is_full_at_so_many_different_operations_and_takes_more_rows_of_these() -> None:
-    one = packer("packed", max_operations=2)
-    batch = filled(one, [row(1, UPDATE), row(2, DELETE), row(3, UPDATE), row(4, DELETE)])
-    assert not one.add(batch, row(5, TIMED))
-    assert one.add(batch, row(6, UPDATE))
-    assert len(orjson.loads(body(one, batch.rows))) == 2
+    packs = packer("packed", max_operations=2)
+    batch = filled(packs, [row(1, UPDATE), row(2, DELETE), row(3, UPDATE), row(4, DELETE)])
+    assert not packs.add(batch, one(row(5, TIMED)))
+    assert packs.add(batch, one(row(6, UPDATE))) == 1
+    assert len(orjson.loads(body(packs, rows_of(batch.runs)))) == 2
 
 
 @pytest.mark.parametrize("packing", PACKINGS)
 def test_a_row_that_no_request_can_hold_is_recognised_at_the_byte(packing: Packing) -> None:
-    one = packer(packing)
-    frame = len(body(one, [row(1, TIMED, b"#")])) - 1
-    assert one.alone_fits(row(1, TIMED, b"#" * (5_000_000 - frame)))
-    assert not one.alone_fits(row(1, TIMED, b"#" * (5_000_001 - frame)))
+    packs = packer(packing)
+    frame = len(body(packs, [row(1, TIMED, "#")])) - 1
+    fits, does_not = row(1, TIMED, "#" * (5_000_000 - frame)), row(1, TIMED, "#" * (5_000_001 - frame))
+    assert packs.alone_fits(fits)
+    assert packs.add(packs.new_batch(), one(fits)) == 1
+    assert not packs.alone_fits(does_not)
+    assert not packs.add(packs.new_batch(), one(does_not))
 
 
 @pytest.mark.parametrize("packing", PACKINGS)
-def test_a_large_body_is_encoded_in_parts_of_at_most_2_500_rows(packing: Packing) -> None:
-    one = packer(packing)
-    rows = [row(number) for number in range(2 * ROWS_PER_CHUNK + 1)]
-    parts = list(one.encode(one.operations(rows)))
-    assert max(part.count(b"partner_user_id") for part in parts) == ROWS_PER_CHUNK
-    users = [user for operation in orjson.loads(b"".join(parts)) for user in operation["params"]["users"]]
-    assert users == [{"partner_user_id": [str(number)]} for number in range(2 * ROWS_PER_CHUNK + 1)]
+def test_a_large_body_is_encoded_in_parts_of_so_many_rows_at_most(packing: Packing) -> None:
+    packs = packer(packing)
+    users = [f'{{"email":["{DIGEST}"],"phone_number":["{number:064}"]}}' for number in range(2 * ROWS_PER_CHUNK + 1)]
+    parts = list(packs.encode(runs_of([row(number, UPDATE, user) for number, user in enumerate(users)])))
+    assert max(part.count(b"email") for part in parts) == ROWS_PER_CHUNK
+    sent = [user for operation in orjson.loads(b"".join(parts)) for user in operation["params"]["users"]]
+    assert sent == [orjson.loads(user) for user in users]
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+@pytest.mark.parametrize("actions", [(UPDATE,), (UPDATE, TIMED)])
+def test_small_rows_and_short_runs_share_a_part_until_it_is_large_enough(
+    packing: Packing, actions: tuple[Action, ...]
+) -> None:
+    packs = packer(packing)
+    rows = [row(number, actions[number % len(actions)]) for number in range(4 * ROWS_PER_CHUNK + 1)]
+    parts = list(packs.encode(runs_of(rows)))
+    largest = ROWS_PER_CHUNK * len(body(packs, [row(4 * ROWS_PER_CHUNK, TIMED)]))
+    assert all(PART_BYTES <= len(part) <= PART_BYTES + largest for part in parts[:-1])
+    assert len(parts) <= 1 + len(b"".join(parts)) / PART_BYTES
+    sent = [user for operation in orjson.loads(b"".join(parts)) for user in operation["params"]["users"]]
+    grouped = [each for action in actions for each in rows if each.action == action]
+    assert sent == [orjson.loads(each.user_json) for each in (grouped if packing == "packed" else rows)]
 
 
 def test_times_that_are_different_for_every_row_do_not_pile_up() -> None:
-    one = packer("single", max_operations=10_000)
-    batch = one.new_batch()
+    packs = packer("single", max_operations=10_000)
+    batch = packs.new_batch()
     for number in range(3 * ROWS_PER_CHUNK):
-        assert one.add(batch, row(number, Action("Update", None, f"2091-01-01T00:00:00.{number:06d}Z")))
-    assert len(one._frames) <= ROWS_PER_CHUNK + 1
-    assert batch.size_bytes == len(body(one, batch.rows))
+        assert packs.add(batch, one(row(number, Action("Update", None, f"2091-01-01T00:00:00.{number:06d}Z"))))
+    assert len(packs._frames) <= ROWS_PER_CHUNK + 1
+    assert batch.size_bytes == len(body(packs, rows_of(batch.runs)))

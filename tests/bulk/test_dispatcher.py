@@ -8,7 +8,6 @@ import pytest
 from socialapi.bulk import dispatcher
 from socialapi.bulk.batches import Batch
 from socialapi.bulk.dispatcher import Dispatcher
-from socialapi.bulk.rows import Action, Row
 
 
 class Line:
@@ -174,14 +173,13 @@ async def test_cancelling_ends_what_is_on_its_way_without_an_outcome(line: Line)
 async def test_rows_on_their_way_stay_within_bounds_too(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dispatcher, "MAX_ROWS_LIVE", 5)
     line.limit = 10
-    row = Row(1, Action("Update"), (), b"{}")
-    await line.dispatcher.submit(Batch(1, 1, rows=[row] * 3))
-    await line.dispatcher.submit(Batch(2, 1, rows=[row] * 2))
-    third = await blocked(line.dispatcher.submit(Batch(3, 1, rows=[row])))
+    await line.dispatcher.submit(Batch(1, 1, row_count=3))
+    await line.dispatcher.submit(Batch(2, 1, row_count=2))
+    third = await blocked(line.dispatcher.submit(Batch(3, 1, row_count=1)))
     line.finish(2)
     await turns(third.done)
     await third
-    large = await blocked(line.dispatcher.submit(Batch(4, 1, rows=[row] * 9)))
+    large = await blocked(line.dispatcher.submit(Batch(4, 1, row_count=9)))
     line.finish(1, 3)
     await turns(large.done)
     await large  # alone it goes out, however large

@@ -23,11 +23,11 @@ def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def normalize(kind: str, text: str, region: str | None = None) -> str:
+def normalize(kind: IdentifierKind, text: str, region: str | None = None) -> str:
     return normalizers(IDENTIFIER_KINDS, region)[kind](text)
 
 
-def reason(kind: str, text: str, region: str | None = None) -> str:
+def reason(kind: IdentifierKind, text: str, region: str | None = None) -> str:
     with pytest.raises(Unusable) as unusable:
         normalize(kind, text, region)
     return unusable.value.reason
@@ -54,12 +54,12 @@ def test_the_documented_handle_has_the_documented_digest() -> None:
         ("phone_number", "011 44 20 7946 0018", "+442079460018"),
     ],
 )
-def test_what_is_hashed_is_the_clean_value(kind: str, text: str, clean: str) -> None:
+def test_what_is_hashed_is_the_clean_value(kind: IdentifierKind, text: str, clean: str) -> None:
     assert normalize(kind, text, "us") == sha256(clean)
 
 
 @pytest.mark.parametrize("kind", HASHED_KINDS)
-def test_a_digest_passes_through_in_lower_case(kind: str) -> None:
+def test_a_digest_passes_through_in_lower_case(kind: IdentifierKind) -> None:
     assert normalize(kind, f"\u00a0{DIGEST.upper()} ") == DIGEST
 
 
@@ -70,7 +70,7 @@ def test_a_partner_user_id_is_never_hashed_nor_changed_but_for_its_ends() -> Non
 
 @pytest.mark.parametrize("kind", IDENTIFIER_KINDS)
 @pytest.mark.parametrize("blank", ["", " ", "\t\r\n", "\u00a0\u3000", "\ufeff\u200b"])
-def test_a_blank_text_is_no_identifier_and_no_error(kind: str, blank: str) -> None:
+def test_a_blank_text_is_no_identifier_and_no_error(kind: IdentifierKind, blank: str) -> None:
     assert normalize(kind, blank) == ""
     assert normalizers((), None)[kind](blank) == ""
 
@@ -113,7 +113,7 @@ def test_a_blank_text_is_no_identifier_and_no_error(kind: str, blank: str) -> No
         ("partner_user_id", "crm-\udce4", "is not valid UTF-8"),
     ],
 )
-def test_what_cannot_be_an_identifier_is_unusable_for_a_reason(kind: str, text: str, expected: str) -> None:
+def test_what_cannot_be_an_identifier_is_unusable_for_a_reason(kind: IdentifierKind, text: str, expected: str) -> None:
     assert reason(kind, text) == expected
 
 
@@ -190,7 +190,7 @@ def test_any_text_gives_nothing_or_a_digest_or_a_reason_that_does_not_quote_it(
 
 
 def test_reasons_and_their_reprs_do_not_hold_planted_values() -> None:
-    planted = [
+    planted: list[tuple[IdentifierKind, str]] = [
         *(("email", "secret.person at example"), ("email", "secret.person@nowhere"), ("handle", "secret person")),
         *(("device_id", "secret person"), ("service_id", "secretperson"), ("phone_number", "secretperson")),
         *(("partner_user_id", "secret\udcffperson"),),

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.bulk.phone_numbers import NO_REGION
-from socialapi.bulk.preparing import Preparer, prepare_user
-from socialapi.bulk.rows import Action, RawRow
+from socialapi.bulk.preparing import PreparedChunk, Preparer, prepare_user
+from socialapi.bulk.rows import Action, RawRow, Row, rows_of
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import (
     DO_NOT_REACH_KINDS,
@@ -45,14 +45,18 @@ def email(text: str = "a@b.example") -> tuple[str, IdentifierKind, str]:
     return ("E-Mail", "email", text)
 
 
+def sent(chunk: PreparedChunk) -> list[Row]:
+    return rows_of(chunk.runs)
+
+
 def action_of(row: RawRow, **options: Any) -> Action:
-    (prepared,) = preparer(**options).prepare_chunk([row]).rows
+    (prepared,) = sent(preparer(**options).prepare_chunk([row]))
     return prepared.action
 
 
 def rejection_of(row: RawRow, **options: Any) -> tuple[str, str]:
     chunk = preparer(**options).prepare_chunk([row])
-    assert chunk.rows == []
+    assert chunk.runs == []
     assert chunk.warnings == []
     (issue,) = chunk.rejects
     assert issue.row == row.number
@@ -65,14 +69,14 @@ def test_a_row_becomes_its_user_object_in_the_order_of_the_kinds() -> None:
     )
     chunk = preparer().prepare_chunk([row])
     assert chunk.rejects == chunk.warnings == []
-    (prepared,) = chunk.rows
+    (prepared,) = sent(chunk)
     mail, phone = sha256("a@b.example"), sha256("+14155550123")
     assert prepared.number == 7
     assert prepared.action == Action("Update")
     assert prepared.user_json == (
-        f'{{"email":["{mail}"],"phone_number":["{phone}"],"partner_user_id":["x\\"\\\\é"]}}'.encode()
+        f'{{"email":["{mail}"],"phone_number":["{phone}"],"partner_user_id":["x\\"\\\\\\u00e9"]}}'
     )
-    assert prepared.keys == (f"phone_number:{phone}", f"email:{mail}", 'partner_user_id:x"\\é')
+    assert prepared.identifiers == (("phone_number", phone), ("email", mail), ("partner_user_id", 'x"\\é'))
 
 
 def test_several_identifiers_of_a_kind_are_all_sent_and_repeated_ones_once() -> None:
@@ -83,23 +87,26 @@ def test_several_identifiers_of_a_kind_are_all_sent_and_repeated_ones_once() -> 
         ("h", "handle", sha256("x")),
         ("h", "handle", "@X"),
     )
-    (prepared,) = preparer().prepare_chunk([row]).rows
+    (prepared,) = sent(preparer().prepare_chunk([row]))
     assert json.loads(prepared.user_json) == {
         "email": [sha256("a@b.example"), sha256("c@d.example")],
         "handle": [sha256("x")],
     }
-    assert len(prepared.keys) == 3
+    assert prepared.identifiers == (
+        *(("email", sha256("a@b.example")), ("email", sha256("c@d.example"))),
+        ("handle", sha256("x")),
+    )
 
 
-def test_the_same_digest_of_two_kinds_is_two_keys() -> None:
-    (prepared,) = preparer().prepare_chunk([raw(("e", "email", DIGEST), ("d", "device_id", DIGEST))]).rows
-    assert prepared.keys == (f"email:{DIGEST}", f"device_id:{DIGEST}")
+def test_the_same_digest_of_two_kinds_is_two_identifiers() -> None:
+    (prepared,) = sent(preparer().prepare_chunk([raw(("e", "email", DIGEST), ("d", "device_id", DIGEST))]))
+    assert prepared.identifiers == (("email", DIGEST), ("device_id", DIGEST))
 
 
 def test_unusable_identifiers_of_a_row_that_is_sent_are_warnings() -> None:
     row = raw(email(), email("nobody"), ("Tel", "phone_number", "5"), number=3, unusable=(("ids", "is no text"),))
     chunk = preparer(default_region="US").prepare_chunk([row])
-    assert len(chunk.rows) == 1
+    assert len(sent(chunk)) == 1
     assert chunk.rejects == []
     assert chunk.warnings == [
         RowIssue(3, "ids", "is no text"),
@@ -122,7 +129,7 @@ def test_a_row_without_a_usable_identifier_is_one_reject_with_every_reason() -> 
 def test_kinds_that_are_not_taken_are_warnings_or_the_reason() -> None:
     handle: tuple[str, IdentifierKind, str] = ("Name", "handle", "somebody")
     chunk = preparer(kinds=DO_NOT_REACH_KINDS).prepare_chunk([raw(email(), handle)])
-    assert json.loads(chunk.rows[0].user_json) == {"email": [sha256("a@b.example")]}
+    assert json.loads(sent(chunk)[0].user_json) == {"email": [sha256("a@b.example")]}
     assert chunk.warnings == [RowIssue(1, "Name", "is of a kind that is not taken here")]
     assert rejection_of(raw(handle), kinds=DO_NOT_REACH_KINDS) == ("Name", "is of a kind that is not taken here")
 
@@ -226,9 +233,9 @@ def test_an_action_is_one_object_however_it_is_written() -> None:
         raw(email(), expires_at="2026-03-01T10:00:00+01:00", operation_type="UPDATE"),
         raw(email(), expires_at=datetime.datetime(2026, 3, 1, 9, tzinfo=datetime.UTC)),
     ]
-    actions = {id(row.action) for row in preparer().prepare_chunk(rows).rows}
+    actions = {id(row.action) for row in sent(preparer().prepare_chunk(rows))}
     assert len(actions) == 1
-    plain, written = preparer().prepare_chunk([raw(email()), raw(email(), operation_type="update")]).rows
+    plain, written = sent(preparer().prepare_chunk([raw(email()), raw(email(), operation_type="update")]))
     assert plain.action is written.action
 
 
@@ -246,7 +253,7 @@ def test_nothing_that_is_said_about_a_row_holds_its_values() -> None:
     good = raw(email("secret@example.com"), ("id", "partner_user_id", "secret"))
     chunk = preparer().prepare_chunk([row, odd, good])
     assert len(chunk.rejects) == 2
-    assert "secret" not in f"{chunk!r} {chunk.rows!r} {row!r}"
+    assert "secret" not in f"{chunk!r} {chunk.runs!r} {sent(chunk)!r} {row!r}"
     with pytest.raises(InvalidInput) as error:
         preparer(operation="secret", expires_at="secret", effective_at="secret")
     assert "secret" not in f"{error.value} {error.value!r}"
@@ -275,17 +282,18 @@ def test_every_row_is_sent_or_rejected_and_what_is_sent_breaks_no_rule(rows: lis
     for number, raw_row in enumerate(rows, 1):
         raw_row.number = number
     chunk = preparer(default_region=region).prepare_chunk(rows)
-    assert len(chunk.rows) + len(chunk.rejects) == len(rows)
-    sent = [row.number for row in chunk.rows]
-    assert sorted(sent + [issue.row for issue in chunk.rejects]) == list(range(1, len(rows) + 1))
-    assert sent == sorted(sent)
-    assert {warning.row for warning in chunk.warnings} <= set(sent)
-    for row in chunk.rows:
+    assert len(sent(chunk)) + len(chunk.rejects) == len(rows)
+    numbers = [row.number for row in sent(chunk)]
+    assert sorted(numbers + [issue.row for issue in chunk.rejects]) == list(range(1, len(rows) + 1))
+    assert numbers == sorted(numbers)
+    assert {warning.row for warning in chunk.warnings} <= set(numbers)
+    for row in sent(chunk):
         sent_user = json.loads(row.user_json)
         assert broken_rules(AudienceUser, sent_user, now=NOW) == []
         assert list(sent_user) == [kind for kind in IDENTIFIER_KINDS if kind in sent_user]
-        assert set(row.keys) == {f"{kind}:{value}" for kind, values in sent_user.items() for value in values}
-        assert len(set(row.keys)) == len(row.keys) > 0
+        assert set(row.identifiers) == {(kind, value) for kind, values in sent_user.items() for value in values}
+        assert len(set(row.identifiers)) == len(row.identifiers) > 0
+        assert row.user_json.isascii()
         params = {"users": [sent_user], "effective_at": row.action.effective_at, "expires_at": row.action.expires_at}
         given_params = {name: value for name, value in params.items() if value is not None}
         assert broken_rules(OperationParams, given_params, now=NOW) == []

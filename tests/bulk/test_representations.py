@@ -6,9 +6,8 @@ from typing import Any, Final
 import pytest
 
 from socialapi.bulk.batches import Batch
-from socialapi.bulk.ordering import RecentIdentifiers
 from socialapi.bulk.readers import open_records
-from socialapi.bulk.rows import RawRow
+from socialapi.bulk.rows import RawRow, Row, Run
 from tests.bulk.model_service import BAD, ModelService, job_of
 
 PLANTED: Final = f"planted-{BAD}"
@@ -42,28 +41,29 @@ async def test_no_object_of_a_job_shows_an_identifier(packing: str) -> None:
     held: list[Any] = []
     settle, place, take_in = job._sender.settle, job._place, job._place_chunk
 
-    async def look_after_settling(batch: Batch, recent: RecentIdentifiers) -> None:
+    async def look_after_settling(batch: Batch) -> None:
         held.extend(everything(batch))
-        await settle(batch, recent)
-        held.extend(everything((batch, recent)))
+        await settle(batch)
+        held.extend(everything((batch, job._recent)))
 
-    async def look_at_the_row(row: Any) -> None:
-        held.extend(everything((row, job._recent.judge(row))))
-        await place(row)
+    async def look_at_the_row(row: Row, run: Run) -> None:
+        held.extend(everything((row, run, job._recent.judge(row))))
+        await place(row, run)
 
     async def look_at_the_chunk(chunk: list[RawRow]) -> None:
         held.extend(everything((chunk, job._preparer.prepare_chunk(chunk))))
         await take_in(chunk)
 
     changed: Any = job
-    changed._settle = changed._dispatcher._settle = lambda batch: look_after_settling(batch, job._recent)
+    changed._settle = changed._dispatcher._settle = look_after_settling
     changed._place, changed._place_chunk = look_at_the_row, look_at_the_chunk
     report = await job.run()
     held += everything(job)
     names = {type(each).__name__ for each in held}
-    assert names >= {"RawRow", "Row", "Batch", "_Placement", "Verdict", "PreparedChunk", "UploadJob", "Tally", "Action"}
+    assert names >= {"RawRow", "Row", "Run", "Batch", "_Placement", "Verdict", "PreparedChunk", "UploadJob"}
+    assert names >= {"Tally", "Action"}
     batches = [each for each in held if isinstance(each, Batch)]
-    assert any(PLANTED in key for batch in batches for key in batch.refused_keys)
+    assert any(PLANTED in value for batch in batches for _, value in batch.refused)
     assert report.rejected == 2
     for each in held:
         assert PLANTED not in repr(each)

@@ -8,7 +8,7 @@ reader ──chunk──▶ preparer ──rows──▶ order and packing ─�
 
 import asyncio
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import attrs
@@ -65,14 +65,22 @@ class UploadOptions(JobOptions):
 
 
 class UploadJob(Job[RawRow, Batch, UploadReport]):
-    """One upload, run once."""
+    """One upload, run once. `on_reject` is told of every row that is not accepted, as the batches are settled."""
 
     def __init__(
-        self, session: Session, destination: Destination, records: Records, options: UploadOptions, call: CallOptions
+        self,
+        session: Session,
+        destination: Destination,
+        records: Records,
+        options: UploadOptions,
+        call: CallOptions,
+        *,
+        on_reject: Callable[[Sequence[RowIssue]], None] | None = None,
     ) -> None:
         options.check()
         config, route = session.config, destination.target.route
-        tally = Tally(route.rate_limit.configured(config.rate_limits) if route.rate_limit else None)
+        rate = route.rate_limit.configured(config.rate_limits) if route.rate_limit else None
+        tally = Tally(rate, on_reject=on_reject)
         self._preparer = _preparer(destination, options, session.now())
         reader = open_records(records, columns=options.columns, kinds=destination.kinds)
         super().__init__(session, destination.target, records, reader, tally, options)

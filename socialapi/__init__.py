@@ -7,7 +7,7 @@ from socialapi.credentials import AppOnly, Bearer, OAuth1, OAuth2User
 from socialapi.models.audiences import AudienceUser, Operation, OperationParams
 from socialapi.models.fields import Fields
 from socialapi.models.products import Product
-from socialapi.reports import Progress, UploadReport, UpsertReport
+from socialapi.reports import Progress, SyncReport, UploadReport, UpsertReport
 from socialapi.session.token_cache import FileTokenCache, MemoryTokenCache
 from socialapi.unset import UNSET
 from socialapi.version import __version__
@@ -28,6 +28,7 @@ __all__ = [
     "OperationParams",
     "Product",
     "Progress",
+    "SyncReport",
     "UploadReport",
     "UpsertReport",
     "__version__",

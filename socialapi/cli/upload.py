@@ -14,18 +14,15 @@ from socialapi.client import Client
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import OperationType
 from socialapi.reports import UploadReport
-from socialapi.resources.ads.uploads import UploadKeywords
+from socialapi.resources.ads.uploads import RowKeywords, UploadKeywords
 
 
 @Parameter(name="*")
 @attrs.frozen(kw_only=True)
-class UploadFlags:
-    """What both uploads take."""
+class RowFlags:
+    """What uploads and syncs take."""
 
     account: Annotated[str, Parameter(help="Id of the advertising account.")]
-    operation: Annotated[
-        Literal["update", "delete"], Parameter(help="What to do with the users; a column operation_type overrides it.")
-    ] = "update"
     packing: Annotated[
         Literal["single", "packed"],
         Parameter(help="One user per operation, or many: 12 to 25 times fewer requests, slower to find a bad row."),
@@ -55,12 +52,11 @@ class UploadFlags:
         bool, Parameter(help="Print the report as one JSON object, the last line of the output.", negative=())
     ] = False
 
-    def keywords(self, on_progress: OnProgress) -> UploadKeywords:
+    def row_keywords(self, on_progress: OnProgress) -> RowKeywords:
         """The options of the job."""
-        return UploadKeywords(
-            operation=cast("OperationType", self.operation.capitalize()),
+        return RowKeywords(
             packing=self.packing,
-            columns=_mapping(self.column),
+            columns=mapping(self.column),
             default_region=self.default_region,
             expires_at=self.expires_at,
             concurrency="auto" if self.concurrency is None else self.concurrency,
@@ -68,6 +64,21 @@ class UploadFlags:
             dry_run=self.dry_run,
             on_progress=on_progress,
         )
+
+
+@Parameter(name="*")
+@attrs.frozen(kw_only=True)
+class UploadFlags(RowFlags):
+    """What both uploads take."""
+
+    operation: Annotated[
+        Literal["update", "delete"], Parameter(help="What to do with the users; a column operation_type overrides it.")
+    ] = "update"
+
+    def keywords(self, on_progress: OnProgress) -> UploadKeywords:
+        """The options of the job."""
+        operation = cast("OperationType", self.operation.capitalize())
+        return UploadKeywords(operation=operation, **self.row_keywords(on_progress))
 
 
 async def upload_audience(
@@ -114,11 +125,12 @@ async def upload_do_not_reach(
     return await run_job(job, title, dry_run=flags.dry_run, as_json=flags.json)
 
 
-def _mapping(columns: list[str] | None) -> dict[str, list[str]] | None:
-    mapping: dict[str, list[str]] = {}
+def mapping(columns: list[str] | None) -> dict[str, list[str]] | None:
+    """Kinds to their columns, as `--column` names them."""
+    found: dict[str, list[str]] = {}
     for text in columns or ():
         kind, equals, name = text.partition("=")
         if not equals or not kind:
             raise InvalidInput(f"--column takes KIND=NAME, for example --column email=Contact, not {text!r}")
-        mapping.setdefault(kind, []).extend([name] if name else [])
-    return mapping or None
+        found.setdefault(kind, []).extend([name] if name else [])
+    return found or None

@@ -201,7 +201,7 @@ class SyncJob:
             self._records(page_from),
             self._upload_options(operation),
             self._call,
-            on_reject=self._refused.extend,
+            on_reject=self._take_refused,
         )
         try:
             report = await job.run()
@@ -212,6 +212,9 @@ class SyncJob:
         await self._note_refused()
         self._counts.take(self._phase, report)
         return report
+
+    def _take_refused(self, issues: Sequence[RowIssue]) -> None:
+        self._refused += issues
 
     async def _records(self, page_from: Pages) -> AsyncIterator[Record]:
         first = 1

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from socialapi.models.audiences import AudienceUser, Operation, OperationParams
     from socialapi.models.fields import Fields
     from socialapi.models.products import Product
-    from socialapi.reports import Progress, UploadReport, UpsertReport
+    from socialapi.reports import Progress, SyncReport, UploadReport, UpsertReport
     from socialapi.session.token_cache import FileTokenCache, MemoryTokenCache
     from socialapi.unset import UNSET
 else:
@@ -26,7 +26,7 @@ else:
             "socialapi.models.audiences": "AudienceUser Operation OperationParams",
             "socialapi.models.fields": "Fields",
             "socialapi.models.products": "Product",
-            "socialapi.reports": "Progress UploadReport UpsertReport",
+            "socialapi.reports": "Progress SyncReport UploadReport UpsertReport",
             "socialapi.session.token_cache": "FileTokenCache MemoryTokenCache",
             "socialapi.unset": "UNSET",
         },
@@ -48,6 +48,7 @@ __all__ = [
     "OperationParams",
     "Product",
     "Progress",
+    "SyncReport",
     "UploadReport",
     "UpsertReport",
     "__version__",

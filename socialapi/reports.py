@@ -103,6 +103,34 @@ class UpsertReport(UploadReport):
 
 
 @attrs.frozen(kw_only=True)
+class SyncReport(UploadReport):
+    """The counts of a sync. `read` are the rows of the desired state; accepted ones are unchanged, or were added now.
+
+    `additions` counts the rows that were sent, whole, since something of them was not in the snapshot; `removals` counts
+    identifiers, each sent as a user of its own. `requests`, `retries` and `bytes_sent` are those of both.
+    """
+
+    unchanged: int = 0
+    """Rows of which every identifier is in the snapshot already."""
+    additions: UploadReport = UploadReport()
+    removals: UploadReport = UploadReport()
+    held_back: int = 0
+    """Identifiers that are not desired any more, and were not removed since rows were rejected or the share is too large."""
+    identifiers_before: int = 0
+    """Identifiers in the snapshot that had not expired."""
+    identifiers_after: int = 0
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether every row of the desired state has exactly one outcome."""
+        return super().adds_up and self.accepted == self.unchanged + self.additions.accepted
+
+    def to_dict(self) -> dict[str, Any]:
+        """As that of an upload, with those of the additions and of the removals in it."""
+        return super().to_dict() | {"additions": self.additions.to_dict(), "removals": self.removals.to_dict()}
+
+
+@attrs.frozen(kw_only=True)
 class Progress:
     """A look at a running job: the counts so far, and how much of the input is read (0 to 1; None if unknown)."""
 

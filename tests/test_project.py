@@ -15,6 +15,7 @@ import pytest
 
 from socialapi.bulk.audience_job import UploadOptions
 from socialapi.bulk.products.upsert_job import UpsertOptions
+from socialapi.bulk.sync_job import SyncOptions
 from socialapi.client import Client
 from socialapi.config import Config
 from socialapi.emulator import Emulator
@@ -85,7 +86,7 @@ def test_every_override_that_the_choices_name_exists() -> None:
     fields = {field.name for field in attrs.fields(Config)}
     # The arguments of a client or of an upload, and the name of a limit, which `rate_limits` takes for a key.
     client = set(inspect.signature(Client).parameters)
-    upload = {field.name for options in (UploadOptions, UpsertOptions) for field in attrs.fields(options)}
+    upload = {field.name for options in (UploadOptions, SyncOptions, UpsertOptions) for field in attrs.fields(options)}
     streams = {field.name for field in attrs.fields(LinkOptions)}
     parties = {name for each in (Receiver, Emulator) for name in inspect.signature(each).parameters}
     limits = {ads.DO_NOT_REACH_UPLOADS.name, TOTAL_COUNT_READS.name}

@@ -24,6 +24,7 @@ PUBLIC_NAMES: Final = frozenset(
         "OperationParams",
         "Product",
         "Progress",
+        "SyncReport",
         "UploadReport",
         "UpsertReport",
         "__version__",

@@ -8,7 +8,7 @@ reader ──chunk──▶ preparer ──rows──▶ order and packing ─�
 
 import asyncio
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 import attrs
@@ -75,18 +75,26 @@ class UploadOptions(JobOptions):
 
 
 class UploadJob(Job[RawRow, Batch, UploadReport]):
-    """One upload, run once."""
+    """One upload, run once. `on_reject` is told of every row that is not accepted, as the batches are settled."""
 
     _options: UploadOptions
 
     def __init__(
-        self, session: Session, destination: Destination, records: Records, options: UploadOptions, call: CallOptions
+        self,
+        session: Session,
+        destination: Destination,
+        records: Records,
+        options: UploadOptions,
+        call: CallOptions,
+        *,
+        on_reject: Callable[[Sequence[RowIssue]], None] | None = None,
     ) -> None:
         options.check()
         config, route = session.config, destination.target.route
-        tally = Tally(route.rate_limit.configured(config.rate_limits) if route.rate_limit else None)
         self.kind = destination.kind
         self._destination = destination
+        rate = route.rate_limit.configured(config.rate_limits) if route.rate_limit else None
+        tally = Tally(rate, on_reject=on_reject)
         self._preparer = _preparer(destination, options, session.now())
         reader = open_records(records, columns=options.columns, kinds=destination.kinds)
         super().__init__(session, destination.target, records, reader, tally, options)
@@ -104,12 +112,12 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
         self._open = self._packer.new_batch()
         self._again = self._packer.new_batch()
         """Rows that repeat refused ones, which have to be sent nevertheless."""
-        self._places = 0
+        self._places = self._sent = 0
 
     async def _place_chunk(self, chunk: Chunk[RawRow]) -> None:
         loop = asyncio.get_running_loop()
         since = loop.time()
-        for some in _in_steps(chunk):
+        for some in in_steps(chunk):
             prepared = self._preparer.prepare_chunk(some)
             self._tally.reject(prepared.rejects)
             self._tally.warn(prepared.warnings)
@@ -141,7 +149,7 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
             if count := self._packer.add(self._open, rest):
                 self._recent.place_new(rest.part(0, count), self._open)
                 start += count
-            elif self._open.runs:
+            elif self._open.runs and self._packer.alone_fits(rest.row(0)):
                 await self._dispatch_open()
             else:
                 self._tally.reject([RowIssue(rest.numbers[0], "", TOO_LARGE)])
@@ -149,8 +157,12 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
 
     async def _place(self, row: Row, run: Run) -> None:
         """Places a row some of whose identifiers are known; the run has nothing but that row."""
+        if not self._packer.alone_fits(row):
+            self._tally.reject([RowIssue(row.number, "", TOO_LARGE)])
+            return
         verdict = self._recent.judge(row)
         if verdict.duplicate:
+            self._recent.refresh(row)
             await self._follow(row, run, verdict)
             return
         if self._again in verdict.conflicts:
@@ -158,9 +170,6 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
         if self._open in verdict.conflicts:
             await self._dispatch_open()
         if not self._packer.add(self._open, run):
-            if not self._packer.alone_fits(row):
-                self._tally.reject([RowIssue(row.number, "", TOO_LARGE)])
-                return
             await self._dispatch_open()
             self._packer.add(self._open, run)
         self._open.after.update(batch for batch in verdict.conflicts if not batch.settled.is_set())
@@ -173,7 +182,10 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
             if self._open in others:
                 leader, others = self._open, (others | {leader}) - {self._open}
             if self._again in others:
-                await self._dispatch_again()  # what is sent must not wait for what is not: there may be no room for it
+                # What is sent must not wait for what is not: there may be no room for it. Meanwhile others are settled.
+                await self._dispatch_again()
+                await self._place(row, run)
+                return
             leader.followers.append(row)
             leader.followed_too |= others
             # It may still be sent, with the leader: until then nobody does something else to its identifiers.
@@ -235,6 +247,8 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
             batch.release()
             batch.settled.set()
             return
+        self._sent += 1
+        batch.number = self._sent
         await self._dispatcher.submit(batch)
 
     async def _settle(self, batch: Batch) -> None:
@@ -272,7 +286,7 @@ def default_expiry(destination: Destination, now: datetime.datetime) -> str | No
     return format_timestamp(months_later(now, destination.default_expiry_months).replace(microsecond=0))
 
 
-def _in_steps(chunk: Chunk[RawRow]) -> Iterator[Chunk[RawRow]]:
+def in_steps(chunk: Chunk[RawRow]) -> Iterator[Chunk[RawRow]]:
     """The rows, so many at a time that none of the steps takes long."""
     rows = chunk if isinstance(chunk, RawTable) else list(chunk)
     for start in range(0, len(chunk), ROWS_PER_STEP):

@@ -29,7 +29,8 @@ class Batch:
     refused; `followed_too` are other batches that decide about them. What may hold identifiers is not shown.
     """
 
-    number: int
+    number: int = 0
+    """Its place among those that were sent; 0 before it is."""
     size_bytes: int = BRACKETS
     row_count: int = 0
     runs: list[Run] = attrs.field(factory=list, repr=False)
@@ -89,7 +90,6 @@ class Packer:
         self._max_operations = max_operations
         self._max_bytes = max_bytes
         self._frames: dict[Action, _Frame] = {}
-        self._made = 0
 
     def _frame(self, action: Action) -> _Frame:
         frame = self._frames.get(action)
@@ -101,8 +101,7 @@ class Packer:
 
     def new_batch(self) -> Batch:
         """An empty batch."""
-        self._made += 1
-        return Batch(self._made)
+        return Batch()
 
     def alone_fits(self, row: Row) -> bool:
         """Whether a request can hold the row at all."""
@@ -141,14 +140,14 @@ class Packer:
 
     def split(self, runs: Iterable[Run]) -> Iterator[list[Run]]:
         """The rows in parts that fit into a request each; each row has to fit alone."""
-        part = Batch(0)
+        part = Batch()
         for run in runs:
             start = 0
             while start < len(run):
                 start += self.add(part, run.part(start, len(run)))
                 if start < len(run):
                     yield part.runs
-                    part = Batch(0)
+                    part = Batch()
         if part.runs:
             yield part.runs
 
@@ -162,7 +161,7 @@ class Packer:
         return list(grouped.values())
 
     def encode(self, runs: Iterable[Run]) -> Iterator[bytes]:
-        """The body in parts, each quick to make: of about `ROWS_PER_CHUNK` rows at most."""
+        """The body in parts of about `PART_BYTES`, or of `ROWS_PER_CHUNK` long rows: each is quick to make."""
         waiting, size = ["["], 0
         for text in self._texts(runs):
             waiting.append(text)

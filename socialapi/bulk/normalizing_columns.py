@@ -26,10 +26,16 @@ def column_normalizers(
     kinds: Iterable[IdentifierKind], default_region: str | None
 ) -> Mapping[IdentifierKind, ColumnNormalizer]:
     """A column normaliser for each kind. Raises InvalidInput for an unknown `default_region`."""
+    taken = frozenset(kinds)
     fast: Mapping[IdentifierKind, Callable[[str], str | None]] = {"email": _emails, "phone_number": _phone_numbers}
     return {
-        kind: functools.partial(_column, normalize, fast.get(kind, _nothing), kind != "partner_user_id")
-        for kind, normalize in normalizers(kinds, default_region).items()
+        kind: functools.partial(
+            _column,
+            normalize,
+            fast.get(kind, _nothing) if kind in taken else _nothing,
+            kind in taken and kind != "partner_user_id",
+        )
+        for kind, normalize in normalizers(taken, default_region).items()
     }
 
 

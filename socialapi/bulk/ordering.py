@@ -60,7 +60,7 @@ _SETTLED_DUPLICATE: Final = Verdict(duplicate=True)
 _REFUSED_DUPLICATE: Final = Verdict(duplicate=True, refused=True)
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class _Window:
     """By kind and value the last placement of an identifier, and every placement there is."""
 
@@ -183,6 +183,11 @@ class RecentIdentifiers:
                 # Whoever does something else to this identifier has to wait for all of them.
                 others = before.unsettled_but(batch)
                 self._young.put(identifier, _Placement(row.action, (*others, batch)) if others else shared)
+
+    def refresh(self, row: Row) -> None:
+        """The row is a duplicate: its identifiers are recent again, whatever becomes of what it repeats."""
+        for kind, value in row.identifiers:
+            self._young.put((kind, value), self._young[kind].get(value) or self._old[kind][value])
 
     def place_new(self, run: Run, batch: Batch) -> None:
         """As `place`, for rows none of whose identifiers is known."""

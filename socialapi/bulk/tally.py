@@ -1,6 +1,6 @@
 """The counts of a job while it runs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import attrs
 
@@ -30,6 +30,8 @@ class Tally:
     forecast_bytes: int = 0
     rejects: list[RowIssue] = attrs.field(factory=list)
     warning_details: list[RowIssue] = attrs.field(factory=list)
+    on_reject: Callable[[Sequence[RowIssue]], None] | None = None
+    """Told of every rejected row, also of those that the report has no room for."""
 
     def take_in(self, rows: int) -> None:
         """Rows were read."""
@@ -51,6 +53,8 @@ class Tally:
         self.pending -= len(issues)
         self.rejected += len(issues)
         self.rejects.extend(issues[: MAX_ISSUES_KEPT - len(self.rejects)])
+        if self.on_reject is not None:
+            self.on_reject(issues)
         if self.rejects_file is not None:
             self.rejects_file.write(issues, values)
 

@@ -14,6 +14,7 @@ from cyclopts import App, CycloptsError
 from socialapi.cli import ads, auth, catalog, exits, kept_jobs, line_items, posts, stream, webhooks
 from socialapi.cli.demo import demo
 from socialapi.cli.emulator import emulator
+from socialapi.cli.sync import sync_audience
 from socialapi.cli.upload import upload_audience, upload_do_not_reach
 from socialapi.cli.webhooks_listen import listen
 from socialapi.version import __version__
@@ -39,6 +40,7 @@ app.command(do_not_reach)
 app.command(demo)
 app.command(emulator)
 audience.command(upload_audience, name="upload")
+audience.command(sync_audience, name="sync")
 do_not_reach.command(upload_do_not_reach, name="upload")
 catalog_commands = App(name="catalog", help="Product catalogs.")
 app.command(catalog_commands)

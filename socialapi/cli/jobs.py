@@ -1,7 +1,7 @@
 """What commands that run a job have in common: progress, the report as a table or as JSON, the exit status."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, TypeVar
 
 import orjson
@@ -16,7 +16,7 @@ from socialapi.cli.progress import ProgressDisplay
 from socialapi.client import Client
 from socialapi.config import Config
 from socialapi.errors import BulkError, InvalidInput
-from socialapi.reports import RowIssue, UploadReport, UpsertReport
+from socialapi.reports import Forecast, RowIssue, SyncReport, UploadReport, UpsertReport
 
 ISSUES_SHOWN: Final = 5
 
@@ -24,8 +24,12 @@ P = TypeVar("P", bound=UploadReport)
 RunJob = Callable[[Client, ProgressDisplay], Awaitable[UploadReport]]
 
 _COUNTS: Final = ("read", "accepted", "rejected", "duplicate", "pending", "warnings", "requests", "retries")
-_OF_ACCEPTED: Final = ("created", "updated", "unchanged", "skipped")
+_OF_ACCEPTED: Final[Mapping[type[UploadReport], Sequence[str]]] = {
+    UpsertReport: ("created", "updated", "unchanged", "skipped"),
+    SyncReport: ("unchanged", "added"),
+}
 _OF_THE_FEED: Final = ("vanished", "deleted")
+_AGAIN: Final[Mapping[type[UploadReport], str]] = {UpsertReport: "loading", SyncReport: "syncing"}
 
 
 async def run_job(
@@ -52,7 +56,7 @@ async def run_job(
         _say_how_to_go_on(journal)
         raise
     show(report, as_json=as_json)
-    return exits.SOME_REJECTED if report.rejected else exits.DONE
+    return exits.SOME_REJECTED if report.rejected or _not_removed(report) else exits.DONE
 
 
 def _say_how_to_go_on(journal: RegisteredJournal | None) -> None:
@@ -68,7 +72,7 @@ def show(report: UploadReport, *, as_json: bool) -> None:
     console = Output()
     console.print(_table(report))
     if report.pending and report.forecast is None:
-        again = "loading" if isinstance(report, UpsertReport) else "uploading"
+        again = _AGAIN.get(type(report), "uploading")
         console.print(f"Pending rows, and what was not read, have no outcome yet; {again} the same file again is safe.")
     for issue in report.rejects[:ISSUES_SHOWN]:
         _say(console, f"row {issue.row}{_who(issue)}: {_what(issue)}")
@@ -76,6 +80,8 @@ def show(report: UploadReport, *, as_json: bool) -> None:
         where = f"all of them in {report.rejects_path}" if report.rejects_path else "list all with --rejects FILE"
         _say(console, f"… {report.rejected - ISSUES_SHOWN:,} more rejected rows; {where}")
     _show_warnings(console, report)
+    if isinstance(report, SyncReport):
+        _show_removals(console, report)
     if isinstance(report, UpsertReport):
         for product_id in report.vanished_ids[:ISSUES_SHOWN]:
             _say(console, f"not in the feed any more: {product_id}")
@@ -97,6 +103,21 @@ def _show_warnings(console: Console, report: UploadReport) -> None:
         _say(console, f"… {report.warnings - ISSUES_SHOWN:,} more {what}")
 
 
+def _show_removals(console: Console, report: SyncReport) -> None:
+    for issue in report.removals.rejects[:ISSUES_SHOWN]:
+        _say(console, f"an identifier {_what(issue)}")
+    if report.held_back and report.rejected:
+        _say(
+            console,
+            f"{report.held_back:,} identifiers that are not desired any more were kept, as rejected rows may mean them: "
+            "correct these, or allow it with --max-removal-share 1",
+        )
+
+
+def _not_removed(report: UploadReport) -> int:
+    return report.removals.rejected if isinstance(report, SyncReport) else 0
+
+
 def _say(console: Console, text: str) -> None:
     console.print(exits.printable(text), markup=False)
 
@@ -116,22 +137,45 @@ def _table(report: UploadReport) -> Table:
     is_load = isinstance(report, UpsertReport)
     for name in _COUNTS:
         table.add_row(name, f"{getattr(report, name):,}")
-        if is_load and name == "accepted":
-            for part in _OF_ACCEPTED:
-                table.add_row(f"  {part}", f"{getattr(report, part):,}")
+        if name == "accepted":
+            for part in _OF_ACCEPTED.get(type(report), ()):
+                table.add_row(f"  {part}", f"{_count(report, part):,}")
     if report.resumed:
         table.add_row("of earlier runs", f"{report.resumed:,}")
     if is_load:
         for name in _OF_THE_FEED:
             table.add_row(name, f"{getattr(report, name):,}")
+    if isinstance(report, SyncReport):
+        _add_identifiers(table, report)
     if report.forecast is not None:
-        table.add_row("requests needed", f"{report.forecast.requests:,}")
-        table.add_row("bytes needed", f"{report.forecast.bytes:,}")
-        if not is_load:
-            table.add_row("minutes of quota", f"{report.forecast.quota_minutes:,.2f}")
+        _add_forecast(table, report.forecast, has_quota=not is_load)
         return table
     table.add_row("rows/s", f"{report.rows_per_second:,.0f}")
     table.add_row("seconds", f"{report.elapsed_seconds:,.1f}")
     if not is_load:
         table.add_row("quota used", f"{report.quota_used:.1%}")
     return table
+
+
+def _add_forecast(table: Table, forecast: Forecast, *, has_quota: bool) -> None:
+    table.add_row("requests needed", f"{forecast.requests:,}")
+    table.add_row("bytes needed", f"{forecast.bytes:,}")
+    if has_quota:
+        table.add_row("minutes of quota", f"{forecast.quota_minutes:,.2f}")
+
+
+def _count(report: UploadReport, name: str) -> int:
+    if isinstance(report, SyncReport) and name == "added":
+        return report.additions.accepted
+    return int(getattr(report, name))
+
+
+def _add_identifiers(table: Table, report: SyncReport) -> None:
+    table.add_row("identifiers before", f"{report.identifiers_before:,}")
+    table.add_row("  to remove" if report.forecast else "  removed", f"{_removed(report):,}")
+    table.add_row("  held back", f"{report.held_back:,}")
+    table.add_row("identifiers after", f"{report.identifiers_after:,}")
+
+
+def _removed(report: SyncReport) -> int:
+    return report.removals.accepted + (report.removals.pending if report.forecast else 0)

@@ -16,18 +16,15 @@ from socialapi.client import Client
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import OperationType
 from socialapi.reports import UploadReport
-from socialapi.resources.ads.uploads import UploadKeywords
+from socialapi.resources.ads.uploads import RowKeywords, UploadKeywords
 
 
 @Parameter(name="*")
 @attrs.frozen(kw_only=True)
-class UploadFlags:
-    """What both uploads take."""
+class RowFlags:
+    """What uploads and syncs take."""
 
     account: Annotated[str, Parameter(help="Id of the advertising account.")]
-    operation: Annotated[
-        Literal["update", "delete"], Parameter(help="What to do with the users; a column operation_type overrides it.")
-    ] = "update"
     packing: Annotated[
         Literal["single", "packed"],
         Parameter(help="One user per operation, or many: 12 to 25 times fewer requests, slower to find a bad row."),
@@ -46,7 +43,6 @@ class UploadFlags:
     concurrency: Annotated[
         int | None, whole_number(help="Requests on their way at once; by default as many as fill the rate limit.")
     ] = None
-    journal: JournalOption = None
     rejects: Annotated[
         Path | None,
         Parameter(help="Write rejected rows here: row (the first below the header is 1), field, reason; no values."),
@@ -58,6 +54,31 @@ class UploadFlags:
         bool, Parameter(help="Print the report as one JSON object, the last line of the output.", negative=())
     ] = False
 
+    def row_keywords(self, on_progress: OnProgress) -> RowKeywords:
+        """The options of the job."""
+        return RowKeywords(
+            packing=self.packing,
+            columns=mapping(self.column),
+            default_region=self.default_region,
+            expires_at=self.expires_at,
+            concurrency="auto" if self.concurrency is None else self.concurrency,
+            rejects=self.rejects,
+            dry_run=self.dry_run,
+            on_progress=on_progress,
+        )
+
+
+@Parameter(name="*")
+@attrs.frozen(kw_only=True)
+class UploadFlags(RowFlags):
+    """What both uploads take."""
+
+    operation: Annotated[
+        Literal["update", "delete"], Parameter(help="What to do with the users; a column operation_type overrides it.")
+    ] = "update"
+
+    journal: JournalOption = None
+
     def kept(self, command: str, file: Path, **more: str | None) -> RegisteredJournal | None:
         """The journal, which knows how to run the command again; `more` are the options that only it has."""
         if self.journal is None:
@@ -67,18 +88,8 @@ class UploadFlags:
 
     def keywords(self, on_progress: OnProgress, journal: Journal | None) -> UploadKeywords:
         """The options of the job."""
-        return UploadKeywords(
-            operation=cast("OperationType", self.operation.capitalize()),
-            packing=self.packing,
-            columns=_mapping(self.column),
-            default_region=self.default_region,
-            expires_at=self.expires_at,
-            concurrency="auto" if self.concurrency is None else self.concurrency,
-            journal=journal,
-            rejects=self.rejects,
-            dry_run=self.dry_run,
-            on_progress=on_progress,
-        )
+        operation = cast("OperationType", self.operation.capitalize())
+        return UploadKeywords(operation=operation, journal=journal, **self.row_keywords(on_progress))
 
 
 async def upload_audience(
@@ -128,11 +139,12 @@ async def upload_do_not_reach(
     return await run_job(job, title, dry_run=flags.dry_run, as_json=flags.json, journal=journal)
 
 
-def _mapping(columns: list[str] | None) -> dict[str, list[str]] | None:
-    mapping: dict[str, list[str]] = {}
+def mapping(columns: list[str] | None) -> dict[str, list[str]] | None:
+    """Kinds to their columns, as `--column` names them."""
+    found: dict[str, list[str]] = {}
     for text in columns or ():
         kind, equals, name = text.partition("=")
         if not equals or not kind:
             raise InvalidInput(f"--column takes KIND=NAME, for example --column email=Contact, not {text!r}")
-        mapping.setdefault(kind, []).extend([name] if name else [])
-    return mapping or None
+        found.setdefault(kind, []).extend([name] if name else [])
+    return found or None

@@ -188,7 +188,7 @@ async def test_an_input_that_also_fails_as_it_is_closed_does_not_hide_what_stopp
     assert str(error).startswith("the upload stopped: HTTP 403")
 
 
-async def test_others_get_their_turn_while_a_chunk_is_prepared() -> None:
+async def test_others_get_their_turn_while_a_chunk_is_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
     turns: list[int] = []
 
     async def count() -> None:
@@ -204,13 +204,14 @@ async def test_others_get_their_turn_while_a_chunk_is_prepared() -> None:
             self.prepared += len(rows)
             return self.preparer.prepare_chunk(rows)
 
+    monkeypatch.setattr(audience_job, "SECONDS_PER_TURN", -1.0)  # as if every step took too long
     job: Any = job_of(ModelService(), people(*map(str, range(2 * ROWS_PER_CHUNK))), dry_run=True)
     job._preparer = CountingPreparer(job._preparer)
     counting = asyncio.create_task(count())
     await job.run()
     counting.cancel()
     assert turns[-1] == 2 * ROWS_PER_CHUNK
-    assert max(after - before for before, after in itertools.pairwise(turns)) == audience_job.ROWS_PER_TURN
+    assert max(after - before for before, after in itertools.pairwise(turns)) == audience_job.ROWS_PER_STEP
 
 
 async def test_a_file_that_breaks_midway_is_delivered_up_to_there(tmp_path: Path) -> None:

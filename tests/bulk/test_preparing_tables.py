@@ -4,7 +4,6 @@ import datetime
 from typing import Any, Final
 
 import phonenumbers
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -101,11 +100,6 @@ def test_a_table_whose_rows_say_for_themselves_what_is_done_is_prepared_as_its_r
     assert told(preparer.prepare_chunk(said)) == told(preparer.prepare_chunk(list(said)))
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="a column of digests, addresses or plain numbers passes, whatever its kind",
-)
 @given(tables())
 @example(RawTable(1, 1, (RawColumn("Handle", "handle", [DIGEST]), RawColumn("E-Mail", "email", [DIGEST]))))
 def test_a_table_with_kinds_that_are_not_taken_is_prepared_as_its_rows_are(table: RawTable) -> None:

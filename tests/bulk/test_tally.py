@@ -36,6 +36,14 @@ def test_a_report_names_a_bounded_number_of_rows_and_counts_all() -> None:
     assert (report.warnings, len(report.warning_details)) == (1_800, MAX_ISSUES_KEPT)
 
 
+def test_every_rejected_row_can_be_watched_also_those_that_the_report_has_no_room_for() -> None:
+    told: list[int] = []
+    tally = Tally(None, on_reject=lambda rejected: told.extend(issue.row for issue in rejected))
+    tally.reject(issues(700))
+    tally.reject(issues(700))
+    assert told == [*range(700), *range(700)]
+
+
 def test_repeats_are_the_requests_beyond_the_first_of_each_batch() -> None:
     tally = Tally(LIMIT, sent_first=2)
     for _ in range(5):

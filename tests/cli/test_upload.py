@@ -249,8 +249,8 @@ def test_a_wrong_account_or_audience_ends_with_3_and_the_report(
 
 
 def test_a_mapping_of_columns_is_read() -> None:
-    assert upload._mapping(None) is None
-    assert upload._mapping(["email=A", "email=B=C", "handle="]) == {"email": ["A", "B=C"], "handle": []}
+    assert upload.mapping(None) is None
+    assert upload.mapping(["email=A", "email=B=C", "handle="]) == {"email": ["A", "B=C"], "handle": []}
 
 
 async def test_a_job_that_is_cancelled_before_it_began_has_nothing_to_report(

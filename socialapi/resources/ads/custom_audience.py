@@ -1,20 +1,24 @@
 """Custom audiences (advertising documentation, sections 4.8 and 4.9)."""
 
+import os
 from collections.abc import Iterable
 from typing import Unpack
 
 from socialapi.bulk.audience_job import Destination
 from socialapi.bulk.readers import Records
+from socialapi.bulk.sync_job import SyncOptions
+from socialapi.bulk.sync_job import sync as run_sync
 from socialapi.models.audience_permissions import TargetingCampaign
 from socialapi.models.audiences import IDENTIFIER_KINDS, Operation, UploadCounts
-from socialapi.reports import UploadReport
-from socialapi.resources.ads.uploads import AudienceUploadKeywords, run_upload, send_operations
+from socialapi.reports import SyncReport, UploadReport
+from socialapi.resources.ads.uploads import AudienceUploadKeywords, SyncKeywords, run_upload, send_operations
 from socialapi.resources.resource import Resource
 from socialapi.routes import ads as routes
 from socialapi.session.calls import CallOptions
 from socialapi.session.pager import Pager
 from socialapi.session.session import Session
 from socialapi.unset import UNSET, Unset
+from socialapi.wire.request import check_path
 
 
 class CustomAudience(Resource):
@@ -51,6 +55,23 @@ class CustomAudience(Resource):
         the service refuses the whole job, cannot be reached for `Config.max_elapsed_seconds`, or the input breaks.
         """
         return await run_upload(self._session, self._options, self._destination, records, options)
+
+    async def sync(
+        self, desired: Records, *, snapshot: str | os.PathLike[str], **options: Unpack[SyncKeywords]
+    ) -> SyncReport:
+        """Brings the audience from what was synced last to what is desired, by additions and removals (section 4.9).
+
+        `desired` is what `upload` takes, except for operations: every row belongs to the audience. `snapshot` is a file
+        of this audience, made by the first sync, that holds a digest of each identifier and nothing else. Rows with an
+        identifier that is not in it are added, whole; then the identifiers in it that are in no row are removed. It is
+        brought up to date from what the service accepted, so that a sync after a crash is right whatever was lost.
+
+        Raises what `upload` raises, ConfigurationError for a snapshot of another audience, and BulkError before anything
+        is sent when the input breaks, or when more than `max_removal_share` of the identifiers would be removed.
+        """
+        check_path(self._destination.target)
+        settings = SyncOptions(snapshot=snapshot, **options)
+        return await run_sync(self._session, self._destination, desired, settings, self._options)
 
     def targeted(self, *, with_active: bool | Unset = UNSET, start: str | None = None) -> Pager[TargetingCampaign]:
         """The campaigns and line items that target the audience (section 4.8).

@@ -29,11 +29,9 @@ USERS_PER_SLICE: Final = 250
 """Users prepared before other tasks get their turn."""
 
 
-class UploadKeywords(TypedDict, total=False):
-    """The options of an upload job; each can be left out."""
+class RowKeywords(TypedDict, total=False):
+    """What every job that reads users takes; each can be left out."""
 
-    operation: OperationType
-    """`Update` (the default) adds the users, `Delete` removes them; a row can say otherwise."""
     packing: Packing
     """`single` (the default): an operation for each row, so that an error names the row. `packed`: many users in one
     operation, which takes 12 to 25 times fewer requests."""
@@ -46,9 +44,6 @@ class UploadKeywords(TypedDict, total=False):
     """When the operation ends: an aware time or ISO 8601 text."""
     concurrency: int | Literal["auto"]
     """Requests on their way at once; `auto` (the default) is as many as fill the rate limit at the measured latency."""
-    journal: str | os.PathLike[str] | Journal | None
-    """File that makes the job resumable: the same call with the same journal goes on where it was, also after a kill.
-    Made if missing; a job with another input or other settings is refused. Or an object with its methods."""
     rejects: str | os.PathLike[str] | None
     """File for the rejected rows: row, field and reason."""
     dry_run: bool
@@ -57,11 +52,31 @@ class UploadKeywords(TypedDict, total=False):
     """Called with a `Progress` after every slice that was read and every request that was settled."""
 
 
+class UploadKeywords(RowKeywords, total=False):
+    """The options of an upload job; each can be left out."""
+
+    operation: OperationType
+    """`Update` (the default) adds the users, `Delete` removes them; a row can say otherwise."""
+    journal: str | os.PathLike[str] | Journal | None
+    """File that makes the job resumable: the same call with the same journal goes on where it was, also after a kill.
+    Made if missing; a job with another input or other settings is refused. Or an object with its methods."""
+
+
 class AudienceUploadKeywords(UploadKeywords, total=False):
     """The options of an audience upload; each can be left out."""
 
     effective_at: datetime.datetime | str | None
     """When the operation takes effect: an aware time or ISO 8601 text; now unless given."""
+
+
+class SyncKeywords(RowKeywords, total=False):
+    """The options of a sync; each can be left out. Times hold for what is added."""
+
+    effective_at: datetime.datetime | str | None
+    """When what is added takes effect: an aware time or ISO 8601 text; now unless given."""
+    max_removal_share: float
+    """Largest share of the identifiers in the snapshot that may be removed, 0.1 by default; beyond it nothing is sent, and
+    the sync fails."""
 
 
 async def run_upload(

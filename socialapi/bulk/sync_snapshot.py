@@ -1,0 +1,299 @@
+"""What an audience was brought to last: a file of digests, by which the next sync tells what to add and what to remove.
+
+Of each identifier it says until when the service holds it for sure, and until when it may hold it. What is about to be
+sent may be held from then on and is not for sure; what was accepted is. So whenever the process ends, nothing is claimed
+that the service has not accepted, and nothing is forgotten that may be in force.
+"""
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Final, TypeVar
+
+import attrs
+
+from socialapi.errors import ConfigurationError
+from socialapi.models.audiences import AudienceUser, IdentifierKind, Operation
+from socialapi.models.rules import parse_timestamp
+from socialapi.sqlite_thread import Schema, SqliteThread
+from socialapi.unset import UNSET
+
+T = TypeVar("T")
+
+CODES: Final[Mapping[IdentifierKind, int]] = {
+    "email": 1,
+    "device_id": 2,
+    "handle": 3,
+    "service_id": 4,
+    "phone_number": 5,
+}
+"""What the file says for each kind that is hashed. Numbers are never given another meaning: files outlive versions."""
+ROWS_PER_PAGE: Final = 1_250
+"""Rows taken from the file at a time: a few milliseconds of work."""
+
+_KINDS: Final[Mapping[int, IdentifierKind]] = {code: kind for kind, code in CODES.items()}
+_IDENTIFIERS: Final = "kind INTEGER NOT NULL, digest BLOB NOT NULL"
+_BOUNDS: Final = "sure_until INTEGER NOT NULL, perhaps_until INTEGER NOT NULL"
+_SCHEMA: Final = Schema(
+    application_id=0x53594E43,
+    version=1,
+    statements=(
+        "CREATE TABLE target (account_id TEXT NOT NULL, custom_audience_id TEXT NOT NULL)",
+        f"CREATE TABLE members ({_IDENTIFIERS}, {_BOUNDS}, PRIMARY KEY (kind, digest)) WITHOUT ROWID",
+        # What follows belongs to one sync, and is empty between two of them.
+        "CREATE TABLE rows (number INTEGER PRIMARY KEY, until INTEGER NOT NULL, effective_at TEXT, expires_at TEXT)",
+        f"CREATE TABLE staged (number INTEGER NOT NULL, {_IDENTIFIERS}, PRIMARY KEY (number, kind, digest)) WITHOUT ROWID",
+        f"CREATE TABLE desired ({_IDENTIFIERS}, PRIMARY KEY (kind, digest)) WITHOUT ROWID",
+        "CREATE TABLE additions (position INTEGER PRIMARY KEY, number INTEGER NOT NULL)",
+        f"CREATE TABLE removals (position INTEGER PRIMARY KEY, {_IDENTIFIERS})",
+        "CREATE TABLE refused (position INTEGER PRIMARY KEY)",
+    ),
+)
+_OF_ONE_SYNC: Final = ("rows", "staged", "desired", "additions", "removals", "refused")
+_CACHE_KIB: Final = 32_768
+_NEW: Final = -1
+"""In `sure_until`: not held before this sync, and sent by it without an answer so far."""
+
+_FILL_DESIRED: Final = "INSERT OR IGNORE INTO desired SELECT kind, digest FROM staged ORDER BY kind, digest"
+_FILL_ADDITIONS: Final = """
+INSERT INTO additions (number) SELECT number FROM rows AS r WHERE EXISTS (
+    SELECT 1 FROM staged AS s LEFT JOIN members AS m ON m.kind = s.kind AND m.digest = s.digest
+    WHERE s.number = r.number AND coalesce(m.sure_until, 0) < min(r.until, :soon)
+) ORDER BY number
+"""
+_FILL_REMOVALS: Final = """
+INSERT INTO removals (kind, digest) SELECT kind, digest FROM members AS m WHERE perhaps_until > :now
+AND NOT EXISTS (SELECT 1 FROM desired AS d WHERE d.kind = m.kind AND d.digest = m.digest) ORDER BY kind, digest
+"""
+# The order of the joins is fixed: it follows the rows as they stand in the file.
+_SENT: Final = """
+FROM additions AS a CROSS JOIN rows AS r ON r.number = a.number CROSS JOIN staged AS s ON s.number = a.number
+"""
+_EXPECT_ADDITIONS: Final = f"""
+INSERT INTO members SELECT s.kind, s.digest, {_NEW}, max(r.until) {_SENT} WHERE true GROUP BY s.kind, s.digest
+ON CONFLICT (kind, digest) DO UPDATE SET sure_until = 0, perhaps_until = max(perhaps_until, excluded.perhaps_until)
+"""
+_CONFIRM_ADDITIONS: Final = f"""
+INSERT INTO members SELECT s.kind, s.digest, min(r.until), max(r.until) {_SENT}
+WHERE a.position NOT IN (SELECT position FROM refused) GROUP BY s.kind, s.digest
+ON CONFLICT (kind, digest) DO UPDATE SET
+    sure_until = excluded.sure_until, perhaps_until = max(perhaps_until, excluded.perhaps_until)
+"""  # noqa: S608  # of constants
+_REMOVALS_TAKEN: Final = """
+SELECT kind, digest FROM removals WHERE position NOT IN (SELECT position FROM refused) ORDER BY position
+"""
+_PAGE_OF_ADDITIONS: Final = f"""
+SELECT a.position, r.effective_at, r.expires_at, s.kind, s.digest {_SENT}
+WHERE a.position BETWEEN ? AND ? ORDER BY a.position, s.kind, s.digest
+"""
+_PAGE_OF_REMOVALS: Final = "SELECT kind, digest FROM removals WHERE position BETWEEN ? AND ? ORDER BY position"
+
+
+@attrs.frozen(repr=False)
+class StagedRow:
+    """A row of the desired state: its identifiers as (code, digest) pairs, its times as they are sent.
+
+    `until` is when the service lets go of it, in epoch seconds.
+    """
+
+    number: int
+    identifiers: Sequence[tuple[int, bytes]]
+    until: int
+    effective_at: str | None
+    expires_at: str | None
+
+
+@attrs.frozen(kw_only=True)
+class Difference:
+    """What there is to do: identifiers that may be in force, rows to be added, identifiers to be removed."""
+
+    known: int
+    additions: int
+    removals: int
+
+
+class Snapshot:
+    """The file of one audience; use it between `open` and `aclose`. It holds digests, never an identifier.
+
+    A sync stages what is desired, compares, announces what it is about to send, sends, and confirms what was accepted;
+    each of these steps is one transaction. Every method raises ConfigurationError when the file cannot be used.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], account_id: str, custom_audience_id: str) -> None:
+        self._target = (account_id, custom_audience_id)
+        self._database = SqliteThread(path, _SCHEMA, purpose="snapshot")
+
+    async def open(self) -> None:
+        """Opens the file, or makes it, and drops what an earlier sync left. Raises as well when it is of another audience."""
+        await self._database.open(self._begin)
+
+    async def aclose(self) -> None:
+        """Closes the file. Idempotent."""
+        await self._database.aclose()
+
+    async def stage(self, rows: Sequence[StagedRow]) -> None:
+        """Takes in further rows of the desired state, whose numbers are higher than those before."""
+
+        def insert(connection: sqlite3.Connection) -> None:
+            times = ((row.number, row.until, row.effective_at, row.expires_at) for row in rows)
+            identifiers = ((row.number, *each) for row in rows for each in sorted(row.identifiers))
+            connection.executemany("INSERT INTO rows VALUES (?, ?, ?, ?)", times)
+            connection.executemany("INSERT INTO staged VALUES (?, ?, ?)", identifiers)
+
+        await self._work(insert)
+
+    async def compare(self, *, now: int, soon: int) -> Difference:
+        """What the desired state asks for.
+
+        A row is to be added if one of its identifiers is not held for sure, or not beyond `soon` although the row
+        asks for longer. Identifiers that have expired count as absent.
+        """
+
+        def compare(connection: sqlite3.Connection) -> Difference:
+            connection.execute(_FILL_DESIRED)
+            connection.execute(_FILL_ADDITIONS, {"soon": soon})
+            connection.execute(_FILL_REMOVALS, {"now": now})
+            return Difference(
+                known=_number(connection, "SELECT count(*) FROM members WHERE perhaps_until > ?", now),
+                additions=_number(connection, "SELECT count(*) FROM additions"),
+                removals=_number(connection, "SELECT count(*) FROM removals"),
+            )
+
+        return await self._work(compare)
+
+    async def hold_back(self) -> None:
+        """Nothing is removed in this sync."""
+
+        def run(connection: sqlite3.Connection) -> None:
+            connection.execute("DELETE FROM removals")
+
+        await self._work(run)
+
+    async def expect_additions(self, *, now: int) -> None:
+        """The additions are about to be sent. What has expired is forgotten."""
+
+        def expect(connection: sqlite3.Connection) -> None:
+            connection.execute("DELETE FROM members WHERE perhaps_until <= ?", (now,))
+            connection.execute(_EXPECT_ADDITIONS)
+
+        await self._work(expect)
+
+    async def confirm_additions(self, *, refused_for_sure: bool) -> None:
+        """The service has taken the additions but those that were refused.
+
+        What is new in these is forgotten if `refused_for_sure`; otherwise an attempt without an answer may have brought
+        it into force before another one was refused.
+        """
+
+        def confirm(connection: sqlite3.Connection) -> None:
+            connection.execute(_CONFIRM_ADDITIONS)
+            if _number(connection, "SELECT count(*) FROM refused"):
+                forget = "DELETE FROM members" if refused_for_sure else "UPDATE members SET sure_until = 0"
+                connection.execute(f"{forget} WHERE sure_until = ?", (_NEW,))
+                connection.execute("DELETE FROM refused")
+
+        await self._work(confirm)
+
+    async def expect_removals(self) -> None:
+        """The removals are about to be sent: none of them is held for sure any more."""
+        await self._each_removal("UPDATE members SET sure_until = 0 WHERE kind = ? AND digest = ?")
+
+    async def confirm_removals(self) -> None:
+        """The service has taken the removals but those that were refused."""
+        await self._each_removal("DELETE FROM members WHERE kind = ? AND digest = ?")
+
+    async def refuse(self, positions: Sequence[int]) -> dict[int, int]:
+        """Additions or removals at these positions were refused. Returns the numbers of the rows of additions."""
+        values = [(position,) for position in positions]
+
+        def note(connection: sqlite3.Connection) -> dict[int, int]:
+            connection.executemany("INSERT OR IGNORE INTO refused VALUES (?)", values)
+            query = "SELECT number FROM additions WHERE position = ?"
+            found = ((position, connection.execute(query, (position,)).fetchone()) for position in positions)
+            return {position: row[0] for position, row in found if row is not None}
+
+        return await self._work(note)
+
+    async def additions(self, first: int) -> Sequence[AudienceUser | Operation]:
+        """A page of the users to be added, whose positions count from `first`; nothing behind the last."""
+        return list(_users(await self._page(_PAGE_OF_ADDITIONS, first)))
+
+    async def removals(self, first: int) -> Sequence[AudienceUser]:
+        """A page of users of the identifiers to be removed, one each."""
+        page = await self._page(_PAGE_OF_REMOVALS, first)
+        return [AudienceUser(**{_KINDS[code]: digest.hex()}) for code, digest in page]
+
+    async def count(self) -> int:
+        """How many identifiers are held, or may be."""
+        return await self._work(lambda connection: _number(connection, "SELECT count(*) FROM members"))
+
+    async def finish(self) -> None:
+        """The sync is over: nothing of it stays but what is held, nor is anything that was removed left to be read."""
+        await self._work(_clear)
+        try:
+            await self._database.erase()
+        except sqlite3.Error as problem:
+            raise self._unusable(problem) from None
+
+    async def _page(self, query: str, first: int) -> list[Any]:
+        bounds = (first, first + ROWS_PER_PAGE - 1)
+        return await self._work(lambda connection: connection.execute(query, bounds).fetchall())
+
+    async def _each_removal(self, statement: str) -> None:
+        def run(connection: sqlite3.Connection) -> None:  # not a cursor, which must not leave its thread
+            connection.executemany(statement, connection.execute(_REMOVALS_TAKEN))
+
+        await self._work(run)
+
+    async def _work(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        problem: sqlite3.Error
+        try:
+            return await self._database.run(work)
+        except sqlite3.Error as error:
+            problem = error
+        raise self._unusable(problem)
+
+    def _unusable(self, problem: sqlite3.Error) -> ConfigurationError:
+        return ConfigurationError(f"the {self._database} cannot be used any more: {problem}")
+
+    def _begin(self, connection: sqlite3.Connection) -> None:
+        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        found = connection.execute("SELECT account_id, custom_audience_id FROM target").fetchone()
+        if found is None:
+            connection.execute("INSERT INTO target VALUES (?, ?)", self._target)
+        elif found != self._target:
+            account_id, audience_id = self._target
+            raise ConfigurationError(
+                f"the {self._database} is of the audience {found[1]} of the account {found[0]}, not of the audience "
+                f"{audience_id} of the account {account_id}: choose another path"
+            )
+        _clear(connection)
+        connection.execute("UPDATE members SET sure_until = 0 WHERE sure_until = ?", (_NEW,))
+
+
+def _clear(connection: sqlite3.Connection) -> None:
+    for table in _OF_ONE_SYNC:
+        connection.execute(f"DELETE FROM {table}")  # noqa: S608  # names from above
+
+
+def _number(connection: sqlite3.Connection, query: str, *values: int) -> int:
+    return int(connection.execute(query, values).fetchone()[0])
+
+
+def _users(page: Sequence[Any]) -> Iterator[AudienceUser | Operation]:
+    """The user of each row of a page; one whose row has times comes in an operation with these."""
+    for (_, effective_at, expires_at), found in groupby(page, key=itemgetter(0, 1, 2)):
+        values: dict[str, list[str]] = {}
+        for *_, code, digest in found:
+            values.setdefault(_KINDS[code], []).append(digest.hex())
+        user = AudienceUser(**values)
+        if effective_at is None and expires_at is None:
+            yield user
+            continue
+        yield Operation.update(
+            [user],
+            effective_at=parse_timestamp(effective_at or "") or UNSET,
+            expires_at=parse_timestamp(expires_at or "") or UNSET,
+        )

@@ -1,0 +1,216 @@
+"""`socialapi audience sync`: files in, exit statuses and reports out, and what a kill leaves behind."""
+
+import asyncio
+import json
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from socialapi.cli import app
+from socialapi.emulator import Emulator
+from tests.cli.terminal import emulator_in_a_thread, program, variables, write_people
+
+ACCOUNT: Final = "18ce54d4x5t"
+AUDIENCE: Final = "1nmth"
+TARGET: Final = ("--account", ACCOUNT, "--audience", AUDIENCE, "--snapshot", "audience.snapshot")
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Emulator]:
+    with emulator_in_a_thread() as emulator:
+        yield emulator
+
+
+@pytest.fixture
+def emulator(running: Emulator, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Emulator:
+    running.reset()
+    for name, value in variables(running).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.chdir(tmp_path)
+    return running
+
+
+def synced(file: Path, *more: str) -> int:
+    return app.run(["audience", "sync", str(file), *TARGET, *more])
+
+
+async def asked(emulator: Emulator, number: int) -> None:
+    """Waits until the sync has sent requests."""
+    async with asyncio.timeout(30):
+        while len(emulator.requests) < number:  # noqa: ASYNC110  # another process
+            await asyncio.sleep(0.005)
+
+
+def table_of(out: str) -> dict[str, str]:
+    return {" ".join(words[:-1]): words[-1] for words in map(str.split, out.splitlines()) if words[1:]}
+
+
+def test_a_file_is_synced_and_the_table_says_what_was_done(
+    emulator: Emulator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert synced(write_people(tmp_path / "people.csv", 20)) == 0
+    assert synced(write_people(tmp_path / "people.csv", 19, "new@example.com")) == 0
+    out, err = capsys.readouterr()
+    shown = table_of(out[out.rindex("read ") :])
+    assert {name: shown[name] for name in list(shown)[:15]} == {
+        "read": "20",
+        "accepted": "20",
+        "unchanged": "19",
+        "added": "1",
+        "rejected": "0",
+        "duplicate": "0",
+        "pending": "0",
+        "warnings": "0",
+        "requests": "2",
+        "retries": "0",
+        "identifiers before": "20",
+        "removed": "1",
+        "held back": "0",
+        "identifiers after": "20",
+        "rows/s": shown["rows/s"],
+    }
+    assert not err
+    assert len(emulator.members(ACCOUNT, AUDIENCE)) == 20
+
+
+def test_too_many_removals_end_with_2_until_they_are_allowed(
+    emulator: Emulator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert synced(write_people(tmp_path / "people.csv", 20)) == 0
+    file = write_people(tmp_path / "people.csv", 10)
+    capsys.readouterr()
+    assert synced(file, "--json") == 2
+    out, err = capsys.readouterr()
+    report = json.loads(out)
+    assert (report["held_back"], report["unchanged"], report["requests"]) == (10, 10, 0)
+    assert err.startswith("socialapi: the sync stopped before anything was sent: 10 of the 20 identifiers")
+    assert "--max-removal-share 1.0" in err
+    assert len(emulator.requests) == 1
+    assert synced(file, "--max-removal-share", "0.5") == 0
+    assert len(emulator.members(ACCOUNT, AUDIENCE)) == 10
+
+
+def test_rejected_rows_end_with_1_and_hold_removals_back(
+    emulator: Emulator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert synced(write_people(tmp_path / "people.csv", 20)) == 0
+    capsys.readouterr()
+    assert synced(write_people(tmp_path / "people.csv", 18, "wrong"), "--rejects", "rejects.csv") == 1
+    out = capsys.readouterr().out
+    assert "row 19: email: is not a plausible e-mail address\n" in out
+    assert "2 identifiers that are not desired any more were kept, as rejected rows may mean them" in out
+    assert (tmp_path / "rejects.csv").read_text("utf-8").splitlines()[1:] == [
+        "19,email,is not a plausible e-mail address"
+    ]
+    assert len(emulator.members(ACCOUNT, AUDIENCE)) == 20
+
+
+def test_a_removal_that_is_refused_ends_with_1(
+    emulator: Emulator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert synced(write_people(tmp_path / "people.csv", 2)) == 0
+    emulator.faults.add("operation_error", index=0)
+    assert synced(write_people(tmp_path / "people.csv", 1), "--max-removal-share", "1") == 1
+    out = capsys.readouterr().out
+    assert "an identifier params.users: was not removed: INVALID_PARAMETER: a scripted fault\n" in out
+
+
+def test_a_dry_run_forecasts_and_changes_nothing(
+    emulator: Emulator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert synced(write_people(tmp_path / "people.csv", 20)) == 0
+    capsys.readouterr()
+    assert synced(write_people(tmp_path / "people.csv", 19, "new@example.com"), "--dry-run") == 0
+    shown = table_of(capsys.readouterr().out)
+    assert (shown["pending"], shown["to remove"], shown["requests needed"]) == ("1", "1", "2")
+    assert len(emulator.requests) == 1
+
+
+def test_a_refusal_of_the_service_ends_with_3_and_says_what_to_do(
+    emulator: Emulator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write_people(tmp_path / "people.csv", 2)
+    command = ["audience", "sync", str(file), "--account", ACCOUNT, "--audience", "unknown", "--snapshot", "other"]
+    assert app.run(command) == 3
+    out, err = capsys.readouterr()
+    assert "syncing the same file again is safe" in out
+    assert err.startswith("socialapi: the sync stopped while adding: HTTP 404: NOT_FOUND")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "more", "says"),
+    [
+        ("empty.csv", "", "", "the file is empty"),
+        ("missing.csv", None, "", "there is no such file"),
+        ("people.csv", "email\na@b.cd\n", "--max-removal-share 2", "a number from 0 to 1"),
+        ("people.csv", "email\na@b.cd\n", "--operation delete", "--operation"),
+        ("people.csv", "email,operation_type\na@b.cd,delete\n", "", "--column operation_type="),
+        ("people.csv", 'email\na@b.cd\n"never closed\n', "", "the input broke off"),
+        ("people.csv", "email\na@b.cd\n", "--rejects audience.snapshot", "is the rejects file, too"),
+    ],
+)
+def test_what_cannot_be_used_ends_with_2_and_nothing_is_sent(
+    emulator: Emulator,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    content: str | None,
+    more: str,
+    says: str,
+) -> None:
+    file = tmp_path / name
+    if content is not None:
+        file.write_text(content, "utf-8")
+    assert synced(file, *more.split()) == 2
+    assert says in capsys.readouterr().err
+    assert not emulator.requests
+
+
+def test_a_snapshot_of_another_audience_ends_with_2(
+    emulator: Emulator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write_people(tmp_path / "people.csv", 2)
+    assert synced(file) == 0
+    command = [
+        "audience",
+        "sync",
+        str(file),
+        "--account",
+        ACCOUNT,
+        "--audience",
+        "x",
+        "--snapshot",
+        "audience.snapshot",
+    ]
+    assert app.run(command) == 2
+    assert f"is of the audience {AUDIENCE} of the account {ACCOUNT}, not of the audience x" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGKILL, -9), (signal.SIGINT, 130)])
+@pytest.mark.parametrize("fault", ["stall", "reset_after"])
+async def test_a_sync_that_is_ended_on_the_way_is_made_good_by_the_next(
+    tmp_path: Path, socialapi_emulator: Emulator, number: signal.Signals, status: int, fault: str
+) -> None:
+    environment = variables(socialapi_emulator) | {"SOCIALAPI_MAX_OPERATIONS": "10"}
+    target = ("--account", ACCOUNT, "--audience", AUDIENCE, "--snapshot", tmp_path / "audience.snapshot")
+    first, second = (
+        write_people(tmp_path / "first.csv", 40),
+        write_people(tmp_path / "second.csv", 0, "p39@example.com", "new@example.com"),
+    )
+    socialapi_emulator.faults.add(fault, times=2)
+    socialapi_emulator.faults.add("stall", times=1_000)
+    async with program("audience", "sync", first, *target, environment=environment) as it:
+        await asked(socialapi_emulator, 2)
+        it.interrupt(number)
+        assert (await it.ended())[0] == status
+    socialapi_emulator.faults.clear()
+    command = ("audience", "sync", second, *target, "--max-removal-share", "1", "--json")
+    async with program(*command, environment=environment) as it:
+        ended, out, err = await it.ended()
+    assert (ended, err) == (0, "")
+    assert json.loads(out)["identifiers_after"] == 2
+    assert len(socialapi_emulator.members(ACCOUNT, AUDIENCE)) == 2

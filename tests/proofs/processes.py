@@ -93,6 +93,20 @@ def load(service: Service, path: Path, catalog: str, **order: Any) -> dict[str, 
     return run_client("catalog_client.py", service, path, {**order, "catalog": catalog})
 
 
+def kill_load(service: Service, path: Path, catalog: str, *, after: int, **order: Any) -> None:
+    """Loads the file, and kills the process after so many steps of its progress."""
+    order = {**order, "ready": dict(service.ready), "path": str(path), "catalog": catalog, "tells": True}
+    command = [sys.executable, "-W", "error", str(HERE / "catalog_client.py")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(order))
+        process.stdin.close()
+        for _ in range(after):
+            assert process.stdout.readline() == "\n"
+        process.kill()
+
+
 def run_client(program: str, service: Service, path: Path, order: Mapping[str, Any]) -> dict[str, Any]:
     """What a client in a process of its own tells."""
     order = {**order, "ready": dict(service.ready), "path": str(path)}

@@ -173,11 +173,14 @@ class Job(abc.ABC, Generic[R, B, P]):
             raise
         finally:
             # After an error of ours, or cancelled: what is on its way is ended, and its rows stay pending.
-            await self._dispatcher.cancel()
+            # Who is impatient cancels again, and files are closed nevertheless.
             try:
-                await self._close()
+                await self._dispatcher.cancel()
             finally:
-                await self._close_journal(state)
+                try:
+                    await self._close()
+                finally:
+                    await self._close_journal(state)
             self._show()
         return self._report_or_raise()
 

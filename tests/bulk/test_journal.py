@@ -375,6 +375,35 @@ async def _refused_or_right(path: Path, whole: bytes, at: int) -> bool:
     return False
 
 
+LIMITED: Final = """
+import asyncio, resource, sys
+from tests.bulk.test_journal import IDENTITY, NOW, SqliteJournal, batch
+
+async def main():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+    journal = SqliteJournal(sys.argv[1])
+    await journal.open(IDENTITY, NOW)
+    try:
+        for number in range(1, 10_000):
+            await journal.begin(batch(number, digest=bytes(1_000)))
+            await journal.confirm(number, [])
+            print(number)
+    finally:
+        await journal.aclose()
+
+asyncio.run(main())
+"""
+
+
+async def test_a_file_that_may_not_grow_is_said_and_what_was_confirmed_before_stays(path: Path) -> None:
+    pipe = asyncio.subprocess.PIPE
+    limited = await asyncio.create_subprocess_exec(sys.executable, "-c", LIMITED, str(path), stdout=pipe, stderr=pipe)
+    out, err = await limited.communicate()
+    says = f"the journal {path} cannot be read or written: disk I/O error; see to the disk, and run it again"
+    assert err.decode().splitlines()[-1] == f"socialapi.errors.ConfigurationError: {says}"
+    assert (await reopened(path)).last_batch == int(out.split()[-1]) > 10
+
+
 KILLED: Final = """
 import asyncio, os, signal, sys
 from tests.bulk.test_journal import IDENTITY, NOW, SqliteJournal, batch

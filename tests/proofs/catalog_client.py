@@ -1,7 +1,8 @@
 """A client in a process of its own, which loads a feed and tells what it took, memory included.
 
 Standard input has one JSON object: `ready` (the emulator's ready line), `path`, `catalog`, and optionally `options` (of
-`upsert`) and `timeout_seconds` (of an attempt). Standard output gets one JSON object.
+`upsert`), `timeout_seconds` (of an attempt) and `tells` (an empty line for every step of progress). Standard output gets
+one JSON object.
 """
 
 import asyncio
@@ -24,6 +25,8 @@ async def main(order: dict[str, Any]) -> dict[str, Any]:
     def look(progress: Progress) -> None:
         nonlocal most_in_flight
         most_in_flight = max(most_in_flight, progress.in_flight)
+        if order.get("tells"):
+            print(flush=True)
 
     credentials = OAuth1(*(ready[n] for n in ("api_key", "api_key_secret", "access_token", "access_token_secret")))
     async with Client(Config(ads_url=ready["ads_url"]), [credentials]) as client:

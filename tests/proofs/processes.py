@@ -96,21 +96,37 @@ def load(service: Service, path: Path, catalog: str, **order: Any) -> dict[str, 
 def upload_until(service: Service, path: Path, accepted: int | None, **order: Any) -> dict[str, Any] | None:
     """Uploads the file, and kills the client when so many rows are accepted; what it tells if it came to its end."""
     account, audience = service.audience
-    order = {**order, "account": account, "audience": audience, "ready": dict(service.ready), "path": str(path)}
-    command = [sys.executable, "-W", "error", str(HERE / "upload_client.py")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(json.dumps({**order, "tells": True}))
-        process.stdin.close()
-        told: dict[str, Any] = {}
-        for line in process.stdout:
+    told: dict[str, Any] = {}
+    with telling("upload_client.py", service, path, {**order, "account": account, "audience": audience}) as process:
+        for line in process.stdout or ():
             told = json.loads(line)
             if accepted is not None and told.get("accepted", 0) >= accepted:
                 process.kill()
                 return None
     assert process.returncode == 0
     return told
+
+
+def kill_load(service: Service, path: Path, catalog: str, *, after: int, **order: Any) -> None:
+    """Loads the file, and kills the process after so many steps of its progress."""
+    with telling("catalog_client.py", service, path, {**order, "catalog": catalog}) as process:
+        assert process.stdout is not None
+        for _ in range(after):
+            assert process.stdout.readline() == "
+"
+        process.kill()
+
+
+@contextlib.contextmanager
+def telling(program: str, service: Service, path: Path, order: Mapping[str, Any]) -> Iterator["subprocess.Popen[str]"]:
+    """A client in a process of its own that tells every step as it is done."""
+    order = {**order, "ready": dict(service.ready), "path": str(path), "tells": True}
+    command = [sys.executable, "-W", "error", str(HERE / program)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(order))
+        process.stdin.close()
+        yield process
 
 
 def run_client(program: str, service: Service, path: Path, order: Mapping[str, Any]) -> dict[str, Any]:

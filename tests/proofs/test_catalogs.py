@@ -1,6 +1,7 @@
 """A hundred thousand products arrive exactly, whatever fails; and the loader is as fast as its bound allows."""
 
 import csv
+import random
 from collections import Counter
 from pathlib import Path
 from typing import Any, Final
@@ -10,7 +11,7 @@ import pytest
 from socialapi.cli.demo_catalog import MADE_BY_THE_SERVICE, PRODUCTS
 from socialapi.cli.product_feed import ExpectedCatalog, write_product_feed
 from tests.cli.product_judge import judge
-from tests.proofs.processes import Service, load, service
+from tests.proofs.processes import Service, kill_load, load, service
 
 pytestmark = [pytest.mark.timeout(900), pytest.mark.xdist_group("catalogs")]
 
@@ -19,6 +20,7 @@ FAULTS: Final = ("status", "reset_before", "reset_after", "stall", "truncate", "
 LIKELY: Final = 0.05
 LATENCY_SECONDS: Final = 0.3
 CONCURRENCY: Final = 8
+KILLS: Final = 10
 MEGABYTE: Final = 1_000_000
 MOST_RESIDENT: Final = 130 * MEGABYTE
 
@@ -147,6 +149,43 @@ def test_what_the_service_refuses_is_given_back_and_loaded_again(
     assert first["rejected"] > 20 * proof_scale
     assert (second["read"], second["created"], second["rejected"]) == (first["rejected"], first["rejected"], 0)
     assert held == {**before, **expected.products}
+
+
+def test_a_load_that_is_killed_ten_times_ends_as_if_it_never_was(tmp_path: Path, feed: Feed) -> None:
+    """Nothing that is confirmed is put again; at each end at most what was on its way is."""
+    path, expected = feed
+    rng = random.Random(20)
+    options = {"journal": str(tmp_path / "load.journal"), "rejects": str(tmp_path / "rejects.csv")}
+    most = expected.read // 25 // 6
+    with service() as emulator:
+        catalog = seed_catalog(emulator)
+        before = plain(emulator.products(catalog))
+        emulator.fault("reset_after", method="PUT", path=PRODUCTS, probability=LIKELY, seed=1)
+        for _ in range(KILLS):
+            kill_load(emulator, path, catalog, after=rng.randint(1, most), options=options)
+        list(emulator.control("DELETE", "faults"))
+        told = load(emulator, path, catalog, options=options)
+        held = plain(emulator.products(catalog))
+        requests = [request for request in emulator.requests() if request["method"] == "PUT"]
+        put = [request["operations"] or 0 for request in requests]
+        again = load(emulator, path, catalog, options=options)["report"]
+    report = told["report"]
+    say(f"killed {KILLS} times, the last run", told)
+    print(f"{report['resumed']:,} were confirmed before; in all runs {sum(put):,} products were put")
+    assert held == {**before, **expected.products}
+    counts = ("read", "accepted", "rejected", "pending", "warnings")
+    wanted = (expected.read, expected.accepted, expected.rejected, 0, expected.warnings)
+    assert tuple(report[name] for name in counts) == wanted
+    assert 0 < report["resumed"] < expected.accepted
+    answered = sum(number for number, request in zip(put, requests, strict=True) if request["fault"] is None)
+    assert answered <= expected.accepted + KILLS * CONCURRENCY * 25
+    assert sum(put[-report["requests"] :]) == expected.accepted - report["resumed"]
+    with (tmp_path / "rejects.csv").open(encoding="utf-8", errors="surrogateescape", newline="") as file:
+        rejected = [row["row"] for row in csv.DictReader(file)]
+    assert len(rejected) == len(set(rejected)) == expected.rejected
+    assert tuple(again[name] for name in counts) == wanted
+    assert (again["resumed"], again["requests"]) == (expected.accepted, 0)
+    assert told["peak"] < MOST_RESIDENT
 
 
 def test_the_loader_is_as_fast_as_its_bound_and_the_latency_allow(tmp_path: Path, proof_scale: float) -> None:

@@ -17,7 +17,7 @@ from socialapi.bulk.products import placing
 from socialapi.bulk.products.load_journal import INVALID
 from socialapi.bulk.sqlite_journal import SqliteJournal
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput
-from socialapi.reports import UpsertReport
+from socialapi.reports import Progress, UpsertReport
 from tests.bulk.memory_journal import MemoryJournal
 from tests.bulk.model_service import refusal
 from tests.bulk.products.model_catalog import (
@@ -370,6 +370,20 @@ async def test_a_load_that_is_cancelled_keeps_what_was_confirmed(path: Path) -> 
     report = await job_of(service, numbered(100), journal=journal).run()
     assert counts(report, "accepted", "resumed") == [100, 25]
     assert service.products.keys() == {f"p{n}" for n in range(100)}
+
+
+async def test_a_load_that_is_cancelled_again_and_again_lets_go_of_its_journal(path: Path) -> None:
+    service = ModelCatalog()
+
+    def cancel(progress: Progress) -> None:
+        if progress.report.accepted >= 100:
+            running.cancel()
+
+    running = asyncio.ensure_future(job_of(service, numbered(500), journal=path, on_progress=cancel).run())
+    await asyncio.wait([running])
+    assert running.cancelled()
+    report = await job_of(service, numbered(500), journal=path).run()
+    assert (report.accepted, report.resumed >= 100) == (500, True)
 
 
 async def test_nothing_is_sent_that_cannot_be_recorded(path: Path) -> None:

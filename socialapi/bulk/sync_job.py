@@ -179,6 +179,7 @@ class SyncJob:
         with self._stopping("while adding"):
             if not self._options.dry_run:
                 await self._snapshot.expect_additions(now=int(self._session.clock.time()))
+                self._counts.after = await self._snapshot.count()  # as it is if the sync stops here
             report = await self._upload("Update", self._snapshot.additions)
             if not self._options.dry_run:
                 await self._snapshot.confirm_additions(refused_for_sure=not report.retries)

@@ -35,6 +35,7 @@ ROWS_PER_PAGE: Final = 1_250
 
 _KINDS: Final[Mapping[int, IdentifierKind]] = {code: kind for kind, code in CODES.items()}
 _IDENTIFIERS: Final = "kind INTEGER NOT NULL, digest BLOB NOT NULL"
+_OF_ROW: Final = "number INTEGER NOT NULL, until INTEGER NOT NULL"
 _BOUNDS: Final = "sure_until INTEGER NOT NULL, perhaps_until INTEGER NOT NULL"
 _SCHEMA: Final = Schema(
     application_id=0x53594E43,
@@ -45,7 +46,7 @@ _SCHEMA: Final = Schema(
         # What follows belongs to one sync, and is empty between two of them.
         "CREATE TABLE rows (number INTEGER PRIMARY KEY, until INTEGER NOT NULL, effective_at TEXT, expires_at TEXT)",
         f"CREATE TABLE staged (number INTEGER NOT NULL, {_IDENTIFIERS}, PRIMARY KEY (number, kind, digest)) WITHOUT ROWID",
-        f"CREATE TABLE desired ({_IDENTIFIERS}, PRIMARY KEY (kind, digest)) WITHOUT ROWID",
+        f"CREATE TABLE desired ({_IDENTIFIERS}, {_OF_ROW}, PRIMARY KEY (kind, digest, number)) WITHOUT ROWID",
         "CREATE TABLE additions (position INTEGER PRIMARY KEY, number INTEGER NOT NULL)",
         f"CREATE TABLE removals (position INTEGER PRIMARY KEY, {_IDENTIFIERS})",
         "CREATE TABLE refused (position INTEGER PRIMARY KEY)",
@@ -56,12 +57,15 @@ _CACHE_KIB: Final = 32_768
 _NEW: Final = -1
 """In `sure_until`: not held before this sync, and sent by it without an answer so far."""
 
-_FILL_DESIRED: Final = "INSERT OR IGNORE INTO desired SELECT kind, digest FROM staged ORDER BY kind, digest"
+# Sorted once, so that the two tables are walked through side by side: a look at random places would wait for the disk.
+_FILL_DESIRED: Final = """
+INSERT INTO desired SELECT s.kind, s.digest, s.number, r.until
+FROM staged AS s CROSS JOIN rows AS r ON r.number = s.number ORDER BY s.kind, s.digest, s.number
+"""
 _FILL_ADDITIONS: Final = """
-INSERT INTO additions (number) SELECT number FROM rows AS r WHERE EXISTS (
-    SELECT 1 FROM staged AS s LEFT JOIN members AS m ON m.kind = s.kind AND m.digest = s.digest
-    WHERE s.number = r.number AND coalesce(m.sure_until, 0) < min(r.until, :soon)
-) ORDER BY number
+INSERT INTO additions (number) SELECT d.number
+FROM desired AS d LEFT JOIN members AS m ON m.kind = d.kind AND m.digest = d.digest
+WHERE coalesce(m.sure_until, 0) < min(d.until, :soon) GROUP BY d.number ORDER BY d.number
 """
 _FILL_REMOVALS: Final = """
 INSERT INTO removals (kind, digest) SELECT kind, digest FROM members AS m WHERE perhaps_until > :now

@@ -6,8 +6,6 @@ from typing import Unpack
 
 from socialapi.bulk.audience_job import Destination
 from socialapi.bulk.readers import Records
-from socialapi.bulk.sync_job import SyncOptions
-from socialapi.bulk.sync_job import sync as run_sync
 from socialapi.models.audience_permissions import TargetingCampaign
 from socialapi.models.audiences import IDENTIFIER_KINDS, Operation, UploadCounts
 from socialapi.reports import SyncReport, UploadReport
@@ -69,9 +67,11 @@ class CustomAudience(Resource):
         Raises what `upload` raises, ConfigurationError for a snapshot of another audience, and BulkError before anything
         is sent when the input breaks, or when more than `max_removal_share` of the identifiers would be removed.
         """
+        from socialapi.bulk.sync_job import SyncOptions, sync
+
         check_path(self._destination.target)
         settings = SyncOptions(snapshot=snapshot, **options)
-        return await run_sync(self._session, self._destination, desired, settings, self._options)
+        return await sync(self._session, self._destination, desired, settings, self._options)
 
     def targeted(self, *, with_active: bool | Unset = UNSET, start: str | None = None) -> Pager[TargetingCampaign]:
         """The campaigns and line items that target the audience (section 4.8).

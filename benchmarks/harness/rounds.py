@@ -58,18 +58,18 @@ def measure(
     contestants: Collection[str] | None,
     say: Callable[[str], None],
 ) -> Measured:
-    """Runs a work, after a round at quick size that does not count: it compiles what is new and shows who is absent.
+    """Runs a work at full size, after a round at quick size that does not count: it compiles what is new.
 
     `contestants` are beginnings of names; without them all take part. The base always does.
     """
     measured = Measured()
     wanted = [each for each in work.contestants if contestants is None or _is_wanted(each, work, contestants)]
     with tempfile.TemporaryDirectory() as folder:
-        for number in range(rounds + 1):
+        for number in range(1 if quick else 0, rounds + 1):
             size = work.quick if quick or number == 0 else work.full
             order: Order = {**size, "url": stub.url, "folder": folder}
-            if work.prepare is not None and number < (1 if quick else 2):
-                order |= work.prepare(order)
+            if work.prepare is not None and number < 2:
+                work.prepare(order)
             found: dict[str, Metrics] = {}
             for contestant in wanted:
                 if contestant.name not in measured.absent:

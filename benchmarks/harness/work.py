@@ -71,8 +71,8 @@ class Work:
     notes: Sequence[str] = ()
     also: Mapping[str, str] = attrs.field(factory=dict)
     """Other metrics to show, with what stands above them."""
-    prepare: Callable[[Order], Mapping[str, Any]] | None = None
-    """Makes what the contestants share, such as a file, and returns what it adds to the order."""
+    prepare: Callable[[Order], None] | None = None
+    """Puts what the contestants share, such as a file, into the `folder` of the order."""
 
 
 def expect(what: str, found: Any, wanted: Any) -> None:

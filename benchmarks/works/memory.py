@@ -26,12 +26,11 @@ def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def prepare(order: Order) -> dict[str, str]:
+def prepare(order: Order) -> None:
     """Writes what is uploaded."""
     folder = Path(order["folder"])
     write_csv(folder / "people.csv", order["records"])
     write_parquet(folder / "people.parquet", order["records"])
-    return {}
 
 
 def write_csv(path: Path, records: int) -> None:

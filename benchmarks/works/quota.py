@@ -35,7 +35,7 @@ def steady_share(accepted_at: Sequence[float], requests: int, seconds: float) ->
 
 def _size(requests: int, seconds: float) -> dict[str, Any]:
     quota = {"quota_requests": requests, "quota_seconds": seconds}
-    return {"seconds": 1.5 * seconds, **quota, "stub": quota}
+    return {"seconds": 1.5 * seconds, "rows": int(1.6 * requests), **quota, "stub": quota}
 
 
 def _at(latency_ms: int) -> list[Contestant]:

@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     out.mkdir(parents=True, exist_ok=True)
     written = out / "RESULTS.md"
     today = datetime.datetime.now(datetime.UTC).date()
-    written.write_text(page(results, reasons, plots=plots, day=today), "utf-8")
+    written.write_text(page(results, reasons, plots=plots, day=today, quick=asked.quick), "utf-8")
     print(f"{written} after {time.monotonic() - started:,.0f} s")
 
 

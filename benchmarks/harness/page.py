@@ -2,6 +2,7 @@
 
 import datetime
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 from benchmarks.harness.machine import machine, versions
 from benchmarks.harness.rounds import Measured, Spread
@@ -9,7 +10,7 @@ from benchmarks.harness.work import Target, Work
 
 Results = Mapping[str, tuple[Work, Measured]]
 
-INTRODUCTION = """# What it costs
+INTRODUCTION: Final = """# What it costs
 
 `make bench` writes this page. Every figure is the median of several rounds, with the least and the most beside it. In a
 round every contestant does the same job once, in a fresh process, against the same stub of the service in another
@@ -17,9 +18,26 @@ process; a ratio is taken within a round. Only the processor time of the contest
 says CPU. How it measures, and how to add a contestant: [README](README.md)."""
 
 
-def page(results: Results, reasons: Mapping[str, str], *, plots: Mapping[str, str], day: datetime.date) -> str:
+QUICK: Final = (
+    "This is a run with `--quick`: the sizes are small ones, whatever is said below, and the figures say little."
+)
+
+
+def page(
+    results: Results,
+    reasons: Mapping[str, str],
+    *,
+    plots: Mapping[str, str],
+    day: datetime.date,
+    quick: bool = False,
+) -> str:
     """The whole page. `reasons` say why a target is missed, by its id; `plots` are files, by the name of the work."""
-    parts = [INTRODUCTION, f"Measured on {day:%d %B %Y}: {machine()}; {versions()}.", "## Targets"]
+    parts = [
+        INTRODUCTION,
+        *([QUICK] if quick else []),
+        f"Measured on {day:%d %B %Y}: {machine()}; {versions()}.",
+        "## Targets",
+    ]
     parts.append("\n".join(_targets(results)))
     missed = list(_missed(results, reasons))
     if missed:

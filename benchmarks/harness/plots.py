@@ -66,11 +66,10 @@ def lines(series: Sequence[Line], path: Path, *, x: str, y: str, logarithmic: st
     if "y" in logarithmic:
         axes.set_yscale("log")
     else:
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, 1.15 * max(max(up) for _, _, up in series))
     axes.set_xlabel(x)
     axes.set_ylabel(y)
-    if len(series) > 1:
-        axes.legend(frameon=False)
+    axes.legend(frameon=False)
     _save(plt, figure, axes, path)
     return True
 

@@ -41,7 +41,7 @@ WORK: Final = Work(
     cannot={
         "twitter-ads": "it knows the advertising API only",
         "facebook-business": "its service has no such stream",
-        "httpx": "it is compared with requests, below; a stream needs an SDK's reconnecting",
+        "httpx": "by hand it would be what “raw” is with aiohttp",
     },
     notes=("Raw splits lines by hand, which is faster than `async for line in response.content`, shown beside it.",),
 )

@@ -76,6 +76,7 @@ def test_a_run_writes_a_page_with_the_targets_and_a_table(tmp_path: Path, capsys
     assert re.search(r"\| raw \| [\d.]+ \| 1.00 \|", text)
     assert re.search(r"\| ours \| [\d.]+ \| \d+\.\d\d \|", text)
     assert "- twitter-ads is not compared: it has no timelines" in text
+    assert "This is a run with `--quick`" in text
     assert "paging: round 1 of 1: raw" in capsys.readouterr().out
 
 

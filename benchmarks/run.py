@@ -4,11 +4,11 @@ import argparse
 import datetime
 import time
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from benchmarks.harness.page import page
+from benchmarks.harness.page import Results, page
 from benchmarks.harness.plots import draw
 from benchmarks.harness.processes import stub
 from benchmarks.harness.rounds import Measured, measure
@@ -29,7 +29,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="benchmarks.run", description=__doc__)
     parser.add_argument("--only", type=_names, default=list(WORKS), help=f"works, of {', '.join(WORKS)}")
     parser.add_argument("--contestants", type=_names, help="those whose names begin so; the base takes part anyway")
-    parser.add_argument("--rounds", type=int, help="instead of the number that each work has")
+    parser.add_argument("--rounds", type=int, help="instead of the number that each work has; memory is measured once")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that all of it runs")
     parser.add_argument("--out", type=Path, help="folder of RESULTS.md and the plots")
     parsed = parser.parse_args(arguments)
@@ -39,28 +39,35 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parsed
 
 
+def _write(out: Path, results: Results, plots: Mapping[str, str], *, quick: bool) -> Path:
+    """Writes the page; returns where it is."""
+    reasons = tomllib.loads((HERE / "reasons.toml").read_text("utf-8"))
+    today = datetime.datetime.now(datetime.UTC).date()
+    written = out / "RESULTS.md"
+    written.write_text(page(results, reasons, plots=plots, day=today, quick=quick), "utf-8")
+    return written
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measures, and writes the page and the plots."""
+    """Measures work by work, and writes the page anew after each, so that a run that is stopped leaves what it has."""
     asked = _arguments(arguments)
-    out = asked.out or (HERE.parent / ".bench" / "quick" if asked.quick else HERE)
+    out: Path = asked.out or (HERE.parent / ".bench" / "quick" if asked.quick else HERE)
+    out.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
     results: dict[str, tuple[Work, Measured]] = {}
+    plots: dict[str, str] = {}
     with stub() as service:
         for name in asked.only:
             work = WORKS[name]
-            rounds = asked.rounds or (min(QUICK_ROUNDS, work.rounds) if asked.quick else work.rounds)
+            rounds = work.rounds if work.rounds == 1 else asked.rounds or (QUICK_ROUNDS if asked.quick else work.rounds)
             measured = measure(
                 work, service, quick=asked.quick, rounds=rounds, contestants=asked.contestants, say=print
             )
             results[name] = (work, measured)
-    drawn = {name: draw(*result, out / "plots") for name, result in results.items()}
-    plots = {name: f"plots/{file}" for name, file in drawn.items() if file is not None}
-    reasons = tomllib.loads((HERE / "reasons.toml").read_text("utf-8"))
-    out.mkdir(parents=True, exist_ok=True)
-    written = out / "RESULTS.md"
-    today = datetime.datetime.now(datetime.UTC).date()
-    written.write_text(page(results, reasons, plots=plots, day=today, quick=asked.quick), "utf-8")
-    print(f"{written} after {time.monotonic() - started:,.0f} s")
+            if draw(work, measured, out / "plots"):
+                plots[name] = f"plots/{name}.svg"
+            written = _write(out, results, plots, quick=asked.quick)
+            print(f"{written} after {time.monotonic() - started:,.0f} s")
 
 
 if __name__ == "__main__":

@@ -81,13 +81,13 @@ def _save(plt: Any, figure: Any, axes: Any, path: Path) -> None:
     plt.close(figure)
 
 
-def draw(work: Work, measured: Measured, folder: Path) -> str | None:
-    """Draws a work into the folder; returns the name of the file, or None."""
+def draw(work: Work, measured: Measured, folder: Path) -> bool:
+    """Draws a work into the folder, as `<name>.svg`; False where nothing could be drawn."""
     path = folder / f"{work.name}.svg"
     series = _series(measured)
     if series:
-        return path.name if lines(series, path, x="seconds", y="MB resident") else None
-    return path.name if bars(work, measured, path) else None
+        return lines(series, path, x="seconds", y="MB resident")
+    return bars(work, measured, path)
 
 
 def _series(measured: Measured) -> list[Line]:

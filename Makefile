@@ -1,22 +1,26 @@
 # What is needed: Python 3.11 or later with pip and venv, and make. Every target sets up what it uses, inside .venv.
 #   make test PYTHON=python3.13     another interpreter, when .venv does not exist yet
 #   make test WORKERS=1             how many tests run at a time
+#   make bench ARGS="--only paging --rounds 3"     a part of it; `--quick` to see that it runs
 
 PYTHON ?= python3
+ARGS ?=
 WORKERS ?= 2
 
 VENV := .venv
+BENCH := .bench
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 RUNTIME := $(VENV)/.runtime-installed
 DEVELOPMENT := $(VENV)/.development-installed
+PEERS := $(BENCH)/.peers-installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint prove format clean
+.PHONY: help demo test lint prove bench bench-growth format clean
 
 help: ## list the targets (the default)
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(RUNTIME) ## upload a dirty export and load a dirty feed, with faults, and prove the outcome
 	@$(BIN)/socialapi demo
@@ -35,20 +39,26 @@ lint: $(DEVELOPMENT) ## check the format, the style and the types
 prove: $(DEVELOPMENT) ## run the proofs at full size; `make test` runs them at a twentieth of it
 	@SOCIALAPI_FULL_SIZE=1 $(BIN)/python -m pytest tests/proofs -s -v --timeout=3600
 
+bench: $(PEERS) ## compare speed and memory with the limit of the stack and with peers: benchmarks/RESULTS.md
+	@$(BENCH)/bin/python -m benchmarks.run $(ARGS)
+
+bench-growth: $(PEERS) ## measure how cost grows with records and with jobs at once: benchmarks/GROWTH.md
+	@$(BENCH)/bin/python -m benchmarks.growth $(ARGS)
+
 format: $(DEVELOPMENT) ## rewrite the sources in the house format
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-clean: ## remove everything that these targets made, .venv included
-	@rm -rf $(VENV) .coverage .coverage.* htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .prove dist build
+clean: ## remove everything that these targets made, .venv and .bench included
+	@rm -rf $(VENV) $(BENCH) .coverage .coverage.* htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .prove dist build
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(BIN)/python:
+$(BIN)/python $(BENCH)/bin/python:
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not installed; name another with PYTHON=…" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or later is needed, $(PYTHON) is $$($(PYTHON) -V 2>&1); name another with PYTHON=…" >&2; exit 1; }
-	@echo "Setting up $(VENV) …"
-	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+	@echo "Setting up $(firstword $(subst /, ,$@)) …"
+	@$(PYTHON) -m venv $(firstword $(subst /, ,$@)) || { rm -rf $(firstword $(subst /, ,$@)); exit 1; }
 
 $(RUNTIME): pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing what the package needs …"
@@ -59,3 +69,10 @@ $(DEVELOPMENT): pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing what the tests need …"
 	@$(PIP) install --constraint constraints.txt --editable '.[dev]'
 	@touch $@ $(RUNTIME)
+
+# The peers may want other versions of what the package needs, and come second: this environment is for comparing only.
+$(PEERS): benchmarks/requirements.txt pyproject.toml constraints.txt | $(BENCH)/bin/python
+	@echo "Installing what is compared …"
+	@$(BENCH)/bin/python -m pip --quiet --disable-pip-version-check install --constraint constraints.txt --editable .
+	@$(BENCH)/bin/python -m pip --quiet --disable-pip-version-check install --requirement benchmarks/requirements.txt
+	@touch $@

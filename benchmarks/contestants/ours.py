@@ -1,0 +1,217 @@
+"""Ours: this package, through its public API alone."""
+
+import asyncio
+import csv
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from benchmarks.contestants.measuring import Meter, peak_resident_bytes, resident_bytes
+from benchmarks.contestants.raw import people_of
+from benchmarks.harness import canned
+from socialapi import Bearer, Client, Config, OAuth1, Progress, errors
+from socialapi.streams import MatchedPost
+
+if TYPE_CHECKING:
+    from socialapi.resources.ads.custom_audience import CustomAudience
+
+LIMIT: Final = "custom_audience_uploads"
+UNLIMITED: Final = {LIMIT: (1_000_000_000, 60.0)}
+SAMPLE_SECONDS: Final = 0.25
+
+
+def _core(order: dict[str, Any]) -> Client:
+    return Client(Config(base_url=order["url"]), [Bearer("token")])
+
+
+def _ads(order: dict[str, Any], **settings: Any) -> Client:
+    config = Config(ads_url=f"{order['url']}/ads", **{"rate_limits": UNLIMITED, **settings})
+    return Client(config, [OAuth1("key", "key-secret", "token", "token-secret")])
+
+
+def _audience(client: Client, name: str = "c") -> "CustomAudience":
+    return client.ads.account("a").custom_audience(name)
+
+
+def paging(order: dict[str, Any]) -> dict[str, Any]:
+    """Walks a timeline post by post."""
+
+    async def walk(client: Client, pages: int) -> tuple[int, int]:
+        items = total = 0
+        async for post in client.posts.by_user(str(pages), max_results=100):
+            assert post.text is not None
+            assert post.public_metrics is not None
+            items += 1
+            total += len(post.text) + (post.public_metrics.like_count or 0)
+        return items, total
+
+    async def main() -> dict[str, Any]:
+        async with _core(order) as client:
+            await walk(client, order["warm_pages"])
+            meter = Meter()
+            items, total = await walk(client, order["pages"])
+            return meter.told(items=items, checksum=total)
+
+    return asyncio.run(main())
+
+
+def stream(order: dict[str, Any]) -> dict[str, Any]:
+    """Reads the filtered stream."""
+
+    async def main() -> dict[str, Any]:
+        seen = total = 0
+        meter = Meter()
+        async with _core(order) as client, client.filtered_stream.connect() as events:
+            async for event in events:
+                assert isinstance(event, MatchedPost)
+                post = event.data
+                seen += 1
+                if seen > order["warm_posts"]:
+                    assert post.text is not None
+                    assert post.public_metrics is not None
+                    total += len(post.text) + (post.public_metrics.like_count or 0)
+                    if seen == order["warm_posts"] + order["posts"]:
+                        break
+                elif seen == order["warm_posts"]:
+                    meter = Meter()
+            return meter.told(items=order["posts"], checksum=total)
+
+    return asyncio.run(main())
+
+
+def small(order: dict[str, Any]) -> dict[str, Any]:
+    """Asks for one post again and again."""
+
+    async def ask(client: Client, times: int) -> int:
+        total = 0
+        for _ in range(times):
+            page = await client.posts.lookup("1")
+            total += len(page.data[0].text or "")
+        return total
+
+    async def main() -> dict[str, Any]:
+        async with _core(order) as client:
+            await ask(client, order["warm_requests"])
+            meter = Meter()
+            total = await ask(client, order["requests"])
+            return meter.told(items=order["requests"], checksum=total)
+
+    return asyncio.run(main())
+
+
+def audience(order: dict[str, Any]) -> dict[str, Any]:
+    """Uploads a list of mappings."""
+    return asyncio.run(_upload(order, *people_of(order)))
+
+
+def audience_csv(order: dict[str, Any]) -> dict[str, Any]:
+    """Uploads a CSV file."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder) / name for name in ("warm.csv", "people.csv")]
+        for path, people in zip(paths, people_of(order), strict=True):
+            with path.open("w", encoding="utf-8", newline="") as file:
+                writer = csv.DictWriter(file, ["email", "phone_number"])
+                writer.writeheader()
+                writer.writerows(people)
+        return asyncio.run(_upload(order, *paths))
+
+
+def audience_arrow(order: dict[str, Any]) -> dict[str, Any]:
+    """Uploads an Arrow table, where this version takes one."""
+    import pyarrow as pa
+
+    try:
+        return asyncio.run(_upload(order, *(pa.Table.from_pylist(people) for people in people_of(order))))
+    except errors.InvalidInput as refusal:
+        return {"absent": f"this version of the package says: {refusal}"}
+
+
+async def _upload(order: dict[str, Any], warm: Any, records: Any) -> dict[str, Any]:
+    async with _ads(order) as client:
+        await _audience(client).upload(warm)
+        meter = Meter()
+        report = await _audience(client).upload(records)
+        return meter.told(items=report.accepted)
+
+
+def products(order: dict[str, Any]) -> dict[str, Any]:
+    """Loads products from mappings."""
+
+    async def main() -> dict[str, Any]:
+        shapes = [canned.product(number) for number in range(order["products"])]
+        async with _ads(order) as client:
+            await client.catalog("c").products.upsert(shapes[:25])
+            meter = Meter()
+            report = await client.catalog("c").products.upsert(shapes, concurrency=order["at_once"])
+            return meter.told(items=report.accepted)
+
+    return asyncio.run(main())
+
+
+def quota(order: dict[str, Any]) -> dict[str, Any]:
+    """Uploads so many rows, one to a request, as fast as the limit lets it."""
+
+    async def main() -> dict[str, Any]:
+        meter = Meter()
+        rows = [{"email": f"person{number}@example.com"} for number in range(order["rows"])]
+        limits = {LIMIT: (order["quota_requests"], order["quota_seconds"])}
+        async with _ads(order, rate_limits=limits, max_operations=1) as client:
+            report = await _audience(client).upload(rows)
+        return meter.told(items=report.accepted)
+
+    return asyncio.run(main())
+
+
+def upload_file(order: dict[str, Any]) -> dict[str, Any]:
+    """Uploads a file, or refuses to, and tells what was held in memory on the way."""
+    samples = [(0.0, resident_bytes())]
+
+    async def main() -> dict[str, Any]:
+        meter = Meter()
+
+        def look(progress: Progress) -> None:
+            if meter.seconds - samples[-1][0] >= SAMPLE_SECONDS:
+                samples.append((meter.seconds, resident_bytes()))
+
+        async with _ads(order) as client:
+            try:
+                report = await _audience(client).upload(Path(order["folder"], order["file"]), on_progress=look)
+            except errors.InvalidInput as refusal:
+                return {"absent": f"this version of the package says: {refusal}"}
+        samples.append((meter.seconds, resident_bytes()))
+        return meter.told(items=report.accepted, requests=report.requests, samples=samples, peak=peak_resident_bytes())
+
+    return asyncio.run(main())
+
+
+def many_jobs(order: dict[str, Any]) -> dict[str, Any]:
+    """Uploads to many audiences at once with one client, and watches how long the event loop is held."""
+
+    async def watch(lags: list[float]) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            due = loop.time() + 0.005
+            await asyncio.sleep(0.005)
+            lags.append(loop.time() - due)
+
+    def rows(job: int) -> Iterable[dict[str, str]]:
+        first = job * order["records"]
+        for number in range(first, first + order["records"]):
+            email, phone = canned.person(number)
+            yield {"email": email, "phone_number": phone}
+
+    async def main() -> dict[str, Any]:
+        lags: list[float] = []
+        async with _ads(order) as client:
+            # What is imported on first use would be the longest hold of all.
+            await _audience(client).upload(people_of({"warm_records": order["warm_records"], "records": 0})[0])
+            meter = Meter()
+            watching = asyncio.create_task(watch(lags))
+            jobs = (_audience(client, f"c{job}").upload(rows(job)) for job in range(order["jobs"]))
+            reports = await asyncio.gather(*jobs)
+            watching.cancel()
+        accepted = sum(report.accepted for report in reports)
+        return meter.told(items=accepted, peak=peak_resident_bytes(), max_lag_seconds=max(lags))
+
+    return asyncio.run(main())

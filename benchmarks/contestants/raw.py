@@ -1,0 +1,210 @@
+"""The limit of the stack: what can be written by hand with aiohttp and orjson, with dicts for results and no checks."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+import aiohttp
+import orjson
+
+from benchmarks.contestants.measuring import Meter
+from benchmarks.harness import canned
+
+HEADERS: Final = {"Authorization": "Bearer token"}
+JSON: Final = {**HEADERS, "Content-Type": "application/json"}
+ROWS_A_REQUEST: Final = 2_500
+PRODUCTS_A_REQUEST: Final = 25
+
+
+def paging(order: dict[str, Any]) -> dict[str, Any]:
+    """Walks a timeline."""
+
+    async def walk(session: aiohttp.ClientSession, pages: int) -> tuple[int, int]:
+        items = total = 0
+        params = {"max_results": "100"}
+        while True:
+            async with session.get(f"{order['url']}/2/users/{pages}/tweets", params=params) as response:
+                page = orjson.loads(await response.read())
+            for post in page["data"]:
+                items += 1
+                total += len(post["text"]) + post["public_metrics"]["like_count"]
+            token = page["meta"].get("next_token")
+            if token is None:
+                return items, total
+            params["pagination_token"] = token
+
+    async def main() -> dict[str, Any]:
+        async with aiohttp.ClientSession(headers=HEADERS) as session:
+            await walk(session, order["warm_pages"])
+            meter = Meter()
+            items, total = await walk(session, order["pages"])
+            return meter.told(items=items, checksum=total)
+
+    return asyncio.run(main())
+
+
+async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
+    """Faster than the reader's own lines: what has arrived is split at once."""
+    rest = b""
+    async for chunk in content.iter_any():
+        *lines, rest = (rest + chunk).split(b"\r\n")
+        for line in lines:
+            yield line
+
+
+def stream(order: dict[str, Any]) -> dict[str, Any]:
+    """Reads a stream, splitting what arrives by hand."""
+    return asyncio.run(_stream(order, by_hand=True))
+
+
+def stream_by_lines(order: dict[str, Any]) -> dict[str, Any]:
+    """Reads a stream with the lines of aiohttp's reader."""
+    return asyncio.run(_stream(order, by_hand=False))
+
+
+async def _stream(order: dict[str, Any], *, by_hand: bool) -> dict[str, Any]:
+    seen = total = 0
+    meter = Meter()
+    timeout = aiohttp.ClientTimeout(total=None)
+    async with (
+        aiohttp.ClientSession(headers=HEADERS, timeout=timeout) as session,
+        session.get(f"{order['url']}/2/tweets/search/stream") as response,
+    ):
+        async for line in _lines(response.content) if by_hand else response.content:
+            post = orjson.loads(line)["data"]
+            seen += 1
+            if seen > order["warm_posts"]:
+                total += len(post["text"]) + post["public_metrics"]["like_count"]
+                if seen == order["warm_posts"] + order["posts"]:
+                    break
+            elif seen == order["warm_posts"]:
+                meter = Meter()
+        return meter.told(items=order["posts"], checksum=total)
+
+
+def small(order: dict[str, Any]) -> dict[str, Any]:
+    """Asks for one post again and again."""
+
+    async def ask(session: aiohttp.ClientSession, times: int) -> int:
+        total = 0
+        for _ in range(times):
+            async with session.get(f"{order['url']}/2/tweets", params={"ids": "1"}) as response:
+                page = orjson.loads(await response.read())
+            total += len(page["data"][0]["text"])
+        return total
+
+    async def main() -> dict[str, Any]:
+        async with aiohttp.ClientSession(headers=HEADERS) as session:
+            await ask(session, order["warm_requests"])
+            meter = Meter()
+            total = await ask(session, order["requests"])
+            return meter.told(items=order["requests"], checksum=total)
+
+    return asyncio.run(main())
+
+
+def floor(order: dict[str, Any]) -> dict[str, Any]:
+    """Encodes and hashes, and nothing else: what no upload can do without."""
+    people = [canned.person(number) for number in range(order["records"])]
+    meter = Meter()
+    total = 0
+    for email, phone in people:
+        digest = hashlib.sha256(email.encode()).hexdigest()
+        other = hashlib.sha256(phone.encode()).hexdigest()
+        total += len(digest) + len(other)
+    return meter.told(items=len(people), checksum=total)
+
+
+def _users(people: list[dict[str, str]]) -> bytes:
+    operations = [
+        {
+            "operation_type": "Update",
+            "params": {
+                "users": [
+                    {
+                        "email": [hashlib.sha256(each["email"].strip().lower().encode()).hexdigest()],
+                        "phone_number": [hashlib.sha256(each["phone_number"].strip().encode()).hexdigest()],
+                    }
+                ]
+            },
+        }
+        for each in people
+    ]
+    return orjson.dumps(operations)
+
+
+def audience(order: dict[str, Any]) -> dict[str, Any]:
+    """Builds dicts and sends them with orjson, in the shape of the service."""
+
+    async def send(session: aiohttp.ClientSession, people: list[dict[str, str]]) -> int:
+        accepted = 0
+        url = f"{order['url']}/ads/12/accounts/a/custom_audiences/c/users"
+        for start in range(0, len(people), ROWS_A_REQUEST):
+            async with session.post(url, data=_users(people[start : start + ROWS_A_REQUEST])) as response:
+                accepted += orjson.loads(await response.read())["data"]["success_count"]
+        return accepted
+
+    async def main() -> dict[str, Any]:
+        warm, people = people_of(order)
+        async with aiohttp.ClientSession(headers=JSON) as session:
+            await send(session, warm)
+            meter = Meter()
+            accepted = await send(session, people)
+            return meter.told(items=accepted)
+
+    return asyncio.run(main())
+
+
+def people_of(order: dict[str, Any]) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """The rows to warm up with, and those that count."""
+    numbers = range(order["warm_records"] + order["records"])
+    people = [{"email": email, "phone_number": phone} for email, phone in map(canned.person, numbers)]
+    return people[: order["warm_records"]], people[order["warm_records"] :]
+
+
+def products(order: dict[str, Any]) -> dict[str, Any]:
+    """Puts products 25 at a time, so many requests at once."""
+
+    async def main() -> dict[str, Any]:
+        shapes = [canned.product(number) for number in range(order["products"])]
+        gate = asyncio.Semaphore(order["at_once"])
+        async with aiohttp.ClientSession(headers=JSON) as session:
+
+            async def put(part: list[dict[str, str]]) -> int:
+                async with (
+                    gate,
+                    session.put(
+                        f"{order['url']}/ads/12/product_catalogs/c/products", data=orjson.dumps({"products": part})
+                    ) as response,
+                ):
+                    answers = orjson.loads(await response.read())["data"]["products_response"]
+                return sum(each["status"] == "CREATE_SUCCESS" for each in answers)
+
+            await put(shapes[:PRODUCTS_A_REQUEST])
+            meter = Meter()
+            parts = [shapes[at : at + PRODUCTS_A_REQUEST] for at in range(0, len(shapes), PRODUCTS_A_REQUEST)]
+            return meter.told(items=sum(await asyncio.gather(*map(put, parts))))
+
+    return asyncio.run(main())
+
+
+def quota(order: dict[str, Any]) -> dict[str, Any]:
+    """Sends one small request after the other, and waits as long as a 429 says."""
+
+    async def main() -> dict[str, Any]:
+        url = f"{order['url']}/ads/12/accounts/a/custom_audiences/c/users"
+        body = _users([{"email": "ada@example.com", "phone_number": "+14155552671"}])
+        accepted = 0
+        meter = Meter()
+        async with aiohttp.ClientSession(headers=JSON) as session:
+            while meter.seconds < order["seconds"]:
+                async with session.post(url, data=body) as response:
+                    answer = orjson.loads(await response.read())
+                if response.status == 429:
+                    await asyncio.sleep(min(float(response.headers["Retry-After"]), order["seconds"]))
+                else:
+                    accepted += answer["data"]["success_count"]
+        return meter.told(items=accepted)
+
+    return asyncio.run(main())

@@ -1,0 +1,52 @@
+"""Importing, in fresh processes."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from benchmarks.harness.work import Contestant, Order, Target, Told, Work
+
+
+def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]:
+    """Milliseconds of CPU, and of the clock."""
+    return {"ms": told["cpu_seconds"] * 1_000, "wall_ms": told["seconds"] * 1_000}
+
+
+def _import(name: str, module: str, takes: str | None = None) -> Contestant:
+    return Contestant(name=name, module="importing", job="imports", options={"imports": module, "takes": takes})
+
+
+WORK: Final = Work(
+    name="imports",
+    title="Importing",
+    says="A fresh process imports the package, whose byte code is there.",
+    metric="ms",
+    unit="ms of CPU",
+    digits=0,
+    base="aiohttp",
+    contestants=(
+        _import("aiohttp", "aiohttp"),
+        _import("ours: import socialapi", "socialapi"),
+        _import("ours: from socialapi import Client", "socialapi", "Client"),
+        _import("tweepy.asynchronous", "tweepy.asynchronous"),
+        _import("xdk", "xdk"),
+        _import("httpx", "httpx"),
+    ),
+    targets=(
+        Target(
+            id="imports-aiohttp",
+            says="at most 1.15 × aiohttp",
+            of="ours: from socialapi import Client",
+            to="aiohttp",
+            at_most=1.15,
+        ),
+    ),
+    judge=judge,
+    full={},
+    quick={},
+    rounds=15,
+    also={"wall_ms": "ms by the clock"},
+    cannot={
+        "twitter-ads": "it is a library for scripts, whose start nobody waits for",
+        "facebook-business": "as twitter-ads",
+    },
+)

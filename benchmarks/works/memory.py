@@ -1,0 +1,98 @@
+"""Memory over ten million records."""
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.harness import canned
+from benchmarks.harness.work import Contestant, Order, Target, Told, Work, expect
+
+MEGABYTE: Final = 1_000_000
+ROWS_A_GROUP: Final = 100_000
+
+
+def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, Any]:
+    """The peak, how much the second half added, and the course of it."""
+    expect("records", told["items"], order["records"])
+    expect("records that arrived", seen["rows"], order["records"])
+    samples = told["samples"]
+    half = [size for seconds, size in samples if seconds <= told["seconds"] / 2]
+    return {
+        "peak_mb": told["peak"] / MEGABYTE,
+        "grown_mb": (max(size for _, size in samples) - max(half)) / MEGABYTE,
+        "records_a_second": told["items"] / told["seconds"],
+        "series": [(seconds, size / MEGABYTE) for seconds, size in samples],
+    }
+
+
+def prepare(order: Order) -> None:
+    """Writes what is uploaded."""
+    folder = Path(order["folder"])
+    write_csv(folder / "people.csv", order["records"])
+    write_parquet(folder / "people.parquet", order["records"])
+
+
+def write_csv(path: Path, records: int) -> None:
+    """A file with so many people."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(("email", "phone_number"))
+        writer.writerows(map(canned.person, range(records)))
+
+
+def write_parquet(path: Path, records: int) -> None:
+    """The same people, in row groups of the usual size; nothing where pyarrow is not installed."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ModuleNotFoundError:
+        return
+    schema = pa.schema([("email", pa.string()), ("phone_number", pa.string())])
+    with pq.ParquetWriter(path, schema) as writer:
+        for start in range(0, records, ROWS_A_GROUP):
+            emails, phones = zip(*map(canned.person, range(start, min(start + ROWS_A_GROUP, records))), strict=True)
+            writer.write_table(pa.table([pa.array(emails), pa.array(phones)], schema=schema))
+
+
+def _upload(name: str, file: str) -> Contestant:
+    return Contestant(name=name, module="ours", job="upload_file", options={"file": file})
+
+
+WORK: Final = Work(
+    name="memory",
+    title="Memory over ten million records",
+    says="One upload of ten million records, with an e-mail address and a phone number each, from a file.",
+    metric="peak_mb",
+    unit="MB resident at most",
+    digits=0,
+    base=None,
+    contestants=(_upload("ours, CSV", "people.csv"), _upload("ours, Parquet", "people.parquet")),
+    targets=(
+        Target(id="memory-csv", says="under 150 MB from CSV", of="ours, CSV", at_most=150, unit=" MB"),
+        Target(id="memory-parquet", says="under 200 MB from Parquet", of="ours, Parquet", at_most=200, unit=" MB"),
+        Target(
+            id="memory-csv-flat",
+            says="flat from CSV: the second half adds less than 10 MB",
+            of="ours, CSV",
+            metric="grown_mb",
+            at_most=10,
+            unit=" MB",
+        ),
+        Target(
+            id="memory-parquet-flat",
+            says="flat from Parquet: the second half adds less than 10 MB",
+            of="ours, Parquet",
+            metric="grown_mb",
+            at_most=10,
+            unit=" MB",
+        ),
+    ),
+    judge=judge,
+    full={"records": 10_000_000},
+    quick={"records": 200_000},
+    rounds=1,
+    also={"grown_mb": "MB more in the second half", "records_a_second": "records a second"},
+    cannot={"A peer": "none of them reads a file; each sends what it is given in a list"},
+    prepare=prepare,
+)

@@ -1,0 +1,97 @@
+"""Filling the quota: what share of the allowed requests is made."""
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from benchmarks.harness.work import Contestant, Order, Target, Told, Work, expect
+
+TIMES_FASTER: Final = 10
+WINDOW_SECONDS: Final = 60.0 / TIMES_FASTER
+REQUESTS: Final = 1_500
+LATENCIES_MS: Final = (20, 200, 400)
+
+
+def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]:
+    """The share in steady state, and how many requests were refused."""
+    accepted = seen["accepted_at"]
+    expect("accepted requests", len(accepted), told["items"])
+    share = steady_share(accepted, order["quota_requests"], order["quota_seconds"])
+    return {"share": 100 * share, "refused": float(seen["refused"])}
+
+
+def steady_share(accepted_at: Sequence[float], requests: int, seconds: float) -> float:
+    """How much of the quota is used once the first window is over.
+
+    Requests come in bursts, one a window: so many as the first window held come again within a period, which is
+    measured from each of them to the one that many later.
+    """
+    first = sum(at < accepted_at[0] + seconds for at in accepted_at)
+    periods = [later - at for at, later in zip(accepted_at, accepted_at[first:], strict=False)]
+    if not periods:
+        return 0.0
+    return first / requests * seconds / statistics.median(periods)
+
+
+def _size(requests: int, seconds: float) -> dict[str, Any]:
+    quota = {"quota_requests": requests, "quota_seconds": seconds}
+    return {"seconds": 1.5 * seconds, "rows": int(1.6 * requests), **quota, "stub": quota}
+
+
+def _at(latency_ms: int) -> list[Contestant]:
+    options = {"stub": {"latency_seconds": latency_ms / 1_000 / TIMES_FASTER}}
+    each = (("ours", "ours"), ("serial aiohttp", "raw"), ("twitter-ads", "twitter_ads_client"))
+    return [
+        Contestant(name=f"{name}, {latency_ms} ms", module=module, job="quota", options=options)
+        for name, module in each
+    ]
+
+
+WORK: Final = Work(
+    name="quota",
+    title="Filling the quota",
+    says="Uploads of one row each run into a limit of 1,500 requests a minute, at 20, 200 and 400 ms a reply.",
+    metric="share",
+    unit="% of the quota",
+    base=None,
+    contestants=[contestant for latency in LATENCIES_MS for contestant in _at(latency)],
+    targets=[
+        target
+        for latency in LATENCIES_MS
+        for target in (
+            Target(
+                id=f"quota-{latency}",
+                says=f"at least 95 % of the quota at {latency} ms a reply",
+                of=f"ours, {latency} ms",
+                at_least=95.0,
+                unit=" %",
+            ),
+            Target(
+                id=f"quota-{latency}-429",
+                says=f"not one 429 at {latency} ms a reply",
+                of=f"ours, {latency} ms",
+                metric="refused",
+                at_most=0,
+                unit=" times 429",
+            ),
+        )
+    ],
+    judge=judge,
+    full=_size(REQUESTS, WINDOW_SECONDS),
+    quick=_size(REQUESTS // 10, WINDOW_SECONDS / 10),
+    rounds=3,
+    also={"refused": "times 429"},
+    cannot={
+        "tweepy": "it has no uploads; its client is as serial as its caller, and meets limits by being refused",
+        "xdk": "as tweepy",
+        "facebook-business": "its service has another limit; its client is serial",
+        "httpx": "a client for HTTP has no notion of a limit",
+    },
+    notes=(
+        (
+            "Time runs ten times faster, so that this takes seconds: the stub refuses beyond 1,500 requests in any 6 "
+            "seconds, and answers after 2, 20 and 40 ms. Rate, latency and window keep their proportions; a window of 150 "
+            "requests at the real latency would not."
+        ),
+    ),
+)

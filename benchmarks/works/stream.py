@@ -1,0 +1,47 @@
+"""A persistent stream, read as fast as it comes."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from benchmarks.harness.canned import LINES_A_BLOCK, checksum_of_posts
+from benchmarks.harness.work import Contestant, Order, Target, Told, Work, expect
+
+
+def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]:
+    """The right posts were read, in the order in which they were sent."""
+    first, posts = order["warm_posts"], order["posts"]
+    numbers = (number % LINES_A_BLOCK for number in range(first, first + posts))
+    expect("posts", told["items"], posts)
+    expect("checksum", told["checksum"], checksum_of_posts(numbers))
+    return {"us": told["cpu_seconds"] / posts * 1e6}
+
+
+WORK: Final = Work(
+    name="stream",
+    title="A persistent stream",
+    says="20,000 posts of a filtered stream are read as fast as they come, each in a chunk of its own on the wire.",
+    metric="us",
+    unit="µs of CPU a post",
+    base="raw",
+    contestants=(
+        Contestant(name="raw", module="raw", job="stream"),
+        Contestant(name="raw, lines of aiohttp", module="raw", job="stream_by_lines"),
+        Contestant(name="ours", module="ours", job="stream"),
+        Contestant(name="tweepy", module="tweepy_async", job="stream"),
+        Contestant(name="xdk", module="xdk_client", job="stream"),
+    ),
+    targets=(
+        Target(id="stream-raw", says="at most 1.8 × raw", of="ours", to="raw", at_most=1.8),
+        Target(id="stream-tweepy", says="tweepy takes at least 3 ×", of="tweepy", to="ours", at_least=3.0),
+    ),
+    judge=judge,
+    full={"posts": 20_000, "warm_posts": 1_000},
+    quick={"posts": 2_000, "warm_posts": 500},
+    rounds=9,
+    cannot={
+        "twitter-ads": "it knows the advertising API only",
+        "facebook-business": "its service has no such stream",
+        "httpx": "by hand it would be what “raw” is with aiohttp",
+    },
+    notes=("Raw splits lines by hand, which is faster than `async for line in response.content`, shown beside it.",),
+)

@@ -1,0 +1,181 @@
+"""The benchmarks run, and say what they measured; the peers are not installed here, so ours and the raw ones take part."""
+
+import datetime
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+import pytest
+
+from benchmarks import growth, run
+from benchmarks.harness import canned
+from benchmarks.harness.page import page
+from benchmarks.harness.processes import ROOT, Failed, StubProcess, stub
+from benchmarks.harness.rounds import Measured, Spread, measure
+from benchmarks.harness.work import Contestant, Target, Work, expect
+from benchmarks.works.quota import steady_share
+
+pytestmark = pytest.mark.xdist_group("benchmarks")
+
+QUOTA: Final = {"quota_requests": 20, "quota_seconds": 0.2}
+TINY: Final[dict[str, Mapping[str, Any]]] = {
+    "paging": {"pages": 2, "warm_pages": 1},
+    "stream": {"posts": 300, "warm_posts": 100},
+    "small": {"requests": 20, "warm_requests": 2},
+    "audience": {"records": 300, "warm_records": 50},
+    "quota": {"seconds": 0.5, "rows": 32, **QUOTA, "stub": QUOTA},
+    "products": {"products": 100, "at_once": 4, "stub": {"latency_seconds": 0.0}},
+    "imports": {},
+    "memory": {"records": 2_000},
+}
+DAY: Final = datetime.date(2026, 11, 20)
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[StubProcess]:
+    with stub() as running:
+        yield running
+
+
+def only(work: Work, size: Mapping[str, Any]) -> Work:
+    return attrs.evolve(work, quick=size)
+
+
+@pytest.mark.parametrize("name", run.WORKS)
+def test_ours_does_every_work_and_its_outcome_is_right(service: StubProcess, name: str) -> None:
+    work = only(run.WORKS[name], TINY[name])
+    measured = measure(work, service, quick=True, rounds=1, contestants=["ours"], say=lambda _: None)
+    took_part = measured.rounds[0].keys()
+    ours = {each.name for each in work.contestants if each.name.startswith("ours")}
+    assert took_part | measured.absent.keys() == ours | ({work.base} if work.base else set())
+    assert set(measured.absent) <= {"ours, Arrow", "ours, Parquet"}
+    assert all(measured.values(each, work.metric)[0] >= 0 for each in took_part)
+
+
+def test_a_contestant_that_does_another_job_ends_the_run(service: StubProcess) -> None:
+    work = only(run.WORKS["paging"], TINY["paging"])
+    judge = work.judge
+    wrong = attrs.evolve(work, judge=lambda order, told, seen: judge(order, {**told, "checksum": 1}, seen))
+    with pytest.raises(Failed, match="paging, raw: checksum: 1 where"):
+        measure(wrong, service, quick=True, rounds=1, contestants=["raw"], say=lambda _: None)
+
+
+def test_a_contestant_that_breaks_ends_the_run_and_says_why(service: StubProcess) -> None:
+    work = only(run.WORKS["paging"], {"warm_pages": 1})
+    with pytest.raises(Failed, match="KeyError: 'pages'"):
+        measure(work, service, quick=True, rounds=1, contestants=["raw"], say=lambda _: None)
+
+
+def test_a_run_writes_a_page_with_the_targets_and_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run.main(["--quick", "--rounds", "1", "--only", "paging", "--contestants", "ours", "--out", str(tmp_path)])
+    text = (tmp_path / "RESULTS.md").read_text("utf-8")
+    assert re.search(r"\| Paging into typed objects \| at most 2.0 × raw \| \d+\.\d\d × \| (yes|\*\*no\*\*) \|", text)
+    assert re.search(r"\| raw \| [\d.]+ \| 1.00 \|", text)
+    assert re.search(r"\| ours \| [\d.]+ \| \d+\.\d\d \|", text)
+    assert "- twitter-ads is not compared: it has no timelines" in text
+    assert "This is a run with `--quick`" in text
+    assert "paging: round 1 of 1: raw" in capsys.readouterr().out
+
+
+def test_an_unknown_work_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        run.main(["--only", "paging,pageing"])
+    assert "no such works: pageing" in capsys.readouterr().err
+
+
+def test_growth_is_measured_by_records_and_by_jobs(service: StubProcess, tmp_path: Path) -> None:
+    records = growth.of_records(service, (10, 3_000))
+    jobs = growth.of_jobs(service, (1, 2), 100)
+    text = growth.page(records, jobs, 100, tmp_path, DAY)
+    assert [row["requests"] for row in records] == [1, 2]
+    assert "From 10 to 3,000 records" in text
+    assert re.search(r"\| 3,000 \|.+\| 2 \|", text)
+    assert re.search(r"One job sends\n[\d,]+ records a second, 2 of them [\d,]+ together", text)
+
+
+def of(rounds: list[dict[str, float]], **absent: str) -> tuple[Work, Measured]:
+    """A work with one target, and what it came to."""
+    work = Work(
+        name="walking",
+        title="Walking",
+        says="A mile.",
+        metric="us",
+        unit="µs a mile",
+        base="raw",
+        contestants=[Contestant(name=name, module="none", job="none") for name in ("raw", "ours")],
+        targets=[Target(id="walking-raw", says="at most 2.0 × raw", of="ours", to="raw", at_most=2.0)],
+        judge=lambda *_: {},
+        full={},
+        quick={},
+        rounds=3,
+    )
+    return work, Measured([{name: {"us": us} for name, us in each.items()} for each in rounds], dict(absent))
+
+
+def page_of(result: tuple[Work, Measured], reason: str = "") -> str:
+    return page({"walking": result}, {"walking-raw": reason}, plots={}, day=DAY)
+
+
+def test_a_ratio_is_taken_within_its_round() -> None:
+    # The machine was three times slower in the second round, which the ratio of the medians would show.
+    text = page_of(of([{"raw": 1.0, "ours": 1.5}, {"raw": 3.0, "ours": 4.8}, {"raw": 1.0, "ours": 1.7}]))
+    assert "| Walking | at most 2.0 × raw | 1.60 × (1.50 – 1.70) | yes |" in text
+    assert "| ours | 1.7 (1.5 – 4.8) | 1.60 (1.50 – 1.70) |" in text
+
+
+def test_a_missed_target_is_said_with_its_reason() -> None:
+    text = page_of(of([{"raw": 1.0, "ours": 2.5}]), "The shoes are new.")
+    assert "| Walking | at most 2.0 × raw | 2.50 × | **no** |" in text
+    assert "- Walking, at most 2.0 × raw: The shoes are new." in text
+
+
+def test_a_reason_is_not_said_where_the_target_is_met() -> None:
+    assert "The shoes are new." not in page_of(of([{"raw": 1.0, "ours": 1.5}]), "The shoes are new.")
+
+
+def test_who_did_not_take_part_is_said_with_the_reason() -> None:
+    text = page_of(of([{"raw": 1.0}], ours="feet is not installed"))
+    assert "| Walking | at most 2.0 × raw | – | not measured |" in text
+    assert "not measured, since ours did not take part: feet is not installed." in text
+    assert "- ours is not compared: feet is not installed." in text
+
+
+def test_a_spread_is_the_median_with_the_least_and_the_most() -> None:
+    assert Spread.of([3.0, 1.0, 2.0]) == Spread(2.0, 1.0, 3.0)
+
+
+def test_the_share_of_a_quota_counts_the_pause_between_bursts() -> None:
+    burst = [place / 1_000 for place in range(100)]
+    accepted = [start + at for start, at in itertools.product((0.0, 6.4, 12.8), burst)]
+    assert steady_share(accepted, 100, 6.0) == pytest.approx(6.0 / 6.4)
+
+
+def test_the_share_of_a_quota_of_a_serial_client_is_its_rate() -> None:
+    accepted = [place / 10 for place in range(120)]
+    assert steady_share(accepted, 100, 6.0) == pytest.approx(0.6)
+
+
+def test_a_share_needs_more_than_one_window() -> None:
+    assert steady_share([0.0, 1.0], 100, 6.0) == 0.0
+
+
+def test_what_the_stub_sends_has_the_checksum_that_is_expected() -> None:
+    expect("checksum", canned.checksum_of_posts([0]), len(canned.post(0)["text"]))
+    assert canned.checksum_of_posts([5, 5]) == 2 * (len(canned.post(5)["text"]) + 5)
+
+
+def test_the_peers_are_pinned_and_no_dependencies_of_the_package() -> None:
+    lines = (ROOT / "benchmarks" / "requirements.txt").read_text("utf-8").splitlines()
+    pinned = [line for line in lines if not line.startswith("#")]
+    assert pinned
+    for line in pinned:
+        assert re.fullmatch(r"[a-z0-9-]+(\[[a-z]+\])?==[0-9.]+", line), line
+
+
+def test_every_reason_belongs_to_a_target() -> None:
+    ids = {target.id for work in run.WORKS.values() for target in work.targets}
+    written = re.findall(r"^([\w-]+) *=", (ROOT / "benchmarks" / "reasons.toml").read_text("utf-8"), re.MULTILINE)
+    assert set(written) <= ids

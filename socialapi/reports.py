@@ -12,13 +12,16 @@ MAX_ISSUES_KEPT: Final = 1_000
 class RowIssue:
     """Why a row, or one field of it, was not used. `row` counts the data rows from 1; no value is quoted.
 
-    Of products, `product_id` says which one, as far as it could be read; `row` is 0 for one that is in no row.
+    Of products, `product_id` says which one, as far as it could be read; `row` is 0 for one that is in no row. Of an input
+    of several files, whose rows are numbered through, `file` and `file_row` say where the row is.
     """
 
     row: int
     field: str
     reason: str
     product_id: str | None = None
+    file: str | None = None
+    file_row: int | None = None
 
 
 @attrs.frozen(kw_only=True)

@@ -16,7 +16,7 @@ import attrs
 from socialapi.bulk.concurrency import Concurrency
 from socialapi.bulk.dispatcher import Dispatcher, Sendable
 from socialapi.bulk.reader_base import Chunk, Reader
-from socialapi.bulk.rejects import RejectsFile
+from socialapi.bulk.rejects import PLACE, RejectsFile
 from socialapi.bulk.tally import Tally
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, SocialApiError
 from socialapi.reports import Progress, UploadReport
@@ -79,6 +79,7 @@ class Job(abc.ABC, Generic[R, B, P]):
         self._source = source
         self._reader = reader
         self._tally = tally
+        self._tally.place_of = reader.place_of
         self._options = options
         self._started = session.clock.monotonic()
         fixed = None if options.concurrency == "auto" else options.concurrency
@@ -107,13 +108,13 @@ class Job(abc.ABC, Generic[R, B, P]):
         """The counts as they stand."""
 
     def _columns(self) -> Sequence[str]:
-        """The columns of values in the rejects file, known once the first rows are read."""
-        return ()
+        """Further columns of the rejects file, known once the first rows are read."""
+        return PLACE if self._reader.place_of(1) is not None else ()
 
     async def _begin(self) -> None:
         """What comes before the first row."""
         if self._options.rejects is not None:
-            self._tally.rejects_file = RejectsFile(self._options.rejects, source=self._source)
+            self._tally.rejects_file = RejectsFile(self._options.rejects, sources=(self._source, *self._reader.paths))
 
     async def _finish(self) -> None:
         """What comes after the last row was settled, if nothing has stopped the job."""

@@ -7,6 +7,7 @@ import attrs
 from cyclopts import Parameter
 
 from socialapi.bulk.job import OnProgress
+from socialapi.cli.inputs import Files, records_of, title_of
 from socialapi.cli.jobs import run_job
 from socialapi.cli.options import whole_number
 from socialapi.cli.progress import ProgressDisplay
@@ -71,46 +72,48 @@ class UploadFlags:
 
 
 async def upload_audience(
-    file: Annotated[Path, Parameter(help="CSV (any usual delimiter) or JSON Lines, in UTF-8.")],
+    files: Files,
     /,
     *,
     audience: Annotated[str, Parameter(help="Id of the custom audience.")],
     effective_at: Annotated[str | None, Parameter(help="Start of membership, ISO 8601 with a time zone.")] = None,
     flags: UploadFlags,
 ) -> int:
-    """Upload a CSV or JSON Lines file to a custom audience.
+    """Upload CSV, JSON Lines or Parquet to a custom audience.
 
     Identifiers are found by the column names (email, phone_number, device_id, handle, service_id, partner_user_id and
     many synonyms), normalised and hashed here. Exit status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage
     or unusable file, 3 refused by the service or unreachable, 130 interrupted.
     """
+    records = records_of(files)
 
     async def job(client: Client, display: ProgressDisplay) -> UploadReport:
         target = client.ads.account(flags.account).custom_audience(audience)
-        return await target.upload(file, effective_at=effective_at, **flags.keywords(display))
+        return await target.upload(records, effective_at=effective_at, **flags.keywords(display))
 
-    title = f"{file.name} → audience {audience}"
+    title = f"{title_of(files)} → audience {audience}"
     return await run_job(job, title, dry_run=flags.dry_run, as_json=flags.json)
 
 
 async def upload_do_not_reach(
-    file: Annotated[Path, Parameter(help="CSV (any usual delimiter) or JSON Lines, in UTF-8.")],
+    files: Files,
     /,
     *,
     list_: Annotated[str, Parameter(name="--list", help="Id of the do-not-reach list.")],
     flags: UploadFlags,
 ) -> int:
-    """Upload a CSV or JSON Lines file to a do-not-reach list: e-mail addresses and phone numbers only.
+    """Upload CSV, JSON Lines or Parquet to a do-not-reach list: e-mail addresses and phone numbers only.
 
     Exit status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage or unusable file, 3 refused by the service or
     unreachable, 130 interrupted.
     """
+    records = records_of(files)
 
     async def job(client: Client, display: ProgressDisplay) -> UploadReport:
         target = client.ads.account(flags.account).do_not_reach_list(list_)
-        return await target.upload(file, **flags.keywords(display))
+        return await target.upload(records, **flags.keywords(display))
 
-    title = f"{file.name} → do-not-reach list {list_}"
+    title = f"{title_of(files)} → do-not-reach list {list_}"
     return await run_job(job, title, dry_run=flags.dry_run, as_json=flags.json)
 
 

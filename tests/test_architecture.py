@@ -219,7 +219,7 @@ def test_package_files_are_empty_but_for_the_public_ones() -> None:
         ("socialapi.helpers", "import os"),
         ("socialapi.bulk.readers", "import pyarrow"),
         ("socialapi.bulk.readers", "if True:\n    from pyarrow.parquet import ParquetFile"),
-        ("socialapi.bulk.readers", "from backports import zstd"),
+        ("socialapi.bulk.readers", "from backports.zstd import ZstdFile"),
         ("socialapi.cli.upload", "def f():\n    import pyarrow"),
     ],
 )

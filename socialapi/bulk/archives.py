@@ -46,14 +46,14 @@ def _gzip(stored: BufferedReader) -> _Unpacked:
 def _zstd(stored: BufferedReader) -> _Unpacked:
     try:
         if sys.version_info >= (3, 14):
-            from compression import zstd
+            from compression.zstd import ZstdError, ZstdFile
         else:
-            from backports import zstd
+            from backports.zstd import ZstdError, ZstdFile
     except ImportError:
         raise InvalidInput(
             "this is a Zstandard archive, and reading it takes one more library: pip install 'aiosocialapi[zstd]'"
         ) from None
-    return _Unpacked(zstd.ZstdFile(stored), (zstd.ZstdError,))
+    return _Unpacked(ZstdFile(stored), (ZstdError,))
 
 
 _KINDS: Final[Mapping[bytes, Callable[[BufferedReader], _Unpacked]]] = {

@@ -9,7 +9,7 @@ is elsewhere (`customer_id`, `customer`, `id`, `user_id`) is never an identifier
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, Literal
+from typing import Final, Literal, Self
 
 import attrs
 
@@ -88,7 +88,7 @@ class Wanted:
     given: Mapping[str, tuple[str, ...]]
 
     @classmethod
-    def of(cls, mapping: ColumnMapping | None, kinds: Iterable[IdentifierKind]) -> "Wanted":
+    def of(cls, mapping: ColumnMapping | None, kinds: Iterable[IdentifierKind]) -> Self:
         """Checks a mapping. Raises InvalidInput for a key that is neither one of `kinds` nor an override."""
         taken = tuple(kind for kind in IDENTIFIER_KINDS if kind in frozenset(kinds))
         given: dict[str, tuple[str, ...]] = {}

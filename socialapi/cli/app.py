@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from cyclopts import App, CycloptsError
 
-from socialapi.cli import ads, auth, catalog, exits, line_items, posts, stream, webhooks
+from socialapi.cli import ads, auth, catalog, exits, line_items, lint, posts, stream, webhooks
 from socialapi.cli.demo import demo
 from socialapi.cli.emulator import emulator
 from socialapi.cli.upload import upload_audience, upload_do_not_reach
@@ -39,7 +39,9 @@ app.command(do_not_reach)
 app.command(demo)
 app.command(emulator)
 audience.command(upload_audience, name="upload")
+audience.command(lint.lint_audience, name="lint")
 do_not_reach.command(upload_do_not_reach, name="upload")
+do_not_reach.command(lint.lint_do_not_reach, name="lint")
 catalog_commands = App(name="catalog", help="Product catalogs.")
 app.command(catalog_commands)
 catalog_commands.command(catalog.upsert)

@@ -29,6 +29,14 @@ Feed = Annotated[
         allow_leading_hyphen=True,
     ),
 ]
+Column = Annotated[
+    list[str] | None,
+    Parameter(
+        help="Column that holds an identifier, as KIND=NAME (email=Contact); repeatable. KIND= ignores a kind.",
+        negative=(),
+    ),
+]
+Region = Annotated[str | None, Parameter(help="Country of phone numbers without a country code, as two letters (US).")]
 
 
 def records_of(files: Sequence[str]) -> str | BinaryFile | list[str]:
@@ -58,3 +66,14 @@ def title_of(files: Sequence[str]) -> str:
     if len(files) > 1:
         return f"{len(files)} files"
     return "standard input" if files[0] == STANDARD_INPUT else Path(files[0]).name
+
+
+def mapping_of(columns: Sequence[str] | None) -> dict[str, list[str]] | None:
+    """What `--column` says, as jobs take it. Raises InvalidInput for what is no KIND=NAME."""
+    mapping: dict[str, list[str]] = {}
+    for text in columns or ():
+        kind, equals, name = text.partition("=")
+        if not equals or not kind:
+            raise InvalidInput(f"--column takes KIND=NAME, for example --column email=Contact, not {text!r}")
+        mapping.setdefault(kind, []).extend([name] if name else [])
+    return mapping or None

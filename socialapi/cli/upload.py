@@ -7,12 +7,11 @@ import attrs
 from cyclopts import Parameter
 
 from socialapi.bulk.job import OnProgress
-from socialapi.cli.inputs import Files, records_of, title_of
+from socialapi.cli.inputs import Column, Files, Region, mapping_of, records_of, title_of
 from socialapi.cli.jobs import run_job
 from socialapi.cli.options import whole_number
 from socialapi.cli.progress import ProgressDisplay
 from socialapi.client import Client
-from socialapi.errors import InvalidInput
 from socialapi.models.audiences import OperationType
 from socialapi.reports import UploadReport
 from socialapi.resources.ads.uploads import UploadKeywords
@@ -31,16 +30,8 @@ class UploadFlags:
         Literal["single", "packed"],
         Parameter(help="One user per operation, or many: 12 to 25 times fewer requests, slower to find a bad row."),
     ] = "single"
-    column: Annotated[
-        list[str] | None,
-        Parameter(
-            help="Column that holds an identifier, as KIND=NAME (email=Contact); repeatable. KIND= ignores a kind.",
-            negative=(),
-        ),
-    ] = None
-    default_region: Annotated[
-        str | None, Parameter(help="Country of phone numbers without a country code, as two letters (US).")
-    ] = None
+    column: Column = None
+    default_region: Region = None
     expires_at: Annotated[str | None, Parameter(help="End of membership, ISO 8601 with a time zone.")] = None
     concurrency: Annotated[
         int | None, whole_number(help="Requests on their way at once; by default as many as fill the rate limit.")
@@ -61,7 +52,7 @@ class UploadFlags:
         return UploadKeywords(
             operation=cast("OperationType", self.operation.capitalize()),
             packing=self.packing,
-            columns=_mapping(self.column),
+            columns=mapping_of(self.column),
             default_region=self.default_region,
             expires_at=self.expires_at,
             concurrency="auto" if self.concurrency is None else self.concurrency,
@@ -115,13 +106,3 @@ async def upload_do_not_reach(
 
     title = f"{title_of(files)} → do-not-reach list {list_}"
     return await run_job(job, title, dry_run=flags.dry_run, as_json=flags.json)
-
-
-def _mapping(columns: list[str] | None) -> dict[str, list[str]] | None:
-    mapping: dict[str, list[str]] = {}
-    for text in columns or ():
-        kind, equals, name = text.partition("=")
-        if not equals or not kind:
-            raise InvalidInput(f"--column takes KIND=NAME, for example --column email=Contact, not {text!r}")
-        mapping.setdefault(kind, []).extend([name] if name else [])
-    return mapping or None

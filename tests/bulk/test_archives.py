@@ -18,14 +18,14 @@ from socialapi.errors import InvalidInput
 from tests.bulk.reading import read, read_until_error, values, write
 
 if sys.version_info >= (3, 14):
-    from compression import zstd
+    from compression.zstd import compress as compress_zstd
 else:
-    from backports import zstd
+    from backports.zstd import compress as compress_zstd
 
 Pack = Callable[[bytes], bytes]
 
-PACKS: list[Any] = [pytest.param(gzip.compress, id="gzip"), pytest.param(zstd.compress, id="zstd")]
-ENDINGS = {gzip.compress: "gz", zstd.compress: "zst"}
+PACKS: list[Any] = [pytest.param(gzip.compress, id="gzip"), pytest.param(compress_zstd, id="zstd")]
+ENDINGS = {gzip.compress: "gz", compress_zstd: "zst"}
 CUT_OFF = "the archive ends before its end: it was cut off while it was written or copied"
 DAMAGED = "the archive is damaged and cannot be unpacked any further"
 
@@ -139,7 +139,7 @@ async def test_without_the_library_it_is_said_how_to_install_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "crm.csv.zst"
-    write(path, zstd.compress(b"email\na@b.example\n"))
+    write(path, compress_zstd(b"email\na@b.example\n"))
     monkeypatch.setattr(builtins, "__import__", without("backports", "compression"))
     with pytest.raises(InvalidInput, match=r"pip install 'aiosocialapi\[zstd\]'"):
         await read(path)

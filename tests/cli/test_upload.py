@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from socialapi.cli import app, jobs, upload
+from socialapi.cli import app, inputs, jobs
 from socialapi.cli.progress import ProgressDisplay
 from socialapi.client import Client
 from socialapi.emulator import Emulator
@@ -280,8 +280,8 @@ def test_a_wrong_account_or_audience_ends_with_3_and_the_report(
 
 
 def test_a_mapping_of_columns_is_read() -> None:
-    assert upload._mapping(None) is None
-    assert upload._mapping(["email=A", "email=B=C", "handle="]) == {"email": ["A", "B=C"], "handle": []}
+    assert inputs.mapping_of(None) is None
+    assert inputs.mapping_of(["email=A", "email=B=C", "handle="]) == {"email": ["A", "B=C"], "handle": []}
 
 
 async def test_a_job_that_is_cancelled_before_it_began_has_nothing_to_report(

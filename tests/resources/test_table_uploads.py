@@ -86,3 +86,12 @@ async def test_a_relation_of_duckdb_is_computed_beside_the_loop(
     beating.cancel()
     assert (report.accepted, report.requests) == (30_000, 12)
     assert beats > 100
+
+
+async def test_a_look_at_an_input_sends_nothing(socialapi_client: Client, socialapi_emulator: Emulator) -> None:
+    account = socialapi_client.ads.account("18ce54d4x5t")
+    report = await account.custom_audience("1nmth").lint(polars.DataFrame(PEOPLE), default_region="US")
+    assert (report.rows, report.unusable_rows, report.has_errors) == (4, 1, True)
+    report = await account.do_not_reach_list("7b2f1").lint([{"handle": "ada", "email": "ada@b.example"}], sample=1)
+    assert [kind.kind for kind in report.kinds] == ["email"]
+    assert not socialapi_emulator.requests

@@ -60,6 +60,17 @@ class AudienceUploadKeywords(UploadKeywords, total=False):
     """When the operation takes effect: an aware time or ISO 8601 text; now unless given."""
 
 
+class LintKeywords(TypedDict, total=False):
+    """The options of a look at an input; each can be left out."""
+
+    columns: Mapping[str, str | Sequence[str]] | None
+    """As for an upload."""
+    default_region: str | None
+    """As for an upload."""
+    sample: int | None
+    """Looks at so many rows at most, the first ones."""
+
+
 async def run_upload(
     session: Session, options: CallOptions, destination: Destination, records: Records, keywords: Mapping[str, Any]
 ) -> UploadReport:

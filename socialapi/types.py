@@ -199,7 +199,17 @@ from socialapi.problems import (
     UnsupportedAuthentication,
     UsageCapped,
 )
-from socialapi.reports import Forecast, Progress, RowIssue, UploadReport, UpsertReport
+from socialapi.reports import (
+    ColumnLint,
+    Finding,
+    Forecast,
+    KindLint,
+    LintReport,
+    Progress,
+    RowIssue,
+    UploadReport,
+    UpsertReport,
+)
 
 __all__ = [
     "AccessToken",
@@ -236,6 +246,7 @@ __all__ = [
     "ClientDisconnected",
     "ClientForbidden",
     "CollectionQuery",
+    "ColumnLint",
     "Condition",
     "ConflictProblem",
     "Connection",
@@ -263,6 +274,7 @@ __all__ = [
     "Fields",
     "FilterAttribute",
     "FilterOperator",
+    "Finding",
     "Forecast",
     "Gender",
     "Goal",
@@ -277,12 +289,14 @@ __all__ = [
     "InvalidRules",
     "InvalidatedToken",
     "KeywordInsights",
+    "KindLint",
     "Label",
     "LibraryMedia",
     "LineItem",
     "LineItemChanges",
     "LineItemCuratedCategory",
     "LineItemCuratedCategoryChanges",
+    "LintReport",
     "Media",
     "MediaCategory",
     "MediaField",

@@ -1,6 +1,9 @@
-"""What a bulk job did, as plain data: returned at the end, carried by `BulkError`, shown while it runs."""
+"""What a bulk job did, as plain data: returned at the end, carried by `BulkError`, shown while it runs; and what a look
+at its input found before.
+"""
 
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any, Final, Literal
 
 import attrs
 
@@ -12,13 +15,16 @@ MAX_ISSUES_KEPT: Final = 1_000
 class RowIssue:
     """Why a row, or one field of it, was not used. `row` counts the data rows from 1; no value is quoted.
 
-    Of products, `product_id` says which one, as far as it could be read; `row` is 0 for one that is in no row.
+    Of products, `product_id` says which one, as far as it could be read; `row` is 0 for one that is in no row. Of an input
+    of several files, whose rows are numbered through, `file` and `file_row` say where the row is.
     """
 
     row: int
     field: str
     reason: str
     product_id: str | None = None
+    file: str | None = None
+    file_row: int | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -140,3 +146,92 @@ class Progress:
     """Requests on their way now."""
     note: str | None = None
     """Why the job is waiting, if it is: for example `retrying after HTTP 503`."""
+
+
+Risk = Literal["low", "medium", "high"]
+
+
+@attrs.frozen
+class Finding:
+    """Something that a look at an input found. `is_error` when it keeps rows, or some of their values, from any use.
+
+    `risk` is how much it says about the matches to expect.
+    """
+
+    text: str
+    risk: Risk
+    is_error: bool = False
+
+
+@attrs.frozen(kw_only=True)
+class ColumnLint:
+    """A column that identifiers are read from. A name that may be data is not shown."""
+
+    name: str
+    kind: str
+    present: int
+    digests: int
+
+
+@attrs.frozen(kw_only=True)
+class KindLint:
+    """What an input has of one kind of identifier: counts of values, blank ones left out."""
+
+    kind: str
+    present: int = 0
+    usable: int = 0
+    """What an upload would send, be it good for anything or not."""
+    digests: int = 0
+    """SHA-256 digests: 64 hexadecimal digits, which are sent as they are, in lower case."""
+    upper_case: int = 0
+    """Digests among them that are not in lower case."""
+    wrong_length: int = 0
+    """Hexadecimal texts as long as other digests (MD5, SHA-1, …), or nearly as long as those of SHA-256."""
+    of_nothing: int = 0
+    """Digests of an empty text."""
+    hashed_twice: int = 0
+    """Digests of digests of an empty text or of a placeholder. Others cannot be told from digests of a value."""
+    placeholders: int = 0
+    """Values that stand for none, such as `n/a` or `test@example.com`, hashed or not."""
+    no_country_code: int = 0
+    """Phone numbers without a country code."""
+    by_region: int = 0
+    """Those of them that the default region makes usable."""
+    reasons: Mapping[str, int] = attrs.field(factory=dict)
+    """Why values are not usable, and how many."""
+
+
+@attrs.frozen(kw_only=True)
+class LintReport:
+    """What a look at an input found, before anything is uploaded. No value of it is anywhere in here."""
+
+    rows: int
+    unusable_rows: int
+    """Rows that an upload would reject, since they have no usable identifier or cannot be read."""
+    rows_with_several: int
+    """Rows with several usable identifiers."""
+    duplicates: int
+    """Rows with the same identifiers as an earlier one."""
+    duplicates_are_exact: bool
+    """False when there are too many different rows to remember all: then it is an estimate by a sample of them."""
+    kinds: tuple[KindLint, ...]
+    columns: tuple[ColumnLint, ...]
+    ignored_columns: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    broken_off: str | None = None
+    """Why the input could not be read any further, if it could not."""
+
+    @property
+    def match_risk(self) -> Risk:
+        """How likely it is that few of the rows are matched: a judgement by rule of thumb, with the findings as reasons."""
+        found = {finding.risk for finding in self.findings}
+        return "high" if "high" in found else "medium" if "medium" in found else "low"
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether rows, or some of their values, are of no use."""
+        return any(finding.is_error for finding in self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON-ready values, and the judgement as `match_risk`."""
+        return attrs.asdict(self) | {"match_risk": self.match_risk}

@@ -204,7 +204,18 @@ if TYPE_CHECKING:
         UnsupportedAuthentication,
         UsageCapped,
     )
-    from socialapi.reports import Forecast, Progress, RowIssue, UploadReport, UpsertReport
+    from socialapi.reports import (
+        ColumnLint,
+        Finding,
+        Forecast,
+        KindLint,
+        LintReport,
+        Progress,
+        RowIssue,
+        SyncReport,
+        UploadReport,
+        UpsertReport,
+    )
 else:
     __getattr__, __dir__ = on_first_use(
         __name__,
@@ -266,7 +277,9 @@ else:
                 "ResourceUnavailable RuleCap ServiceError StreamingConnection UnsupportedAuthentication "
                 "UsageCapped"
             ),
-            "socialapi.reports": "Forecast Progress RowIssue UploadReport UpsertReport",
+            "socialapi.reports": (
+                "ColumnLint Finding Forecast KindLint LintReport Progress RowIssue SyncReport UploadReport UpsertReport"
+            ),
         },
     )
 
@@ -305,6 +318,7 @@ __all__ = [
     "ClientDisconnected",
     "ClientForbidden",
     "CollectionQuery",
+    "ColumnLint",
     "Condition",
     "ConflictProblem",
     "Connection",
@@ -332,6 +346,7 @@ __all__ = [
     "Fields",
     "FilterAttribute",
     "FilterOperator",
+    "Finding",
     "Forecast",
     "Gender",
     "Goal",
@@ -346,12 +361,14 @@ __all__ = [
     "InvalidRules",
     "InvalidatedToken",
     "KeywordInsights",
+    "KindLint",
     "Label",
     "LibraryMedia",
     "LineItem",
     "LineItemChanges",
     "LineItemCuratedCategory",
     "LineItemCuratedCategoryChanges",
+    "LintReport",
     "Media",
     "MediaCategory",
     "MediaField",
@@ -414,6 +431,7 @@ __all__ = [
     "StreamingConnection",
     "Subscription",
     "SwipeableMedia",
+    "SyncReport",
     "TagEntity",
     "TargetingCampaign",
     "TargetingLineItem",

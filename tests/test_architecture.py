@@ -1,6 +1,8 @@
 """Imports only go down: CONTRIBUTING.md draws the house, this walks its imports and fails on any other arrow."""
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -52,6 +54,9 @@ ALLOWED: Final = {unit: below | ALSO.get(unit, frozenset()) for unit, below in E
 MAY_USE_AIOHTTP: Final = frozenset({"session", "emulator"})
 MAY_NAME_TYPES_OF_AIOHTTP: Final = frozenset({"client"})
 MAY_USE_AIOHTTP_WEB: Final = MAY_USE_AIOHTTP | {"webhooks"}
+# Extras, which not everybody has and nobody should wait for: imported in functions, when there is something for them.
+EXTRAS: Final = frozenset({"pyarrow", "backports", "compression"})
+MAY_USE_EXTRAS: Final = frozenset({"bulk"})
 NOT_IN_WIRE: Final = frozenset({"aiohttp", "asyncio", "time", "random"})
 
 PUBLIC_PACKAGES: Final = frozenset(
@@ -124,7 +129,24 @@ def forbidden(module: str, source: str, *, package: str | None = None) -> list[s
     if unit in MAY_NAME_TYPES_OF_AIOHTTP:
         lines = uses_outside_annotations(source, "aiohttp")
         wrong += [f"{module}:{line} may name aiohttp in annotations only" for line in lines]
+    wrong += [f"{module}:{line} may import {name} in functions only" for line, name in extras_at_once(source)]
     return wrong
+
+
+def extras_at_once(source: str) -> Iterator[tuple[int, str]]:
+    """The imports of extras that are made as soon as the module is."""
+    tree = ast.parse(source)
+    later = {
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if node not in later and isinstance(node, ast.Import | ast.ImportFrom):
+            module = node.module or "" if isinstance(node, ast.ImportFrom) else node.names[0].name
+            if module.partition(".")[0] in EXTRAS:
+                yield node.lineno, module
 
 
 def _may(unit: str, name: str) -> bool:
@@ -132,7 +154,7 @@ def _may(unit: str, name: str) -> bool:
     if top == "socialapi":
         target = target_unit(name)
         return target == unit or target in ALLOWED[unit]
-    if unit == "wire" and top in NOT_IN_WIRE:
+    if (unit == "wire" and top in NOT_IN_WIRE) or (top in EXTRAS and unit not in MAY_USE_EXTRAS):
         return False
     if top == "aiohttp":
         is_web = name.startswith("aiohttp.web.") or name == "aiohttp.web"
@@ -195,6 +217,10 @@ def test_package_files_are_empty_but_for_the_public_ones() -> None:
         ("socialapi.wire.retry", "from asyncio import sleep"),
         ("socialapi.testing", "from socialapi.cli import main"),
         ("socialapi.helpers", "import os"),
+        ("socialapi.bulk.readers", "import pyarrow"),
+        ("socialapi.bulk.readers", "if True:\n    from pyarrow.parquet import ParquetFile"),
+        ("socialapi.bulk.readers", "from backports.zstd import ZstdFile"),
+        ("socialapi.cli.upload", "def f():\n    import pyarrow"),
     ],
 )
 def test_a_planted_arrow_that_goes_up_is_seen(module: str, source: str) -> None:
@@ -212,8 +238,20 @@ def test_a_planted_arrow_that_goes_up_is_seen(module: str, source: str) -> None:
         ("socialapi.cli.demo", "from socialapi.emulator import Emulator\nfrom socialapi import Client"),
         ("socialapi.client", "import aiohttp\ndef f(s: aiohttp.ClientSession | None = None) -> aiohttp.BasicAuth: ..."),
         ("socialapi.testing", "from socialapi.emulator import Emulator\nfrom socialapi.client import Client"),
+        ("socialapi.bulk.readers", "def f():\n    import pyarrow.types"),
         ("socialapi.wire.limits", "import datetime, email.utils\nfrom socialapi.routes.route import Route"),
     ],
 )
 def test_an_arrow_that_goes_down_is_fine(module: str, source: str) -> None:
     assert forbidden(module, source) == []
+
+
+def test_extras_are_not_imported_until_there_is_something_for_them() -> None:
+    script = """
+import sys, socialapi
+from socialapi.bulk.readers import open_records
+open_records("crm.csv")
+print(*{name.partition(".")[0] for name in sys.modules} & {"pyarrow", "pandas", "numpy"})
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""

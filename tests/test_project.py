@@ -121,7 +121,7 @@ CREATIVE_METHODS: Final[dict[str, type]] = {
 NOT_IN_THE_TABLE: Final = frozenset(
     {
         *("ads.account", "account.tailored_audience", "account.custom_audience", "account.do_not_reach_list"),
-        *("account.custom_audience(id).send", "account.custom_audience(id).upload"),
+        *(f"account.custom_audience(id).{name}" for name in ("send", "upload", "lint")),
     }
 )
 """What sends nothing, and uploads, which stand elsewhere."""

@@ -9,7 +9,7 @@ is elsewhere (`customer_id`, `customer`, `id`, `user_id`) is never an identifier
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, Literal
+from typing import Final, Literal, Self
 
 import attrs
 
@@ -88,14 +88,14 @@ class Wanted:
     given: Mapping[str, tuple[str, ...]]
 
     @classmethod
-    def of(cls, mapping: ColumnMapping | None, kinds: Iterable[IdentifierKind]) -> "Wanted":
+    def of(cls, mapping: ColumnMapping | None, kinds: Iterable[IdentifierKind]) -> Self:
         """Checks a mapping. Raises InvalidInput for a key that is neither one of `kinds` nor an override."""
         taken = tuple(kind for kind in IDENTIFIER_KINDS if kind in frozenset(kinds))
         given: dict[str, tuple[str, ...]] = {}
         for key, names in (mapping or {}).items():
             if key not in taken and key not in OVERRIDES:
                 raise InvalidInput(
-                    f"{_quoted(key)} is not a kind of identifier taken here; these are: "
+                    f"{quoted(key)} is not a kind of identifier taken here; these are: "
                     f"{', '.join((*taken, *OVERRIDES))} (a column is given as kind and name, not the other way round)"
                 )
             given[key] = tuple(n for n in ((names,) if isinstance(names, str) else tuple(names)) if n)
@@ -131,7 +131,7 @@ class Wanted:
         for key, wanted in self.given.items():
             for each in wanted:
                 if not _positions((each,), names):
-                    raise InvalidInput(f"there is no column {_quoted(each)} for {key}; there are: {shown(names)}")
+                    raise InvalidInput(f"there is no column {quoted(each)} for {key}; there are: {shown(names)}")
         if found_identifiers:
             return
         if any(map(looks_personal, names)):
@@ -190,13 +190,14 @@ def looks_personal(name: str) -> bool:
     return "@" in name or len(name) > 60 or sum(map(str.isdigit, name)) > 5
 
 
-def _quoted(name: object) -> str:
+def quoted(name: object) -> str:
+    """A name for a message; what may be data is not shown."""
     text = str(name)
     return "<hidden>" if looks_personal(text) else f'"{text.encode("utf-8", "replace").decode()}"'
 
 
 def shown(names: Sequence[str]) -> str:
     """The names for a message, in quotes; what may be data is shown as a position."""
-    listed = [f"(column {at})" if looks_personal(n) or not n.strip() else _quoted(n) for at, n in enumerate(names, 1)]
+    listed = [f"(column {at})" if looks_personal(n) or not n.strip() else quoted(n) for at, n in enumerate(names, 1)]
     more = len(listed) - 20
     return ", ".join(listed[:20]) + (f" and {more} more" if more > 0 else "") if listed else "none"

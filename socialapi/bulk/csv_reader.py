@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Final
 
 from socialapi.bulk.columns import Columns, Wanted
-from socialapi.bulk.reader_base import in_chunks
+from socialapi.bulk.reader_base import NoRows, in_chunks
 from socialapi.bulk.rows import RawColumn, RawTable
 from socialapi.errors import InvalidInput
 
@@ -72,7 +72,7 @@ def _chunks(parser: Iterator[list[str]], columns: Columns) -> Iterator[RawTable]
     if fault:
         raise InvalidInput(f"row {number + 1} cannot be read: {fault}")
     if not number:
-        raise InvalidInput("the file has no rows, only column names")
+        raise NoRows("the file has no rows, only column names")
 
 
 def _table(records: Sequence[list[str]], columns: Columns, first_number: int) -> RawTable:

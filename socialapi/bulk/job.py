@@ -19,7 +19,7 @@ from socialapi.bulk.concurrency import Concurrency
 from socialapi.bulk.dispatcher import Dispatcher, Sendable
 from socialapi.bulk.journal import JobIdentity, Journal, Opened, Setting, State, fingerprint
 from socialapi.bulk.reader_base import Chunk, Reader
-from socialapi.bulk.rejects import RejectsFile, same_file
+from socialapi.bulk.rejects import PLACE, RejectsFile, same_file
 from socialapi.bulk.tally import Tally
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, SocialApiError
 from socialapi.reports import Progress, UploadReport
@@ -101,6 +101,7 @@ class Job(abc.ABC, Generic[R, B, P]):
         self._source = source
         self._reader = reader
         self._tally = tally
+        self._tally.place_of = reader.place_of
         self._options = options
         self._started = session.clock.monotonic()
         fixed = None if options.concurrency == "auto" else options.concurrency
@@ -131,8 +132,8 @@ class Job(abc.ABC, Generic[R, B, P]):
         """The counts as they stand."""
 
     def _columns(self) -> Sequence[str]:
-        """The columns of values in the rejects file, known once the first rows are read."""
-        return ()
+        """Further columns of the rejects file, known once the first rows are read."""
+        return PLACE if self._reader.place_of(1) is not None else ()
 
     def _settings(self) -> Mapping[str, Setting]:
         """For the journal, everything that changes what is sent; no personal value."""
@@ -142,7 +143,7 @@ class Job(abc.ABC, Generic[R, B, P]):
         """What comes before the first row."""
         await self._open_journal()
         if self._options.rejects is not None:
-            self._tally.rejects_file = RejectsFile(self._options.rejects, source=self._source)
+            self._tally.rejects_file = RejectsFile(self._options.rejects, sources=(self._source, *self._reader.paths))
 
     async def _finish(self) -> None:
         """What comes after the last row was settled, if nothing has stopped the job."""
@@ -215,7 +216,7 @@ class Job(abc.ABC, Generic[R, B, P]):
         identity = JobIdentity(
             kind=self.kind,
             target=where | {name: str(value) for name, value in self._target.path_parameters.items()},
-            source=await fingerprint(self._source),
+            source=await fingerprint(list(self._reader.paths) or self._source),
             settings=self._settings(),
         )
         journal = _sqlite_journal(given) if isinstance(given, str | os.PathLike) else given

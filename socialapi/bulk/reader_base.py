@@ -1,12 +1,13 @@
 """What every reader of a bulk input is: an asynchronous iterator of chunks of rows."""
 
 import abc
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from types import TracebackType
 from typing import Generic, Protocol, Self, TypeVar
 
 from socialapi.bulk.rows import ROWS_PER_CHUNK
+from socialapi.errors import InvalidInput
 
 R_co = TypeVar("R_co", covariant=True)
 T = TypeVar("T")
@@ -20,11 +21,18 @@ class Chunk(Protocol[R_co]):
     def __iter__(self) -> Iterator[R_co]: ...
 
 
+class NoRows(InvalidInput):
+    """A file has column names and nothing below them, which is no fault where there are other files beside it."""
+
+
 class Reader(abc.ABC, Generic[R_co]):
     """The rows of an input in chunks of at most `ROWS_PER_CHUNK`, each read when it is asked for.
 
     When the input breaks, the rows before the fault are handed out first; the next step raises the error.
     """
+
+    paths: Sequence[str] = ()
+    """The files of an input of several files."""
 
     @property
     @abc.abstractmethod
@@ -41,6 +49,10 @@ class Reader(abc.ABC, Generic[R_co]):
     @abc.abstractmethod
     async def aclose(self) -> None:
         """Lets go of the input. May be called at any time and more than once."""
+
+    def place_of(self, number: int) -> tuple[str, int] | None:
+        """Of an input of several files, the one that has the row of this number, and the row's number there."""
+        return None
 
     def __aiter__(self) -> Self:
         return self

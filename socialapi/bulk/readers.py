@@ -10,9 +10,15 @@ from typing import Any, Final, NoReturn
 
 import attrs
 
+from socialapi.bulk.arrow_reader import ArrowReader, ArrowStream, read_parquet
+from socialapi.bulk.arrow_rows import ArrowRows
 from socialapi.bulk.columns import ColumnMapping, Wanted
-from socialapi.bulk.file_reader import FORMATS, FileReader
+from socialapi.bulk.csv_reader import read_csv
+from socialapi.bulk.file_reader import FileReader, Formats
+from socialapi.bulk.files_reader import FilesReader, are_paths, is_pattern
+from socialapi.bulk.input_files import BinaryFile, why_not_binary
 from socialapi.bulk.iterable_reader import AsyncIterableReader, IterableReader
+from socialapi.bulk.json_lines_reader import read_json_lines
 from socialapi.bulk.reader_base import Reader
 from socialapi.bulk.records import RecordRows, is_record
 from socialapi.bulk.rows import RawRow
@@ -20,8 +26,31 @@ from socialapi.errors import InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS, AudienceUser, IdentifierKind, Operation
 
 Record = AudienceUser | Operation | Mapping[str, Any]
-Records = str | os.PathLike[str] | Iterable[Record] | AsyncIterable[Record]
-"""What can be uploaded."""
+Records = (
+    str
+    | os.PathLike[str]
+    | BinaryFile
+    | ArrowStream
+    | Iterable[Record | str | os.PathLike[str]]
+    | AsyncIterable[Record]
+)
+"""What can be uploaded. Paths stand in a list or tuple of nothing but paths: as one iterable with records, for type
+checkers tell what is in a list only where there is one kind of it."""
+
+FORMATS: Final[Formats[Wanted, RawRow]] = Formats(
+    by_extension={
+        ".csv": read_csv,
+        ".tsv": read_csv,
+        ".txt": read_csv,
+        ".jsonl": read_json_lines,
+        ".ndjson": read_json_lines,
+        ".json": read_json_lines,
+    },
+    table=read_csv,
+    json_lines=read_json_lines,
+    parquet=read_parquet,
+)
+"""How audiences are read; without one of these extensions, a file that starts with `{` is JSON Lines."""
 
 
 def open_records(
@@ -29,10 +58,19 @@ def open_records(
 ) -> Reader[RawRow]:
     """A reader of the records; use it as an asynchronous context manager.
 
-    `records` is the path of a file (text or path-like: CSV, TSV or JSON Lines, by its extension or else by its first
-    character), or an iterable or asynchronous iterable of `AudienceUser`, `Operation` or mappings with the
-    specification's names. An `Operation` gives one row for each of its users. A plain iterable is advanced on the
-    event loop, a chunk at a time, so it should not block; files are read in a thread.
+    `records` is
+
+    - the path of a file (text or path-like: CSV, TSV, JSON Lines or Parquet, by its extension or else by its first
+      bytes; CSV and JSON Lines also as gzip or Zstandard archives), a pattern such as `exports/*.csv`, or a list of
+      such texts;
+    - an open binary file, which is read from where it stands and not closed;
+    - a table that speaks Arrow's PyCapsule interface: a DataFrame of pandas or Polars, a table of pyarrow, a relation
+      of DuckDB;
+    - an iterable or asynchronous iterable of `AudienceUser`, `Operation` or mappings with the specification's names.
+      An `Operation` gives one row for each of its users.
+
+    A plain iterable is advanced on the event loop, a chunk at a time, so it should not block; files and tables are read
+    in a thread.
 
     `columns` replaces the detection of columns and keys (see `Wanted`); only identifiers of `kinds` are looked
     for in tables and objects.
@@ -40,7 +78,11 @@ def open_records(
     Raises InvalidInput for something that cannot be read at all; a file is opened, and found unusable, when its first
     chunk is asked for.
     """
-    wanted = Wanted.of(columns, kinds)
+    return open_wanted(records, Wanted.of(columns, kinds))
+
+
+def open_wanted(records: Any, wanted: Wanted) -> Reader[RawRow]:
+    """As `open_records`, with columns that are looked for by `wanted`."""
     source = next(source for source in SOURCES if source.accepts(records))
     return source.open(records, wanted)
 
@@ -57,8 +99,10 @@ def _is_path(records: Any) -> bool:
     return isinstance(records, str | os.PathLike)
 
 
-def _has_extension(records: Any, extension: str) -> bool:
-    return _is_path(records) and os.fsdecode(records).lower().endswith(extension)
+def _open_file(records: Any, wanted: Wanted) -> Reader[RawRow]:
+    if (fault := why_not_binary(records)) is not None:
+        raise InvalidInput(fault)
+    return FileReader(records, wanted, FORMATS)
 
 
 def _refuse(message: str) -> Callable[[Any, Wanted], NoReturn]:
@@ -69,19 +113,18 @@ def _refuse(message: str) -> Callable[[Any, Wanted], NoReturn]:
 
 
 SOURCES: Final[tuple[Source, ...]] = (
-    Source(
-        lambda records: _has_extension(records, ".parquet"),
-        _refuse("Parquet is not supported: export the table as CSV or JSON Lines"),
-    ),
+    Source(is_pattern, lambda records, wanted: FilesReader((records,), wanted, FORMATS)),
     Source(_is_path, lambda records, wanted: FileReader(records, wanted, FORMATS)),
+    Source(are_paths, lambda records, wanted: FilesReader(records, wanted, FORMATS)),
     Source(
         lambda records: hasattr(records, "__arrow_c_stream__"),
-        _refuse("a table ({type}) is not supported: give its rows as an iterable of mappings, or a CSV file"),
+        lambda records, wanted: ArrowReader(records, lambda schema: ArrowRows(schema, wanted)),
     ),
     Source(
-        lambda records: isinstance(records, bytes | bytearray | memoryview) or hasattr(records, "read"),
-        _refuse("records in {type} are not supported: give the path of a file, or an iterable of AudienceUser"),
+        lambda records: isinstance(records, bytes | bytearray | memoryview),
+        _refuse("records in {type} are not supported: give the path of a file, or io.BytesIO of them"),
     ),
+    Source(lambda records: hasattr(records, "read"), _open_file),
     Source(
         lambda records: is_record(records) or isinstance(records, Mapping),
         _refuse("one {type} is not an iterable of records: put it in a list"),

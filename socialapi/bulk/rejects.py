@@ -11,6 +11,8 @@ from socialapi.errors import InvalidInput
 from socialapi.reports import RowIssue
 
 HEADER: Final = ("row", "field", "reason")
+PLACE: Final = ("file", "file_row")
+"""What stands behind these where the input is several files."""
 
 
 class RejectsFile:
@@ -20,10 +22,11 @@ class RejectsFile:
     are written as they were read: given again uncorrected, they are refused again.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, source: object = None) -> None:
-        """Opens the file and leaves what is in it. Raises InvalidInput when it cannot be written or is the input."""
+    def __init__(self, path: str | os.PathLike[str], *, sources: Sequence[object] = ()) -> None:
+        """Opens the file and leaves what is in it. Raises InvalidInput when it cannot be written or is an input."""
         self.path = Path(path)
-        if isinstance(source, str | os.PathLike) and same_file(self.path, source):
+        paths = (source for source in sources if isinstance(source, str | os.PathLike))
+        if any(same_file(self.path, source) for source in paths):
             raise InvalidInput(f"the rejects file {self.path} is the input itself; choose another path")
         self.columns: Sequence[str] = ()
         self._begun = False

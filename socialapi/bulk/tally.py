@@ -32,6 +32,8 @@ class Tally:
     warning_details: list[RowIssue] = attrs.field(factory=list)
     on_reject: Callable[[Sequence[RowIssue]], None] | None = None
     """Told of every rejected row, also of those that the report has no room for."""
+    place_of: Callable[[int], tuple[str, int] | None] = lambda _: None
+    """Of an input of several files: which one has a row, and its number there."""
 
     def take_in(self, rows: int) -> None:
         """Rows were read."""
@@ -52,16 +54,26 @@ class Tally:
         """Pending rows cannot be used, one issue each; `values` is what the rejects file shows beside them."""
         self.pending -= len(issues)
         self.rejected += len(issues)
+        issues = self._placed(issues)
         self.rejects.extend(issues[: MAX_ISSUES_KEPT - len(self.rejects)])
         if self.on_reject is not None:
             self.on_reject(issues)
         if self.rejects_file is not None:
-            self.rejects_file.write(issues, values)
+            places = [(issue.file, issue.file_row) for issue in issues if issue.file is not None]
+            self.rejects_file.write(issues, values or places)
 
     def warn(self, issues: Sequence[RowIssue]) -> None:
         """Fields were left out of rows that are sent."""
         self.warnings += len(issues)
-        self.warning_details.extend(issues[: MAX_ISSUES_KEPT - len(self.warning_details)])
+        room = MAX_ISSUES_KEPT - len(self.warning_details)
+        self.warning_details.extend(self._placed(issues[:room]))
+
+    def _placed(self, issues: Sequence[RowIssue]) -> Sequence[RowIssue]:
+        """The issues, of several files with the one that each is about."""
+        if not issues or self.place_of(issues[0].row) is None:
+            return issues
+        places = [self.place_of(issue.row) or (None, None) for issue in issues]
+        return [attrs.evolve(issue, file=file, file_row=row) for issue, (file, row) in zip(issues, places, strict=True)]
 
     def attempted(self, attempt: Attempt) -> None:
         """A request was sent."""

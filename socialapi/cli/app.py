@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from cyclopts import App, CycloptsError
 
-from socialapi.cli import ads, auth, catalog, exits, kept_jobs, line_items, posts, stream, webhooks
+from socialapi.cli import ads, auth, catalog, exits, kept_jobs, line_items, lint, posts, stream, webhooks
 from socialapi.cli.demo import demo
 from socialapi.cli.emulator import emulator
 from socialapi.cli.sync import sync_audience
@@ -41,7 +41,9 @@ app.command(demo)
 app.command(emulator)
 audience.command(upload_audience, name="upload")
 audience.command(sync_audience, name="sync")
+audience.command(lint.lint_audience, name="lint")
 do_not_reach.command(upload_do_not_reach, name="upload")
+do_not_reach.command(lint.lint_do_not_reach, name="lint")
 catalog_commands = App(name="catalog", help="Product catalogs.")
 app.command(catalog_commands)
 catalog_commands.command(catalog.upsert)

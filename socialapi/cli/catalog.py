@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from socialapi.bulk.products.upsert_job import DEFAULT_CONCURRENCY
 from socialapi.cli import exits
 from socialapi.cli.connecting import open_client
+from socialapi.cli.inputs import Feed, input_of, title_of
 from socialapi.cli.job_registry import RegisteredJournal, command_line
 from socialapi.cli.jobs import run_job
 from socialapi.cli.options import JournalOption, whole_number
@@ -24,9 +25,7 @@ from socialapi.wire.encoding import json_shape
 
 
 async def upsert(
-    file: Annotated[
-        Path, Parameter(help="CSV or TSV with the names of the fields, JSON Lines, or a JSON array, in UTF-8.")
-    ],
+    file: Feed,
     /,
     *,
     catalog: Annotated[str, Parameter(help="Id of the catalog.")],
@@ -76,13 +75,15 @@ async def upsert(
     kept = None
     if journal is not None:
         again = {"catalog": catalog, **options, "journal": journal, "json": json}
-        options["journal"] = kept = RegisteredJournal(journal, command_line(("catalog", "upsert"), file, again))
+        options["journal"] = kept = RegisteredJournal(journal, command_line(("catalog", "upsert"), [file], again))
+
+    records = input_of(file)
 
     async def job(client: Client, display: ProgressDisplay) -> UpsertReport:
         options["on_progress"] = display
-        return await client.catalog(catalog).products.upsert(file, **options)
+        return await client.catalog(catalog).products.upsert(records, **options)
 
-    return await run_job(job, f"{file.name} → catalog {catalog}", dry_run=dry_run, as_json=json, journal=kept)
+    return await run_job(job, f"{title_of([file])} → catalog {catalog}", dry_run=dry_run, as_json=json, journal=kept)
 
 
 async def list_(*, json: AsJson = False) -> int:

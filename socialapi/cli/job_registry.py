@@ -13,6 +13,8 @@ import attrs
 from socialapi.bulk.journal import JobIdentity, Opened
 from socialapi.bulk.sqlite_journal import SqliteJournal
 from socialapi.cli import exits
+from socialapi.cli.inputs import STANDARD_INPUT
+from socialapi.errors import InvalidInput
 
 
 @attrs.frozen(kw_only=True)
@@ -118,9 +120,16 @@ def target_of(identity: JobIdentity) -> str:
     return "/".join(value for name, value in identity.target.items() if name not in ("host", "path"))
 
 
-def command_line(command: Sequence[str], file: Path, options: Mapping[str, object]) -> list[str]:
-    """The arguments that run a command again, from wherever that is done."""
-    words = [*command, str(file.absolute())]
+def command_line(command: Sequence[str], files: Sequence[str], options: Mapping[str, object]) -> list[str]:
+    """The arguments that run a command again, from wherever that is done; files may be patterns.
+
+    Raises InvalidInput for standard input, which cannot be read again.
+    """
+    if STANDARD_INPUT in files:
+        raise InvalidInput(
+            "standard input cannot be read again, so it takes no journal: give a file, or leave out --journal"
+        )
+    words = [*command, *map(os.path.abspath, files)]
     for name, value in options.items():
         flag = f"--{name.strip('_').replace('_', '-')}"
         if isinstance(value, bool):

@@ -93,7 +93,7 @@ def _show_warnings(console: Console, report: UploadReport) -> None:
     is_load = isinstance(report, UpsertReport)
     for issue in report.warning_details[:ISSUES_SHOWN]:
         if not is_load:
-            _say(console, f"row {issue.row}, sent without {_what(issue)}")
+            _say(console, f"row {issue.row}{_who(issue)}, sent without {_what(issue)}")
         elif issue.row:
             _say(console, f"row {issue.row}{_who(issue)}, with a warning: {_what(issue)}")
         else:
@@ -123,6 +123,8 @@ def _say(console: Console, text: str) -> None:
 
 
 def _who(issue: RowIssue) -> str:
+    if issue.file is not None:
+        return f" ({issue.file}, row {issue.file_row})"
     return f" ({issue.product_id})" if issue.product_id else ""
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from socialapi.bulk.sync_job import DEFAULT_REMOVAL_SHARE
+from socialapi.cli.inputs import Files, records_of, title_of
 from socialapi.cli.jobs import run_job
 from socialapi.cli.progress import ProgressDisplay
 from socialapi.cli.upload import RowFlags
@@ -14,7 +15,7 @@ from socialapi.reports import SyncReport
 
 
 async def sync_audience(
-    file: Annotated[Path, Parameter(help="Everybody who belongs to the audience: CSV or JSON Lines, in UTF-8.")],
+    files: Files,
     /,
     *,
     audience: Annotated[str, Parameter(help="Id of the custom audience.")],
@@ -28,7 +29,7 @@ async def sync_audience(
     effective_at: Annotated[str | None, Parameter(help="Start of membership, ISO 8601 with a time zone.")] = None,
     flags: RowFlags,
 ) -> int:
-    """Bring a custom audience to what a CSV or JSON Lines file says: add who is new, remove who is not in it.
+    """Bring a custom audience to what a file says, with everybody who belongs to it: add who is new, remove who is not there.
 
     Compared is with the snapshot of the last sync, not with the service, which cannot be asked. Additions are sent
     first. With rejected rows nobody is removed if they could make up more than --max-removal-share, since one of them
@@ -37,16 +38,17 @@ async def sync_audience(
     Exit status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage, unusable file, or too many removals, 3
     refused by the service or unreachable, 130 interrupted.
     """
+    records = records_of(files)
 
     async def job(client: Client, display: ProgressDisplay) -> SyncReport:
         target = client.ads.account(flags.account).custom_audience(audience)
         return await target.sync(
-            file,
+            records,
             snapshot=snapshot,
             max_removal_share=max_removal_share,
             effective_at=effective_at,
             **flags.row_keywords(display),
         )
 
-    title = f"{file.name} → audience {audience}"
+    title = f"{title_of(files)} → audience {audience}"
     return await run_job(job, title, dry_run=flags.dry_run, as_json=flags.json)

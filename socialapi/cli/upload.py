@@ -1,5 +1,6 @@
 """`socialapi audience upload` and `socialapi do-not-reach upload`."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, cast
 
@@ -8,12 +9,12 @@ from cyclopts import Parameter
 
 from socialapi.bulk.job import OnProgress
 from socialapi.bulk.journal import Journal
+from socialapi.cli.inputs import Column, Files, Region, mapping_of, records_of, title_of
 from socialapi.cli.job_registry import RegisteredJournal, command_line
 from socialapi.cli.jobs import run_job
 from socialapi.cli.options import JournalOption, whole_number
 from socialapi.cli.progress import ProgressDisplay
 from socialapi.client import Client
-from socialapi.errors import InvalidInput
 from socialapi.models.audiences import OperationType
 from socialapi.reports import UploadReport
 from socialapi.resources.ads.uploads import RowKeywords, UploadKeywords
@@ -29,16 +30,8 @@ class RowFlags:
         Literal["single", "packed"],
         Parameter(help="One user per operation, or many: 12 to 25 times fewer requests, slower to find a bad row."),
     ] = "single"
-    column: Annotated[
-        list[str] | None,
-        Parameter(
-            help="Column that holds an identifier, as KIND=NAME (email=Contact); repeatable. KIND= ignores a kind.",
-            negative=(),
-        ),
-    ] = None
-    default_region: Annotated[
-        str | None, Parameter(help="Country of phone numbers without a country code, as two letters (US).")
-    ] = None
+    column: Column = None
+    default_region: Region = None
     expires_at: Annotated[str | None, Parameter(help="End of membership, ISO 8601 with a time zone.")] = None
     concurrency: Annotated[
         int | None, whole_number(help="Requests on their way at once; by default as many as fill the rate limit.")
@@ -58,7 +51,7 @@ class RowFlags:
         """The options of the job."""
         return RowKeywords(
             packing=self.packing,
-            columns=mapping(self.column),
+            columns=mapping_of(self.column),
             default_region=self.default_region,
             expires_at=self.expires_at,
             concurrency="auto" if self.concurrency is None else self.concurrency,
@@ -79,12 +72,12 @@ class UploadFlags(RowFlags):
 
     journal: JournalOption = None
 
-    def kept(self, command: str, file: Path, **more: str | None) -> RegisteredJournal | None:
+    def kept(self, command: str, files: Sequence[str], **more: str | None) -> RegisteredJournal | None:
         """The journal, which knows how to run the command again; `more` are the options that only it has."""
         if self.journal is None:
             return None
         options = {**more, **attrs.asdict(self)}
-        return RegisteredJournal(self.journal, command_line((command, "upload"), file, options))
+        return RegisteredJournal(self.journal, command_line((command, "upload"), files, options))
 
     def keywords(self, on_progress: OnProgress, journal: Journal | None) -> UploadKeywords:
         """The options of the job."""
@@ -93,58 +86,47 @@ class UploadFlags(RowFlags):
 
 
 async def upload_audience(
-    file: Annotated[Path, Parameter(help="CSV (any usual delimiter) or JSON Lines, in UTF-8.")],
+    files: Files,
     /,
     *,
     audience: Annotated[str, Parameter(help="Id of the custom audience.")],
     effective_at: Annotated[str | None, Parameter(help="Start of membership, ISO 8601 with a time zone.")] = None,
     flags: UploadFlags,
 ) -> int:
-    """Upload a CSV or JSON Lines file to a custom audience.
+    """Upload CSV, JSON Lines or Parquet to a custom audience.
 
     Identifiers are found by the column names (email, phone_number, device_id, handle, service_id, partner_user_id and
     many synonyms), normalised and hashed here. Exit status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage
     or unusable file, 3 refused by the service or unreachable, 130 interrupted. With --journal, `socialapi jobs resume`
     goes on after 3, 130 and a kill.
     """
-    journal = flags.kept("audience", file, audience=audience, effective_at=effective_at)
+    journal, records = flags.kept("audience", files, audience=audience, effective_at=effective_at), records_of(files)
 
     async def job(client: Client, display: ProgressDisplay) -> UploadReport:
         target = client.ads.account(flags.account).custom_audience(audience)
-        return await target.upload(file, effective_at=effective_at, **flags.keywords(display, journal))
+        return await target.upload(records, effective_at=effective_at, **flags.keywords(display, journal))
 
-    title = f"{file.name} → audience {audience}"
+    title = f"{title_of(files)} → audience {audience}"
     return await run_job(job, title, dry_run=flags.dry_run, as_json=flags.json, journal=journal)
 
 
 async def upload_do_not_reach(
-    file: Annotated[Path, Parameter(help="CSV (any usual delimiter) or JSON Lines, in UTF-8.")],
+    files: Files,
     /,
     *,
     list_: Annotated[str, Parameter(name="--list", help="Id of the do-not-reach list.")],
     flags: UploadFlags,
 ) -> int:
-    """Upload a CSV or JSON Lines file to a do-not-reach list: e-mail addresses and phone numbers only.
+    """Upload CSV, JSON Lines or Parquet to a do-not-reach list: e-mail addresses and phone numbers only.
 
     Exit status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage or unusable file, 3 refused by the service or
     unreachable, 130 interrupted. With --journal, `socialapi jobs resume` goes on after 3, 130 and a kill.
     """
-    journal = flags.kept("do-not-reach", file, list_=list_)
+    journal, records = flags.kept("do-not-reach", files, list_=list_), records_of(files)
 
     async def job(client: Client, display: ProgressDisplay) -> UploadReport:
         target = client.ads.account(flags.account).do_not_reach_list(list_)
-        return await target.upload(file, **flags.keywords(display, journal))
+        return await target.upload(records, **flags.keywords(display, journal))
 
-    title = f"{file.name} → do-not-reach list {list_}"
+    title = f"{title_of(files)} → do-not-reach list {list_}"
     return await run_job(job, title, dry_run=flags.dry_run, as_json=flags.json, journal=journal)
-
-
-def mapping(columns: list[str] | None) -> dict[str, list[str]] | None:
-    """Kinds to their columns, as `--column` names them."""
-    found: dict[str, list[str]] = {}
-    for text in columns or ():
-        kind, equals, name = text.partition("=")
-        if not equals or not kind:
-            raise InvalidInput(f"--column takes KIND=NAME, for example --column email=Contact, not {text!r}")
-        found.setdefault(kind, []).extend([name] if name else [])
-    return found or None

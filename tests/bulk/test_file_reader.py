@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from socialapi.bulk.file_reader import THREAD_NAME, _why
+from socialapi.bulk.input_files import why
 from socialapi.bulk.readers import open_records
 from socialapi.bulk.rows import ROWS_PER_CHUNK
+from socialapi.bulk.threaded_reader import THREAD_NAME
 from socialapi.errors import InvalidInput
 from tests.bulk.model_service import ModelService, job_of
 from tests.bulk.reading import open_files, read, values, write
@@ -25,7 +26,10 @@ async def refusal(path: Path | str) -> str:
 
 async def test_a_path_that_leads_nowhere(tmp_path: Path) -> None:
     assert await refusal(tmp_path / "crm.csv") == f"{tmp_path / 'crm.csv'}: there is no such file"
-    assert await refusal(tmp_path) == f"{tmp_path}: this is a directory, not a file"
+    assert await refusal(tmp_path) == (
+        f"{tmp_path}: this is a directory, not a file: name its files, for example with a pattern such as "
+        '"<directory>/*.csv"'
+    )
     assert await refusal(tmp_path / "x" / "crm.csv") == f"{tmp_path / 'x' / 'crm.csv'}: there is no such file"
 
 
@@ -38,9 +42,9 @@ async def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
 
 
 def test_what_the_system_says_becomes_a_sentence() -> None:
-    assert _why(PermissionError(13, "Permission denied")) == "reading this file is not permitted"
-    assert _why(OSError(5, "Input/output error")) == "the file cannot be read (Input/output error)"
-    assert _why(OSError()) == "the file cannot be read (OSError)"
+    assert why(PermissionError(13, "Permission denied")) == "reading this file is not permitted"
+    assert why(OSError(5, "Input/output error")) == "the file cannot be read (Input/output error)"
+    assert why(OSError()) == "the file cannot be read (OSError)"
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that opens and cannot be read")
@@ -72,8 +76,8 @@ async def test_an_empty_file(tmp_path: Path, content: bytes, extension: str) -> 
         ("\ufeffemail\n".encode("utf-16-be"), "or UTF-16 text: save it as UTF-8"),
         (b"PK\x03\x04\x14\x00", "an Excel workbook or a zip archive: export the sheet as CSV, or unpack the archive"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook: export the sheet as CSV"),
-        (gzip.compress(b"email\na@b.example\n", mtime=0), "a gzip archive: unpack it first"),
-        (b"PAR1\x15\x04", "Parquet, which is not supported: export the table as CSV"),
+        (gzip.compress(gzip.compress(b"email\n")), "an archive within an archive: unpack it first"),
+        (b"BZh91AY&SY", "a bzip2 archive: unpack it first, or pack it with gzip"),
         (b"%PDF-1.7\n", "a PDF: export the data as CSV"),
         (b"SQLite format 3\x00", "an SQLite database: export the table as CSV"),
     ],
@@ -87,7 +91,7 @@ async def test_a_binary_file_is_called_what_it_is(tmp_path: Path, content: bytes
 async def test_a_binary_file_of_no_known_kind(tmp_path: Path) -> None:
     path = tmp_path / "crm.csv"
     write(path, b"email,phone\n" + b"x" * 60_000 + b"\x00")
-    assert "this looks like a binary file: give CSV or JSON Lines in UTF-8" in await refusal(path)
+    assert "this looks like a binary file: give CSV, JSON Lines or Parquet, text in UTF-8" in await refusal(path)
 
 
 async def test_a_pipe_is_read_though_its_size_is_not_known(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_the_input_itself_is_refused_under_whatever_name(tmp_path: Path, *, link
     if link:
         other.symlink_to(source)
     with pytest.raises(InvalidInput, match="is the input itself"):
-        RejectsFile(other if link else source, source=str(source))
+        RejectsFile(other if link else source, sources=[str(source)])
     assert source.read_text("utf-8") == "email\na@example.com\n"
 
 
@@ -112,7 +112,7 @@ def test_files_that_are_not_there_yet_are_told_apart_by_their_paths(tmp_path: Pa
     assert not same_file(tmp_path / "new", tmp_path / "other")
     assert not same_file("with\0zero", "with\0zero")
     with pytest.raises(InvalidInput, match="is the input itself"):
-        RejectsFile(tmp_path / "new", source=tmp_path / "link" / "new")
+        RejectsFile(tmp_path / "new", sources=[tmp_path / "link" / "new"])
     assert [each.name for each in tmp_path.iterdir()] == ["link"]
 
 
@@ -132,8 +132,8 @@ def test_values_that_are_not_utf8_are_written_as_bytes_that_are_not_either(tmp_p
 
 def test_an_input_that_is_missing_is_somebody_elses_business(tmp_path: Path) -> None:
     (tmp_path / "rejects.csv").touch()
-    RejectsFile(tmp_path / "rejects.csv", source=tmp_path / "missing.csv").close()
-    RejectsFile(tmp_path / "rejects.csv", source=[{"email": "a@example.com"}]).close()
+    RejectsFile(tmp_path / "rejects.csv", sources=[tmp_path / "missing.csv"]).close()
+    RejectsFile(tmp_path / "rejects.csv", sources=[[{"email": "a@example.com"}]]).close()
 
 
 @needs_full

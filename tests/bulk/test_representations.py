@@ -60,7 +60,17 @@ async def test_no_object_of_a_job_shows_an_identifier(packing: str) -> None:
     report = await job.run()
     held += everything(job)
     names = {type(each).__name__ for each in held}
-    assert names >= {"RawTable", "RawColumn", "Row", "Run", "Batch", "_Placement", "Verdict", "PreparedChunk", "UploadJob"}
+    assert names >= {
+        "RawTable",
+        "RawColumn",
+        "Row",
+        "Run",
+        "Batch",
+        "_Placement",
+        "Verdict",
+        "PreparedChunk",
+        "UploadJob",
+    }
     assert names >= {"Tally", "Action"}
     batches = [each for each in held if isinstance(each, Batch)]
     assert any(PLANTED in value for batch in batches for _, value in batch.refused)

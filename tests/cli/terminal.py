@@ -55,10 +55,10 @@ class Program:
 
     process: asyncio.subprocess.Process
 
-    async def ended(self) -> tuple[int, str, str]:
-        """Its exit status and what it wrote to standard output and standard error."""
+    async def ended(self, read: bytes | None = None) -> tuple[int, str, str]:
+        """Its exit status and what it wrote to standard output and standard error, once it has `read` this."""
         async with asyncio.timeout(60):
-            out, err = await self.process.communicate()
+            out, err = await self.process.communicate(read)
         status = self.process.returncode
         assert status is not None
         return status, out.decode(), err.decode()
@@ -71,6 +71,7 @@ class Program:
 async def program(
     *arguments: str | Path,
     environment: Mapping[str, str] | None = None,
+    stdin: int = asyncio.subprocess.DEVNULL,
     stdout: int = asyncio.subprocess.PIPE,
     before: Sequence[str] = (),
 ) -> AsyncIterator[Program]:
@@ -78,7 +79,7 @@ async def program(
     process = await asyncio.create_subprocess_exec(
         *(*before, sys.executable, "-W", "error", "-m", "socialapi", *map(str, arguments)),
         env=kept | dict(environment or {}),
-        stdin=asyncio.subprocess.DEVNULL,
+        stdin=stdin,
         stdout=stdout,
         stderr=asyncio.subprocess.PIPE,
     )

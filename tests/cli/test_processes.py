@@ -1,9 +1,11 @@
 """The program as people run it: signals, pipes, a service that goes away."""
 
 import asyncio
+import gzip
 import json
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +16,7 @@ from socialapi.emulator import Emulator
 from tests.cli.terminal import Program, program, variables, write_people
 
 TO_AUDIENCE: Final = ("--account", "18ce54d4x5t", "--audience", "1nmth")
+TO_LIST: Final = ("--account", "18ce54d4x5t", "--list", "7b2f1")
 HURRY: Final = {
     "SOCIALAPI_MAX_OPERATIONS": "10",
     "SOCIALAPI_MAX_ELAPSED_SECONDS": "0.1",
@@ -96,6 +99,52 @@ async def test_ctrl_c_ends_a_job_that_waits_for_a_pipe(tmp_path: Path) -> None:
     assert "socialapi: interrupted\n" in err
     assert "Traceback" not in err
     assert "Fatal" not in err
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+async def test_standard_input_is_read_as_a_file_is(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    write_people(tmp_path / "people.csv", 5, "wrong")
+    data = pack((tmp_path / "people.csv").read_bytes())
+    commands = [
+        ("audience", "upload", "-", *TO_AUDIENCE),
+        ("do-not-reach", "upload", *TO_LIST, "-"),
+    ]
+    async with Emulator() as emulator:
+        for command in commands:
+            async with program(
+                *command, "--json", environment=variables(emulator), stdin=asyncio.subprocess.PIPE
+            ) as job:
+                status, out, err = await job.ended(data)
+            assert (status, err) == (1, "")
+            report = json.loads(out)
+            assert (report["read"], report["accepted"], report["rejected"]) == (6, 5, 1)
+        assert len(emulator.members("18ce54d4x5t", "1nmth")) == 5
+        assert len(emulator.do_not_reach_members("18ce54d4x5t", "7b2f1")) == 5
+
+
+async def test_a_feed_comes_through_standard_input_too() -> None:
+    async with Emulator() as emulator:
+        command = ("catalog", "upsert", "-", "--catalog", "7pc01", "--json")
+        async with program(*command, environment=variables(emulator), stdin=asyncio.subprocess.PIPE) as job:
+            status, out, _ = await job.ended(b'[{"id": "A-1", "title": "No price"}]')
+    assert status == 1
+    assert json.loads(out)["read"] == 1
+
+
+async def test_ctrl_c_ends_a_job_that_waits_for_standard_input(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    async with Emulator() as emulator:
+        command = ("audience", "upload", "-", *TO_AUDIENCE, "--json")
+        async with program(*command, environment=variables(emulator), stdin=reading) as job:
+            os.close(reading)
+            people = write_people(tmp_path / "people.csv", 4_000).read_bytes()
+            await asyncio.to_thread(os.write, writing, people)
+            await accepted(emulator, 1)  # all that fills a request; what follows is waited for
+            job.interrupt()
+            status, out, err = await job.ended()
+    os.close(writing)
+    assert (status, err) == (130, "socialapi: interrupted\n")
+    assert json.loads(out)["accepted"] == 2_500
 
 
 @pytest.mark.parametrize("json_flag", [(), ("--json",)])

@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from socialapi.cli import app, jobs, upload
+from socialapi.cli import app, inputs, jobs
 from socialapi.cli.progress import ProgressDisplay
 from socialapi.client import Client
 from socialapi.emulator import Emulator
@@ -146,6 +146,8 @@ def test_a_do_not_reach_list_is_uploaded_to(emulator: Emulator, tmp_path: Path) 
         ("odd.csv", b"name,size\nBob,4\n", "", "no column of identifiers was found"),
         ("missing.csv", None, "", "there is no such file"),
         (".", None, "", "this is a directory, not a file"),
+        ("exports/*.csv", None, "", "no file that matches it as a pattern"),
+        ("ok.csv", b"email\na@b.cd\n", "--jsan", "Unknown option: --jsan"),
         ("ok.csv", b"email\na@b.cd\n", "--rejects missing/rejects.csv", "cannot be written: No such file"),
         ("ok.csv", b"email\na@b.cd\n", "--rejects ok.csv", "is the input itself"),
         ("ok.csv", b"email\na@b.cd\n", "--column email", "--column takes KIND=NAME"),
@@ -177,6 +179,35 @@ def test_what_cannot_be_used_ends_with_2_and_says_why_and_nothing_is_sent(
     assert says in err
     assert not out
     assert not emulator.requests
+
+
+@pytest.mark.parametrize(
+    ("files", "says"),
+    [
+        (["--jsan"], "there is no option --jsan (see --help); a file of this name is ./--jsan"),
+        (["a.csv", "-"], "standard input is read alone, without files beside it"),
+    ],
+)
+def test_what_stands_where_files_do_and_is_none(
+    emulator: Emulator, printed: pytest.CaptureFixture[str], files: list[str], says: str
+) -> None:
+    assert app.run(["audience", "upload", *files, *TO_AUDIENCE]) == 2
+    assert says in printed.readouterr().err
+
+
+def test_several_files_and_patterns_are_one_upload_that_says_where_its_rows_are(
+    emulator: Emulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_people(Path("b.csv"), 2, "wrong")
+    write_people(Path("a.csv"), 1)
+    Path("c.csv").write_text("email,phone\nc@example.com,4155552671\n", "utf-8")
+    assert app.run(["audience", "upload", "[ab].csv", "c.csv", *TO_AUDIENCE]) == 1
+    out = printed.readouterr().out
+    assert ["read", "5"] in [line.split() for line in out.splitlines()]
+    assert "row 4 (b.csv, row 3): email: is not a plausible e-mail address\n" in out
+    assert "row 5 (c.csv, row 1), sent without phone: has no country code" in out
+    assert len(emulator.members(ACCOUNT, "1nmth")) == 3
 
 
 def test_a_file_that_breaks_midway_ends_with_2_and_its_report(
@@ -249,8 +280,8 @@ def test_a_wrong_account_or_audience_ends_with_3_and_the_report(
 
 
 def test_a_mapping_of_columns_is_read() -> None:
-    assert upload.mapping(None) is None
-    assert upload.mapping(["email=A", "email=B=C", "handle="]) == {"email": ["A", "B=C"], "handle": []}
+    assert inputs.mapping_of(None) is None
+    assert inputs.mapping_of(["email=A", "email=B=C", "handle="]) == {"email": ["A", "B=C"], "handle": []}
 
 
 async def test_a_job_that_is_cancelled_before_it_began_has_nothing_to_report(

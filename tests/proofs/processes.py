@@ -5,7 +5,7 @@ import json
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -72,7 +72,19 @@ class Service:
 
 @contextlib.contextmanager
 def service(rate_limits: Mapping[str, tuple[int, float]] | None = None) -> Iterator[Service]:
-    command = [sys.executable, "-c", EMULATOR, json.dumps(dict(rate_limits or {}))]
+    with _started([sys.executable, "-c", EMULATOR, json.dumps(dict(rate_limits or {}))]) as running:
+        yield running
+
+
+@contextlib.contextmanager
+def counting_service() -> Iterator[Service]:
+    """A service that only counts: it has no control plane."""
+    with _started([sys.executable, HERE / "counting_service.py"]) as running:
+        yield running
+
+
+@contextlib.contextmanager
+def _started(command: Sequence[str | Path]) -> Iterator[Service]:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -112,8 +124,7 @@ def kill_load(service: Service, path: Path, catalog: str, *, after: int, **order
     with telling("catalog_client.py", service, path, {**order, "catalog": catalog}) as process:
         assert process.stdout is not None
         for _ in range(after):
-            assert process.stdout.readline() == "
-"
+            assert process.stdout.readline() == "\n"
         process.kill()
 
 

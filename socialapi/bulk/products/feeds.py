@@ -4,8 +4,11 @@ import os
 from collections.abc import AsyncIterable, Iterable, Mapping
 from typing import Any, Final
 
+from socialapi.bulk.arrow_reader import ArrowReader, ArrowStream
 from socialapi.bulk.file_reader import FileReader, Formats
+from socialapi.bulk.input_files import BinaryFile, why_not_binary
 from socialapi.bulk.iterable_reader import AsyncIterableReader, IterableReader
+from socialapi.bulk.products.arrow_feed import ProductBatches, read_parquet
 from socialapi.bulk.products.feed import Feed
 from socialapi.bulk.products.json_feed import read_json_array, read_json_lines
 from socialapi.bulk.products.rows import ProductRow
@@ -14,8 +17,15 @@ from socialapi.bulk.reader_base import Reader
 from socialapi.errors import InvalidInput
 from socialapi.models.products import Product
 
-Products = str | os.PathLike[str] | Iterable[Product | Mapping[str, Any]] | AsyncIterable[Product | Mapping[str, Any]]
-"""What can be loaded: the path of a feed, products, or mappings of their fields."""
+Products = (
+    str
+    | os.PathLike[str]
+    | BinaryFile
+    | ArrowStream
+    | Iterable[Product | Mapping[str, Any]]
+    | AsyncIterable[Product | Mapping[str, Any]]
+)
+"""What can be loaded: the path of a feed, an open file of one, a table, products, or mappings of their fields."""
 
 FORMATS: Final[Formats[Feed, ProductRow]] = Formats(
     by_extension={
@@ -28,6 +38,7 @@ FORMATS: Final[Formats[Feed, ProductRow]] = Formats(
     table=read_table,
     json_lines=read_json_lines,
     json_array=read_json_array,
+    parquet=read_parquet,
     judges_rows=True,
 )
 
@@ -35,10 +46,17 @@ FORMATS: Final[Formats[Feed, ProductRow]] = Formats(
 def open_products(products: Any) -> tuple[Reader[ProductRow], Feed]:
     """A reader of the products, and the feed that knows their columns. Raises InvalidInput for what holds none.
 
-    A file is CSV or TSV with the names of the fields in its first line, JSON Lines, or a JSON array of objects.
+    A file is CSV or TSV with the names of the fields in its first line, JSON Lines, a JSON array of objects, or any of
+    these as a gzip or Zstandard archive, or Parquet.
     """
     feed = Feed()
     if isinstance(products, str | os.PathLike):
+        return FileReader(products, feed, FORMATS), feed
+    if hasattr(products, "__arrow_c_stream__"):
+        return ArrowReader(products, lambda _: ProductBatches(feed)), feed
+    if hasattr(products, "read"):
+        if (fault := why_not_binary(products)) is not None:
+            raise InvalidInput(fault)
         return FileReader(products, feed, FORMATS), feed
     if isinstance(products, Product | Mapping):
         raise InvalidInput(f"one {type(products).__name__} is not an iterable of products: put it in a list")

@@ -5,11 +5,18 @@ from collections.abc import Iterable
 from typing import Unpack
 
 from socialapi.bulk.audience_job import Destination
+from socialapi.bulk.linting.linter import lint_records
 from socialapi.bulk.readers import Records
 from socialapi.models.audience_permissions import TargetingCampaign
 from socialapi.models.audiences import IDENTIFIER_KINDS, Operation, UploadCounts
-from socialapi.reports import SyncReport, UploadReport
-from socialapi.resources.ads.uploads import AudienceUploadKeywords, SyncKeywords, run_upload, send_operations
+from socialapi.reports import LintReport, SyncReport, UploadReport
+from socialapi.resources.ads.uploads import (
+    AudienceUploadKeywords,
+    LintKeywords,
+    SyncKeywords,
+    run_upload,
+    send_operations,
+)
 from socialapi.resources.resource import Resource
 from socialapi.routes import ads as routes
 from socialapi.session.calls import CallOptions
@@ -44,8 +51,9 @@ class CustomAudience(Resource):
     async def upload(self, records: Records, **options: Unpack[AudienceUploadKeywords]) -> UploadReport:
         """Uploads any number of rows as a job, and reports what became of every one (section 4.9).
 
-        `records` is a path (CSV or JSON Lines), or an iterable or async iterable of `AudienceUser`, `Operation` or
-        mappings. Identifiers are normalised and hashed, packed into requests of at most 2,500 operations and
+        `records` is the path of a file (CSV, JSON Lines or Parquet, packed or not), a pattern or a list of paths, an open
+        binary file, a table (pandas, Polars, pyarrow, DuckDB), or an iterable or async iterable of `AudienceUser`,
+        `Operation` or mappings. Identifiers are normalised and hashed, packed into requests of at most 2,500 operations and
         5,000,000 bytes, and sent as fast as the rate limit allows; failures are repeated, and rows that the service
         refuses are isolated from the others of their batch.
 
@@ -72,6 +80,15 @@ class CustomAudience(Resource):
         check_path(self._destination.target)
         settings = SyncOptions(snapshot=snapshot, **options)
         return await sync(self._session, self._destination, desired, settings, self._options)
+
+    async def lint(self, records: Records, **options: Unpack[LintKeywords]) -> LintReport:
+        """Reads what `upload` would be given, and says what it has to expect of it; nothing is sent.
+
+        Which columns hold identifiers, how many of their values can be used, how many rows would be rejected or repeat
+        others, what is hashed and what is hashed wrongly, and how likely it is that few of them are matched. Memory stays
+        flat, and no value is in the report. Raises InvalidInput as `upload` does.
+        """
+        return await lint_records(records, kinds=self._destination.kinds, **options)
 
     def targeted(self, *, with_active: bool | Unset = UNSET, start: str | None = None) -> Pager[TargetingCampaign]:
         """The campaigns and line items that target the audience (section 4.8).

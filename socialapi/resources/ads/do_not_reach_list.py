@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Unpack
 
 from socialapi.bulk.audience_job import Destination
+from socialapi.bulk.linting.linter import lint_records
 from socialapi.bulk.readers import Records
 from socialapi.models.audiences import (
     DEFAULT_EXPIRY_MONTHS,
@@ -12,8 +13,8 @@ from socialapi.models.audiences import (
     Operation,
     UploadCounts,
 )
-from socialapi.reports import UploadReport
-from socialapi.resources.ads.uploads import UploadKeywords, run_upload, send_operations
+from socialapi.reports import LintReport, UploadReport
+from socialapi.resources.ads.uploads import LintKeywords, UploadKeywords, run_upload, send_operations
 from socialapi.resources.resource import Resource
 from socialapi.routes import ads as routes
 from socialapi.session.calls import CallOptions
@@ -49,6 +50,10 @@ class DoNotReachListResource(Resource):
         `expires_at` is always sent: 13 months after the start of the job unless given.
         """
         return await run_upload(self._session, self._options, self._destination, records, options)
+
+    async def lint(self, records: Records, **options: Unpack[LintKeywords]) -> LintReport:
+        """Reads what `upload` would be given, and says what it has to expect of it, as `CustomAudience.lint`."""
+        return await lint_records(records, kinds=self._destination.kinds, **options)
 
     async def delete(self) -> DoNotReachList:
         """Deletes the list and returns its last record, with `deleted` true (section 4.10).

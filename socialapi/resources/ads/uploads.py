@@ -79,6 +79,17 @@ class SyncKeywords(RowKeywords, total=False):
     the sync fails."""
 
 
+class LintKeywords(TypedDict, total=False):
+    """The options of a look at an input; each can be left out."""
+
+    columns: Mapping[str, str | Sequence[str]] | None
+    """As for an upload."""
+    default_region: str | None
+    """As for an upload."""
+    sample: int | None
+    """Looks at so many rows at most, the first ones."""
+
+
 async def run_upload(
     session: Session, options: CallOptions, destination: Destination, records: Records, keywords: Mapping[str, Any]
 ) -> UploadReport:

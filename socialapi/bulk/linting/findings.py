@@ -1,0 +1,97 @@
+"""What the counts of a look at an input mean, in sentences."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from socialapi.reports import ColumnLint, Finding, KindLint, LintReport, Risk
+
+_MUCH: Final = 0.25
+_SOME: Final = 0.05
+_LITTLE: Final = 0.01
+
+_SAYS_HASHED: Final = re.compile("sha.?256|hash", re.IGNORECASE).search
+_SAYS_OTHER_DIGEST: Final = re.compile("md5|sha.?1(?!\\d)", re.IGNORECASE).search
+
+
+def findings_of(report: LintReport, broken_rows: Mapping[str, int], *, has_region: bool) -> Iterator[Finding]:
+    """Everything worth saying, what concerns rows as a whole first."""
+    yield from _of_rows(report, broken_rows)
+    for kind in report.kinds:
+        yield from _of_digests(kind)
+        yield from _of_values(kind, has_region=has_region)
+    for column in report.columns:
+        yield from _of_column(column)
+    for name in report.ignored_columns:
+        if _SAYS_OTHER_DIGEST(name):
+            yield Finding(f'the column "{name}" is ignored: only SHA-256 is taken', "low")
+
+
+def _of_rows(report: LintReport, broken_rows: Mapping[str, int]) -> Iterator[Finding]:
+    if report.broken_off is not None:
+        yield Finding("the input breaks off, and what comes after that is not looked at", "high", is_error=True)
+    if not report.rows:
+        yield Finding("there are no rows", "high")
+        return
+    if report.unusable_rows:
+        risk = _risk(report.unusable_rows / report.rows, _MUCH, _SOME)
+        text = f"{_of(report.unusable_rows, report.rows)} rows: no usable identifier; an upload would reject them"
+        yield Finding(text, risk, is_error=True)
+    for reason, count in broken_rows.items():
+        yield Finding(f"{_of(count, report.rows)} rows: {reason}", "low", is_error=True)
+    if report.duplicates:
+        about = "" if report.duplicates_are_exact else "about "
+        risk = "medium" if report.duplicates > _MUCH * report.rows else "low"
+        text = f"{about}{_of(report.duplicates, report.rows)} rows: repeat an earlier one; each is sent once"
+        yield Finding(text, risk)
+
+
+def _of_digests(kind: KindLint) -> Iterator[Finding]:
+    if kind.of_nothing:
+        yield _error(kind, kind.of_nothing, "digests of an empty text; leave empty values empty, do not hash them")
+    if kind.hashed_twice:
+        what = "digests of digests of well-known values; probably the whole column is hashed twice, and matches nobody"
+        yield Finding(_text(kind, kind.hashed_twice, what), "high", is_error=True)
+    if kind.wrong_length:
+        yield _error(kind, kind.wrong_length, "digests of another kind (MD5, SHA-1), or cut off; only SHA-256 is taken")
+    if kind.upper_case:
+        yield Finding(_text(kind, kind.upper_case, "digests that are not in lower case, in which they are sent"), "low")
+
+
+def _of_values(kind: KindLint, *, has_region: bool) -> Iterator[Finding]:
+    if kind.placeholders:
+        text = _text(kind, kind.placeholders, "placeholders, which stand for nobody")
+        yield Finding(text, _risk(kind.placeholders / kind.present, _MUCH, _LITTLE))
+    for reason, count in kind.reasons.items():
+        text = _text(kind, count, f"cannot be used: {reason}")
+        yield Finding(text, _risk(count / kind.present, 2 * _MUCH, 2 * _SOME))
+    if kind.by_region:
+        yield Finding(_text(kind, kind.by_region, "no country code; the default region says what they mean"), "low")
+    elif kind.no_country_code and not has_region:
+        yield Finding(_text(kind, kind.no_country_code, "no country code; look again with a default region"), "low")
+
+
+def _of_column(column: ColumnLint) -> Iterator[Finding]:
+    plain = column.present - column.digests
+    if _SAYS_HASHED(column.name) and plain:
+        text = f'the column "{column.name}" is called hashed, and {plain:,} of its {column.present:,} values are not'
+        yield Finding(text, "medium" if plain > _SOME * column.present else "low")
+    elif column.digests and plain and min(column.digests, plain) > _LITTLE * column.present:
+        text = f'the column "{column.name}" mixes digests ({column.digests:,}) and plain values ({plain:,})'
+        yield Finding(text, "low")
+
+
+def _error(kind: KindLint, count: int, what: str) -> Finding:
+    return Finding(_text(kind, count, what), _risk(count / kind.present, _MUCH, _LITTLE), is_error=True)
+
+
+def _risk(share: float, high: float, medium: float) -> Risk:
+    return "high" if share > high else "medium" if share > medium else "low"
+
+
+def _text(kind: KindLint, count: int, what: str) -> str:
+    return f"{kind.kind}: {_of(count, kind.present)} values: {what}"
+
+
+def _of(count: int, whole: int) -> str:
+    return f"{count:,} of {whole:,}"

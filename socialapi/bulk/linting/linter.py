@@ -1,0 +1,214 @@
+"""A look at an input before it is uploaded: what would be sent of it, and what would be good for nothing."""
+
+import asyncio
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Final
+
+import attrs
+
+from socialapi.bulk.columns import ColumnMapping, Columns, Wanted, looks_personal
+from socialapi.bulk.linting.duplicates import DuplicateCounter
+from socialapi.bulk.linting.findings import findings_of
+from socialapi.bulk.linting.known_values import is_placeholder, known_as
+from socialapi.bulk.normalizing import Unusable, normalizers, trimmed
+from socialapi.bulk.phone_numbers import NO_REGION
+from socialapi.bulk.reader_base import NoRows
+from socialapi.bulk.readers import Records, open_wanted
+from socialapi.bulk.rows import RawRow
+from socialapi.errors import InvalidInput
+from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
+from socialapi.reports import ColumnLint, KindLint, LintReport
+
+MOST_NAMES: Final = 1_000
+"""How many names of columns are kept: objects may have ever new ones."""
+
+_is_hexadecimal: Final = re.compile("[0-9a-fA-F]{30,130}").fullmatch
+_OTHER_LENGTHS: Final = frozenset({32, 40, 56, 96, 128, *range(60, 64), *range(65, 69)})
+
+
+async def lint_records(
+    records: Records,
+    *,
+    columns: ColumnMapping | None = None,
+    kinds: Iterable[IdentifierKind] = IDENTIFIER_KINDS,
+    default_region: str | None = None,
+    sample: int | None = None,
+) -> LintReport:
+    """Reads the records, or the first `sample` of them, and says what an upload of them has to expect.
+
+    Nothing is sent, and memory stays flat. Raises InvalidInput for options and input that cannot be used at all; where
+    the input breaks later, the report says so.
+    """
+    if sample is not None and sample < 1:
+        raise InvalidInput("sample must be a number of rows of at least 1")
+    wanted = NotingWanted.of(columns, kinds)
+    linter = Linter(wanted, default_region)
+    try:
+        async with open_wanted(records, wanted) as reader:
+            async for chunk in reader:
+                linter.take(chunk if sample is None else islice(chunk, sample - linter.rows))
+                if linter.rows == sample:
+                    break
+                await asyncio.sleep(0)  # judging never waits, and other tasks need a turn
+    except NoRows:
+        raise
+    except InvalidInput as error:
+        if not linter.rows:
+            raise
+        return linter.report(str(error))
+    return linter.report()
+
+
+@attrs.frozen
+class NotingWanted(Wanted):
+    """Keeps in mind which names were looked through, and what each was taken for (an empty text if for nothing)."""
+
+    noted: dict[str, str] = attrs.field(factory=dict)
+
+    def find(self, names: Sequence[str]) -> Columns:
+        """As `Wanted` does."""
+        found = super().find(names)
+        taken: dict[str, str] = {name: kind for _, name, kind in found.identifiers}
+        taken |= {names[at]: "override" for at in found.overrides if at is not None}
+        for name in names:
+            if name in self.noted or len(self.noted) < MOST_NAMES:
+                self.noted[name] = taken.get(name, "")
+        return found
+
+
+@attrs.define
+class _Counts:
+    """The counts of one kind, under their names in `KindLint`; of a column the first two."""
+
+    present: int = 0
+    digests: int = 0
+    usable: int = 0
+    upper_case: int = 0
+    wrong_length: int = 0
+    of_nothing: int = 0
+    hashed_twice: int = 0
+    placeholders: int = 0
+    no_country_code: int = 0
+    by_region: int = 0
+    reasons: Counter[str] = attrs.field(factory=Counter)
+
+
+class Linter:
+    """Counts, row by row."""
+
+    def __init__(self, wanted: NotingWanted, default_region: str | None) -> None:
+        self.rows = 0
+        self._wanted = wanted
+        self._normalizers = normalizers(wanted.kinds, default_region)
+        self._has_region = default_region is not None
+        self._kinds: dict[str, _Counts] = {kind: _Counts() for kind in wanted.kinds}
+        self._columns: defaultdict[tuple[str, str], _Counts] = defaultdict(_Counts)
+        self._unusable_rows = 0
+        self._rows_with_several = 0
+        self._broken_rows = Counter[str]()
+        self._duplicates = DuplicateCounter()
+
+    def take(self, rows: Iterable[RawRow]) -> None:
+        """Takes some rows in."""
+        for row in rows:
+            self.rows += 1
+            if row.problem is not None:
+                self._broken_rows[row.problem[1]] += 1
+            values = {
+                (kind, value) for field, kind, text in row.identifiers if (value := self._judge(field, kind, text))
+            }
+            for field, reason in row.unusable:
+                self._refuse(field, reason)
+            if values:
+                self._rows_with_several += len(values) > 1
+                self._duplicates.add(frozenset(values))
+            else:
+                self._unusable_rows += 1
+
+    def _refuse(self, field: str, reason: str) -> None:
+        """A value is of a type that is no text."""
+        counts = self._kinds.get(self._wanted.noted.get(field, field))
+        if counts is not None:
+            counts.present += 1
+            counts.reasons[reason] += 1
+
+    def _judge(self, field: str, kind: IdentifierKind, text: str) -> str:
+        """What an upload would send, or an empty text."""
+        text = trimmed(text)
+        if not text:
+            return ""
+        counts, column = self._kinds[kind], self._columns[field, kind]
+        counts.present += 1
+        column.present += 1
+        value, reason = "", ""
+        try:
+            value = self._normalizers[kind](text)
+            counts.usable += 1
+        except Unusable as unusable:
+            reason = unusable.reason
+            counts.reasons[reason] += 1
+        if kind == "partner_user_id":
+            counts.placeholders += is_placeholder(kind, text)
+            return value
+        if len(text) == 64 and value == text.lower():
+            counts.digests += 1
+            column.digests += 1
+            counts.upper_case += value != text
+        elif kind == "phone_number" and (reason == NO_REGION or (self._has_region and value and "+" not in text)):
+            counts.no_country_code += 1
+            counts.by_region += bool(value)
+        _look_closer(kind, text, value, counts)
+        return value
+
+    def report(self, broken_off: str | None = None) -> LintReport:
+        """What was found."""
+        kinds = tuple(
+            KindLint(kind=kind, **attrs.asdict(counts) | {"reasons": dict(counts.reasons.most_common())})
+            for kind, counts in self._kinds.items()
+            if counts.present
+        )
+        columns = tuple(
+            ColumnLint(name=_shown(name), kind=kind, present=counts.present, digests=counts.digests)
+            for (name, kind), counts in self._columns.items()
+        )
+        ignored = tuple(_shown(name) for name, taken_for in self._wanted.noted.items() if not taken_for)
+        report = LintReport(
+            rows=self.rows,
+            unusable_rows=self._unusable_rows,
+            rows_with_several=self._rows_with_several,
+            duplicates=self._duplicates.duplicates,
+            duplicates_are_exact=self._duplicates.is_exact,
+            kinds=kinds,
+            columns=columns,
+            ignored_columns=ignored,
+            findings=(),
+            broken_off=broken_off,
+        )
+        return attrs.evolve(report, findings=tuple(findings_of(report, self._broken_rows, has_region=self._has_region)))
+
+
+def _shown(name: str) -> str:
+    return "<hidden>" if looks_personal(name) else name
+
+
+def _look_closer(kind: IdentifierKind, text: str, value: str, counts: _Counts) -> None:
+    """Counts what is of no use though it may be sent."""
+    known = known_as(kind, value)
+    if known == "nothing":
+        counts.of_nothing += 1
+    elif known == "twice":
+        counts.hashed_twice += 1
+    elif known == "placeholder" or is_placeholder(kind, text):
+        counts.placeholders += 1
+    elif len(text) in _OTHER_LENGTHS and _is_other_digest(kind, text):
+        counts.wrong_length += 1
+
+
+def _is_other_digest(kind: IdentifierKind, text: str) -> bool:
+    """Whether it looks like a digest of another kind than SHA-256, or like a part of one."""
+    if _is_hexadecimal(text) is None or text.isdigit() or text.isalpha():
+        return False
+    return kind != "device_id" or len(text) != 32  # a device identifier may be written without its hyphens

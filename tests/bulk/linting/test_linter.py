@@ -1,0 +1,248 @@
+"""A look at an input before it is uploaded: what is counted, what is said of it, and that no value is in it."""
+
+import hashlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+import pandas
+import pytest
+
+from socialapi.bulk.linting.linter import MOST_NAMES, lint_records
+from socialapi.bulk.rows import ROWS_PER_CHUNK
+from socialapi.errors import InvalidInput
+from socialapi.models.audiences import DO_NOT_REACH_KINDS, AudienceUser
+from socialapi.reports import KindLint, LintReport
+from tests.bulk.model_service import ModelService, job_of
+from tests.bulk.reading import write
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+EMPTY: Final = digest("")
+
+
+async def look(*emails: Any, **options: Any) -> tuple[LintReport, KindLint]:
+    """What is said of e-mail addresses, one in a row."""
+    report = await lint_records([{"email": each} for each in emails], **options)
+    return report, report.kinds[0]
+
+
+def texts(report: LintReport) -> list[str]:
+    return [finding.text for finding in report.findings]
+
+
+async def test_a_clean_input_has_no_findings_and_a_low_risk(tmp_path: Path) -> None:
+    path = tmp_path / "crm.csv"
+    write(path, "customer_id,E-Mail,Phone\n1,Ada@b.example,+14155550101\n2,grace@b.example,\n")
+    report = await lint_records(path)
+    assert (report.rows, report.unusable_rows, report.rows_with_several, report.duplicates) == (2, 0, 1, 0)
+    assert [(each.kind, each.present, each.usable, each.digests) for each in report.kinds] == [
+        ("email", 2, 2, 0),
+        ("phone_number", 1, 1, 0),
+    ]
+    assert [(each.name, each.kind, each.present) for each in report.columns] == [
+        ("E-Mail", "email", 2),
+        ("Phone", "phone_number", 1),
+    ]
+    assert report.ignored_columns == ("customer_id",)
+    assert (report.findings, report.match_risk, report.has_errors) == ((), "low", False)
+
+
+async def test_digests_are_counted_and_those_in_upper_case_among_them() -> None:
+    report, emails = await look(digest("a@b.example"), digest("c@d.example").upper(), "e@f.example")
+    assert (emails.present, emails.usable, emails.digests, emails.upper_case) == (3, 3, 2, 1)
+    assert "email: 1 of 3 values: digests that are not in lower case, in which they are sent" in texts(report)
+    assert not report.has_errors
+
+
+async def test_the_digest_of_nothing_is_an_error_though_it_would_be_sent() -> None:
+    report, emails = await look(EMPTY, EMPTY.upper(), digest(" "), "e@f.example")
+    assert (emails.usable, emails.of_nothing) == (4, 3)
+    assert "email: 3 of 4 values: digests of an empty text; leave empty values empty, do not hash them" in texts(report)
+    assert report.has_errors
+    assert report.match_risk == "high"
+
+
+@pytest.mark.parametrize(
+    "value", [digest(EMPTY), digest(EMPTY.upper()), digest(digest("test@example.com")), digest(digest("null"))]
+)
+async def test_a_digest_of_a_digest_of_a_well_known_value_gives_the_column_away(value: str) -> None:
+    report, emails = await look(value, *(digest(digest(f"p{number}@b.example")) for number in range(100)))
+    assert emails.hashed_twice == 1
+    assert report.match_risk == "high"
+    assert report.has_errors
+
+
+@pytest.mark.parametrize("algorithm", ["md5", "sha1", "sha512"])
+async def test_digests_of_another_kind_have_the_wrong_length(algorithm: str) -> None:
+    other = hashlib.new(algorithm, b"a@b.example", usedforsecurity=False).hexdigest()
+    report, emails = await look(other, digest("a@b.example")[:-1], "c@d.example")
+    assert (emails.wrong_length, emails.usable) == (2, 1)
+    assert "email: 2 of 3 values: digests of another kind (MD5, SHA-1), or cut off; only SHA-256 is taken" in texts(
+        report
+    )
+    report = await lint_records([{"handle": other}, {"handle": "ada"}])
+    assert (report.unusable_rows, report.kinds[0].wrong_length, report.has_errors) == (0, 1, True)
+
+
+async def test_a_device_identifier_without_hyphens_and_the_ids_of_partners_are_no_digests() -> None:
+    report = await lint_records(
+        [
+            {"device_id": "6D92078A8246417C9B3E1B2A5D6E7F80"},
+            {"partner_user_id": digest("x")},
+            {"partner_user_id": "n/a"},
+            {"service_id": "1" * 32},
+        ]
+    )
+    assert [(each.kind, each.digests, each.wrong_length, each.placeholders) for each in report.kinds] == [
+        ("device_id", 0, 0, 0),
+        ("service_id", 0, 0, 0),
+        ("partner_user_id", 0, 0, 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        *(("email", text) for text in ("Test@Example.com", digest("test@example.com"), "None", "n/a", "NULL")),
+        *(("phone_number", text) for text in ("0000000000", "+1 (555) 555-5555", "1234567890", digest("+15555555555"))),
+        *(("device_id", text) for text in ("00000000-0000-0000-0000-000000000000", "unknown")),
+        ("handle", "null"),
+    ],
+)
+async def test_placeholders_are_told_whether_they_are_usable_or_hashed_or_not(kind: str, value: str) -> None:
+    report = await lint_records([{kind: value}])
+    assert report.kinds[0].placeholders == 1
+    assert f"{kind}: 1 of 1 values: placeholders, which stand for nobody" in texts(report)
+
+
+async def test_numbers_of_one_digit_are_placeholders_of_phones_alone() -> None:
+    report = await lint_records([{"service_id": "1111111111", "handle": "1234567890"}])
+    assert [each.placeholders for each in report.kinds] == [0, 0]
+
+
+async def test_phone_numbers_without_a_country_code_are_usable_with_a_region() -> None:
+    numbers = [{"phone": each} for each in ("(415) 555-0101", "415 555 0102", "+49 30 123456", digest("x"), "12")]
+    report = await lint_records(numbers)
+    (phones,) = report.kinds
+    assert (phones.usable, phones.no_country_code, phones.by_region) == (2, 2, 0)
+    assert "phone_number: 2 of 5 values: no country code; look again with a default region" in texts(report)
+    report = await lint_records(numbers, default_region="US")
+    (phones,) = report.kinds
+    assert (phones.usable, phones.no_country_code, phones.by_region) == (4, 2, 2)
+    assert "phone_number: 2 of 5 values: no country code; the default region says what they mean" in texts(report)
+
+
+async def test_rows_that_an_upload_would_reject_are_counted_as_it_counts_them(tmp_path: Path) -> None:
+    path = tmp_path / "crm.csv"
+    write(path, "email,phone\na@b.example,1\nwrong,\n,\nc@d.example,+14155550101\nwrong,+14155550101\n")
+    report = await lint_records(path)
+    uploaded = await job_of(ModelService(), path).run()
+    assert (report.rows, report.unusable_rows) == (uploaded.read, uploaded.rejected) == (5, 2)
+    assert report.kinds[0].reasons == {"is not a plausible e-mail address": 2}
+    assert "2 of 5 rows: no usable identifier; an upload would reject them" in texts(report)
+    assert "1 of 5 rows: is blank" in texts(report)
+    assert "email: 2 of 4 values: cannot be used: is not a plausible e-mail address" in texts(report)
+    assert report.match_risk == "high"
+
+
+async def test_duplicates_are_rows_with_the_same_identifiers_however_they_are_written() -> None:
+    report, _ = await look("a@b.example", " A@B.example", digest("a@b.example"), "c@d.example")
+    assert (report.duplicates, report.duplicates_are_exact) == (2, True)
+    assert "2 of 4 rows: repeat an earlier one; each is sent once" in texts(report)
+    assert report.match_risk == "medium"
+
+
+async def test_several_identifiers_in_a_row_are_counted_once_each(tmp_path: Path) -> None:
+    users = [AudienceUser(email=["a@b.example", "c@d.example"]), AudienceUser(email=["a@b.example", "A@B.example"])]
+    report = await lint_records(users)
+    assert (report.rows_with_several, report.kinds[0].present) == (1, 4)
+
+
+async def test_columns_whose_names_say_something_else_than_their_values(tmp_path: Path) -> None:
+    path = tmp_path / "crm.csv"
+    hashed = digest("a@b.example")
+    write(path, f"email_sha256,email,email_md5\n{hashed},{hashed},x\nplain@b.example,c@d.example,x\n")
+    report = await lint_records(path)
+    assert texts(report) == [
+        'the column "email_sha256" is called hashed, and 1 of its 2 values are not',
+        'the column "email" mixes digests (1) and plain values (1)',
+        'the column "email_md5" is ignored: only SHA-256 is taken',
+    ]
+    assert report.match_risk == "medium"
+    assert not report.has_errors
+
+
+async def test_a_column_of_numbers_that_are_no_text_is_said() -> None:
+    frame = pandas.DataFrame({"email": ["a@b.example", "c@d.example"], "phone": [14155550101.0, None]})
+    report = await lint_records(frame)
+    assert report.unusable_rows == 0
+    phones = report.kinds[1]
+    assert (phones.present, phones.usable) == (1, 0)
+    assert list(phones.reasons) == ["is neither a text nor a whole number: export the column as text"]
+
+
+async def test_a_sample_is_the_first_rows(tmp_path: Path) -> None:
+    path = tmp_path / "crm.csv"
+    write(path, "email\n" + "a@b.example\n" * 3 * ROWS_PER_CHUNK)
+    for rows in (1, ROWS_PER_CHUNK, ROWS_PER_CHUNK + 1, 10 * ROWS_PER_CHUNK):
+        report = await lint_records(path, sample=rows)
+        assert report.rows == min(rows, 3 * ROWS_PER_CHUNK)
+    with pytest.raises(InvalidInput, match="sample must be a number of rows of at least 1"):
+        await lint_records(path, sample=0)
+
+
+async def test_an_input_that_breaks_is_reported_as_far_as_it_goes(tmp_path: Path) -> None:
+    path = tmp_path / "crm.csv"
+    write(path, 'email\na@b.example\n"never closed\n')
+    report = await lint_records(path)
+    assert report.rows == 1
+    assert report.broken_off is not None
+    assert "a quotation mark is not closed" in report.broken_off
+    assert report.has_errors
+    with pytest.raises(InvalidInput, match="there is no such file"):
+        await lint_records(tmp_path / "missing.csv")
+
+
+async def test_what_is_not_taken_is_ignored_and_options_are_checked(tmp_path: Path) -> None:
+    path = tmp_path / "crm.csv"
+    write(path, "email,handle,Contact\n,ada,a@b.example\n")
+    report = await lint_records(path, kinds=DO_NOT_REACH_KINDS, columns={"email": "Contact"})
+    assert [each.kind for each in report.kinds] == ["email"]
+    assert report.ignored_columns == ("email", "handle")
+    with pytest.raises(InvalidInput, match="region"):
+        await lint_records(path, default_region="Atlantis")
+
+
+async def test_an_input_of_nothing_is_a_high_risk() -> None:
+    report = await lint_records([])
+    assert (report.rows, texts(report), report.match_risk) == (0, ["there are no rows"], "high")
+
+
+async def test_no_value_is_in_the_report(tmp_path: Path) -> None:
+    secrets = [
+        "planted@b.example",
+        "+14155550199",
+        digest("planted"),
+        "planted,with;blanks in it",
+        "PLANTED.NAME@x.example",
+    ]
+    rows = [{"email": each, "phone": each, "planted@b.example": "x", "planted": None} for each in secrets]
+    report = await lint_records(rows)
+    shown = orjson.dumps(report.to_dict()).decode() + repr(report)
+    assert "<hidden>" in report.ignored_columns
+    for secret in ("@b.example", "4155550199", digest("planted")[:20], "with;blanks", "PLANTED"):
+        assert secret not in shown
+
+
+async def test_ever_new_keys_do_not_fill_the_memory() -> None:
+    async def rows() -> AsyncIterator[dict[str, str]]:
+        for number in range(2 * MOST_NAMES):
+            yield {"email": "a@b.example", f"k{number}": ""}
+
+    report = await lint_records(rows())
+    assert len(report.ignored_columns) == MOST_NAMES - 1

@@ -1,0 +1,79 @@
+"""Feeds that are tables, and feeds in files of other kinds than text."""
+
+import gzip
+import io
+from pathlib import Path
+from typing import Any
+
+import pandas
+import polars
+import pyarrow
+import pytest
+from pyarrow import parquet
+
+from socialapi.bulk.products.feeds import open_products
+from socialapi.bulk.rows import ROWS_PER_CHUNK
+from socialapi.errors import InvalidInput
+from tests.bulk.products.model_catalog import HEADER, ModelCatalog, job_of, line, products, read
+
+SHAPES = products("a", "b")
+
+
+def in_parquet(table: pyarrow.Table) -> io.BytesIO:
+    file = io.BytesIO()
+    parquet.write_table(table, file)
+    file.seek(0)
+    return file
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: pandas.DataFrame(SHAPES),
+        lambda: polars.DataFrame(SHAPES),
+        lambda: pyarrow.Table.from_pylist(SHAPES),
+        lambda: in_parquet(pyarrow.Table.from_pylist(SHAPES)),
+    ],
+    ids=["pandas", "polars", "pyarrow", "parquet"],
+)
+async def test_every_row_of_a_table_is_a_product(make: Any) -> None:
+    rows = await read(make())
+    assert [row.shape for row in rows] == SHAPES
+    assert [row.number for row in rows] == [1, 2]
+
+
+async def test_missing_values_say_nothing_and_other_columns_are_not_read(tmp_path: Path) -> None:
+    table = pyarrow.table({"g:id": ["a", None], "inventory": [3, None], "gtin": ["", "4006381333931"], "cost": [1, 2]})
+    for source in (table, in_parquet(table)):
+        rows = await read(source)
+        assert [row.shape for row in rows] == [{"id": "a", "inventory": 3}, {"gtin": "4006381333931"}]
+
+
+async def test_rows_are_numbered_over_chunks_and_batches() -> None:
+    ids = [f"p{number}" for number in range(2 * ROWS_PER_CHUNK + 3)]
+    rows = await read(pyarrow.table({"id": ids}))
+    assert [(row.number, row.shape["id"]) for row in rows] == list(enumerate(ids, 1))
+
+
+async def test_a_table_is_loaded_as_a_feed_is() -> None:
+    catalog = ModelCatalog()
+    report = await job_of(catalog, polars.DataFrame([*SHAPES, {"id": "c", "title": "No price"}])).run()
+    assert (report.read, report.created, report.rejected) == (3, 2, 1)
+
+
+async def test_text_that_is_not_utf8_ends_the_feed_with_a_sentence() -> None:
+    texts = pyarrow.array([b"caf\xe9"], pyarrow.binary()).view(pyarrow.string())
+    with pytest.raises(InvalidInput, match="a value among rows 1 to 1250 cannot be read: export the columns as text"):
+        await read(pyarrow.table({"id": ["a"], "title": texts}))
+
+
+async def test_packed_feeds_and_open_files_are_read(tmp_path: Path) -> None:
+    text = f"{HEADER}\n{line('a')}\n".encode()
+    (tmp_path / "feed.csv.gz").write_bytes(gzip.compress(text))
+    assert [row.known_id for row in await read(tmp_path / "feed.csv.gz")] == ["a"]
+    assert [row.known_id for row in await read(io.BytesIO(text))] == ["a"]
+
+
+def test_a_file_that_is_open_for_text_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="StringIO is open for text"):
+        open_products(io.StringIO())

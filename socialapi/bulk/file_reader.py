@@ -2,7 +2,7 @@
 
 import codecs
 import contextlib
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
 from io import BufferedReader
 from typing import Final, Generic, TypeVar
 
@@ -34,7 +34,13 @@ class Formats(Generic[W, R]):
     json_array: Format[W, R] | None = None
     judges_rows: bool = False
 
+    @property
+    def extensions(self) -> Collection[str]:
+        """What the names of files end with that can be read, by which a path is told from data."""
+        return (*self.by_extension, PARQUET)
 
+
+PARQUET: Final = ".parquet"
 PARQUET_MAGIC: Final = b"PAR1"
 HEAD_BYTES: Final = 65_536
 
@@ -71,7 +77,7 @@ class FileReader(ThreadedReader[R], Generic[W, R]):
         return min(1.0, self._bytes_read / self._file.size)
 
     def _read(self) -> Generator[Chunk[R], None, None]:
-        with opened(self._source, self._formats.by_extension) as file:
+        with opened(self._source, self._formats.extensions) as file:
             self._file = file
             with contextlib.closing(read_file(file, self._wanted, self._formats)) as chunks:
                 for chunk in chunks:
@@ -96,7 +102,7 @@ def _format(formats: Formats[W, R], file: InputFile) -> Format[W, R]:
                 "Parquet is read from its end, which takes a file: neither an archive nor a pipe will do"
             )
         return formats.parquet
-    if file.extension == ".parquet" and head:
+    if file.extension == PARQUET and head:
         raise InvalidInput("this is not Parquet, whatever its name says")
     for magic, says in _BINARY:
         if head.startswith(magic):

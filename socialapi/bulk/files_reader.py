@@ -51,7 +51,7 @@ class FilesReader(ThreadedReader[RawRow]):
         self, given: Sequence[str | os.PathLike[str]], wanted: Wanted, formats: Formats[Wanted, RawRow]
     ) -> None:
         # At once: a file that the job itself makes, such as one for rejects, is none of them.
-        self.paths = [path for each in given for path in _matching(each)]
+        self.paths = [path for each in given for path in _matching(each, formats)]
         self._wanted = wanted
         self._formats = formats
         self._size = 0
@@ -77,8 +77,8 @@ class FilesReader(ThreadedReader[RawRow]):
         number = 0
         for path, size in zip(self.paths, sizes, strict=True):
             self._starts.append(number + 1)
-            self._names.append(name_of(path, self._formats.by_extension))
-            with opened(path, self._formats.by_extension) as file, contextlib.closing(self._rows(file)) as chunks:
+            self._names.append(name_of(path, self._formats.extensions))
+            with opened(path, self._formats.extensions) as file, contextlib.closing(self._rows(file)) as chunks:
                 for chunk in chunks:
                     yield _moved(chunk, number)
                     number += len(chunk)
@@ -94,14 +94,15 @@ class FilesReader(ThreadedReader[RawRow]):
                 yield chunk
 
 
-def _matching(given: str | os.PathLike[str]) -> Iterable[str]:
+def _matching(given: str | os.PathLike[str], formats: Formats[Wanted, RawRow]) -> Iterable[str]:
     if not is_pattern(given):
         return (os.fsdecode(given),)
     text = os.fsdecode(given)
     matching = glob.glob(text, recursive=True)  # noqa: PTH207 - which knows no patterns that begin at the root
     found = sorted(path for path in matching if not Path(path).is_dir())
     if not found:
-        raise InvalidInput(f"{name_of(given, ())}: there is no such file, and no file that matches it as a pattern")
+        name = name_of(given, formats.extensions)
+        raise InvalidInput(f"{name}: there is no such file, and no file that matches it as a pattern")
     return found
 
 
@@ -111,7 +112,7 @@ def _size(path: str, formats: Formats[Wanted, RawRow]) -> int:
     except ValueError:
         return 0  # no path at all, which is said when it is opened
     except OSError as error:
-        raise InvalidInput(f"{name_of(path, formats.by_extension)}: {why(error)}") from None
+        raise InvalidInput(f"{name_of(path, formats.extensions)}: {why(error)}") from None
 
 
 def _moved(chunk: Chunk[RawRow], by: int) -> Chunk[RawRow]:

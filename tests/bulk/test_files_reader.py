@@ -3,6 +3,7 @@
 import csv
 import gzip
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +150,12 @@ async def test_a_file_that_breaks_stops_the_upload_after_what_was_before_it(expo
     with pytest.raises(BulkError, match=r"the input broke off: .*2026-02\.csv\.gz: ") as stopped:
         await job_of(ModelService(), f"{exports}/2026-0[12]*").run()
     assert (stopped.value.report.read, stopped.value.report.accepted) == (2, 2)
+
+
+@pytest.mark.parametrize("name", ["20261120-235959.parquet", "20261120-235959.csv.zst", "20261120-*.jsonl.gz"])
+async def test_a_name_of_many_digits_is_shown_where_it_ends_as_files_do(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InvalidInput, match=re.escape(f"{tmp_path}/{name}: there is no such file")):
+        await read(f"{tmp_path}/{name}")
 
 
 @pytest.mark.parametrize("given", [["secret@example.com", "b.csv"], ["a\0secret"]])

@@ -16,11 +16,12 @@ import pytest
 
 from socialapi.bulk.journal import JobIdentity, RecordedBatch
 from socialapi.bulk.journal_view import erase, look
-from socialapi.bulk.sqlite_journal import SqliteJournal
+from socialapi.bulk.sqlite_journal import SCHEMA, SqliteJournal
 from socialapi.cli import app, exits
 from socialapi.cli.job_registry import RegisteredJournal, Registration, Registry, command_line
 from socialapi.emulator import Emulator
 from socialapi.errors import ConfigurationError
+from socialapi.sqlite_thread import SqliteThread
 from tests.bulk.products.model_catalog import csv_file, line
 from tests.cli.terminal import emulator_in_a_thread, program, variables
 
@@ -380,6 +381,41 @@ def test_a_job_whose_journal_is_damaged_or_gone_can_be_forgotten(
     assert Registry(state / "jobs").all() == []
 
 
+async def test_a_journal_that_ends_in_its_head_is_still_known_for_one(tmp_path: Path, journal: Path) -> None:
+    await record(journal, state="stopped")
+    content = bytes_of(journal)
+    write(journal, content[:90])
+    with pytest.raises(ConfigurationError, match="is damaged"):
+        look(journal)
+    assert erase(journal)
+    assert not is_there(journal)
+    write(journal, content[:60])
+    with pytest.raises(ConfigurationError, match="is no journal of a job"):
+        erase(journal)
+    assert bytes_of(journal) == content[:60]
+
+
+def bytes_of(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+def write(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+
+
+async def test_a_journal_of_a_job_that_was_killed_as_it_began_is_empty(
+    state: Path, journal: Path, printed: Printed
+) -> None:
+    database = SqliteThread(journal, SCHEMA, purpose="journal")
+    await database.open(lambda _: None)
+    await database.aclose()
+    assert await asyncio.to_thread(jobs, "list", journal) == 0
+    assert printed.readouterr().out == "-  -  -  empty  0 rows in 0 batches  -\n"
+    assert await asyncio.to_thread(jobs, "show", journal) == 0
+    assert await asyncio.to_thread(jobs, "forget", journal) == 0
+    assert not is_there(journal)
+
+
 # The registry ------------------------------------------------------------------------------------------------------
 
 
@@ -410,6 +446,14 @@ async def test_a_new_job_takes_the_place_of_the_one_with_the_same_journal(tmp_pa
         erase(tmp_path / "a.journal")
     assert len(ids) == 2
     assert [job.id in ids for job in registry.all()] == [True]
+
+
+def test_a_registration_that_cannot_be_put_in_its_place_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "0a1b2c3d.json" / "in the way").mkdir(parents=True)
+    job = Registration(id="0a1b2c3d", journal="/j", arguments=(), kind="", target="", started_at="")
+    with pytest.raises(OSError, match="0a1b2c3d"):
+        Registry(tmp_path).save(job)
+    assert [each.name for each in tmp_path.iterdir()] == ["0a1b2c3d.json"]
 
 
 def test_what_is_no_registration_is_passed_over(tmp_path: Path) -> None:

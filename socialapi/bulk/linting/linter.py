@@ -15,7 +15,6 @@ from socialapi.bulk.linting.findings import findings_of
 from socialapi.bulk.linting.known_values import is_placeholder, known_as
 from socialapi.bulk.normalizing import Unusable, normalizers, trimmed
 from socialapi.bulk.phone_numbers import NO_REGION
-from socialapi.bulk.reader_base import NoRows
 from socialapi.bulk.readers import Records, open_wanted
 from socialapi.bulk.rows import RawRow
 from socialapi.errors import InvalidInput
@@ -53,8 +52,6 @@ async def lint_records(
                 if linter.rows == sample:
                     break
                 await asyncio.sleep(0)  # judging never waits, and other tasks need a turn
-    except NoRows:
-        raise
     except InvalidInput as error:
         if not linter.rows:
             raise

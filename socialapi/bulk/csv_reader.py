@@ -1,8 +1,9 @@
 """Reading CSV: tables of text with a line of column names."""
 
+import codecs
 import csv
 from collections.abc import Generator, Iterator, Sequence
-from io import BufferedReader, StringIO, TextIOWrapper
+from io import BufferedReader, StringIO
 from itertools import chain
 from typing import Final
 
@@ -13,7 +14,7 @@ from socialapi.errors import InvalidInput
 
 DELIMITERS: Final = (",", ";", "\t", "|")
 MAX_LINE_CHARACTERS: Final = 1_048_576
-BLOCK_CHARACTERS: Final = 65_536
+BLOCK_BYTES: Final = 65_536
 
 IS_BLANK: Final = ("", "is blank")
 
@@ -34,15 +35,7 @@ def read_csv(file: BufferedReader, wanted: Wanted) -> Generator[RawTable, None, 
     Raises InvalidInput when there is nothing but blank lines, when there are no rows, for columns as `Wanted`
     does, and, after the rows before it, when a row cannot be parsed.
     """
-    text = TextIOWrapper(file, encoding="utf-8", errors="surrogateescape", newline="")
-    try:
-        yield from _read_text(text, wanted)
-    finally:
-        text.detach()  # whoever opened the file closes it
-
-
-def _read_text(text: TextIOWrapper, wanted: Wanted) -> Iterator[RawTable]:
-    lines = _lines(text)
+    lines = _lines(file)
     try:
         first = next((line for line in lines if not line.isspace()), None)
         if first is None:
@@ -104,16 +97,20 @@ def _blank_rows(records: Sequence[list[str]], cells: Sequence[str]) -> dict[int,
     }
 
 
-def _lines(text: TextIOWrapper) -> Iterator[str]:
+def _lines(file: BufferedReader) -> Iterator[str]:
     """The lines, each of bounded length: a file without line ends must not end up in memory whole."""
-    return chain.from_iterable(StringIO(part, newline="") for part in _parts(text))
+    return chain.from_iterable(StringIO(part, newline="") for part in _parts(file))
 
 
-def _parts(text: TextIOWrapper) -> Iterator[str]:
-    """The text in parts that end where a line does: to take one line after another from the file costs twice as much."""
+def _parts(file: BufferedReader) -> Iterator[str]:
+    """The text in parts that end where a line does: to take one line after another from the file costs twice as much.
+
+    A pipe is read as far as there is something in it, so that rows are not kept waiting for others behind them.
+    """
+    decode = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
     begun = ""
-    while block := text.read(BLOCK_CHARACTERS):
-        begun += block
+    while block := file.read1(BLOCK_BYTES):
+        begun += decode(block)
         # A carriage return at the very end may be half of a line end.
         end = max(begun.rfind("\n"), begun.rfind("\r", 0, -1)) + 1
         if end:
@@ -121,7 +118,7 @@ def _parts(text: TextIOWrapper) -> Iterator[str]:
             begun = begun[end:]
         elif len(begun) >= MAX_LINE_CHARACTERS:
             raise csv.Error("line too long")
-    if begun:
+    if begun := begun + decode(b"", final=True):
         yield begun
 
 

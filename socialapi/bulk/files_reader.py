@@ -62,8 +62,8 @@ class FilesReader(ThreadedReader[RawRow]):
         super().__init__()
 
     def place_of(self, number: int) -> tuple[str, int] | None:
-        """The file that has this row, and the row's number there; None for the rows of a single file."""
-        if len(self.paths) < 2:
+        """The file that has this row, which is read, and the row's number there; None for the rows of a single file."""
+        if len(self.paths) < 2 or not self._starts:
             return None
         at = bisect.bisect_right(self._starts, number) - 1
         return self._names[at], number - self._starts[at] + 1

@@ -150,14 +150,15 @@ async def fingerprint(source: object) -> dict[str, str | int]:
 
     A list or tuple of paths is many files. Raises InvalidInput for a file that cannot be read.
     """
-    if isinstance(source, str | os.PathLike):
-        return await asyncio.to_thread(_of_file, source, "")
-    if isinstance(source, list | tuple) and source and all(isinstance(each, str | os.PathLike) for each in source):
-        return await asyncio.to_thread(_of_files, source)
+    files = [source] if isinstance(source, str | os.PathLike) else source
+    if isinstance(files, list | tuple) and files and all(isinstance(each, str | os.PathLike) for each in files):
+        return await asyncio.to_thread(_of_files, files)
     return {"type": type(source).__name__}
 
 
 def _of_files(paths: Sequence[str | os.PathLike[str]]) -> dict[str, str | int]:
+    if len(paths) == 1:
+        return _of_file(paths[0], "")
     found: dict[str, str | int] = {"files": len(paths)}
     for number, path in enumerate(paths, 1):
         found |= _of_file(path, f" of file {number}")

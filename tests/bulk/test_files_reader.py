@@ -54,6 +54,7 @@ async def test_a_pattern_may_reach_into_folders(exports: Path) -> None:
 
 async def test_it_can_be_told_where_a_row_is(exports: Path) -> None:
     async with open_records(f"{exports}/2026-0[12]*") as reader:
+        assert reader.place_of(1) is None
         async for _ in reader:
             pass
     assert [reader.place_of(number) for number in (1, 2, 3)] == [

@@ -257,6 +257,7 @@ async def test_files_are_known_one_by_one_and_other_inputs_by_their_type(tmp_pat
         write(file, b"a" * number)
     found = await fingerprint(files)
     assert (found["files"], found["path of file 2"], found["size of file 2"]) == (2, str(files[1]), 1)
+    assert await fingerprint(files[1:]) == await fingerprint(files[1])
     assert await fingerprint([{"email": "ada@example.com"}]) == {"type": "list"}
     assert await fingerprint(iter([])) == {"type": "list_iterator"}
 

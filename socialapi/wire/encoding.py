@@ -2,8 +2,8 @@
 
 import datetime
 from collections.abc import Mapping
-from typing import Any
-from urllib.parse import quote, urlencode
+from typing import Any, Final
+from urllib.parse import quote
 
 import attrs
 import orjson
@@ -12,9 +12,13 @@ from socialapi.errors import InvalidInput
 from socialapi.models.rules import format_timestamp, wire_name
 from socialapi.unset import UNSET
 
+_SCALARS: Final = frozenset({str, int, float, bool, type(None)})
+
 
 def json_shape(value: Any) -> Any:
     """The value as `dict`, `list` and scalars, named as the service names it; what is `UNSET` is left out."""
+    if value.__class__ in _SCALARS:
+        return value
     if attrs.has(type(value)):
         fields = ((wire_name(f), getattr(value, f.name)) for f in attrs.fields(type(value)))
         shape = {name: json_shape(each) for name, each in fields if each is not UNSET}
@@ -51,7 +55,11 @@ def query_string(values: Mapping[str, Any]) -> str:
     broken = [name for name, value in pairs if _has_lone_surrogate(name + value)]
     if broken:
         raise InvalidInput(f"the value of {broken[0]!r} is not valid Unicode text: it has half of a surrogate pair")
-    return urlencode(pairs, quote_via=quote)
+    return "&".join(f"{_quoted(name)}={_quoted(value)}" for name, value in pairs)
+
+
+def _quoted(text: str) -> str:
+    return text if text.isascii() and text.isalnum() else quote(text, safe="")
 
 
 def _has_lone_surrogate(text: str) -> bool:

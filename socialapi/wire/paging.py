@@ -31,12 +31,11 @@ _WHENEVER: Final = datetime.datetime.fromtimestamp(0, datetime.UTC)
 
 def is_paged(result: Any) -> bool:
     """Whether a route's result is `Page[T]`."""
-    return typing.get_origin(result) is Page
+    return getattr(result, "__origin__", None) is Page
 
 
 def read_page(result: Any, body: Mapping[str, Any]) -> Page[Any]:
     """The page that an envelope holds. Raises DecodeError with the path of the field that cannot be read."""
-    items: Any = types.GenericAlias(tuple, (typing.get_args(result)[0], ...))
     if not {"data", "meta", "errors"} & body.keys():
         # Not the end of a collection, but something that is no page at all.
         raise DecodeError("data", "is missing, and so are meta and errors")
@@ -44,8 +43,8 @@ def read_page(result: Any, body: Mapping[str, Any]) -> Page[Any]:
     if not isinstance(meta, Mapping):
         raise DecodeError("meta", "expected an object")
     return Page(
-        data=_read("data", _or(body.get("data"), []), items),
-        includes=_read("includes", _or(body.get("includes"), {}), Includes),
+        data=_read("data", body.get("data"), _items_of(result), ()),
+        includes=_read("includes", body.get("includes"), Includes, None) or Includes(),
         meta=meta,
         errors=tuple(read_partial_error(each) for each in body.get("errors") or () if isinstance(each, Mapping)),
         next_token=_token(next_token_path(meta), meta.get("next_token", body.get("next_cursor"))),
@@ -61,15 +60,18 @@ def _echo(request: Any) -> Mapping[str, Any]:
     return params if isinstance(params, Mapping) else {}
 
 
-def _read(name: str, data: Any, declared: Any) -> Any:
+@functools.cache
+def _items_of(result: Any) -> Any:
+    return types.GenericAlias(tuple, (typing.get_args(result)[0], ...))
+
+
+def _read(name: str, data: Any, declared: Any, default: Any) -> Any:
+    if data is None:
+        return default
     try:
         return structure(data, declared)
     except DecodeError as problem:
         raise DecodeError(join_path(name, problem.path), problem.reason) from None
-
-
-def _or(value: Any, default: Any) -> Any:
-    return default if value is None else value
 
 
 def _token(path: str, value: Any) -> str | None:

@@ -5,6 +5,7 @@ field gets its default, an enumeration takes values it does not know. It is stri
 is documented is a `DecodeError` that names the field. Stock cattrs costs twice as much an object, and coerces.
 """
 
+import contextlib
 import datetime
 import typing
 from collections.abc import Callable, Mapping
@@ -17,13 +18,27 @@ from socialapi.errors import DecodeError
 from socialapi.models.account_history import CampaignSnapshot, HistoryEntry
 from socialapi.models.audiences import UploadCounts
 from socialapi.models.rules import Tagged, members_by_tag, wire_name
-from socialapi.wire.readers import PLAIN, Reader, Structure, is_tagged, is_tuple, item_kind, kind_of, without_none
+from socialapi.wire.readers import (
+    PLAIN,
+    UNREADABLE,
+    Reader,
+    Structure,
+    is_tagged,
+    is_tuple,
+    item_kind,
+    kind_of,
+    without_none,
+)
 
 
 def structure(data: Any, cls: Any) -> Any:
     """`data` as an instance of `cls`. Raises DecodeError with the path of the first field that cannot be read."""
+    hook = CONVERTER.get_structure_hook(cls)
+    if hook.__class__ is Reader:
+        with contextlib.suppress(*UNREADABLE):  # what is wrong with them is found out below
+            return hook[tuple(data)](data)
     try:
-        return CONVERTER.structure(data, cls)
+        return hook(data, cls)
     except DecodeError as problem:
         error = DecodeError(problem.path, problem.reason)
     # Made anew out here: the context of the other one may hold what was to be read.
@@ -105,6 +120,9 @@ def _array_fn(kind: Any, hook: Structure | None) -> Structure:
             raise DecodeError("", "expected an array")
         if is_wrong is not None and not any(map(is_wrong, data)):
             return tuple(data)
+        if isinstance(hook, Reader):
+            with contextlib.suppress(*UNREADABLE):  # which of them it is, is found out below
+                return tuple([hook[tuple(value)](value) for value in data])
         items: list[Any] = []
         try:
             for value in data:

@@ -41,6 +41,10 @@ PLAIN: Final[Mapping[Any, str]] = {
 """What is taken as it is, and when it is not what it should be."""
 
 
+UNREADABLE: Final = (AttributeError, KeyError, TypeError, ValueError, DecodeError)
+"""What the functions raise for data that are not what they should be."""
+
+
 def without_none(annotation: Any) -> Any:
     """The type that a value has when there is one: `Literal[…] | str | None` is a str, `int | None` an int."""
     if is_tagged(annotation):
@@ -93,7 +97,7 @@ class Reader(dict[Names, Read]):
         """The object that the data are. Raises DecodeError."""
         try:
             return self[tuple(data)](data)
-        except (AttributeError, KeyError, TypeError, ValueError, DecodeError) as problem:
+        except UNREADABLE as problem:
             raise self._explain(self._cls, data, problem) from None
 
     def __missing__(self, names: Names) -> Read:
@@ -121,8 +125,10 @@ class _Writer:
         self._has_extra = any(field.name == "extra" for field in given.values())
         self._fields = {name: field for name, field in given.items() if field.name != "extra"}
         self._is_bare = _is_bare(cls)
+        self._late = {field.name for field in self._every if self._is_bare and _is_made_late(cls, field)}
         self._scope: dict[str, Any] = {"cls": cls, "new": cls.__new__, "known": frozenset(self._fields)}
         self._scope |= {"fromisoformat": datetime.datetime.fromisoformat, "UTC": datetime.UTC}
+        self._scope |= {f"set_{name}": getattr(cls, name).slot.__set__ for name in self._late}
         for field in self._every:
             self._scope[f"default_{field.name}"] = getattr(field.default, "factory", field.default)
         for field in self._fields.values():
@@ -147,7 +153,7 @@ class _Writer:
         for name, field in self._fields.items():
             v = values.get(name)
             if v is None:
-                values[name] = _default(field)
+                values[name] = "" if field.name in self._late else _default(field)
                 continue
             if names is None:
                 fetch = "data[{!r}]" if field.default is attrs.NOTHING else "get({!r})"
@@ -155,10 +161,14 @@ class _Writer:
             lines += [f"    {line}" for line in self._conversion(field, v)]
         left_over = [name for name in names or () if name not in self._fields]
         scope |= {f"name_{values[name]}": name for name in left_over}
-        extra = "{} if known.issuperset(data) else {k: data[k] for k in data if k not in known}"
+        extra = "None if known.issuperset(data) else {k: data[k] for k in data if k not in known}"
         if names is not None:
-            extra = f"{{{', '.join(f'name_{values[name]}: {values[name]}' for name in left_over)}}}"
-        lines += [f"    {line}" for line in self._making(values, extra)]
+            extra = (
+                f"{{{', '.join(f'name_{values[name]}: {values[name]}' for name in left_over)}}}" if left_over else ""
+            )
+        if extra and self._has_extra:
+            lines.append(f"    extra = {extra}")
+        lines += [f"    {line}" for line in self._making(values, extra and "extra")]
         exec("\n".join(lines), scope)  # noqa: S102  # the text is made of field names and types of our own classes
         read: Read = scope["read"]
         return read
@@ -166,7 +176,8 @@ class _Writer:
     def _conversion(self, field: "attrs.Attribute[Any]", v: str) -> list[str]:
         """What makes the value of a field of what came; a missing and a null one get the default."""
         kind, required = kind_of(field), field.default is attrs.NOTHING
-        absent = [] if required or field.default is None else [f"{v} = {_default(field)}"]
+        late = field.name in self._late
+        absent = [] if required or late or field.default is None else [f"{v} = {_default(field)}"]
         if kind in PLAIN and kind is not Any:
             # One question where all is well, so the type is asked first.
             wrong = "raise TypeError" if required else f"if {v} is not None: raise TypeError"
@@ -201,13 +212,56 @@ class _Writer:
         """What makes the object of the values of its fields."""
         of_fields = {field.name: values[name] for name, field in self._fields.items()}
         if self._has_extra:
-            of_fields["extra"] = extra
+            of_fields["extra"] = extra if "extra" in self._late else f"{extra} or {{}}" if extra else "{}"
         if not self._is_bare:
             given = ((field.alias, of_fields[field.name]) for field in self._every if field.name in of_fields)
             return [f"return cls({', '.join(f'{alias}={value}' for alias, value in given)})"]
         # Attributes are set where `__init__` would take as many arguments by keyword and do just this.
-        settings = (f"self.{field.name} = {of_fields.get(field.name) or _default(field)}" for field in self._every)
-        return ["self = new(cls)", *settings, "return self"]
+        lines = ["self = new(cls)"]
+        for field in self._every:
+            value = of_fields.get(field.name, "")
+            if field.name not in self._late:
+                lines.append(f"self.{field.name} = {value or _default(field)}")
+            elif value:
+                lines.append(f"if {value} is not None: set_{field.name}(self, {value})")
+        return [*lines, "return self"]
+
+
+class _Late:
+    """An attribute that is made when it is first asked for: most objects have nothing unknown, and nobody looks.
+
+    An empty dictionary for each costs as much as the fields of a small object, and the garbage collector more.
+    """
+
+    __slots__ = ("make", "slot")
+
+    def __init__(self, slot: types.MemberDescriptorType, make: Callable[[], Any]) -> None:
+        self.slot = slot
+        self.make = make
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self
+        try:
+            return self.slot.__get__(instance, owner)
+        except AttributeError:
+            made = self.make()
+            self.slot.__set__(instance, made)
+            return made
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        self.slot.__set__(instance, value)
+
+    def __delete__(self, instance: Any) -> None:
+        self.slot.__delete__(instance)
+
+
+def _is_made_late(cls: Any, field: "attrs.Attribute[Any]") -> bool:
+    """Whether an attribute is made when it is asked for, which is so where its default is made anew for each object."""
+    make, slot = getattr(field.default, "factory", None), getattr(cls, field.name, None)
+    if make is not None and isinstance(slot, types.MemberDescriptorType):
+        setattr(cls, field.name, _Late(slot, make))
+    return isinstance(getattr(cls, field.name, None), _Late)
 
 
 def _default(field: "attrs.Attribute[Any]") -> str:

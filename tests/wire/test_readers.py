@@ -1,6 +1,8 @@
 """The function for all names, and those for names that keep coming, which must never differ in what they read."""
 
+import copy
 import datetime
+import pickle
 from typing import Any
 
 import attrs
@@ -145,3 +147,39 @@ def test_an_array_that_reads_like_the_names_of_an_object_is_no_object() -> None:
     with pytest.raises(DecodeError) as caught:
         structure({"id": "d", "points": [{"x": 1}, ["x"]]}, Drawing)
     assert (caught.value.path, caught.value.reason) == ("points[1]", "expected an object")
+
+
+# What is made when it is asked for
+
+
+@pytest.mark.parametrize("times", [1, COMES_OFTEN + 1])
+def test_what_is_made_late_is_there_for_whoever_looks(times: int) -> None:
+    for _ in range(times):
+        point: Point = structure({"x": 1}, Point)
+    assert (copy.copy(point), pickle.loads(pickle.dumps(point)), attrs.evolve(point)) == (point, point, point)
+    assert attrs.asdict(point) == {"x": 1, "y": 0.0, "extra": {}}
+    point.extra["z"] = 3
+    assert point == Point(x=1, extra={"z": 3})
+    assert pickle.loads(pickle.dumps(point)).extra == {"z": 3}
+    point.extra = {"w": 4}
+    assert point.extra == {"w": 4}
+    del point.extra
+    assert point.extra == {}
+
+
+def test_objects_that_the_caller_makes_are_as_they_were() -> None:
+    structure({"x": 1}, Point)
+    given = {"z": 3}
+    assert Point(x=1, extra=given).extra is given
+    assert Point(x=1).extra == {}
+
+
+def test_a_class_without_slots_is_read_as_well() -> None:
+    @attrs.define(slots=False)
+    class Loose:
+        name: str
+        extra: dict[str, Any] = attrs.field(factory=dict)
+
+    for _ in range(COMES_OFTEN + 1):
+        assert structure({"name": "a"}, Loose) == Loose("a")
+        assert structure({"name": "a", "b": 1}, Loose) == Loose("a", {"b": 1})

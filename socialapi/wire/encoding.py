@@ -17,14 +17,15 @@ _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 
 def json_shape(value: Any) -> Any:
     """The value as `dict`, `list` and scalars, named as the service names it; what is `UNSET` is left out."""
-    if value.__class__ in _SCALARS:
+    kind = value.__class__
+    if kind in _SCALARS:
         return value
-    if attrs.has(type(value)):
+    if kind is not dict and attrs.has(kind):
         fields = ((wire_name(f), getattr(value, f.name)) for f in attrs.fields(type(value)))
         shape = {name: json_shape(each) for name, each in fields if each is not UNSET}
         # What a class has no field for, a caller may give in `extra`; it stands beside the fields.
         return shape | shape.pop("extra", {})
-    if isinstance(value, Mapping):
+    if kind is dict or isinstance(value, Mapping):  # asking the abstract class is slow
         return {name: json_shape(each) for name, each in value.items() if each is not UNSET}
     if isinstance(value, tuple | list):
         return [json_shape(each) for each in value]

@@ -36,17 +36,17 @@ def is_paged(result: Any) -> bool:
 
 def read_page(result: Any, body: Mapping[str, Any]) -> Page[Any]:
     """The page that an envelope holds. Raises DecodeError with the path of the field that cannot be read."""
-    if not {"data", "meta", "errors"} & body.keys():
+    if not ("data" in body or "meta" in body or "errors" in body):
         # Not the end of a collection, but something that is no page at all.
         raise DecodeError("data", "is missing, and so are meta and errors")
-    meta = body.get("meta") or {}
-    if not isinstance(meta, Mapping):
+    meta, errors = body.get("meta") or {}, body.get("errors")
+    if not isinstance(meta, dict):
         raise DecodeError("meta", "expected an object")
     return Page(
         data=_read("data", body.get("data"), _items_of(result), ()),
         includes=_read("includes", body.get("includes"), Includes, None) or Includes(),
         meta=meta,
-        errors=tuple(read_partial_error(each) for each in body.get("errors") or () if isinstance(each, Mapping)),
+        errors=tuple(read_partial_error(each) for each in errors if isinstance(each, dict)) if errors else (),
         next_token=_token(next_token_path(meta), meta.get("next_token", body.get("next_cursor"))),
         previous_token=_token("meta.previous_token", meta.get("previous_token")),
         result_count=_count(meta.get("result_count")),
@@ -56,8 +56,8 @@ def read_page(result: Any, body: Mapping[str, Any]) -> Page[Any]:
 
 
 def _echo(request: Any) -> Mapping[str, Any]:
-    params = request.get("params") if isinstance(request, Mapping) else None
-    return params if isinstance(params, Mapping) else {}
+    params = request.get("params") if isinstance(request, dict) else None
+    return params if isinstance(params, dict) else {}
 
 
 @functools.cache

@@ -34,13 +34,16 @@ from socialapi.wire.readers import (
 def structure(data: Any, cls: Any) -> Any:
     """`data` as an instance of `cls`. Raises DecodeError with the path of the first field that cannot be read."""
     hook = CONVERTER.get_structure_hook(cls)
-    if hook.__class__ is Reader:
-        with contextlib.suppress(*UNREADABLE):  # what is wrong with them is found out below
+    if isinstance(hook, Reader):
+        try:
             return hook[tuple(data)](data)
-    try:
-        return hook(data, cls)
-    except DecodeError as problem:
-        error = DecodeError(problem.path, problem.reason)
+        except UNREADABLE as problem:
+            error = hook.explain(data, problem)
+    else:
+        try:
+            return hook(data, cls)
+        except DecodeError as problem:
+            error = DecodeError(problem.path, problem.reason)
     # Made anew out here: the context of the other one may hold what was to be read.
     raise error
 

@@ -98,7 +98,11 @@ class Reader(dict[Names, Read]):
         try:
             return self[tuple(data)](data)
         except UNREADABLE as problem:
-            raise self._explain(self._cls, data, problem) from None
+            raise self.explain(data, problem) from None
+
+    def explain(self, data: Any, problem: Exception) -> DecodeError:
+        """Which field is at fault, after a function has failed; slow."""
+        return self._explain(self._cls, data, problem)
 
     def __missing__(self, names: Names) -> Read:
         """The function for all names, until these have come often enough."""

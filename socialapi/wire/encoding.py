@@ -20,6 +20,8 @@ def json_shape(value: Any) -> Any:
     kind = value.__class__
     if kind in _SCALARS:
         return value
+    if isinstance(value, (list, tuple)):  # a tuple of types, because a union is made anew at each call
+        return [json_shape(each) for each in value]
     if kind is not dict and attrs.has(kind):
         fields = ((wire_name(f), getattr(value, f.name)) for f in attrs.fields(type(value)))
         shape = {name: json_shape(each) for name, each in fields if each is not UNSET}
@@ -27,8 +29,6 @@ def json_shape(value: Any) -> Any:
         return shape | shape.pop("extra", {})
     if kind is dict or isinstance(value, Mapping):  # asking the abstract class is slow
         return {name: json_shape(each) for name, each in value.items() if each is not UNSET}
-    if isinstance(value, tuple | list):
-        return [json_shape(each) for each in value]
     if isinstance(value, datetime.datetime):
         return format_timestamp(value)
     return value
@@ -68,6 +68,9 @@ def _has_lone_surrogate(text: str) -> bool:
 
 
 def _text(value: Any) -> str:
+    if value.__class__ is str:
+        text: str = value
+        return text
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -96,8 +96,8 @@ class Fields:
 
     def parameters(self) -> dict[str, tuple[str, ...]]:
         """The query parameters, without those that select nothing."""
-        chosen = {parameter: names_of(getattr(self, kind)) for kind, parameter in _PARAMETERS.items()}
-        return {parameter: names for parameter, names in chosen.items() if names}
+        given = ((parameter, getattr(self, kind)) for kind, parameter in _PARAMETERS.items())
+        return {parameter: names for parameter, value in given if value != () and (names := names_of(value))}
 
 
 def names_of(value: str | Sequence[str]) -> tuple[str, ...]:

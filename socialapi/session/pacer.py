@@ -108,6 +108,14 @@ class SlidingWindowPacer:
         paced = self._paced(key, documented)
         lane = paced.lanes[bulk]
         begin = self._clock.monotonic()
+        if (
+            not lane.waiting
+            and not paced.window.probe_seconds(begin)
+            and paced.window.wait_seconds(begin, bulk=bulk) <= 0
+        ):
+            # Nobody has to be waited for, so there is no queue to stand in.
+            paced.window.take(begin)
+            return _WindowSlot(paced, self._clock)
         await self._until_probed(paced, begin + max_wait_seconds)
         self._refuse_if_too_long(key, paced.window.wait_seconds(begin, bulk=bulk, ahead=lane.waiting), max_wait_seconds)
         lane.waiting += 1

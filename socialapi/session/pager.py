@@ -37,7 +37,7 @@ class Pager(Generic[T]):
             self._begin = Position() if start is None else Position.read(start)
         except ValueError:
             raise InvalidInput("start is not the position of a pager") from None
-        self._position = self._begin
+        self._taken: tuple[str | None, Page[T], int] | None = None  # the last item: its token, page and index
 
     @property
     def position(self) -> str:
@@ -47,7 +47,8 @@ class Pager(Generic[T]):
         last items taken, up to eight of the page: if one is gone by then it goes on behind the one before it, and if all of
         them are, at the start of the page, so that rather something comes twice than never.
         """
-        return str(self._position)
+        # Made when it is asked for, which hardly anybody does at every item.
+        return str(self._begin if self._taken is None else Position.behind(*self._taken))
 
     def __await__(self) -> Generator[None, None, Page[T]]:
         return self.first().__await__()
@@ -55,27 +56,30 @@ class Pager(Generic[T]):
     async def first(self) -> Page[T]:
         """The first page (of those from `start` on). `position` is behind it then."""
         page = await self._fetch(self._begin.token)
-        self._position = Position.behind(self._begin.token, page, len(page.data) - 1)
+        self._taken = self._begin.token, page, len(page.data) - 1
         return _without(page, self._begin.find([page.data])[1])
 
     async def __aiter__(self) -> AsyncIterator[T]:
-        async with contextlib.aclosing(self.with_pages()) as walk:
-            async for item, _ in walk:
-                yield item
+        # Not by way of `with_pages`: an item that passes two generators costs twice as much.
+        async with contextlib.aclosing(self._walk_from_start()) as walk:
+            async for token, page, skip in walk:
+                for index in range(skip, len(page.data)):
+                    self._taken = token, page, index
+                    yield page.data[index]
 
     async def with_pages(self) -> AsyncGenerator[tuple[T, Page[T]], None]:
         """Every item with the page it is on, whose `includes` have what was asked for beside it."""
         async with contextlib.aclosing(self._walk_from_start()) as walk:
             async for token, page, skip in walk:
                 for index in range(skip, len(page.data)):
-                    self._position = Position.behind(token, page, index)
+                    self._taken = token, page, index
                     yield page.data[index], page
 
     async def pages(self) -> AsyncIterator[Page[T]]:
         """Every page. After one is handed out, `position` is behind it."""
         async with contextlib.aclosing(self._walk_from_start()) as walk:
             async for token, page, skip in walk:
-                self._position = Position.behind(token, page, len(page.data) - 1)
+                self._taken = token, page, len(page.data) - 1
                 yield _without(page, skip)
 
     async def collect(self, *, limit: int | None = None) -> list[T]:

@@ -6,7 +6,6 @@ import logging
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
-from urllib.parse import urlsplit
 
 import yarl
 
@@ -245,14 +244,15 @@ class Session:
 
     def _observe(self, call: Call, seconds: float) -> None:
         failure = call.failure
-        logger.debug(
-            "%s %s: %s in %.0f ms (attempt %d)",
-            call.request.method,
-            call.request.target.route.shown,
-            failure.summary if failure else "done",
-            seconds * 1000,
-            call.attempt,
-        )
+        if logger.isEnabledFor(logging.DEBUG):
+            logger.debug(
+                "%s %s: %s in %.0f ms (attempt %d)",
+                call.request.method,
+                call.request.target.route.shown,
+                failure.summary if failure else "done",
+                seconds * 1000,
+                call.attempt,
+            )
         if call.observer is not None:
             call.observer(Attempt(seconds, call.request.body_bytes, failure))
 
@@ -320,7 +320,7 @@ class Session:
         raise error
 
     def _budget(self, request: Request[Any]) -> RetryBudget:
-        host = urlsplit(request.url).netloc
+        host = request.url.split("/", 3)[2]
         if host not in self._budgets:
             self._budgets[host] = RetryBudget(self.config.retry_budget)
         return self._budgets[host]

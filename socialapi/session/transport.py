@@ -1,5 +1,6 @@
 """The one user of aiohttp's client: sends a request once, and says exactly what became of it."""
 
+import functools
 import math
 import ssl as ssl_module
 import weakref
@@ -216,12 +217,7 @@ class Transport:
     ) -> A:
         """Sends the request; what `finish` makes of the response. Errors of aiohttp become ours."""
         url = yarl.URL(request.url, encoded=True)
-        host = url.host or ""
-        timeout = aiohttp.ClientTimeout(
-            total=total,
-            connect=min(self._config.connect_timeout_seconds, CONNECTING_SHARE * timeout_seconds),
-            ceil_threshold=math.inf,  # no rounding, which could let both end together
-        )
+        connect = min(self._config.connect_timeout_seconds, CONNECTING_SHARE * timeout_seconds)
         error: TransportError
         try:
             return await finish(
@@ -230,7 +226,7 @@ class Transport:
                     url,
                     headers={"User-Agent": self._user_agent, **request.headers, **headers},
                     data=_Parts(request.body) if request.body else None,
-                    timeout=timeout,
+                    timeout=_timeout(total, connect),
                     allow_redirects=False,
                     raise_for_status=False,
                     middlewares=(_no_silent_repeat,),
@@ -239,9 +235,9 @@ class Transport:
                 )
             )
         except NOT_SENT as problem:
-            error = TransportError(_why_not_sent(problem), host, port=url.port)
+            error = TransportError(_why_not_sent(problem), url.host or "", port=url.port)
         except LOST as problem:
-            error = OutcomeUnknown(_why_lost(problem, timeout_seconds), host, port=url.port)
+            error = OutcomeUnknown(_why_lost(problem, timeout_seconds), url.host or "", port=url.port)
         # Out here, so that aiohttp's error, which may hold the headers of the request, is not even its context.
         raise error
 
@@ -250,7 +246,7 @@ class Transport:
         limit = self._config.max_response_bytes
         chunks: list[bytes] = []
         size = 0
-        async for chunk in response.content.iter_any():
+        while chunk := await response.content.readany():
             size += len(chunk)
             chunks.append(chunk)
             if size > limit:
@@ -268,6 +264,13 @@ class Transport:
         if self._owns_session and self._session is not None:
             await self._session.close()
             self._session = None
+
+
+@functools.lru_cache(maxsize=64)
+def _timeout(total: float | None, connect: float) -> aiohttp.ClientTimeout:
+    """Cached: there are as many as ways to configure a client, and making one takes longer than starting its timer."""
+    # Without rounding, which could let both end together.
+    return aiohttp.ClientTimeout(total=total, connect=connect, ceil_threshold=math.inf)
 
 
 def _is_success(status: int) -> bool:

@@ -93,7 +93,8 @@ class Link:
         connection = self._connection
         if connection is not None:
             connection.is_in_use = True
-            connection.brought_data = connection.brought_data or is_data
+            if is_data:
+                connection.brought_data = True
 
     def saw_farewell(self, farewell: Drop) -> None:
         """The service has said that and why it is going to end the connection."""

@@ -3,10 +3,10 @@
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, Final, Generic, Self, TypeVar, cast, get_args
+from typing import Any, Final, Generic, Self, TypeVar, get_args
 
 from socialapi.errors import SocialApiError
-from socialapi.models.events import ActivityEvent, MatchedPost, Streamed, StreamNotice, Undecoded
+from socialapi.models.events import MatchedPost, Streamed, StreamNotice, Undecoded
 from socialapi.routes.route import Target
 from socialapi.session.calls import CallOptions
 from socialapi.session.session import Session
@@ -113,28 +113,34 @@ class Stream(Generic[T]):
         if not line:
             self.counters.keep_alives += 1
             return None
-        item, is_data = self._read_line(line), True
+        item: Any = self._read_line(line)
         kind = item.__class__
         if kind is StreamNotice:
-            farewell = drop_of_problems(item.problems)
-            if farewell is not None:
-                self._link.saw_farewell(farewell)  # which is told with the gap
-                others = tuple(each for each in item.problems if each is not farewell.problem)
-                if not others:
-                    return None
-                item = StreamNotice(others, line)
-            is_data = False
-        elif kind is Undecoded:
+            return self._notice(item)
+        if kind is Undecoded:
             self.counters.undecoded += 1
         else:
             if self._seen is not None and self._is_repeated(identity_of_item(item)):
                 self.counters.repeated += 1
                 return None
-            item_id = item.data.id if kind is MatchedPost else cast("ActivityEvent", item).event_id
-            self._link.last_id = item_id or self._link.last_id
-        self._link.saw_item(is_data=is_data)
+            self._link.last_id = (item.data.id if kind is MatchedPost else item.event_id) or self._link.last_id
+        self._link.saw_item(is_data=True)
         self.counters.items += 1
-        return cast("T | StreamNotice | Undecoded", item)
+        taken: T | Undecoded = item
+        return taken
+
+    def _notice(self, notice: StreamNotice) -> StreamNotice | None:
+        """What is left of a notice without a farewell, which is told with the gap."""
+        farewell = drop_of_problems(notice.problems)
+        if farewell is not None:
+            self._link.saw_farewell(farewell)
+            others = tuple(each for each in notice.problems if each is not farewell.problem)
+            if not others:
+                return None
+            notice = StreamNotice(others, notice.content)
+        self._link.saw_item(is_data=False)
+        self.counters.items += 1
+        return notice
 
     def _is_repeated(self, identity: str | None) -> bool:
         if self._seen is None or identity is None:

@@ -5,11 +5,11 @@ field gets its default, an enumeration takes values it does not know. It is stri
 is documented is a `DecodeError` that names the field. Stock cattrs costs twice as much an object, and coerces.
 """
 
+import contextlib
 import datetime
-import types
 import typing
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import attrs
 from cattrs.preconf.orjson import OrjsonConverter, make_converter
@@ -18,64 +18,45 @@ from socialapi.errors import DecodeError
 from socialapi.models.account_history import CampaignSnapshot, HistoryEntry
 from socialapi.models.audiences import UploadCounts
 from socialapi.models.rules import Tagged, members_by_tag, wire_name
-from socialapi.unset import Unset
-
-Structure = Callable[[Any, Any], Any]
+from socialapi.wire.readers import (
+    PLAIN,
+    UNREADABLE,
+    Reader,
+    Structure,
+    is_tagged,
+    is_tuple,
+    item_kind,
+    kind_of,
+    without_none,
+)
 
 
 def structure(data: Any, cls: Any) -> Any:
     """`data` as an instance of `cls`. Raises DecodeError with the path of the first field that cannot be read."""
-    try:
-        return CONVERTER.structure(data, cls)
-    except DecodeError as problem:
-        error = DecodeError(problem.path, problem.reason)
+    hook = CONVERTER.get_structure_hook(cls)
+    if isinstance(hook, Reader):
+        try:
+            return hook[tuple(data)](data)
+        except UNREADABLE as problem:
+            error = hook.explain(data, problem)
+    else:
+        try:
+            return hook(data, cls)
+        except DecodeError as problem:
+            error = DecodeError(problem.path, problem.reason)
     # Made anew out here: the context of the other one may hold what was to be read.
     raise error
 
 
-def _is_plain(kind: Any) -> bool:
-    return kind in _PLAIN
-
-
-_PLAIN: Final[Mapping[Any, str]] = {
-    str: "{v}.__class__ is not str",
-    bool: "{v}.__class__ is not bool",
-    int: "{v}.__class__ is not int",
-    float: "{v}.__class__ is not float and {v}.__class__ is not int",
-    Any: "False",
-}
 _IS_WRONG: Final[Mapping[Any, Callable[[Any], bool]]] = {
     kind: eval(f"lambda value: {test.format(v='value')}")  # noqa: S307  # the five constants above
-    for kind, test in _PLAIN.items()
+    for kind, test in PLAIN.items()
 }
 
 
 def _says(kind: Any) -> str:
     names = {str: "a string", bool: "true or false", int: "a whole number", float: "a number"}
     return f"expected {names[kind]}"
-
-
-def _without_none(annotation: Any) -> Any:
-    """The type that a value has when there is one: `Literal[…] | str | None` is a str, `int | None` an int."""
-    if _is_tagged(annotation):
-        return annotation
-    if typing.get_origin(annotation) is typing.Annotated:
-        return _without_none(typing.get_args(annotation)[0])
-    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
-        kinds = {_without_none(m) for m in typing.get_args(annotation) if m not in (type(None), Unset)}
-        if len(kinds) != 1:
-            raise TypeError(f"no way to tell the members of {annotation} apart")
-        return kinds.pop()
-    return str if typing.get_origin(annotation) is Literal else annotation
-
-
-def _kind(field: "attrs.Attribute[Any]") -> Any:
-    """What a field is read as: its type, unless that depends on other fields and a hook of the class sees to it."""
-    return field.metadata.get("read_as") or _without_none(field.type)
-
-
-def _is_tagged(declared: Any) -> bool:
-    return any(isinstance(each, Tagged) for each in getattr(declared, "__metadata__", ()))
 
 
 def _tagged_fn(declared: Any) -> Structure:
@@ -93,48 +74,8 @@ def _tagged_fn(declared: Any) -> Structure:
 
 
 def _structure_fn(cls: Any) -> Structure:
-    """Writes and compiles the function that reads `cls`; a failure is looked up field by field afterwards."""
-    attrs.resolve_types(cls, include_extras=True)
-    given = [f for f in attrs.fields(cls) if f.init]
-    fields = [f for f in given if f.name != "extra"]
-    has_extra = len(fields) < len(given)
-    names: dict[str, Any] = {"cls": cls, "known": frozenset(map(wire_name, fields)), "explain": _explain}
-    lines = ["def read(data, _):", "    try:", "        get = data.get"]
-    arguments = []
-    for i, field in enumerate(fields):
-        v, kind, required = f"v{i}", _kind(field), field.default is attrs.NOTHING
-        lines.append(f"        {v} = " + (f"data[{wire_name(field)!r}]" if required else f"get({wire_name(field)!r})"))
-        indent = " " * 8
-        if not required:
-            default, make = _default(field)
-            names[f"d{i}"] = default
-            lines += [f"        if {v} is None: {v} = d{i}{'()' if make else ''}", "        else:"]
-            indent += "    "
-        if _is_plain(kind):
-            lines.append(f"{indent}if {_PLAIN[kind].format(v=v)}: raise TypeError")
-        else:
-            names[f"h{i}"] = CONVERTER.get_structure_hook(kind)
-            names[f"t{i}"] = kind
-            lines.append(f"{indent}{v} = h{i}({v}, t{i})")
-        arguments.append(f"{field.alias}={v}")
-    if has_extra:
-        lines.append("        extra = {} if known.issuperset(data) else {k: data[k] for k in data if k not in known}")
-        arguments.append("extra=extra")
-    lines += [
-        f"        return cls({', '.join(arguments)})",
-        "    except (AttributeError, KeyError, TypeError, ValueError, DecodeError) as problem:",
-        "        raise explain(cls, data, problem) from None",
-    ]
-    names["DecodeError"] = DecodeError
-    exec("\n".join(lines), names)  # noqa: S102  # the text is made of field names and types of our own classes
-    read: Structure = names["read"]
-    return read
-
-
-def _default(field: "attrs.Attribute[Any]") -> tuple[Any, bool]:
-    """The default, and whether it is a function that makes it anew for every object."""
-    default: Any = field.default
-    return (default.factory, True) if hasattr(default, "factory") else (default, False)
+    """The function that reads `cls`; a failure is looked up field by field afterwards."""
+    return Reader(cls, CONVERTER.get_structure_hook, _explain)
 
 
 def _explain(cls: Any, data: Any, problem: Exception) -> DecodeError:
@@ -142,7 +83,7 @@ def _explain(cls: Any, data: Any, problem: Exception) -> DecodeError:
     if not isinstance(data, Mapping):
         return DecodeError("", "expected an object")
     for field in attrs.fields(cls):
-        name, kind = wire_name(field), _kind(field)
+        name, kind = wire_name(field), kind_of(field)
         if field.name == "extra":
             continue
         if name not in data:
@@ -157,7 +98,7 @@ def _explain(cls: Any, data: Any, problem: Exception) -> DecodeError:
 
 
 def _read_value(kind: Any, value: Any) -> Any:
-    if _is_plain(kind):
+    if kind in PLAIN:
         if _IS_WRONG[kind](value):
             raise DecodeError("", _says(kind))
         return value
@@ -170,8 +111,8 @@ def join_path(name: str, rest: str) -> str:
 
 
 def _tuple_fn(declared: Any) -> Structure:
-    kind = _without_none(typing.get_args(declared)[0])
-    return _array_fn(kind, None if _is_plain(kind) else CONVERTER.get_structure_hook(kind))
+    kind = item_kind(declared)
+    return _array_fn(kind, None if kind in PLAIN else CONVERTER.get_structure_hook(kind))
 
 
 def _array_fn(kind: Any, hook: Structure | None) -> Structure:
@@ -182,6 +123,9 @@ def _array_fn(kind: Any, hook: Structure | None) -> Structure:
             raise DecodeError("", "expected an array")
         if is_wrong is not None and not any(map(is_wrong, data)):
             return tuple(data)
+        if isinstance(hook, Reader):
+            with contextlib.suppress(*UNREADABLE):  # which of them it is, is found out below
+                return tuple([hook[tuple(value)](value) for value in data])
         items: list[Any] = []
         try:
             for value in data:
@@ -195,7 +139,7 @@ def _array_fn(kind: Any, hook: Structure | None) -> Structure:
 
 def _mapping_fn(declared: Any) -> Structure:
     arguments = typing.get_args(declared)
-    kind = _without_none(arguments[1]) if arguments else Any
+    kind = without_none(arguments[1]) if arguments else Any
 
     def read(data: Any, _: Any) -> dict[str, Any]:
         if data.__class__ is not dict:
@@ -215,10 +159,6 @@ def _read_datetime(data: Any, _: Any) -> datetime.datetime:
     raise DecodeError("", "expected an ISO 8601 time")
 
 
-def _is_tuple(declared: Any) -> bool:
-    return typing.get_origin(declared) is tuple
-
-
 def _is_mapping(declared: Any) -> bool:
     return declared is dict or typing.get_origin(declared) in (dict, Mapping)
 
@@ -226,8 +166,8 @@ def _is_mapping(declared: Any) -> bool:
 def _make_converter() -> OrjsonConverter:
     converter = make_converter()
     converter.register_structure_hook_factory(attrs.has, _structure_fn)
-    converter.register_structure_hook_factory(_is_tagged, _tagged_fn)
-    converter.register_structure_hook_factory(_is_tuple, _tuple_fn)
+    converter.register_structure_hook_factory(is_tagged, _tagged_fn)
+    converter.register_structure_hook_factory(is_tuple, _tuple_fn)
     converter.register_structure_hook_factory(_is_mapping, _mapping_fn)
     converter.register_structure_hook(datetime.datetime, _read_datetime)
     return converter

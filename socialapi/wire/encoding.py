@@ -2,8 +2,8 @@
 
 import datetime
 from collections.abc import Mapping
-from typing import Any
-from urllib.parse import quote, urlencode
+from typing import Any, Final
+from urllib.parse import quote
 
 import attrs
 import orjson
@@ -12,18 +12,23 @@ from socialapi.errors import InvalidInput
 from socialapi.models.rules import format_timestamp, wire_name
 from socialapi.unset import UNSET
 
+_SCALARS: Final = frozenset({str, int, float, bool, type(None)})
+
 
 def json_shape(value: Any) -> Any:
     """The value as `dict`, `list` and scalars, named as the service names it; what is `UNSET` is left out."""
-    if attrs.has(type(value)):
+    kind = value.__class__
+    if kind in _SCALARS:
+        return value
+    if isinstance(value, (list, tuple)):  # a tuple of types, because a union is made anew at each call
+        return [json_shape(each) for each in value]
+    if kind is not dict and attrs.has(kind):
         fields = ((wire_name(f), getattr(value, f.name)) for f in attrs.fields(type(value)))
         shape = {name: json_shape(each) for name, each in fields if each is not UNSET}
         # What a class has no field for, a caller may give in `extra`; it stands beside the fields.
         return shape | shape.pop("extra", {})
-    if isinstance(value, Mapping):
+    if kind is dict or isinstance(value, Mapping):  # asking the abstract class is slow
         return {name: json_shape(each) for name, each in value.items() if each is not UNSET}
-    if isinstance(value, tuple | list):
-        return [json_shape(each) for each in value]
     if isinstance(value, datetime.datetime):
         return format_timestamp(value)
     return value
@@ -51,7 +56,11 @@ def query_string(values: Mapping[str, Any]) -> str:
     broken = [name for name, value in pairs if _has_lone_surrogate(name + value)]
     if broken:
         raise InvalidInput(f"the value of {broken[0]!r} is not valid Unicode text: it has half of a surrogate pair")
-    return urlencode(pairs, quote_via=quote)
+    return "&".join(f"{_quoted(name)}={_quoted(value)}" for name, value in pairs)
+
+
+def _quoted(text: str) -> str:
+    return text if text.isascii() and text.isalnum() else quote(text, safe="")
 
 
 def _has_lone_surrogate(text: str) -> bool:
@@ -59,6 +68,9 @@ def _has_lone_surrogate(text: str) -> bool:
 
 
 def _text(value: Any) -> str:
+    if value.__class__ is str:
+        text: str = value
+        return text
     if value is None:
         return ""
     if isinstance(value, bool):

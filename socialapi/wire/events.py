@@ -105,7 +105,7 @@ def _is_post(body: Mapping[str, Any]) -> bool:
 
 def _matched_post(body: Mapping[str, Any], content: bytes) -> MatchedPost:
     post: MatchedPost = structure(body, MatchedPost)
-    if isinstance(post.extra.get("errors"), list):
+    if "errors" in body and isinstance(post.extra.get("errors"), list):
         post.errors = _errors(post.extra.pop("errors"))
     post.content = content
     return post

@@ -66,7 +66,7 @@ class LineFramer:
 
 
 def _without_returns(lines: list[bytes]) -> list[bytes]:
-    return [line[:-1] if line.endswith(b"\r") else line for line in lines]
+    return [line.removesuffix(b"\r") for line in lines]
 
 
 def is_whole(line: bytes) -> bool:

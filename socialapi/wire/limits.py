@@ -2,6 +2,7 @@
 
 import datetime
 import email.utils
+import functools
 import math
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -29,13 +30,10 @@ def read_limit(headers: Mapping[str, str], prefixes: Iterable[str], now: float) 
     `headers` have lower-case names; `now` is the wall time in epoch seconds, corrected here by the `Date` header.
     """
     for prefix in prefixes:
-        reading = LimitReading(
-            _whole(headers.get(f"{prefix}limit")),
-            _whole(headers.get(f"{prefix}remaining")),
-            _seconds_until(headers.get(f"{prefix}reset"), service_time(headers, now)),
-        )
-        if reading.limit is not None or reading.remaining is not None:
-            return reading
+        limit, remaining = _whole(headers.get(f"{prefix}limit")), _whole(headers.get(f"{prefix}remaining"))
+        if limit is not None or remaining is not None:
+            resets_in_seconds = _seconds_until(headers.get(f"{prefix}reset"), service_time(headers, now))
+            return LimitReading(limit, remaining, resets_in_seconds)
     return None
 
 
@@ -76,7 +74,9 @@ def _seconds_until(text: str | None, now: float) -> float | None:
     return seconds if 0 <= seconds <= _LONGEST_SECONDS else None
 
 
+@functools.lru_cache(maxsize=16)
 def _http_date(text: str | None) -> float | None:
+    """Cached: every answer has a date, and those of one second have the same."""
     if not text:
         return None
     try:

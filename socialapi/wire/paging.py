@@ -31,23 +31,22 @@ _WHENEVER: Final = datetime.datetime.fromtimestamp(0, datetime.UTC)
 
 def is_paged(result: Any) -> bool:
     """Whether a route's result is `Page[T]`."""
-    return typing.get_origin(result) is Page
+    return getattr(result, "__origin__", None) is Page
 
 
 def read_page(result: Any, body: Mapping[str, Any]) -> Page[Any]:
     """The page that an envelope holds. Raises DecodeError with the path of the field that cannot be read."""
-    items: Any = types.GenericAlias(tuple, (typing.get_args(result)[0], ...))
-    if not {"data", "meta", "errors"} & body.keys():
+    if not ("data" in body or "meta" in body or "errors" in body):
         # Not the end of a collection, but something that is no page at all.
         raise DecodeError("data", "is missing, and so are meta and errors")
-    meta = body.get("meta") or {}
-    if not isinstance(meta, Mapping):
+    meta, errors = body.get("meta") or {}, body.get("errors")
+    if not isinstance(meta, dict):
         raise DecodeError("meta", "expected an object")
     return Page(
-        data=_read("data", _or(body.get("data"), []), items),
-        includes=_read("includes", _or(body.get("includes"), {}), Includes),
+        data=_read("data", body.get("data"), _items_of(result), ()),
+        includes=_read("includes", body.get("includes"), Includes, None) or Includes(),
         meta=meta,
-        errors=tuple(read_partial_error(each) for each in body.get("errors") or () if isinstance(each, Mapping)),
+        errors=tuple(read_partial_error(each) for each in errors if isinstance(each, dict)) if errors else (),
         next_token=_token(next_token_path(meta), meta.get("next_token", body.get("next_cursor"))),
         previous_token=_token("meta.previous_token", meta.get("previous_token")),
         result_count=_count(meta.get("result_count")),
@@ -57,19 +56,22 @@ def read_page(result: Any, body: Mapping[str, Any]) -> Page[Any]:
 
 
 def _echo(request: Any) -> Mapping[str, Any]:
-    params = request.get("params") if isinstance(request, Mapping) else None
-    return params if isinstance(params, Mapping) else {}
+    params = request.get("params") if isinstance(request, dict) else None
+    return params if isinstance(params, dict) else {}
 
 
-def _read(name: str, data: Any, declared: Any) -> Any:
+@functools.cache
+def _items_of(result: Any) -> Any:
+    return types.GenericAlias(tuple, (typing.get_args(result)[0], ...))
+
+
+def _read(name: str, data: Any, declared: Any, default: Any) -> Any:
+    if data is None:
+        return default
     try:
         return structure(data, declared)
     except DecodeError as problem:
         raise DecodeError(join_path(name, problem.path), problem.reason) from None
-
-
-def _or(value: Any, default: Any) -> Any:
-    return default if value is None else value
 
 
 def _token(path: str, value: Any) -> str | None:

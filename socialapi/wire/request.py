@@ -118,6 +118,8 @@ def assemble(
 def check_path(target: Target[Any]) -> None:
     """Raises InvalidInput for path parameters that cannot stand in a path, such as None for an id."""
     given: Mapping[str, Any] = target.path_parameters
+    if not given:
+        return
     if odd := [name for name, value in given.items() if not isinstance(value, str | int) or isinstance(value, bool)]:
         raise InvalidInput(f"{' and '.join(odd)} must be a text or a whole number")
     if lost := [name for name, value in given.items() if str(value) in ("", ".", "..")]:

@@ -97,6 +97,27 @@ async def test_an_event_that_cannot_be_read_is_handed_over_as_it_came(clock: Vir
     assert (stream.counters.items, stream.counters.undecoded) == (3, 2)
 
 
+@pytest.mark.parametrize(
+    ("odd", "reason"),
+    [
+        (b'{"data":{"id":"20","text":17}}', "cannot read the answer at data.text: expected a string"),
+        (b'{"data":{"id":"20","text":"x"},{}', "is not JSON (at byte 31)"),
+        (b'{"data":{"text":"x"}}', "cannot read the answer at data.id: is missing"),
+        (b'["data"]', "is no JSON object"),
+    ],
+)
+async def test_one_that_cannot_be_read_among_many_that_came_with_it_is_handed_over_in_its_place(
+    odd: bytes, reason: str, clock: VirtualClock
+) -> None:
+    before, behind = range(20), range(21, 41)
+    lines = [*(post(number) for number in before), odd + b"\n", *(post(number) for number in behind)]
+    async with StreamServer(clock, [b"".join(lines)]) as server:
+        stream, items = await read_for(server, 10.0)
+    assert items[20] == Undecoded(odd, reason)
+    assert ids(items[:20] + items[21:]) == [str(number) for number in [*before, *behind]]
+    assert (stream.counters.items, stream.counters.undecoded) == (41, 1)
+
+
 @pytest.mark.parametrize("script", [[b"x" * 2_001 + b"\n"], [b"x" * 500] * 5, [Endless(b"x" * 900)]])
 async def test_a_line_beyond_the_bound_is_an_error_also_when_it_never_ends(
     script: list[Act], clock: VirtualClock

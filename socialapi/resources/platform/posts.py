@@ -5,8 +5,6 @@ from http import HTTPStatus
 from itertools import chain
 from typing import Any
 
-import attrs
-
 from socialapi.errors import ApiError
 from socialapi.models.fields import Fields
 from socialapi.models.pages import Includes, Page
@@ -49,7 +47,8 @@ class Posts(Resource):
             raise _joined(fruitless)
         whole = pages[0] if len(pages) == 1 else _merged(pages)
         place = {post_id: index for index, post_id in enumerate(wanted)}
-        return attrs.evolve(whole, data=tuple(sorted(whole.data, key=lambda post: place.get(post.id, len(place)))))
+        whole.data = tuple(sorted(whole.data, key=lambda post: place.get(post.id, len(place))))
+        return whole
 
     def by_user(
         self,

@@ -57,8 +57,8 @@ $(BIN)/python $(BENCH)/bin/python:
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not installed; name another with PYTHON=…" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or later is needed, $(PYTHON) is $$($(PYTHON) -V 2>&1); name another with PYTHON=…" >&2; exit 1; }
-	@echo "Setting up $(firstword $(subst /, ,$@)) …"
-	@$(PYTHON) -m venv $(firstword $(subst /, ,$@)) || { rm -rf $(firstword $(subst /, ,$@)); exit 1; }
+	@echo "Setting up $(@:/bin/python=) …"
+	@$(PYTHON) -m venv $(@:/bin/python=) || { rm -rf $(@:/bin/python=); exit 1; }
 
 $(RUNTIME): pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing what the package needs …"

@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import aiohttp
@@ -44,43 +44,64 @@ def paging(order: dict[str, Any]) -> dict[str, Any]:
     return asyncio.run(main())
 
 
-async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
-    """Faster than the reader's own lines: what has arrived is split at once."""
+class _Reading:
+    """What was read of a stream; `take` says whether it was enough."""
+
+    def __init__(self, order: dict[str, Any]) -> None:
+        self._warm_posts: int = order["warm_posts"]
+        self._posts: int = order["posts"]
+        self._seen = self._total = 0
+        self._meter = Meter()
+
+    def take(self, line: bytes) -> bool:
+        post = orjson.loads(line)["data"]
+        self._seen += 1
+        if self._seen > self._warm_posts:
+            self._total += len(post["text"]) + post["public_metrics"]["like_count"]
+        elif self._seen == self._warm_posts:
+            self._meter = Meter()
+        return self._seen == self._warm_posts + self._posts
+
+    def told(self) -> dict[str, Any]:
+        return self._meter.told(items=self._posts, checksum=self._total)
+
+
+async def _split_by_hand(content: aiohttp.StreamReader, reading: _Reading) -> None:
     rest = b""
     async for chunk in content.iter_any():
         *lines, rest = (rest + chunk).split(b"\r\n")
         for line in lines:
-            yield line
+            if reading.take(line):
+                return
+
+
+async def _by_lines(content: aiohttp.StreamReader, reading: _Reading) -> None:
+    async for line in content:
+        if reading.take(line):
+            return
 
 
 def stream(order: dict[str, Any]) -> dict[str, Any]:
-    """Reads a stream, splitting what arrives by hand."""
-    return asyncio.run(_stream(order, by_hand=True))
+    """Reads a stream, splitting what has arrived by hand."""
+    return asyncio.run(_stream(order, _split_by_hand))
 
 
 def stream_by_lines(order: dict[str, Any]) -> dict[str, Any]:
     """Reads a stream with the lines of aiohttp's reader."""
-    return asyncio.run(_stream(order, by_hand=False))
+    return asyncio.run(_stream(order, _by_lines))
 
 
-async def _stream(order: dict[str, Any], *, by_hand: bool) -> dict[str, Any]:
-    seen = total = 0
-    meter = Meter()
+async def _stream(
+    order: dict[str, Any], read: Callable[[aiohttp.StreamReader, _Reading], Awaitable[None]]
+) -> dict[str, Any]:
+    reading = _Reading(order)
     timeout = aiohttp.ClientTimeout(total=None)
     async with (
         aiohttp.ClientSession(headers=HEADERS, timeout=timeout) as session,
         session.get(f"{order['url']}/2/tweets/search/stream") as response,
     ):
-        async for line in _lines(response.content) if by_hand else response.content:
-            post = orjson.loads(line)["data"]
-            seen += 1
-            if seen > order["warm_posts"]:
-                total += len(post["text"]) + post["public_metrics"]["like_count"]
-                if seen == order["warm_posts"] + order["posts"]:
-                    break
-            elif seen == order["warm_posts"]:
-                meter = Meter()
-        return meter.told(items=order["posts"], checksum=total)
+        await read(response.content, reading)
+        return reading.told()
 
 
 def small(order: dict[str, Any]) -> dict[str, Any]:

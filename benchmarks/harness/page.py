@@ -75,14 +75,16 @@ def _missed(results: Results, reasons: Mapping[str, str]) -> Iterator[str]:
         for target in work.targets:
             met = _met(work, target, measured)
             if met == "not measured":
-                reason = measured.absent.get(target.of) or measured.absent.get(target.to or "") or "was left out"
-                yield f"- {work.title}, {target.says}: not measured, since {target.of} {_why(reason)}."
+                yield f"- {work.title}, {target.says}: not measured, since {_who_is_missing(target, measured)}."
             elif met != "yes":
                 yield f"- {work.title}, {target.says}: {reasons.get(target.id, 'no reason is known yet.')}"
 
 
-def _why(reason: str) -> str:
-    return reason if reason == "was left out" else f"did not take part: {reason}"
+def _who_is_missing(target: Target, measured: Measured) -> str:
+    for name in (target.of, target.to):
+        if name in measured.absent:
+            return f"{name} did not take part: {measured.absent[name].rstrip('.')}"
+    return "not all whom it compares were asked to take part"
 
 
 def _section(work: Work, measured: Measured, plot: str | None) -> list[str]:

@@ -43,5 +43,5 @@ WORK: Final = Work(
         "facebook-business": "its service has no such stream",
         "httpx": "by hand it would be what “raw” is with aiohttp",
     },
-    notes=("Raw splits lines by hand, which is faster than `async for line in response.content`, shown beside it.",),
+    notes=("Raw splits what has arrived by hand; `async for line in response.content` is shown beside it.",),
 )

@@ -143,6 +143,16 @@ def test_who_did_not_take_part_is_said_with_the_reason() -> None:
     assert "- ours is not compared: feet is not installed." in text
 
 
+def test_a_target_names_the_one_of_its_two_who_did_not_take_part() -> None:
+    text = page_of(of([{"ours": 1.0}], raw="wings is not installed"))
+    assert "not measured, since raw did not take part: wings is not installed." in text
+
+
+def test_a_target_of_somebody_who_was_not_asked_is_not_measured() -> None:
+    text = page_of(of([{"raw": 1.0}]))
+    assert "- Walking, at most 2.0 × raw: not measured, since not all whom it compares were asked to take part." in text
+
+
 def test_a_spread_is_the_median_with_the_least_and_the_most() -> None:
     assert Spread.of([3.0, 1.0, 2.0]) == Spread(2.0, 1.0, 3.0)
 

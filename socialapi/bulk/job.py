@@ -95,7 +95,8 @@ class Job(abc.ABC, Generic[R, B, P]):
             # What is missing is better said now than after a batch was read.
             config.host(target.route.family.host)
             session.authenticators.choose(target.route.family)
-        options.refuse_as_journal(source, "the input itself")
+        for path in (source, *reader.paths):
+            options.refuse_as_journal(path, "the input itself")
         self._session = session
         self._target = target
         self._source = source

@@ -173,6 +173,8 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
                 leader, others = self._open, (others | {leader}) - {self._open}
             if self._again in others:
                 await self._dispatch_again()  # what is sent must not wait for what is not: there may be no room for it
+                await self._place(row, run)  # until there was room, the leader may have been settled
+                return
             leader.followers.append(row)
             leader.followed_too |= others
             # It may still be sent, with the leader: until then nobody does something else to its identifiers.

@@ -1,0 +1,20 @@
+"""What is settled when is another matter in every run; what is sent and counted must not depend on it."""
+
+from typing import Final
+
+from tests.bulk.model_service import BAD, ModelService, job_of, people
+from tests.bulk.resuming import Shape
+
+DELETE_A: Final = {"partner_user_id": "a", "operation_type": "Delete"}
+A_BAD: Final = {"partner_user_id": ["a", f"{BAD} row"]}
+PAUSE: Final = people(*["x"] * 100)
+"""Repeats of a row that is not sent yet: when others get their turn between rows, all that was sent is settled."""
+ONE_EACH: Final = Shape(max_operations=1)
+
+
+async def test_a_row_that_waits_for_room_finds_out_that_what_it_repeats_is_settled() -> None:
+    rows = [A_BAD, *people("x", "y", "a", "b", "z"), {"partner_user_id": ["a", "b"]}]
+    service = ModelService()
+    report = await job_of(service, rows, settings={"max_operations": 1}, concurrency=1).run()
+    assert (report.accepted, report.rejected, report.duplicate) == (5, 1, 1)
+    assert {value for _, value in service.members} == {"x", "y", "z", "a", "b"}

@@ -103,6 +103,9 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
         self._open = self._packer.new_batch()
         self._again = self._packer.new_batch()
         """Rows that repeat refused ones, which have to be sent nevertheless."""
+        self._past = Batch(0)
+        """What stands for batches that are settled and have refused nothing."""
+        self._past.settled.set()
         self._places = 0
 
     async def _place_chunk(self, chunk: Chunk[RawRow]) -> None:
@@ -184,6 +187,8 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
             await self._send_again(row, run)
         else:
             self._tally.repeat(1)
+            # Remembered anew like one that has to wait, as how long an identifier is known must not depend on time.
+            self._recent.place(row, self._past)
 
     async def _send_again(self, row: Row, run: Run) -> None:
         """The row repeats a refused one. Its batch is not one of the input's: when that is known is up to the service."""

@@ -3,13 +3,25 @@
 from typing import Final
 
 from tests.bulk.model_service import BAD, ModelService, job_of, people
-from tests.bulk.resuming import Shape
+from tests.bulk.resuming import EndingService, MemoryJournal, Shape, Way, run_once
 
 DELETE_A: Final = {"partner_user_id": "a", "operation_type": "Delete"}
 A_BAD: Final = {"partner_user_id": ["a", f"{BAD} row"]}
 PAUSE: Final = people(*["x"] * 100)
 """Repeats of a row that is not sent yet: when others get their turn between rows, all that was sent is settled."""
 ONE_EACH: Final = Shape(max_operations=1)
+
+
+async def test_which_rows_are_remembered_does_not_depend_on_what_is_settled() -> None:
+    rows = people("a", "x", "a", "c", "a", "d")
+    shape = Shape(max_operations=1, remembered=1)
+    journals = [MemoryJournal(), MemoryJournal()]
+    for journal, slow in zip(journals, (False, True), strict=True):
+        pause = PAUSE if slow else []
+        await run_once([*rows[:2], *pause, *rows[2:]], EndingService(), journal, shape, Way(slow=slow))
+    first, second = ([batch.digest for batch in journal.batches.values()] for journal in journals)
+    assert len(first) == 4
+    assert first == second
 
 
 async def test_a_row_that_waits_for_room_finds_out_that_what_it_repeats_is_settled() -> None:

@@ -65,16 +65,28 @@ class BatchSender:
                 batch.failed = True  # the job stops, and these rows stay pending
                 return
         followers, batch.followers = batch.followers, []
-        needed = [row for row in followers if not batch.refused.isdisjoint(row.identifiers)]
-        self.tally.repeat(len(followers) - len(needed))
-        if self.recorder is not None:
-            known = await self.recorder.outcomes_of(needed)
-            self.take_over(batch, [row for row in needed if row.number in known], known)
-            needed = [row for row in needed if row.number not in known]
-        for part in self.packer.split(runs_of(needed)):
+        for part in self.packer.split(runs_of(await self._still_to_send(batch, followers))):
             await self._send_all(batch, part, by_row=True)
         if self.recorder is not None:
             await self.recorder.note(batch)
+
+    async def _still_to_send(self, batch: Batch, followers: Sequence[Row]) -> list[Row]:
+        """The followers that are no duplicates, since what they repeat was refused, and have no outcome yet."""
+        known: Mapping[int, Outcome] = {}
+        if self.recorder is not None and batch.refused:
+            known = await self.recorder.outcomes_of(followers)
+        needed: list[Row] = []
+        for row in followers:
+            if row.number in known:
+                self.take_over(batch, [row], known)
+                if known[row.number].outcome == ACCEPTED:
+                    # Who repeats this row has been a duplicate ever since: sent now, it would overtake what came after.
+                    batch.refused.difference_update(row.identifiers)
+            elif batch.refused.isdisjoint(row.identifiers):
+                self.tally.repeat(1)
+            else:
+                needed.append(row)
+        return needed
 
     def take_over(self, batch: Batch, rows: Sequence[Row], known: Mapping[int, Outcome]) -> None:
         """Counts rows whose outcome an earlier run has confirmed: those it does not name were accepted."""

@@ -1,6 +1,6 @@
 """What is settled when is another matter in every run; what is sent and counted must not depend on it."""
 
-from typing import Final
+from typing import Any, Final
 
 from tests.bulk.model_service import BAD, ModelService, job_of, people
 from tests.bulk.resuming import EndingService, MemoryJournal, Shape, Way, run_once
@@ -22,6 +22,22 @@ async def test_which_rows_are_remembered_does_not_depend_on_what_is_settled() ->
     first, second = ([batch.digest for batch in journal.batches.values()] for journal in journals)
     assert len(first) == 4
     assert first == second
+
+
+async def test_a_row_that_repeats_one_sent_after_all_is_not_sent_when_the_journal_is_given_again() -> None:
+    """Were the second `a` sent then, it would undo the deletion, which was confirmed and is not repeated."""
+    rows: list[dict[str, Any]] = [A_BAD, *PAUSE, *people("a", "a"), DELETE_A]
+    for ways in ((Way(slow=True), Way()), (Way(), Way(slow=True))):
+        service, journal = EndingService(), MemoryJournal()
+        first, _ = await run_once(rows, service, journal, ONE_EACH, ways[0])
+        assert ("partner_user_id", "a") not in service.members
+        second, _ = await run_once(rows, service, journal, ONE_EACH, ways[1])
+        assert ("partner_user_id", "a") not in service.members
+        assert second.bodies == ()
+        assert first.report is not None
+        assert second.report is not None
+        assert first.report.accepted + first.report.duplicate == second.report.accepted + second.report.duplicate
+        assert first.report.rejected == second.report.rejected == 1
 
 
 async def test_a_row_that_waits_for_room_finds_out_that_what_it_repeats_is_settled() -> None:

@@ -2,8 +2,10 @@
 
 from typing import Any, Final
 
+import attrs
+
 from tests.bulk.model_service import BAD, ModelService, job_of, people
-from tests.bulk.resuming import EndingService, MemoryJournal, Shape, Way, run_once
+from tests.bulk.resuming import End, EndingService, MemoryJournal, Shape, Way, run_once
 
 DELETE_A: Final = {"partner_user_id": "a", "operation_type": "Delete"}
 A_BAD: Final = {"partner_user_id": ["a", f"{BAD} row"]}
@@ -38,6 +40,21 @@ async def test_a_row_that_repeats_one_sent_after_all_is_not_sent_when_the_journa
         assert second.report is not None
         assert first.report.accepted + first.report.duplicate == second.report.accepted + second.report.duplicate
         assert first.report.rejected == second.report.rejected == 1
+
+
+async def test_a_job_that_stops_within_a_confirmed_batch_says_why_it_stopped() -> None:
+    """Batch 2 was confirmed before batch 1, which fails again when only one row of batch 2 is read."""
+    rows, service, journal = [*people("a", "b"), *PAUSE, *people("c")], EndingService(), MemoryJournal()
+    await run_once(rows, service, journal, Shape(), Way())
+    journal.batches[1] = attrs.evolve(journal.batches[1], confirmed=False)
+    ran, finished = await run_once(rows, service, journal, Shape(), Way(slow=True), end=End("refused", 1))
+    assert not finished
+    assert ran.report is not None
+    assert (ran.report.requests, ran.report.resumed, ran.report.pending) == (1, 0, 103)
+    assert journal.state == "stopped"
+    ran, _ = await run_once(rows, service, journal, Shape(), Way())
+    assert ran.report is not None
+    assert (ran.report.requests, ran.report.resumed, ran.report.accepted) == (1, 2, 4)
 
 
 async def test_a_row_that_waits_for_room_finds_out_that_what_it_repeats_is_settled() -> None:

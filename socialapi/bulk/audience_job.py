@@ -253,6 +253,10 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
     async def _settle(self, batch: Batch) -> None:
         await self._sender.settle(batch)
 
+    async def _finish(self) -> None:
+        if self._recorder is not None:
+            self._recorder.check_end(self._places)
+
     def _settings(self) -> Mapping[str, Setting]:
         options, config = self._options, self._session.config
         return {

@@ -45,6 +45,14 @@ class Recorder:
             )
         batch.earlier = known.outcomes
 
+    def check_end(self, places: int) -> None:
+        """Raises InvalidInput when the whole input makes fewer batches than an earlier run has confirmed."""
+        if places < self.opened.last_batch:
+            raise InvalidInput(
+                f"the input is not what it was when the journal was written: it had at least {self.opened.last_batch:,} "
+                f"batches, and now has {places:,}; give the same input, or another journal"
+            )
+
     async def begin(self, batch: Batch, body: Sequence[bytes]) -> None:
         """To be awaited before the batch is sent, with the body of its first request."""
         if batch.place:

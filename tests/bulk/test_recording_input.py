@@ -125,6 +125,15 @@ async def test_rows_that_changed_where_all_was_confirmed_are_refused(names: Sequ
     assert (report.accepted, report.resumed) == (8, 4)
 
 
+@pytest.mark.parametrize("left", [0, 2])
+async def test_an_input_that_ends_before_what_was_confirmed_is_refused(left: int) -> None:
+    journal = MemoryJournal()
+    await begun(people(*NAMES), journal)
+    assert await refused(people(*NAMES[:left]), journal) == (
+        f"{DIFFERENT}it had at least 2 batches, and now has {left // 2}; give the same input, or another journal"
+    )
+
+
 async def test_what_was_not_confirmed_may_have_changed() -> None:
     journal, service = MemoryJournal(), ModelService()
     await begun(people(*NAMES), journal)

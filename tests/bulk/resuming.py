@@ -81,15 +81,17 @@ class MemoryJournal:
 
     async def begin(self, batch: RecordedBatch) -> None:
         self.events.append(("begin", batch))
-        if self._writes_now():
+        kept, told = self._write()
+        if kept:
             self.batches[batch.number] = batch
-        await self._turn()
+        await self._turn(told)
 
     async def confirm(self, number: int, outcomes: Sequence[Outcome]) -> None:
         self.events.append(("confirm", number))
-        if self._writes_now():
+        kept, told = self._write()
+        if kept:
             self.batches[number] = attrs.evolve(self.batches[number], confirmed=True, outcomes=tuple(outcomes))
-        await self._turn()
+        await self._turn(told)
 
     async def outcomes(self, first_row: int, last_row: int) -> Mapping[int, Outcome]:
         await self._turn()
@@ -98,34 +100,37 @@ class MemoryJournal:
 
     async def note(self, outcomes: Sequence[Outcome]) -> None:
         self.events.append(("note", tuple(outcomes)))
-        if self._writes_now():
+        kept, told = self._write()
+        if kept:
             self.noted |= {each.row: each for each in outcomes}
-        await self._turn()
+        await self._turn(told)
 
     async def keep(self, name: str, number: int) -> int:
         raise AssertionError("an upload keeps no numbers")
 
     async def finish(self, state: State, counts: Mapping[str, int]) -> None:
-        if self._writes_now():
+        kept, told = self._write()
+        if kept:
             self.state, self.counts = state, counts
-        await self._turn()
+        await self._turn(told)
 
     async def aclose(self) -> None:
         self.is_open = False
 
-    def _writes_now(self) -> bool:
+    def _write(self) -> tuple[bool, bool]:
+        """Whether a change is kept, and whether that is told: after the first failure, neither."""
         assert self.is_open
         self._writes += 1
         if self.end is None or self._writes < self.end.at or not self.end.how.startswith("full"):
-            return True
+            return True, True
         kept = self.end.how == "full but kept" and not self._is_full
         self._is_full = True
-        return kept
+        return kept, False
 
-    async def _turn(self) -> None:
+    async def _turn(self, told: bool = True) -> None:
         """As on the way to a disk, others get their turn; who is cancelled meanwhile has written nevertheless."""
         await asyncio.sleep(0)
-        if self._is_full:
+        if not told:
             raise ConfigurationError(FULL)
 
 

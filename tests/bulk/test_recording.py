@@ -1,8 +1,10 @@
 """Whatever ends an upload, and however often: the same call with the same journal ends as one that ran through."""
 
 import asyncio
+import contextlib
 import csv
 import random
+import sqlite3
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -97,7 +99,7 @@ async def reference(rows: Sequence[Row], shape: Shape, folder: Path) -> Referenc
             number = said.number
         elif what == "request":
             requests.setdefault(number, Counter())[said] += 1
-    return Reference(ran.report, service.members, rejects_in(path), journal.batches, requests)
+    return Reference(ran.report, service.members, rejects_in(path), recorded(journal), requests)
 
 
 def sums(report: UploadReport) -> tuple[int, ...]:
@@ -109,12 +111,16 @@ def sent(ran: Ran) -> Counter[bytes]:
 
 
 async def ended_and_resumed(
-    rows: Sequence[Row], shape: Shape, ends: Sequence[tuple[End | None, Way]], expected: Reference, folder: Path
+    rows: Sequence[Row],
+    shape: Shape,
+    ends: Sequence[tuple[End | None, Way]],
+    journal: MemoryJournal | Path,
+    expected: Reference,
+    folder: Path,
 ) -> None:
-    journal, path = MemoryJournal(), folder / "rejects.csv"
-    service = EndingService(journal)
+    service, path = EndingService(), folder / "rejects.csv"
     for end, way in (*ends, (None, Way(concurrency=2))):
-        left = set(expected.requests) - journal.confirmed
+        left = set(expected.requests) - {number for number, batch in recorded(journal).items() if batch.confirmed}
         ran, finished = await run_once(rows, service, journal, shape, way, end=end, rejects=path)
         due = sum((expected.requests[number] for number in left), Counter[bytes]())
         assert sent(ran) <= due
@@ -124,9 +130,18 @@ async def ended_and_resumed(
             assert sums(ran.report) == sums(expected.report)
             assert rejects_in(path) == expected.rejects
             assert service.members == expected.members
-            assert {number: attrs.evolve(each, outcomes=()) for number, each in journal.batches.items()} == {
-                number: attrs.evolve(each, outcomes=()) for number, each in expected.batches.items()
-            }
+            assert recorded(journal) == expected.batches
+
+
+def recorded(journal: MemoryJournal | Path) -> dict[int, RecordedBatch]:
+    """The batches in the journal, without outcomes."""
+    if isinstance(journal, MemoryJournal):
+        return {number: attrs.evolve(batch, outcomes=()) for number, batch in journal.batches.items()}
+    if not journal.exists():
+        return {}
+    with contextlib.closing(sqlite3.connect(journal)) as connection:
+        lines = connection.execute("SELECT number, first_row, last_row, rows, digest, confirmed FROM batches")
+        return {line[0]: RecordedBatch(*line[:5], bool(line[5])) for line in lines}
 
 
 @settings(max_examples=50, deadline=None)
@@ -139,7 +154,20 @@ def test_what_is_not_confirmed_is_sent_byte_for_byte_and_nothing_else(
     async def run(folder: Path) -> None:
         expected = await reference(rows, shape, folder)
         assert expected.members == replayed(rows, {issue.row for issue in expected.report.rejects})
-        await ended_and_resumed(rows, shape, ends, expected, folder)
+        await ended_and_resumed(rows, shape, ends, MemoryJournal(), expected, folder)
+
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(run(Path(folder)))
+
+
+@settings(max_examples=15, deadline=None)
+@given(rows_with((*NAMES, f"{BAD} g")).map(alone), SHAPES, ENDS)
+def test_that_is_so_with_a_journal_in_a_file(rows: list[Row], shape: Shape, ends: list[tuple[End, Way]]) -> None:
+    ends = [(end, way) for end, way in ends if end.how in ("cancelled", "lost", "refused")]
+
+    async def run(folder: Path) -> None:
+        expected = await reference(rows, shape, folder)
+        await ended_and_resumed(rows, shape, ends, folder / "job.journal", expected, folder)
 
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(run(Path(folder)))
@@ -160,9 +188,7 @@ async def misfortunes(
         begun = [said for what, said in journal.events[told:] if what == "begin"]
         assert confirmed.isdisjoint(batch.number for batch in begun)
         if end is None or end.how != "broken input":
-            assert all(
-                attrs.evolve(expected.batches[batch.number], confirmed=False, outcomes=()) == batch for batch in begun
-            )
+            assert all(attrs.evolve(expected.batches[batch.number], confirmed=False) == batch for batch in begun)
         if finished:
             assert ran.report is not None
             assert {batch.digest for batch in begun} <= set(sent(ran))

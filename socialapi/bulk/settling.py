@@ -49,7 +49,7 @@ class BatchSender:
             if self.recorder is not None:
                 await self.recorder.confirm(batch)
         else:
-            self.take_over(batch, rows_of(batch.runs), {each.row: each for each in batch.earlier})
+            self._take_over_batch(batch, {each.row: each for each in batch.earlier})
         # Rows that repeat refused ones may come in while others are sent, until the batch counts as settled.
         while batch.followers or batch.followed_too:
             await self._settle_followers(batch)
@@ -87,6 +87,16 @@ class BatchSender:
             else:
                 needed.append(row)
         return needed
+
+    def _take_over_batch(self, batch: Batch, named: Mapping[int, Outcome]) -> None:
+        # A batch may have as many rows as take half a second to look at one by one: only those are that have to be.
+        rows = []
+        if named:
+            numbered = ((run, place, number) for run in batch.runs for place, number in enumerate(run.numbers))
+            rows = [run.row(place) for run, place, number in numbered if number in named]
+        self.take_over(batch, rows, named)
+        self.tally.accept(batch.row_count - len(rows))
+        self.tally.resumed += batch.row_count - len(rows)
 
     def take_over(self, batch: Batch, rows: Sequence[Row], known: Mapping[int, Outcome]) -> None:
         """Counts rows whose outcome an earlier run has confirmed: those it does not name were accepted."""

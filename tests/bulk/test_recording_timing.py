@@ -1,11 +1,18 @@
 """What is settled when is another matter in every run; what is sent and counted must not depend on it."""
 
+import asyncio
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import attrs
+import pytest
 
+from socialapi.bulk.batches import Packer
+from socialapi.bulk.journal import Opened, RecordedBatch
+from socialapi.bulk.recording import Recorder
+from socialapi.bulk.rows import Action, Row, Run
 from tests.bulk.model_service import BAD, ModelService, job_of, people
-from tests.bulk.resuming import End, EndingService, MemoryJournal, Shape, Way, run_once
+from tests.bulk.resuming import End, EndingService, MemoryJournal, Shape, Way, digest_of, run_once
 
 DELETE_A: Final = {"partner_user_id": "a", "operation_type": "Delete"}
 A_BAD: Final = {"partner_user_id": ["a", f"{BAD} row"]}
@@ -63,3 +70,47 @@ async def test_a_row_that_waits_for_room_finds_out_that_what_it_repeats_is_settl
     report = await job_of(service, rows, settings={"max_operations": 1}, concurrency=1).run()
     assert (report.accepted, report.rejected, report.duplicate) == (5, 1, 1)
     assert {value for _, value in service.members} == {"x", "y", "z", "a", "b"}
+
+
+async def test_others_get_their_turn_while_a_large_batch_is_compared_with_the_journal() -> None:
+    turns = 0
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    packer = Packer("packed", max_operations=1, max_bytes=5_000_000)
+    names = [f"person number {number}" for number in range(50_000)]
+    users = [f'{{"partner_user_id":["{name}"]}}' for name in names]
+    batch = packer.new_batch()
+    packer.add(batch, Run(Action("Update"), range(1, 50_001), users, (("partner_user_id", names),)))
+    batch.place, parts = 1, list(packer.encode(batch.runs))
+    journal = MemoryJournal()
+    digest = digest_of(b"".join(parts))
+    journal.batches[1] = RecordedBatch(1, 1, 50_000, 50_000, digest, confirmed=True)
+    opened = Opened(job_id="j", started_at=datetime.now(UTC), is_new=False, last_batch=1)
+    counting = asyncio.create_task(count_turns())
+    await Recorder(journal, opened, packer).take_over(batch)
+    counting.cancel()
+    assert batch.earlier == ()
+    assert turns > len(parts) > 10
+
+
+async def test_rows_of_a_confirmed_batch_are_not_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    service, journal = EndingService(), MemoryJournal()
+    rows = people("a", "b", f"{BAD} c", "d")
+    await run_once(rows, service, journal, Shape(max_operations=4), Way())
+    looked_at: list[int] = []
+    row_of = Run.row
+
+    def look(run: Run, place: int) -> Row:
+        looked_at.append(run.numbers[place])
+        return row_of(run, place)
+
+    monkeypatch.setattr(Run, "row", look)
+    ran, _ = await run_once(rows, service, journal, Shape(max_operations=4), Way())
+    assert ran.report is not None
+    assert (ran.report.accepted, ran.report.rejected, ran.report.resumed, ran.report.requests) == (3, 1, 4, 0)
+    assert looked_at == [3]

@@ -227,12 +227,19 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
     async def _dispatch_open(self) -> None:
         batch, self._open = self._open, self._packer.new_batch()
         self._recent.turn()
-        if batch.runs:
-            self._places += 1
-            batch.place = self._places
-            if self._recorder is not None and not self._options.dry_run:
-                await self._recorder.take_over(batch)
+        if batch.runs and self._dispatcher.failure is None:  # after one, the batch is whatever it had got to
+            await self._give_place(batch)
         await self._send_off(batch)
+
+    async def _give_place(self, batch: Batch) -> None:
+        self._places += 1
+        if self._broken_input is None:
+            batch.place = self._places
+            if self._recorder is not None:
+                await self._recorder.take_over(batch)
+        elif self._recorder is not None and self._places <= self._recorder.opened.last_batch:
+            # Part of a batch that may be confirmed: sent again, it would overtake what was confirmed after it.
+            self._dispatcher.stop(self._broken_input)
 
     async def _dispatch_again(self) -> None:
         batch, self._again = self._again, self._packer.new_batch()
@@ -253,6 +260,10 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
 
     async def _settle(self, batch: Batch) -> None:
         await self._sender.settle(batch)
+
+    async def _finish(self) -> None:
+        if self._recorder is not None:
+            self._recorder.check_end(self._places)
 
     def _settings(self) -> Mapping[str, Setting]:
         options, config = self._options, self._session.config

@@ -165,10 +165,7 @@ class Job(abc.ABC, Generic[R, B, P]):
                 await self._read()
             finally:
                 await self._close_reader()
-            await self._dispatch()
-            await self._dispatcher.drain()
-            if self._dispatcher.failure is None and self._broken_input is None:
-                await self._finish()
+            await self._send_rest()
             state = "finished"
         except asyncio.CancelledError:
             state = "interrupted"
@@ -205,6 +202,17 @@ class Job(abc.ABC, Generic[R, B, P]):
             except OURS as problem:
                 self._dispatcher.stop(problem)
             self._show()
+
+    async def _send_rest(self) -> None:
+        """What is left to do once everything is read."""
+        try:
+            await self._dispatch()
+            await self._dispatcher.drain()
+            if self._dispatcher.failure is None and self._broken_input is None:
+                await self._finish()
+        except OURS as problem:
+            self._dispatcher.stop(problem)
+        await self._dispatcher.drain()
 
     async def _open_journal(self) -> None:
         given = self._options.journal

@@ -5,6 +5,7 @@ and its digest, and not sent. Rows that had to be sent outside of the batch they
 the row that they repeat, have outcomes of their own.
 """
 
+import asyncio
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -37,7 +38,7 @@ class Recorder:
         known = await self.journal.recall(batch.place)
         if known is None or not known.confirmed:
             return
-        found = _recorded(batch, self.packer.encode(batch.runs))
+        found = _recorded(batch, await _digest(self.packer.encode(batch.runs)))
         if attrs.evolve(found, confirmed=True, outcomes=known.outcomes) != known:
             raise InvalidInput(
                 f"the input is not what it was when the journal was written: batch {batch.place:,} was "
@@ -45,10 +46,18 @@ class Recorder:
             )
         batch.earlier = known.outcomes
 
+    def check_end(self, places: int) -> None:
+        """Raises InvalidInput when the whole input makes fewer batches than an earlier run has confirmed."""
+        if places < self.opened.last_batch:
+            raise InvalidInput(
+                f"the input is not what it was when the journal was written: it had at least {self.opened.last_batch:,} "
+                f"batches, and now has {places:,}; give the same input, or another journal"
+            )
+
     async def begin(self, batch: Batch, body: Sequence[bytes]) -> None:
         """To be awaited before the batch is sent, with the body of its first request."""
         if batch.place:
-            await self.journal.begin(_recorded(batch, body))
+            await self.journal.begin(_recorded(batch, await _digest(body)))
         else:
             await self.journal.note([Outcome(number, SENT) for run in batch.runs for number in run.numbers])
 
@@ -75,12 +84,17 @@ class Recorder:
         return {number: each for number, each in found.items() if number in numbers and each.outcome != SENT}
 
 
-def _recorded(batch: Batch, body: Iterable[bytes]) -> RecordedBatch:
+async def _digest(parts: Iterable[bytes]) -> bytes:
     digest = hashlib.sha256()
-    for part in body:
+    for part in parts:
         digest.update(part)
+        await asyncio.sleep(0)  # a large body takes a while, and others get their turn
+    return digest.digest()
+
+
+def _recorded(batch: Batch, digest: bytes) -> RecordedBatch:
     first, last = batch.runs[0].numbers[0], batch.runs[-1].numbers[-1]
-    return RecordedBatch(batch.place, first, last, batch.row_count, digest.digest())
+    return RecordedBatch(batch.place, first, last, batch.row_count, digest)
 
 
 def _described(batch: RecordedBatch) -> str:

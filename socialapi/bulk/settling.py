@@ -49,7 +49,7 @@ class BatchSender:
             if self.recorder is not None:
                 await self.recorder.confirm(batch)
         else:
-            self.take_over(batch, rows_of(batch.runs), {each.row: each for each in batch.earlier})
+            self._take_over_batch(batch, {each.row: each for each in batch.earlier})
         # Rows that repeat refused ones may come in while others are sent, until the batch counts as settled.
         while batch.followers or batch.followed_too:
             await self._settle_followers(batch)
@@ -65,16 +65,38 @@ class BatchSender:
                 batch.failed = True  # the job stops, and these rows stay pending
                 return
         followers, batch.followers = batch.followers, []
-        needed = [row for row in followers if not batch.refused.isdisjoint(row.identifiers)]
-        self.tally.repeat(len(followers) - len(needed))
-        if self.recorder is not None:
-            known = await self.recorder.outcomes_of(needed)
-            self.take_over(batch, [row for row in needed if row.number in known], known)
-            needed = [row for row in needed if row.number not in known]
-        for part in self.packer.split(runs_of(needed)):
+        for part in self.packer.split(runs_of(await self._still_to_send(batch, followers))):
             await self._send_all(batch, part, by_row=True)
         if self.recorder is not None:
             await self.recorder.note(batch)
+
+    async def _still_to_send(self, batch: Batch, followers: Sequence[Row]) -> list[Row]:
+        """The followers that are no duplicates, since what they repeat was refused, and have no outcome yet."""
+        known: Mapping[int, Outcome] = {}
+        if self.recorder is not None and batch.refused:
+            known = await self.recorder.outcomes_of(followers)
+        needed: list[Row] = []
+        for row in followers:
+            if row.number in known:
+                self.take_over(batch, [row], known)
+                if known[row.number].outcome == ACCEPTED:
+                    # Who repeats this row has been a duplicate ever since: sent now, it would overtake what came after.
+                    batch.refused.difference_update(row.identifiers)
+            elif batch.refused.isdisjoint(row.identifiers):
+                self.tally.repeat(1)
+            else:
+                needed.append(row)
+        return needed
+
+    def _take_over_batch(self, batch: Batch, named: Mapping[int, Outcome]) -> None:
+        # A batch may have as many rows as take half a second to look at one by one: only those are that have to be.
+        rows = []
+        if named:
+            numbered = ((run, place, number) for run in batch.runs for place, number in enumerate(run.numbers))
+            rows = [run.row(place) for run, place, number in numbered if number in named]
+        self.take_over(batch, rows, named)
+        self.tally.accept(batch.row_count - len(rows))
+        self.tally.resumed += batch.row_count - len(rows)
 
     def take_over(self, batch: Batch, rows: Sequence[Row], known: Mapping[int, Outcome]) -> None:
         """Counts rows whose outcome an earlier run has confirmed: those it does not name were accepted."""

@@ -212,6 +212,6 @@ def many_jobs(order: dict[str, Any]) -> dict[str, Any]:
             reports = await asyncio.gather(*jobs)
             watching.cancel()
         accepted = sum(report.accepted for report in reports)
-        return meter.told(items=accepted, peak=peak_resident_bytes(), max_lag_seconds=max(lags))
+        return meter.told(items=accepted, peak=peak_resident_bytes(), max_lag_seconds=max(lags, default=0.0))
 
     return asyncio.run(main())

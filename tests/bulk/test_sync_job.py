@@ -364,8 +364,9 @@ async def test_two_syncs_at_once_do_not_share_a_snapshot(
     found = await asyncio.gather(
         *(audience.sync(people(name), snapshot=path) for name in ("ada", "bob")), return_exceptions=True
     )
-    assert [type(each) for each in found].count(ConfigurationError) == 1
-    assert len(members(socialapi_emulator)) == 1
+    refused = [type(each) for each in found].count(ConfigurationError)
+    assert refused in {1, 2}  # each of them, if both come upon a file that is just being made
+    assert len(members(socialapi_emulator)) == 2 - refused
 
 
 async def test_a_snapshot_that_breaks_on_the_way_stops_the_sync(

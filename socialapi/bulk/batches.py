@@ -151,13 +151,13 @@ class Packer:
         if part.runs:
             yield part.runs
 
-    def operations(self, rows: Sequence[Row]) -> list[list[Row]]:
+    def operations(self, runs: Iterable[Run]) -> list[list[Run]]:
         """The rows of each operation of the request, so that an operation's index leads back to them."""
         if self._packing == "single":
-            return [[row] for row in rows]
-        grouped: dict[Action, list[Row]] = {}
-        for row in rows:
-            grouped.setdefault(row.action, []).append(row)
+            return [[run.part(place, place + 1)] for run in runs for place in range(len(run))]
+        grouped: dict[Action, list[Run]] = {}
+        for run in runs:
+            grouped.setdefault(run.action, []).append(run)
         return list(grouped.values())
 
     def encode(self, runs: Iterable[Run]) -> Iterator[bytes]:

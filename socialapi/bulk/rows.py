@@ -172,12 +172,47 @@ def runs_of(rows: Iterable[Row]) -> list[Run]:
     return [_run(action, list(same)) for action, same in itertools.groupby(rows, key=operator.attrgetter("action"))]
 
 
+def joined(runs: Iterable[Run]) -> list[Run]:
+    """The runs, of which neighbours that are alike have become one."""
+    return [_one(list(alike)) for _, alike in itertools.groupby(runs, key=_likeness)]
+
+
+def _likeness(run: Run) -> object:
+    return run.action, [kind for kind, _ in run.columns]
+
+
+def _one(runs: Sequence[Run]) -> Run:
+    if len(runs) == 1:
+        return runs[0]
+    chain = itertools.chain.from_iterable
+    columns = tuple(
+        (kind, list(chain(run.columns[at][1] for run in runs))) for at, (kind, _) in enumerate(runs[0].columns)
+    )
+    numbers, users = list(chain(run.numbers for run in runs)), list(chain(run.users for run in runs))
+    return Run(runs[0].action, numbers, users, columns)
+
+
+def halves(runs: Sequence[Run]) -> tuple[list[Run], list[Run]]:
+    """The first half of the rows, and the others."""
+    before, after = list[Run](), list[Run]()
+    left = sum(map(len, runs)) // 2
+    for run in runs:
+        if left:
+            before.append(run.part(0, left))
+        if left < len(run):
+            after.append(run.part(left, len(run)))
+        left -= min(left, len(run))
+    return before, after
+
+
 def _run(action: Action, rows: Sequence[Row]) -> Run:
     columns: dict[tuple[IdentifierKind, int], list[str]] = {}
     for place, row in enumerate(rows):
         seen: Counter[IdentifierKind] = Counter()
         for kind, value in row.identifiers:
-            column = columns.setdefault((kind, seen[kind]), [""] * len(rows))
+            column = columns.get((kind, seen[kind]))
+            if column is None:
+                column = columns[kind, seen[kind]] = [""] * len(rows)
             column[place] = value
             seen[kind] += 1
     found = tuple((kind, values) for (kind, _), values in columns.items())

@@ -9,7 +9,7 @@ import attrs
 from socialapi.bulk.batches import Batch, Packer
 from socialapi.bulk.journal import Outcome
 from socialapi.bulk.recording import ACCEPTED, REJECTED, Recorder
-from socialapi.bulk.rows import Row, Run, rows_of, runs_of
+from socialapi.bulk.rows import Row, Run, halves, joined, runs_of
 from socialapi.bulk.tally import Tally
 from socialapi.bulk.uploading import send_until_counted
 from socialapi.errors import ApiError
@@ -21,6 +21,8 @@ from socialapi.session.calls import CallOptions, Observer
 from socialapi.session.session import Session
 from socialapi.wire.request import Request, assemble
 
+FOLLOWERS_AT_ONCE: Final = 2_500
+"""Rows put side by side in one go: more would hold the event loop for longer than 10 ms."""
 NO_REASON: Final = "refused by the service without a reason"
 
 
@@ -65,8 +67,10 @@ class BatchSender:
                 batch.failed = True  # the job stops, and these rows stay pending
                 return
         followers, batch.followers = batch.followers, []
-        for part in self.packer.split(runs_of(await self._still_to_send(batch, followers))):
-            await self._send_all(batch, part, by_row=True)
+        needed = await self._still_to_send(batch, followers)
+        for start in range(0, len(needed), FOLLOWERS_AT_ONCE):
+            for part in self.packer.split(runs_of(needed[start : start + FOLLOWERS_AT_ONCE])):
+                await self._send_all(batch, part, by_row=True)
         if self.recorder is not None:
             await self.recorder.note(batch)
 
@@ -119,8 +123,8 @@ class BatchSender:
             except ApiError as error:
                 if not error.operation_errors:
                     raise
-                again, rejected = _isolate(self.packer.operations(rows_of(part)), error)
-                waiting += map(runs_of, again)
+                again, rejected = _isolate(self.packer.operations(part), error)
+                waiting += again
                 self._refuse(batch, rejected)
             else:
                 self.tally.accept(users)
@@ -146,7 +150,7 @@ class BatchSender:
         return assemble(self.target, self.session.config, {}, tuple(parts))
 
 
-def _isolate(operations: list[list[Row]], error: ApiError) -> tuple[list[list[Row]], list[tuple[Row, OperationError]]]:
+def _isolate(operations: list[list[Run]], error: ApiError) -> tuple[list[list[Run]], list[tuple[Row, OperationError]]]:
     """What to send again, and which rows are refused: an operation of many rows is halved until one is left.
 
     Raises the error when it names no operation that was sent, so that nothing is repeated forever.
@@ -160,18 +164,17 @@ def _isolate(operations: list[list[Row]], error: ApiError) -> tuple[list[list[Ro
     if not named:
         raise error
     rejected: list[tuple[Row, OperationError]] = []
-    again: list[list[Row]] = []
-    untouched: list[Row] = []
-    for index, rows in enumerate(operations):
+    again: list[list[Run]] = []
+    untouched: list[Run] = []
+    for index, runs in enumerate(operations):
         if index not in named:
-            untouched += rows
-        elif len(rows) == 1:
-            rejected.append((rows[0], named[index]))
+            untouched += runs
+        elif sum(map(len, runs)) == 1:
+            rejected.append((runs[0].row(0), named[index]))
         else:
-            middle = len(rows) // 2
-            again += [rows[middle:], rows[:middle]]
+            again += reversed(halves(runs))
     if untouched:
-        again.append(untouched)
+        again.append(joined(untouched))
     return again, rejected
 
 

@@ -158,8 +158,8 @@ class SyncJob:
     async def _check_share(self, found: Difference) -> None:
         """Raises InvalidInput for more removals than are allowed.
 
-        Nobody knows whom rejected rows mean: each may be one of those who seem to have left. Where they make the
-        difference, nobody is removed, and the sync goes on.
+        Nobody knows whom rejected rows mean, nor values that were left out of others: each may be one of those who seem
+        to have left. Where they make the difference, nobody is removed, and the sync goes on.
         """
         share, most = found.removals / found.known, self._options.max_removal_share
         if share > most:
@@ -169,8 +169,8 @@ class SyncJob:
                 f"{share:.1%}, and {most:.1%} may be removed: is the input complete? max_removal_share=1.0 "
                 "(--max-removal-share 1.0) allows it"
             )
-        rejected = self._counts.reading.rejected
-        if rejected and min(1.0, (found.removals + rejected) / found.known) > most:
+        doubtful = self._reading.doubtful
+        if doubtful and min(1.0, (found.removals + doubtful) / found.known) > most:
             self._counts.held_back = found.removals
             await self._snapshot.hold_back()
 

@@ -52,6 +52,8 @@ class ReadingJob(Job[RawRow, Batch, UploadReport]):
         super().__init__(session, destination.target, desired, reader, Tally(None), options)
         self._snapshot = snapshot
         self._staged: list[StagedRow] = []
+        self.doubtful = 0
+        """Rows and values that could not be used: each may mean somebody who seems to have left."""
         # The service counts from the request, which is later: rather too early here than too late.
         self._until_by_default = int(months_later(now, DEFAULT_EXPIRY_MONTHS).timestamp())
 
@@ -66,6 +68,7 @@ class ReadingJob(Job[RawRow, Batch, UploadReport]):
             prepared = _explained(self._preparer.prepare_chunk(some))
             self._tally.reject(prepared.rejects)
             self._tally.warn(prepared.warnings)
+            self.doubtful += len(prepared.rejects) + sum(NOT_SYNCED not in each.reason for each in prepared.warnings)
             rows = rows_of(prepared.runs)
             self._staged += map(self._stage, rows)
             self._tally.accept(len(rows))

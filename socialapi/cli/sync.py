@@ -32,8 +32,8 @@ async def sync_audience(
     """Bring a custom audience to what a file says, with everybody who belongs to it: add who is new, remove who is not there.
 
     Compared is with the snapshot of the last sync, not with the service, which cannot be asked. Additions are sent
-    first. With rejected rows nobody is removed if they could make up more than --max-removal-share, since one of them
-    may mean somebody who seems to have left. What is interrupted is made good by the next sync.
+    first. With rejected rows or unusable values nobody is removed if they could make up more than --max-removal-share, as
+    each may mean somebody who seems to have left. What is interrupted is made good by the next sync.
 
     Exit status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage, unusable file, or too many removals, 3
     refused by the service or unreachable, 130 interrupted.

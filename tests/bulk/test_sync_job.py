@@ -228,6 +228,19 @@ async def test_nobody_at_all_empties_an_audience_only_if_that_is_said(
     assert not members(socialapi_emulator)
 
 
+async def test_a_value_that_became_unusable_may_mean_somebody_who_seems_to_have_left(
+    audience: CustomAudience, socialapi_emulator: Emulator, path: Path
+) -> None:
+    before = [{"handle": name, "service_id": str(number)} for number, name in enumerate("abcdefghij", 1)]
+    await audience.sync(before, snapshot=path)
+    # As a spreadsheet makes them. A value that is never synced, whatever it is, casts no doubt.
+    desired = [*before[:-1], {"handle": "j", "service_id": "10.0", "partner_user_id": "p"}]
+    report = await audience.sync(desired, snapshot=path, max_removal_share=0.05)
+    assert (report.held_back, report.removals.accepted, report.warnings) == (1, 0, 2)
+    assert len(members(socialapi_emulator)) == 20
+    assert (await audience.sync(desired, snapshot=path, max_removal_share=0.1)).removals.accepted == 1
+
+
 @pytest.mark.parametrize(("share", "held_back"), [(0.1, 1), (0.2, 0), (1.0, 0)])
 async def test_rejected_rows_may_mean_those_who_seem_to_have_left(
     audience: CustomAudience, socialapi_emulator: Emulator, path: Path, share: float, held_back: int

@@ -118,6 +118,9 @@ class Journal(Protocol):
     async def keep(self, name: str, number: int) -> int:
         """The number that was kept under the name first: this one, unless an earlier run was here."""
 
+    async def last_row(self) -> int:
+        """The highest row that is in a batch that was begun, or has an outcome; 0 where there is none."""
+
     async def finish(self, state: State, counts: Mapping[str, int]) -> None:
         """The run is over, with the counts of its report."""
 

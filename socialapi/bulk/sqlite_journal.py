@@ -79,6 +79,10 @@ class SqliteJournal:
         value: int = found[0][1]
         return value
 
+    async def last_row(self) -> int:
+        """The highest row of which anything is known."""
+        return await self._read(_last_row)
+
     async def finish(self, state: State, counts: Mapping[str, int]) -> None:
         """The run is over."""
         said = orjson.dumps(dict(counts)).decode()
@@ -199,6 +203,12 @@ def _batch(connection: sqlite3.Connection, number: int) -> RecordedBatch | None:
     found = _unsealed(connection.execute(query, (first_row, last_row, number)))
     outcomes = tuple(map(_outcome, found))
     return RecordedBatch(number, first_row, last_row, rows, digest, bool(confirmed), outcomes)
+
+
+def _last_row(connection: sqlite3.Connection) -> int:
+    query = "SELECT max((SELECT coalesce(max(last_row), 0) FROM batches), (SELECT coalesce(max(row), 0) FROM outcomes))"
+    last: int = connection.execute(query).fetchone()[0]
+    return last
 
 
 def _confirm(connection: sqlite3.Connection, number: int, outcomes: Sequence[Outcome]) -> None:

@@ -120,6 +120,17 @@ async def test_a_number_that_was_kept_stays(path: Path) -> None:
         assert await journal.keep("products before", 900) == 3
 
 
+async def test_the_last_row_is_the_highest_of_batches_and_outcomes(path: Path) -> None:
+    async with opened(path) as journal:
+        assert await journal.last_row() == 0
+        await journal.note([Outcome(4, "skipped")])
+        assert await journal.last_row() == 4
+        await journal.begin(batch(1, first=5, last=29))
+        assert await journal.last_row() == 29
+        await journal.note([Outcome(40, "invalid")])
+        assert await journal.last_row() == 40
+
+
 async def test_a_batch_that_was_not_confirmed_is_begun_anew(path: Path) -> None:
     async with opened(path) as journal:
         await journal.begin(batch(1, digest=b"old"))

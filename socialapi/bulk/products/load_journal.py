@@ -53,6 +53,15 @@ class LoadJournal:
         else:
             await self.journal.note(outcomes)
 
+    async def check_end(self, rows: int) -> None:
+        """Raises InvalidInput when the whole input has fewer rows than earlier runs have dealt with."""
+        last = await self.journal.last_row()
+        if rows < last:
+            raise InvalidInput(
+                f"the input is not what it was when the journal was written: it had at least {last:,} rows, and now has "
+                f"{rows:,}; give the same input, or another journal"
+            )
+
 
 def recalled(row: ProductRow, known: Mapping[int, Outcome], *, is_good: bool) -> Outcome | None:
     """The outcome that the row has from an earlier run. Raises InvalidInput when it is not the same row any more."""

@@ -176,6 +176,9 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
 
     async def _finish(self) -> None:
         """What the feed does not have any more is counted, and deleted where that is asked for."""
+        if self._load_journal is not None:
+            # Of an input that was cut off, the rest would seem to have vanished, though this job itself has loaded it.
+            await self._load_journal.check_end(self._tally.read)
         if self._digests is None:
             return
         try:

@@ -461,3 +461,30 @@ async def test_the_share_that_may_be_deleted_is_one_of_what_was_there_before_the
     report = await job_of(service, numbered(100), **options, max_vanished_share=1.0).run()
     assert counts(report, "vanished", "deleted", "resumed", "requests") == [1, 0, 100, 0]
     assert "later" in service.products
+
+
+async def test_an_input_that_was_cut_off_makes_nothing_vanish_that_the_load_itself_has_put(
+    path: Path, tmp_path: Path
+) -> None:
+    digests = tmp_path / "digests"
+    service = ModelCatalog([*[None] * 7, refusal(403)])
+    await job_of(service, numbered(100), digests=digests).run()
+    feed = [product(f"p{number}", price="2.00 EUR") for number in range(100)]
+    options: dict[str, Any] = {"digests": digests, "journal": path, "delete_vanished": True, "max_vanished_share": 1.0}
+    await stopped(service, feed, **options, concurrency=1)
+    service.requests.clear()
+    error = await stopped(service, feed[:70], **options)
+    assert str(error.__cause__) == (
+        "the input is not what it was when the journal was written: it had at least 100 rows, and now "
+        "has 70; give the same input, or another journal"
+    )
+    assert isinstance(error.__cause__, InvalidInput)
+    assert (service.requests, len(service.products)) == ([], 100)
+    report = await job_of(service, feed, **options).run()
+    assert counts(report, "accepted", "resumed", "vanished", "deleted") == [100, 75, 0, 0]
+
+
+async def test_an_input_that_was_cut_off_is_no_finished_load_without_digests_either(path: Path) -> None:
+    await job_of(ModelCatalog(), numbered(60), journal=path).run()
+    error = await stopped(ModelCatalog(), numbered(59), journal=path)
+    assert "it had at least 60 rows, and now has 59" in str(error)

@@ -122,7 +122,10 @@ class Journal(Protocol):
         """The highest row that is in a batch that was begun, or has an outcome; 0 where there is none."""
 
     async def finish(self, state: State, counts: Mapping[str, int]) -> None:
-        """The run is over, with the counts of its report."""
+        """The run is over, with the counts of its report.
+
+        A job that was finished in an earlier run stays so, with its counts, when this one has begun and noted nothing.
+        """
 
     async def aclose(self) -> None:
         """Closes it. Idempotent."""

@@ -53,7 +53,7 @@ class SqliteJournal:
 
     async def begin(self, batch: RecordedBatch) -> None:
         """The batch is about to be sent."""
-        await self._write(lambda connection: _put_batch(connection, batch))
+        await self._write(lambda connection: _begin(connection, batch))
 
     async def confirm(self, number: int, outcomes: Sequence[Outcome]) -> None:
         """Every row of the batch has its outcome."""
@@ -68,7 +68,7 @@ class SqliteJournal:
     async def note(self, outcomes: Sequence[Outcome]) -> None:
         """Outcomes of rows outside of batches."""
         if outcomes:
-            await self._write(lambda connection: _put_outcomes(connection, outcomes, None))
+            await self._write(lambda connection: _note(connection, outcomes))
 
     async def keep(self, name: str, number: int) -> int:
         """The number that was kept under the name first."""
@@ -86,9 +86,7 @@ class SqliteJournal:
     async def finish(self, state: State, counts: Mapping[str, int]) -> None:
         """The run is over."""
         said = orjson.dumps(dict(counts)).decode()
-        await self._write(
-            lambda connection: _put_job(connection, attrs.evolve(_job(connection), state=state, counts=said))
-        )
+        await self._write(lambda connection: _finish(connection, state, said))
 
     async def aclose(self) -> None:
         """Closes the file after what is under way. Idempotent."""
@@ -120,7 +118,9 @@ class SqliteJournal:
             _put_job(connection, JobLine(job_id, said, time, time))
             return Opened(job_id=job_id, started_at=now, is_new=True)
         refuse_other(str(self._database), before.job, identity)
-        job = attrs.evolve(before, last_run_at=time, runs=before.runs + 1, state=RUNNING)
+        # A call that does no work leaves a finished job finished: it is running again once something is begun or noted.
+        state = FINISHED if before.state == FINISHED else RUNNING
+        job = attrs.evolve(before, last_run_at=time, runs=before.runs + 1, state=state)
         _put_job(connection, job)
         return Opened(
             job_id=job.id,
@@ -187,6 +187,29 @@ def _job(connection: sqlite3.Connection) -> JobLine:
 def _put_job(connection: sqlite3.Connection, job: JobLine) -> None:
     values = (1, *attrs.astuple(job))
     _insert(connection, "INSERT OR REPLACE INTO job VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [values])
+
+
+def _go_on(connection: sqlite3.Connection) -> None:
+    """There is work, also where there was none left."""
+    job = _job(connection)
+    if job.state != RUNNING:
+        _put_job(connection, attrs.evolve(job, state=RUNNING))
+
+
+def _finish(connection: sqlite3.Connection, state: State, counts: str) -> None:
+    job = _job(connection)
+    if job.state == RUNNING or state == FINISHED:
+        _put_job(connection, attrs.evolve(job, state=state, counts=counts))
+
+
+def _begin(connection: sqlite3.Connection, batch: RecordedBatch) -> None:
+    _go_on(connection)
+    _put_batch(connection, batch)
+
+
+def _note(connection: sqlite3.Connection, outcomes: Sequence[Outcome]) -> None:
+    _go_on(connection)
+    _put_outcomes(connection, outcomes, None)
 
 
 def _put_batch(connection: sqlite3.Connection, batch: RecordedBatch) -> None:

@@ -16,6 +16,7 @@ import attrs
 import pytest
 
 from socialapi.bulk.journal import JobIdentity, Journal, Opened, Outcome, RecordedBatch, digest64, fingerprint
+from socialapi.bulk.journal_view import look
 from socialapi.bulk.sqlite_journal import SqliteJournal
 from socialapi.errors import ConfigurationError, InvalidInput
 
@@ -109,6 +110,31 @@ async def test_the_first_run_says_when_the_job_began_and_what_it_is_called(path:
     async with opened(path) as journal:
         await journal.finish("finished", {"read": 10, "accepted": 10})
     assert (await reopened(path)).is_finished
+
+
+async def states_after(path: Path, *, work: bool, state: Any) -> tuple[str, Any]:
+    async with opened(path) as journal:
+        if work:
+            await journal.note([Outcome(11, "rejected")])
+        await journal.finish(state, {"read": 11})
+    view = look(path)
+    assert view is not None
+    return view.state, view.counts
+
+
+async def test_a_finished_job_stays_finished_until_something_is_begun_or_noted(path: Path) -> None:
+    counts = {"read": 10, "accepted": 10}
+    async with opened(path) as journal:
+        await journal.begin(batch(1))
+        await journal.confirm(1, [])
+        await journal.finish("finished", counts)
+    assert await states_after(path, work=False, state="stopped") == ("finished", counts)
+    async with opened(path):
+        pass  # as a kill leaves it
+    assert await states_after(path, work=False, state="interrupted") == ("finished", counts)
+    assert (await reopened(path)).runs == 5
+    assert await states_after(path, work=False, state="finished") == ("finished", {"read": 11})
+    assert await states_after(path, work=True, state="stopped") == ("stopped", {"read": 11})
 
 
 async def test_a_number_that_was_kept_stays(path: Path) -> None:

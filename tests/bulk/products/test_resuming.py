@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from socialapi.bulk.journal_view import look
 from socialapi.bulk.products import placing
 from socialapi.bulk.products.load_journal import INVALID
 from socialapi.bulk.sqlite_journal import SqliteJournal
@@ -488,3 +489,17 @@ async def test_an_input_that_was_cut_off_is_no_finished_load_without_digests_eit
     await job_of(ModelCatalog(), numbered(60), journal=path).run()
     error = await stopped(ModelCatalog(), numbered(59), journal=path)
     assert "it had at least 60 rows, and now has 59" in str(error)
+
+
+async def test_a_call_that_does_no_work_leaves_a_finished_load_finished(path: Path, tmp_path: Path) -> None:
+    await job_of(ModelCatalog(), numbered(30), journal=path).run()
+    before = look(path)
+    with pytest.raises(InvalidInput, match=r"the rejects file .* cannot be written"):
+        await job_of(ModelCatalog(), numbered(30), journal=path, rejects=tmp_path).run()
+    assert look(path) == before
+    error = await stopped(ModelCatalog(), [product("other"), *numbered(29)], journal=path)
+    assert "row 1 is not what it was" in str(error)
+    after = look(path)
+    assert before is not None
+    assert after is not None
+    assert (after.state, after.counts, after.runs) == ("finished", before.counts, 2)

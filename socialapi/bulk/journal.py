@@ -118,6 +118,9 @@ class Journal(Protocol):
     async def keep(self, name: str, number: int) -> int:
         """The number that was kept under the name first: this one, unless an earlier run was here."""
 
+    async def kept(self, name: str) -> int | None:
+        """The number under the name; None where none was kept."""
+
     async def last_row(self) -> int:
         """The highest row that is in a batch that was begun, or has an outcome; 0 where there is none."""
 

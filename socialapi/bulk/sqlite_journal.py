@@ -74,10 +74,15 @@ class SqliteJournal:
         """The number that was kept under the name first."""
         statement = "INSERT OR IGNORE INTO kept VALUES (?, ?, ?)"
         await self._write(lambda connection: _insert(connection, statement, [(name, number)]))
+        first = await self.kept(name)
+        assert first is not None
+        return first
+
+    async def kept(self, name: str) -> int | None:
+        """The number that was kept under the name, if one was."""
         query = "SELECT * FROM kept WHERE name = ?"
         found = await self._read(lambda connection: _unsealed(connection.execute(query, (name,))))
-        value: int = found[0][1]
-        return value
+        return found[0][1] if found else None
 
     async def last_row(self) -> int:
         """The highest row of which anything is known."""

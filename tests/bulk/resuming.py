@@ -108,6 +108,9 @@ class MemoryJournal:
     async def keep(self, name: str, number: int) -> int:
         raise AssertionError("an upload keeps no numbers")
 
+    async def kept(self, name: str) -> int | None:
+        raise AssertionError("an upload keeps no numbers")
+
     async def last_row(self) -> int:
         raise AssertionError("an upload counts batches, not rows")
 

@@ -144,6 +144,7 @@ async def test_a_number_that_was_kept_stays(path: Path) -> None:
         await journal.begin(batch(1))
     async with opened(path) as journal:
         assert await journal.keep("products before", 900) == 3
+        assert [await journal.kept(name) for name in ("products before", "never")] == [3, None]
 
 
 async def test_the_last_row_is_the_highest_of_batches_and_outcomes(path: Path) -> None:

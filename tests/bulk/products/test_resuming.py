@@ -503,3 +503,45 @@ async def test_a_call_that_does_no_work_leaves_a_finished_load_finished(path: Pa
     assert before is not None
     assert after is not None
     assert (after.state, after.counts, after.runs) == ("finished", before.counts, 2)
+
+
+async def test_what_has_vanished_is_deleted_also_when_that_is_asked_for_after_the_load(
+    path: Path, tmp_path: Path
+) -> None:
+    digests = tmp_path / "digests"
+    service = ModelCatalog()
+    await job_of(service, numbered(60), digests=digests).run()
+    options: dict[str, Any] = {"digests": digests, "journal": path}
+    report = await job_of(service, numbered(59), **options).run()
+    assert counts(report, "vanished", "deleted") == [1, 0]
+    report = await job_of(service, numbered(59), **options, delete_vanished=True).run()
+    assert counts(report, "vanished", "deleted", "resumed") == [1, 1, 59]
+    await job_of(service, products("later"), digests=digests).run()
+    report = await job_of(service, numbered(59), **options, delete_vanished=True).run()
+    assert (report.deleted, "later" in service.products) == (0, True)
+
+
+async def test_a_load_that_had_nothing_to_delete_does_not_delete_what_another_one_adds(
+    path: Path, tmp_path: Path
+) -> None:
+    options: dict[str, Any] = {"digests": tmp_path / "digests", "journal": path, "delete_vanished": True}
+    service = ModelCatalog()
+    await job_of(service, numbered(60), **options).run()
+    await job_of(service, [*numbered(60), product("later")], digests=options["digests"]).run()
+    report = await job_of(service, numbered(60), **options).run()
+    assert counts(report, "vanished", "deleted") == [1, 0]
+    assert "later" in service.products
+
+
+async def test_deletions_that_were_stopped_are_made_by_the_next_run(path: Path, tmp_path: Path) -> None:
+    digests = tmp_path / "digests"
+    options: dict[str, Any] = {"digests": digests, "journal": path, "delete_vanished": True, "max_vanished_share": 1.0}
+    service = ModelCatalog([*[None] * 4, refusal(403)])
+    await job_of(service, numbered(60), digests=digests).run()
+    error = await stopped(service, numbered(20), **options)
+    assert isinstance(error.report, UpsertReport)
+    assert (error.report.vanished, error.report.deleted) == (40, 25)
+    report = await job_of(service, numbered(20), **options).run()
+    assert counts(report, "vanished", "deleted", "requests") == [15, 15, 1]
+    report = await job_of(service, numbered(20), **options).run()
+    assert counts(report, "vanished", "deleted", "requests") == [0, 0, 0]

@@ -239,6 +239,16 @@ async def begun(path: Path) -> None:
                 "exact yes then, no now; choose"
             ),
         ),
+        (
+            {
+                "settings": {
+                    **IDENTITY.settings,
+                    "columns": '{"email":"jane@private.example"}',
+                    "digests": "/a@b/digests",
+                }
+            },
+            "belongs to the same job with other settings: columns not given then, <hidden> now; digests not given then, /a@b/digests now; choose",
+        ),
     ],
 )
 async def test_another_job_is_refused_with_all_that_differs(path: Path, changes: dict[str, Any], says: str) -> None:

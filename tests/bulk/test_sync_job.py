@@ -374,7 +374,7 @@ async def test_a_snapshot_that_breaks_on_the_way_stops_the_sync(
 ) -> None:
     monkeypatch.setattr("socialapi.bulk.sync_snapshot._PAGE_OF_ADDITIONS", "SELECT nothing FROM nowhere WHERE ? < ?")
     with pytest.raises(
-        BulkError, match=r"the sync stopped while adding: the snapshot .* cannot be used any more"
+        BulkError, match=r"the sync stopped while adding: the snapshot .* cannot be written: near "
     ) as it:
         await audience.sync(people("ada"), snapshot=path)
     assert isinstance(it.value.__cause__, ConfigurationError)

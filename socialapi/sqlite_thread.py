@@ -5,7 +5,7 @@ import contextlib
 import os
 import sqlite3
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, TypeVar
@@ -36,12 +36,16 @@ class SqliteThread:
 
     A file that is not there is made with mode 0600. What is committed has reached the disk. `purpose` names the file
     in messages, for example "inbox".
+
+    What SQLite raises becomes a ConfigurationError that names the file and says what to do. With `raw` that holds for
+    `open` alone: for who goes on after a failure.
     """
 
-    def __init__(self, path: str | os.PathLike[str], schema: Schema, *, purpose: str) -> None:
+    def __init__(self, path: str | os.PathLike[str], schema: Schema, *, purpose: str, raw: bool = False) -> None:
         self.path = Path(path)
         self._schema = schema
         self._purpose = purpose
+        self._raw = raw
         self._executor: ThreadPoolExecutor | None = None
         self._connection: sqlite3.Connection | None = None
         self._changes: deque[Callable[[sqlite3.Connection], None]] = deque()
@@ -58,7 +62,7 @@ class SqliteThread:
         self._failure = None
         self._executor = ThreadPoolExecutor(1, thread_name_prefix=f"socialapi-{self._purpose}")
         try:
-            return await self._submit(lambda: self._open(prepare))
+            return await self._submit(lambda: self._explained(lambda: self._open(prepare)))
         except BaseException:
             await self.aclose()
             raise
@@ -66,23 +70,24 @@ class SqliteThread:
     async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """What the work returns, done in one transaction; if it raises, nothing of it is left.
 
-        A caller that is cancelled does not wait any longer; the work is done nevertheless. Raises sqlite3.Error.
+        A caller that is cancelled does not wait any longer; the work is done nevertheless. Raises ConfigurationError, or
+        sqlite3.Error if it is raw, and what the work raises.
         """
-        return await self._submit(lambda: self._transact(work))
+        return await self._do(lambda: self._transact(work))
 
     async def write(self, change: Callable[[sqlite3.Connection], None]) -> None:
         """Returns once the change has reached the disk, in one transaction with all others that waited meanwhile.
 
         When one such transaction fails, so does every later `write`: which of the changes belong together is not known
-        here. Raises sqlite3.Error, and what a change raises.
+        here. Raises as `run` does.
         """
         self._changes.append(change)
         self._asked = number = self._asked + 1
-        await self._submit(lambda: self._write_all(number))
+        await self._do(lambda: self._write_all(number))
 
     async def erase(self) -> None:
-        """Takes what was deleted out of the log, where it is still to be read otherwise. Raises sqlite3.Error."""
-        await self._submit(self._truncate_log)
+        """Takes what was deleted out of the log, where it is still to be read otherwise. Raises as `run` does."""
+        await self._do(self._truncate_log)
 
     async def aclose(self) -> None:
         """Closes the file after the work that is under way. Idempotent."""
@@ -91,6 +96,9 @@ class SqliteThread:
             closing = executor.submit(self._close)
             executor.shutdown(wait=False)  # nothing comes after it; the thread ends by itself
             await asyncio.shield(asyncio.wrap_future(closing))
+
+    async def _do(self, work: Callable[[], T]) -> T:
+        return await self._submit(work if self._raw else lambda: self._explained(work))
 
     async def _submit(self, work: Callable[[], T]) -> T:
         if self._executor is None:
@@ -101,19 +109,18 @@ class SqliteThread:
     # What follows runs on the thread.
 
     def _open(self, prepare: Callable[[sqlite3.Connection], T]) -> T:
-        with self._explained():
-            self._create()
-            # Not to wait for a lock: who has the file keeps it for good.
-            self._connection = sqlite3.connect(self.path, timeout=0, isolation_level=None)
-            for name, value in (
-                ("locking_mode", "EXCLUSIVE"),  # before the first access, so that the index of the log is in memory
-                ("synchronous", "FULL"),
-                ("secure_delete", "ON"),
-                ("journal_mode", "WAL"),
-            ):
-                self._connection.execute(f"PRAGMA {name} = {value}")
-            self._transact(self._check)
-            return self._transact(prepare)
+        self._create()
+        # Not to wait for a lock: who has the file keeps it for good.
+        self._connection = sqlite3.connect(self.path, timeout=0, isolation_level=None)
+        for name, value in (
+            ("locking_mode", "EXCLUSIVE"),  # before the first access, so that the index of the log is in memory
+            ("synchronous", "FULL"),
+            ("secure_delete", "ON"),
+            ("journal_mode", "WAL"),
+        ):
+            self._connection.execute(f"PRAGMA {name} = {value}")
+        self._transact(self._check)
+        return self._transact(prepare)
 
     def _create(self) -> None:
         """The file with the right mode from its beginning. One that is there is left alone: opening and closing it
@@ -180,22 +187,19 @@ class SqliteThread:
             self._connection.close()
             self._connection = None
 
-    @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
-        error: ConfigurationError | None = None
+    def _explained(self, work: Callable[[], T]) -> T:
         try:
-            yield
+            return work()
         except OSError as problem:
             error = self._error(f"cannot be written: {problem.strerror}")
         except sqlite3.Error as problem:
             error = self.explanation(problem)
-        if error is not None:
-            raise error  # out here, so that what SQLite raised is not even its context
+        raise error  # out here, so that what SQLite raised is not even its context
 
     def explanation(self, problem: sqlite3.Error) -> ConfigurationError:
-        """What to raise in the place of what `run`, `write` and `erase` raise: it names the file and says what to do."""
+        """What to raise in the place of what SQLite raises: it names the file and says what to do."""
         code = primary_code(problem)
-        if code in _IN_USE:
+        if is_in_use(problem):
             return self._error("is in use by another process: end that one, or choose another path")
         if code in _NOT_OURS:
             return self._error("is damaged, or no such file at all: restore it, or choose another path")
@@ -220,6 +224,11 @@ def damage(what: str) -> sqlite3.DatabaseError:
     problem = sqlite3.DatabaseError(what)
     problem.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
     return problem
+
+
+def is_in_use(problem: sqlite3.Error) -> bool:
+    """Whether somebody else has the file."""
+    return primary_code(problem) in _IN_USE
 
 
 def primary_code(problem: sqlite3.Error) -> int:

@@ -1,9 +1,11 @@
 """A SQLite file on a thread of its own."""
 
 import asyncio
+import functools
 import os
 import sqlite3
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -45,9 +47,8 @@ async def test_work_is_done_whole_or_not_at_all(database: SqliteThread) -> None:
         connection.execute(add("a"))
         connection.execute(add("a"))
 
-    with pytest.raises(sqlite3.IntegrityError) as caught:
+    with pytest.raises(ConfigurationError, match=r"the journal .* cannot be written: UNIQUE constraint failed"):
         await database.run(half)
-    assert primary_code(caught.value) == sqlite3.SQLITE_CONSTRAINT
     assert await database.run(names) == []
     await database.run(lambda connection: connection.execute(add("b", "c")))
     await database.aclose()
@@ -103,6 +104,60 @@ async def test_what_is_raised_while_it_is_prepared_closes_it(database: SqliteThr
         await database.open(bug)
     assert await database.open(names) == []
     await database.aclose()
+
+
+def refuse(code: int) -> Callable[[sqlite3.Connection], None]:
+    def fail(connection: sqlite3.Connection) -> None:
+        problem = sqlite3.OperationalError("no words of SQLite about rows")
+        problem.sqlite_errorcode = code
+        raise problem
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        (sqlite3.SQLITE_BUSY, "is in use by another process: end that one, or choose another path"),
+        (sqlite3.SQLITE_CORRUPT, "is damaged, or no such file at all: restore it, or choose another path"),
+        (sqlite3.SQLITE_FULL, "cannot be written: the disk is full; make room, and run it again"),
+    ],
+)
+async def test_what_sqlite_raises_becomes_a_sentence_that_says_what_to_do(
+    database: SqliteThread, code: int, says: str
+) -> None:
+    await database.open(names)
+    for _ in range(2):  # what cannot be written is said to everybody who comes later, too
+        for call in (database.run, database.write):
+            with pytest.raises(ConfigurationError) as caught:
+                await call(refuse(code))
+            assert str(caught.value) == f"the journal {database.path} {says}"
+            assert (caught.value.__cause__, caught.value.__context__) == (None, None)
+    await database.aclose()
+
+
+async def test_a_log_that_cannot_be_erased_is_said_so_too(
+    database: SqliteThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await database.open(names)
+    connection = await database.run(lambda connection: connection)
+    monkeypatch.setattr(database, "_truncate_log", functools.partial(refuse(sqlite3.SQLITE_FULL), connection))
+    with pytest.raises(ConfigurationError, match="the disk is full; make room"):
+        await database.erase()
+    await database.aclose()
+
+
+async def test_who_goes_on_after_a_failure_gets_what_sqlite_raises(tmp_path: Path) -> None:
+    database = SqliteThread(tmp_path / "file.sqlite", SCHEMA, purpose="inbox", raw=True)
+    await database.open(names)
+    for call in (database.run, database.write):
+        with pytest.raises(sqlite3.OperationalError) as caught:
+            await call(refuse(sqlite3.SQLITE_FULL))
+        assert primary_code(caught.value) == sqlite3.SQLITE_FULL
+    await database.aclose()
+    (tmp_path / "file.sqlite").write_bytes(b"no database" * 1_000)
+    with pytest.raises(ConfigurationError, match="is damaged, or no such file at all"):
+        await database.open(names)
 
 
 def test_it_names_its_file(database: SqliteThread) -> None:

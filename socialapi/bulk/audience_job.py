@@ -17,7 +17,7 @@ import orjson
 from socialapi.bulk import phone_numbers
 from socialapi.bulk.batches import PACKINGS, Batch, Packer, Packing
 from socialapi.bulk.job import Job, JobOptions, bulk_options
-from socialapi.bulk.journal import Setting
+from socialapi.bulk.journal import Setting, impersonal
 from socialapi.bulk.ordering import RecentIdentifiers, Verdict
 from socialapi.bulk.preparing import Preparer
 from socialapi.bulk.reader_base import Chunk
@@ -270,7 +270,7 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
         return {
             "operation": str(options.operation),
             "packing": options.packing,
-            "columns": orjson.dumps(options.columns, default=dict).decode() if options.columns else None,
+            "columns": _named(options.columns) if options.columns else None,
             "default_region": options.default_region,
             "effective_at": _written(options.effective_at),
             "expires_at": _written(options.expires_at),
@@ -303,6 +303,15 @@ def in_steps(chunk: Chunk[RawRow]) -> Iterator[Chunk[RawRow]]:
     for start in range(0, len(chunk), ROWS_PER_STEP):
         stop = start + ROWS_PER_STEP
         yield rows.part(start, stop) if isinstance(rows, RawTable) else rows[start:stop]
+
+
+def _named(columns: Mapping[str, str | Sequence[str]]) -> str:
+    """The columns for the journal: where somebody gave a value for a name, its digest is all that gets there."""
+    said = {
+        kind: impersonal(names) if isinstance(names, str) else [impersonal(str(name)) for name in names]
+        for kind, names in columns.items()
+    }
+    return orjson.dumps(said).decode()
 
 
 def _written(time: datetime.datetime | str | None) -> str | None:

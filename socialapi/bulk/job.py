@@ -142,9 +142,10 @@ class Job(abc.ABC, Generic[R, B, P]):
 
     async def _begin(self) -> None:
         """What comes before the first row."""
-        await self._open_journal()
         if self._options.rejects is not None:
+            # Before the journal, so that a path that cannot be written does not count as a run of the job.
             self._tally.rejects_file = RejectsFile(self._options.rejects, sources=(self._source, *self._reader.paths))
+        await self._open_journal()
 
     async def _finish(self) -> None:
         """What comes after the last row was settled, if nothing has stopped the job."""

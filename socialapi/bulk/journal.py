@@ -40,7 +40,8 @@ class JobIdentity:
         found = [_difference("kind", self.kind, now.kind)] if self.kind != now.kind else []
         for here, there in ((self.target, now.target), (self.source, now.source), (self.settings, now.settings)):
             names = [*here, *(name for name in there if name not in here)]
-            found += [_difference(n, here.get(n), there.get(n)) for n in names if here.get(n) != there.get(n)]
+            then, current = (_without_persons(part) if here is self.settings else part for part in (here, there))
+            found += [_difference(n, then.get(n), current.get(n)) for n in names if here.get(n) != there.get(n)]
         return found
 
 
@@ -118,8 +119,17 @@ class Journal(Protocol):
     async def keep(self, name: str, number: int) -> int:
         """The number that was kept under the name first: this one, unless an earlier run was here."""
 
+    async def kept(self, name: str) -> int | None:
+        """The number under the name; None where none was kept."""
+
+    async def last_row(self) -> int:
+        """The highest row that is in a batch that was begun, or has an outcome; 0 where there is none."""
+
     async def finish(self, state: State, counts: Mapping[str, int]) -> None:
-        """The run is over, with the counts of its report."""
+        """The run is over, with the counts of its report.
+
+        A job that was finished in an earlier run stays so, with its counts, when this one has begun and noted nothing.
+        """
 
     async def aclose(self) -> None:
         """Closes it. Idempotent."""
@@ -138,6 +148,13 @@ def refuse_other(journal: str, then: JobIdentity, now: JobIdentity) -> None:
     raise InvalidInput(
         f"the {journal} belongs to {whose}: {shown}; choose another path, or have it deleted by `socialapi jobs forget`"
     )
+
+
+def impersonal(name: str) -> str:
+    """A name that a user gave, as a journal may hold it: what may be a value is replaced by a digest of it."""
+    if not looks_personal(name):
+        return name
+    return f"digest {hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
 
 
 def digest64(content: bytes) -> int:
@@ -194,3 +211,12 @@ def _shown(name: str, value: Setting) -> str:
     if isinstance(value, int):
         return f"{value:,} bytes" if name.startswith("size") else f"{value:,}"
     return str(value) or "nothing"
+
+
+def _without_persons(settings: Mapping[str, Setting]) -> dict[str, Setting]:
+    """For a message: a text that has an address in it, which no job here writes, is not shown. The path of a file is."""
+    return {name: "<hidden>" if _names_somebody(value) else value for name, value in settings.items()}
+
+
+def _names_somebody(value: Setting) -> bool:
+    return isinstance(value, str) and "@" in value and not Path(value).is_absolute()

@@ -5,7 +5,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import attrs
 import orjson
@@ -13,11 +13,9 @@ import orjson
 from socialapi.bulk.journal import JobIdentity
 from socialapi.bulk.sqlite_journal import FINISHED, RUNNING, SCHEMA, job_of
 from socialapi.errors import ConfigurationError
-from socialapi.sqlite_thread import SqliteThread, primary_code
+from socialapi.sqlite_thread import SqliteThread, is_in_use
 
 T = TypeVar("T")
-
-_IN_USE: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 
 
 @attrs.frozen(kw_only=True)
@@ -107,7 +105,7 @@ def _read(path: Path, work: Callable[[sqlite3.Connection], T]) -> T | None:
             return work(connection)
     except sqlite3.Error as error:
         problem = error
-    if primary_code(problem) in _IN_USE:
+    if is_in_use(problem):
         return None
     raise SqliteThread(path, SCHEMA, purpose="journal").explanation(problem)
 

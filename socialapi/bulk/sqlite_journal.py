@@ -4,7 +4,7 @@ import hashlib
 import os
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -49,62 +49,53 @@ class SqliteJournal:
 
     async def recall(self, number: int) -> RecordedBatch | None:
         """The batch with the number, if it was ever begun."""
-        return await self._read(lambda connection: _batch(connection, number))
+        return await self._database.run(lambda connection: _batch(connection, number))
 
     async def begin(self, batch: RecordedBatch) -> None:
         """The batch is about to be sent."""
-        await self._write(lambda connection: _put_batch(connection, batch))
+        await self._database.write(lambda connection: _begin(connection, batch))
 
     async def confirm(self, number: int, outcomes: Sequence[Outcome]) -> None:
         """Every row of the batch has its outcome."""
-        await self._write(lambda connection: _confirm(connection, number, outcomes))
+        await self._database.write(lambda connection: _confirm(connection, number, outcomes))
 
     async def outcomes(self, first_row: int, last_row: int) -> Mapping[int, Outcome]:
         """By row, the outcomes that were given."""
         query = "SELECT * FROM outcomes WHERE row BETWEEN ? AND ?"
-        found = await self._read(lambda connection: _unsealed(connection.execute(query, (first_row, last_row))))
+        found = await self._database.run(lambda connection: _unsealed(connection.execute(query, (first_row, last_row))))
         return {row[0]: _outcome(row) for row in found}
 
     async def note(self, outcomes: Sequence[Outcome]) -> None:
         """Outcomes of rows outside of batches."""
         if outcomes:
-            await self._write(lambda connection: _put_outcomes(connection, outcomes, None))
+            await self._database.write(lambda connection: _note(connection, outcomes))
 
     async def keep(self, name: str, number: int) -> int:
         """The number that was kept under the name first."""
         statement = "INSERT OR IGNORE INTO kept VALUES (?, ?, ?)"
-        await self._write(lambda connection: _insert(connection, statement, [(name, number)]))
+        await self._database.write(lambda connection: _insert(connection, statement, [(name, number)]))
+        first = await self.kept(name)
+        assert first is not None
+        return first
+
+    async def kept(self, name: str) -> int | None:
+        """The number that was kept under the name, if one was."""
         query = "SELECT * FROM kept WHERE name = ?"
-        found = await self._read(lambda connection: _unsealed(connection.execute(query, (name,))))
-        value: int = found[0][1]
-        return value
+        found = await self._database.run(lambda connection: _unsealed(connection.execute(query, (name,))))
+        return found[0][1] if found else None
+
+    async def last_row(self) -> int:
+        """The highest row of which anything is known."""
+        return await self._database.run(_last_row)
 
     async def finish(self, state: State, counts: Mapping[str, int]) -> None:
         """The run is over."""
         said = orjson.dumps(dict(counts)).decode()
-        await self._write(
-            lambda connection: _put_job(connection, attrs.evolve(_job(connection), state=state, counts=said))
-        )
+        await self._database.write(lambda connection: _finish(connection, state, said))
 
     async def aclose(self) -> None:
         """Closes the file after what is under way. Idempotent."""
         await self._database.aclose()
-
-    async def _read(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        problem: sqlite3.Error
-        try:
-            return await self._database.run(work)
-        except sqlite3.Error as error:
-            problem = error
-        raise self._database.explanation(problem)
-
-    async def _write(self, change: Callable[[sqlite3.Connection], None]) -> None:
-        problem: sqlite3.Error
-        try:
-            return await self._database.write(change)
-        except sqlite3.Error as error:
-            problem = error
-        raise self._database.explanation(problem)
 
     def _begin_run(self, connection: sqlite3.Connection, identity: JobIdentity, now: datetime) -> Opened:
         said, time = orjson.dumps(attrs.asdict(identity)).decode(), now.isoformat()
@@ -116,7 +107,9 @@ class SqliteJournal:
             _put_job(connection, JobLine(job_id, said, time, time))
             return Opened(job_id=job_id, started_at=now, is_new=True)
         refuse_other(str(self._database), before.job, identity)
-        job = attrs.evolve(before, last_run_at=time, runs=before.runs + 1, state=RUNNING)
+        # A call that does no work leaves a finished job finished: it is running again once something is begun or noted.
+        state = FINISHED if before.state == FINISHED else RUNNING
+        job = attrs.evolve(before, last_run_at=time, runs=before.runs + 1, state=state)
         _put_job(connection, job)
         return Opened(
             job_id=job.id,
@@ -185,6 +178,29 @@ def _put_job(connection: sqlite3.Connection, job: JobLine) -> None:
     _insert(connection, "INSERT OR REPLACE INTO job VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [values])
 
 
+def _go_on(connection: sqlite3.Connection) -> None:
+    """There is work, also where there was none left."""
+    job = _job(connection)
+    if job.state != RUNNING:
+        _put_job(connection, attrs.evolve(job, state=RUNNING))
+
+
+def _finish(connection: sqlite3.Connection, state: State, counts: str) -> None:
+    job = _job(connection)
+    if job.state == RUNNING or state == FINISHED:
+        _put_job(connection, attrs.evolve(job, state=state, counts=counts))
+
+
+def _begin(connection: sqlite3.Connection, batch: RecordedBatch) -> None:
+    _go_on(connection)
+    _put_batch(connection, batch)
+
+
+def _note(connection: sqlite3.Connection, outcomes: Sequence[Outcome]) -> None:
+    _go_on(connection)
+    _put_outcomes(connection, outcomes, None)
+
+
 def _put_batch(connection: sqlite3.Connection, batch: RecordedBatch) -> None:
     values = (batch.number, batch.first_row, batch.last_row, batch.rows, batch.digest, int(batch.confirmed))
     _insert(connection, "INSERT OR REPLACE INTO batches VALUES (?, ?, ?, ?, ?, ?, ?)", [values])
@@ -199,6 +215,12 @@ def _batch(connection: sqlite3.Connection, number: int) -> RecordedBatch | None:
     found = _unsealed(connection.execute(query, (first_row, last_row, number)))
     outcomes = tuple(map(_outcome, found))
     return RecordedBatch(number, first_row, last_row, rows, digest, bool(confirmed), outcomes)
+
+
+def _last_row(connection: sqlite3.Connection) -> int:
+    query = "SELECT max((SELECT coalesce(max(last_row), 0) FROM batches), (SELECT coalesce(max(row), 0) FROM outcomes))"
+    last: int = connection.execute(query).fetchone()[0]
+    return last
 
 
 def _confirm(connection: sqlite3.Connection, number: int, outcomes: Sequence[Outcome]) -> None:

@@ -55,6 +55,8 @@ class SyncOptions(JobOptions):
         """Raises InvalidInput for an option that makes no sense."""
         if not 0 <= self.max_removal_share <= 1:
             raise InvalidInput("max_removal_share must be a number from 0 to 1")
+        if self.journal is not None:
+            raise InvalidInput("a sync takes no journal: the snapshot says from where the same sync goes on")
         super().check()
 
     def check_files(self, desired: object) -> None:

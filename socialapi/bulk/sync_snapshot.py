@@ -7,7 +7,7 @@ that the service has not accepted, and nothing is forgotten that may be in force
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final, TypeVar
@@ -146,7 +146,7 @@ class Snapshot:
             connection.executemany("INSERT INTO rows VALUES (?, ?, ?, ?)", times)
             connection.executemany("INSERT INTO staged VALUES (?, ?, ?)", identifiers)
 
-        await self._work(insert)
+        await self._database.run(insert)
 
     async def compare(self, *, now: int, soon: int) -> Difference:
         """What the desired state asks for.
@@ -165,7 +165,7 @@ class Snapshot:
                 removals=_number(connection, "SELECT count(*) FROM removals"),
             )
 
-        return await self._work(compare)
+        return await self._database.run(compare)
 
     async def hold_back(self) -> None:
         """Nothing is removed in this sync."""
@@ -173,7 +173,7 @@ class Snapshot:
         def run(connection: sqlite3.Connection) -> None:
             connection.execute("DELETE FROM removals")
 
-        await self._work(run)
+        await self._database.run(run)
 
     async def expect_additions(self, *, now: int) -> None:
         """The additions are about to be sent. What has expired is forgotten."""
@@ -182,7 +182,7 @@ class Snapshot:
             connection.execute("DELETE FROM members WHERE perhaps_until <= ?", (now,))
             connection.execute(_EXPECT_ADDITIONS)
 
-        await self._work(expect)
+        await self._database.run(expect)
 
     async def confirm_additions(self, *, refused_for_sure: bool) -> None:
         """The service has taken the additions but those that were refused.
@@ -198,7 +198,7 @@ class Snapshot:
                 connection.execute(f"{forget} WHERE sure_until = ?", (_NEW,))
                 connection.execute("DELETE FROM refused")
 
-        await self._work(confirm)
+        await self._database.run(confirm)
 
     async def expect_removals(self) -> None:
         """The removals are about to be sent: none of them is held for sure any more."""
@@ -218,7 +218,7 @@ class Snapshot:
             found = ((position, connection.execute(query, (position,)).fetchone()) for position in positions)
             return {position: row[0] for position, row in found if row is not None}
 
-        return await self._work(note)
+        return await self._database.run(note)
 
     async def additions(self, first: int) -> Sequence[AudienceUser | Operation]:
         """A page of the users to be added, whose positions count from `first`; nothing behind the last."""
@@ -231,36 +231,22 @@ class Snapshot:
 
     async def count(self) -> int:
         """How many identifiers are held, or may be."""
-        return await self._work(lambda connection: _number(connection, "SELECT count(*) FROM members"))
+        return await self._database.run(lambda connection: _number(connection, "SELECT count(*) FROM members"))
 
     async def finish(self) -> None:
         """The sync is over: nothing of it stays but what is held, nor is anything that was removed left to be read."""
-        await self._work(_clear)
-        try:
-            await self._database.erase()
-        except sqlite3.Error as problem:
-            raise self._unusable(problem) from None
+        await self._database.run(_clear)
+        await self._database.erase()
 
     async def _page(self, query: str, first: int) -> list[Any]:
         bounds = (first, first + ROWS_PER_PAGE - 1)
-        return await self._work(lambda connection: connection.execute(query, bounds).fetchall())
+        return await self._database.run(lambda connection: connection.execute(query, bounds).fetchall())
 
     async def _each_removal(self, statement: str) -> None:
         def run(connection: sqlite3.Connection) -> None:  # not a cursor, which must not leave its thread
             connection.executemany(statement, connection.execute(_REMOVALS_TAKEN))
 
-        await self._work(run)
-
-    async def _work(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        problem: sqlite3.Error
-        try:
-            return await self._database.run(work)
-        except sqlite3.Error as error:
-            problem = error
-        raise self._unusable(problem)
-
-    def _unusable(self, problem: sqlite3.Error) -> ConfigurationError:
-        return ConfigurationError(f"the {self._database} cannot be used any more: {problem}")
+        await self._database.run(run)
 
     def _begin(self, connection: sqlite3.Connection) -> None:
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")

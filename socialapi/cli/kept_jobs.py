@@ -135,6 +135,11 @@ def resume(job: JobArgument, /) -> int:
         )
     if found.state == RUNNING:
         raise InvalidInput(f"the job {found.id} is running")
+    if found.state == GONE:
+        raise InvalidInput(
+            f"{found.problem} any more, so the job {found.id} cannot go on; to begin anew, run its command itself: "
+            f"{found.command}"
+        )
     arguments = list(found.registration.arguments)
     result = app(arguments, exit_on_error=False, print_error=False)
     return result if isinstance(result, int) else exits.DONE

@@ -64,7 +64,7 @@ class Inbox:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, dedup_window: int, max_waiting: int) -> None:
-        self._database = SqliteThread(path, SCHEMA, purpose="inbox")
+        self._database = SqliteThread(path, SCHEMA, purpose="inbox", raw=True)
         self._dedup_window = dedup_window
         self._max_waiting = max_waiting
         self._arrivals: deque[_Arrival] = deque()

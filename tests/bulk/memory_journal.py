@@ -89,6 +89,12 @@ class MemoryJournal:
     async def keep(self, name: str, number: int) -> int:
         return self.numbers.setdefault(name, number)
 
+    async def kept(self, name: str) -> int | None:
+        return self.numbers.get(name)
+
+    async def last_row(self) -> int:
+        return max((*self.by_row, *(batch.last_row for batch in self.batches.values())), default=0)
+
     async def finish(self, state: State, counts: Mapping[str, int]) -> None:
         if self._write():
             self.state, self.counts = state, counts

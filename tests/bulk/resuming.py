@@ -108,6 +108,12 @@ class MemoryJournal:
     async def keep(self, name: str, number: int) -> int:
         raise AssertionError("an upload keeps no numbers")
 
+    async def kept(self, name: str) -> int | None:
+        raise AssertionError("an upload keeps no numbers")
+
+    async def last_row(self) -> int:
+        raise AssertionError("an upload counts batches, not rows")
+
     async def finish(self, state: State, counts: Mapping[str, int]) -> None:
         kept, told = self._write()
         if kept:

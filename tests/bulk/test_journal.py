@@ -16,6 +16,7 @@ import attrs
 import pytest
 
 from socialapi.bulk.journal import JobIdentity, Journal, Opened, Outcome, RecordedBatch, digest64, fingerprint
+from socialapi.bulk.journal_view import look
 from socialapi.bulk.sqlite_journal import SqliteJournal
 from socialapi.errors import ConfigurationError, InvalidInput
 
@@ -111,6 +112,31 @@ async def test_the_first_run_says_when_the_job_began_and_what_it_is_called(path:
     assert (await reopened(path)).is_finished
 
 
+async def states_after(path: Path, *, work: bool, state: Any) -> tuple[str, Any]:
+    async with opened(path) as journal:
+        if work:
+            await journal.note([Outcome(11, "rejected")])
+        await journal.finish(state, {"read": 11})
+    view = look(path)
+    assert view is not None
+    return view.state, view.counts
+
+
+async def test_a_finished_job_stays_finished_until_something_is_begun_or_noted(path: Path) -> None:
+    counts = {"read": 10, "accepted": 10}
+    async with opened(path) as journal:
+        await journal.begin(batch(1))
+        await journal.confirm(1, [])
+        await journal.finish("finished", counts)
+    assert await states_after(path, work=False, state="stopped") == ("finished", counts)
+    async with opened(path):
+        pass  # as a kill leaves it
+    assert await states_after(path, work=False, state="interrupted") == ("finished", counts)
+    assert (await reopened(path)).runs == 5
+    assert await states_after(path, work=False, state="finished") == ("finished", {"read": 11})
+    assert await states_after(path, work=True, state="stopped") == ("stopped", {"read": 11})
+
+
 async def test_a_number_that_was_kept_stays(path: Path) -> None:
     async with opened(path) as journal:
         assert await journal.keep("products before", 3) == 3
@@ -118,6 +144,18 @@ async def test_a_number_that_was_kept_stays(path: Path) -> None:
         await journal.begin(batch(1))
     async with opened(path) as journal:
         assert await journal.keep("products before", 900) == 3
+        assert [await journal.kept(name) for name in ("products before", "never")] == [3, None]
+
+
+async def test_the_last_row_is_the_highest_of_batches_and_outcomes(path: Path) -> None:
+    async with opened(path) as journal:
+        assert await journal.last_row() == 0
+        await journal.note([Outcome(4, "skipped")])
+        assert await journal.last_row() == 4
+        await journal.begin(batch(1, first=5, last=29))
+        assert await journal.last_row() == 29
+        await journal.note([Outcome(40, "invalid")])
+        assert await journal.last_row() == 40
 
 
 async def test_a_batch_that_was_not_confirmed_is_begun_anew(path: Path) -> None:
@@ -200,6 +238,16 @@ async def begun(path: Path) -> None:
                 "belongs to the same job with other settings: region not given then, US now; share 0.5 then, 0.25 now; "
                 "exact yes then, no now; choose"
             ),
+        ),
+        (
+            {
+                "settings": {
+                    **IDENTITY.settings,
+                    "columns": '{"email":"jane@private.example"}',
+                    "digests": "/a@b/digests",
+                }
+            },
+            "belongs to the same job with other settings: columns not given then, <hidden> now; digests not given then, /a@b/digests now; choose",
         ),
     ],
 )

@@ -1,6 +1,7 @@
 """Whose journal it is: what a resumed upload refuses, and what must be the same although time has passed."""
 
 import datetime
+import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +22,7 @@ from tests.support.clock import VirtualClock
 TWO_EACH: Final = {"max_operations": 2}
 NAMES: Final = tuple(f"p{number}" for number in range(8))
 DIFFERENT: Final = "the input is not what it was when the journal was written: "
+PRIVATE: Final = {"email": "jane@private.example"}
 LIST: Final = Destination(
     kind="do-not-reach upload",
     target=ads.DO_NOT_REACH_USERS.at(account_id="a", do_not_reach_list_id="d"),
@@ -194,6 +196,28 @@ async def test_settings_that_change_what_is_sent_are_refused_with_both_values(
     assert content_of(rejects) == before
     report = await job(ModelService(), path, journal=journal, concurrency=7).run()
     assert (report.accepted, report.resumed) == (8, 4)
+
+
+async def test_a_value_that_was_given_for_the_name_of_a_column_gets_into_neither_journal_nor_message(
+    tmp_path: Path,
+) -> None:
+    journal, columns = MemoryJournal(), {"partner_user_id": ["partner_user_id", "jane@private.example"]}
+    rows = [{"partner_user_id": name, "jane@private.example": name} for name in NAMES]
+    await begun(rows, journal, columns=columns)
+    assert journal._identity is not None
+    digest = hashlib.sha256(b"jane@private.example").hexdigest()[:32]
+    assert journal._identity.settings["columns"] == f'{{"partner_user_id":["partner_user_id","digest {digest}"]}}'
+    found = await refused(rows, journal, columns={"partner_user_id": "john@private.example"})
+    assert "private.example" not in found
+    report = await job(ModelService(), rows, journal=journal, columns=columns).run()
+    assert (report.accepted, report.resumed) == (8, 4)
+
+
+async def test_a_file_has_no_value_that_was_given_for_the_name_of_a_column(tmp_path: Path) -> None:
+    path = tmp_path / "job.journal"
+    with pytest.raises(InvalidInput, match="<hidden>"):
+        await job(ModelService(), [{"email": "x@example.org"}], journal=path, columns=PRIVATE).run()
+    assert b"private.example" not in content_of(path)
 
 
 async def test_a_journal_of_another_audience_or_another_kind_of_job_is_refused(tmp_path: Path) -> None:

@@ -387,7 +387,7 @@ async def test_a_snapshot_that_breaks_on_the_way_stops_the_sync(
 ) -> None:
     monkeypatch.setattr("socialapi.bulk.sync_snapshot._PAGE_OF_ADDITIONS", "SELECT nothing FROM nowhere WHERE ? < ?")
     with pytest.raises(
-        BulkError, match=r"the sync stopped while adding: the snapshot .* cannot be used any more"
+        BulkError, match=r"the sync stopped while adding: the snapshot .* cannot be written: near "
     ) as it:
         await audience.sync(people("ada"), snapshot=path)
     assert isinstance(it.value.__cause__, ConfigurationError)
@@ -403,6 +403,10 @@ async def test_a_snapshot_that_breaks_on_the_way_stops_the_sync(
         ({"expires_at": "2001-01-01T00:00:00Z"}, "the upload cannot be done so"),
         ({"columns": {"shoe": "size"}}, '"shoe" is not a kind of identifier'),
         ({"rejects": "audience.snapshot"}, "is the rejects file, too"),
+        (
+            {"journal": "audience.journal"},
+            "a sync takes no journal: the snapshot says from where the same sync goes on",
+        ),
         ({"desired": "audience.snapshot"}, "is the input itself"),
     ],
 )

@@ -232,6 +232,6 @@ async def test_a_file_that_fails_on_the_way_is_told(tmp_path: Path) -> None:
 
     snapshot = await opened(tmp_path / "snapshot")
     await snapshot._database.run(drop)
-    with pytest.raises(ConfigurationError, match="cannot be used any more: no such table: staged"):
+    with pytest.raises(ConfigurationError, match="cannot be written: no such table: staged"):
         await snapshot.stage([row(1, ADA)])
     await snapshot.aclose()

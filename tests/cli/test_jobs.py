@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import re
+import shlex
 import signal
 import sqlite3
 import sys
@@ -379,6 +380,23 @@ def test_a_job_whose_journal_is_damaged_or_gone_can_be_forgotten(
     journal.unlink()
     assert jobs("forget", job.id) == 0
     assert Registry(state / "jobs").all() == []
+
+
+def test_a_job_whose_journal_is_gone_is_not_begun_anew_by_a_resume(
+    emulator: Emulator, feed: Path, journal: Path, state: Path, printed: Printed
+) -> None:
+    assert upsert(feed, journal) == 0
+    (job,) = Registry(state / "jobs").all()
+    journal.unlink()
+    requests = len(emulator.requests)
+    printed.readouterr()
+    assert jobs("resume", job.id) == 2
+    out, err = printed.readouterr()
+    assert (out, journal.exists(), len(emulator.requests)) == ("", False, requests)
+    assert err == (
+        f"socialapi: there is no journal {journal} any more, so the job {job.id} cannot go on; to begin anew, run its "
+        f"command itself: socialapi {shlex.join(job.arguments)}\n"
+    )
 
 
 async def test_a_journal_that_ends_in_its_head_is_still_known_for_one(tmp_path: Path, journal: Path) -> None:

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import orjson
@@ -67,7 +67,7 @@ class Digests:
         A product that was sent in this run is always among them: what the catalog has of it is what comes last.
         """
         digests = [digest_of(row.shape) for row in rows]
-        known = await self._work(lambda connection: self._known(connection, [row.id for row in rows]))
+        known = await self._database.run(lambda connection: self._known(connection, [row.id for row in rows]))
         found, renewed = [], []
         for row, digest in zip(rows, digests, strict=True):
             if row.id in self._sent or known.get(row.id) != digest:
@@ -77,7 +77,7 @@ class Digests:
                     renewed.append((row.id,))
         if renewed and not self._keep:
             statement = "UPDATE products SET digest = NULL WHERE id = ?"
-            await self._work(lambda connection: _for_each(connection, statement, renewed))
+            await self._database.run(lambda connection: _for_each(connection, statement, renewed))
         return found
 
     async def loaded(self, taken: Sequence[tuple[ProductRow, str | None]]) -> None:
@@ -86,7 +86,7 @@ class Digests:
         for row, key in taken:
             self.answered(row.id)
             values.append((row.id, None if self._sent[row.id] else digest_of(row.shape), key, self._run))
-        await self._work(lambda connection: _for_each(connection, _UPSERT, values))
+        await self._database.run(lambda connection: _for_each(connection, _UPSERT, values))
 
     def answered(self, product_id: str) -> None:
         """The service has taken or refused a product that was sent."""
@@ -95,25 +95,17 @@ class Digests:
     async def seen(self, ids: Sequence[str]) -> None:
         """Products of the feed that are not loaded: they are refused, not gone."""
         if ids:
-            await self._work(lambda connection: self._mark(connection, ids))
+            await self._database.run(lambda connection: self._mark(connection, ids))
 
     async def vanished(self) -> list[tuple[str, str | None]]:
         """(id, key) of the products of earlier loads that this feed does not have."""
         query = "SELECT id, product_key FROM products WHERE run <> ? ORDER BY id"
-        return await self._work(lambda connection: connection.execute(query, (self._run,)).fetchall())
+        return await self._database.run(lambda connection: connection.execute(query, (self._run,)).fetchall())
 
     async def forget(self, ids: Sequence[str]) -> None:
         """The service has deleted these products."""
         values = [(each,) for each in ids]
-        await self._work(lambda connection: _for_each(connection, "DELETE FROM products WHERE id = ?", values))
-
-    async def _work(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        problem: sqlite3.Error
-        try:
-            return await self._database.run(work)
-        except sqlite3.Error as error:
-            problem = error
-        raise self._database.explanation(problem)
+        await self._database.run(lambda connection: _for_each(connection, "DELETE FROM products WHERE id = ?", values))
 
     def _begin(self, connection: sqlite3.Connection) -> tuple[int, int]:
         found = connection.execute("SELECT id FROM catalog").fetchone()

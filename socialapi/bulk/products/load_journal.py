@@ -20,6 +20,10 @@ INVALID: Final = "invalid"
 """It breaks rules, and was not put."""
 SKIPPED: Final = "skipped"
 """It is as it was loaded last, and was not put."""
+KNOWN_BEFORE: Final = "products known before"
+"""What the digest file had before the first run."""
+DELETED: Final = "vanished products deleted"
+"""Kept once everything that had vanished was dealt with."""
 
 
 @attrs.frozen(eq=False)
@@ -52,6 +56,27 @@ class LoadJournal:
             await self.journal.confirm(self.batches_before + batch.number, outcomes)
         else:
             await self.journal.note(outcomes)
+
+    async def check_end(self, rows: int) -> None:
+        """Raises InvalidInput when the whole input has fewer rows than earlier runs have dealt with."""
+        last = await self.journal.last_row()
+        if rows < last:
+            raise InvalidInput(
+                f"the input is not what it was when the journal was written: it had at least {last:,} rows, and now has "
+                f"{rows:,}; give the same input, or another journal"
+            )
+
+    async def known_before(self, products: int) -> int:
+        """How many products the digest file had before the first run, of which this may be one."""
+        return await self.journal.keep(KNOWN_BEFORE, products)
+
+    async def has_deleted(self) -> bool:
+        """Whether a run has dealt with everything that had vanished."""
+        return await self.journal.kept(DELETED) is not None
+
+    async def deleted(self, products: int) -> None:
+        """Everything that had vanished was dealt with, of which so many products were deleted."""
+        await self.journal.keep(DELETED, products)
 
 
 def recalled(row: ProductRow, known: Mapping[int, Outcome], *, is_good: bool) -> Outcome | None:

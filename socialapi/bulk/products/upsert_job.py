@@ -15,7 +15,7 @@ import attrs
 
 from socialapi.bulk.job import Job, JobOptions, bulk_options
 from socialapi.bulk.journal import Outcome, Setting
-from socialapi.bulk.products.deletion import VanishedProducts
+from socialapi.bulk.products.deletion import Gone, VanishedProducts
 from socialapi.bulk.products.digests import Digests
 from socialapi.bulk.products.feeds import Products, open_products
 from socialapi.bulk.products.judging import judge
@@ -99,10 +99,9 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
             self._sender = self._new_sender()
         if self._digests is not None:
             await self._digests.open()
-            if self._journal is not None:
+            if self._load_journal is not None:
                 # Not with what an earlier run has added: the share that may be deleted is one of what was there.
-                before = await self._journal.keep("products known before", self._digests.known_before)
-                self._digests.known_before = before
+                self._digests.known_before = await self._load_journal.known_before(self._digests.known_before)
 
     async def _place_chunk(self, chunk: Chunk[ProductRow]) -> None:
         rows = list(chunk)
@@ -176,6 +175,9 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
 
     async def _finish(self) -> None:
         """What the feed does not have any more is counted, and deleted where that is asked for."""
+        if self._load_journal is not None:
+            # Of an input that was cut off, the rest would seem to have vanished, though this job itself has loaded it.
+            await self._load_journal.check_end(self._tally.read)
         if self._digests is None:
             return
         try:
@@ -190,13 +192,23 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
                 self._show,
             )
             gone = await vanished.find()
-            is_over = self._opened is not None and self._opened.is_finished
-            if gone and self._options.delete_vanished and not is_over:
-                vanished.check(gone, self._options.max_vanished_share)
-                if not self._options.dry_run:
-                    await vanished.delete(gone)
+            if self._options.delete_vanished:
+                await self._delete(vanished, gone)
         except SocialApiError as problem:
             self._dispatcher.stop(problem)
+
+    async def _delete(self, vanished: VanishedProducts, gone: Sequence[Gone]) -> None:
+        """Deletes what has vanished, once in all runs: what another load has added since then is not of this one."""
+        journal = self._load_journal
+        if journal is not None and await journal.has_deleted():
+            return
+        if gone:
+            vanished.check(gone, self._options.max_vanished_share)
+        if self._options.dry_run:
+            return
+        await vanished.delete(gone)
+        if journal is not None and self._dispatcher.failure is None:
+            await journal.deleted(self._tally.deleted)
 
     async def _close(self) -> None:
         await super()._close()

@@ -74,10 +74,11 @@ class Products(CatalogScoped):
     async def upsert(self, products: ProductSource, **options: Unpack[UpsertKeywords]) -> UpsertReport:
         """Loads any number of products as a job, and reports what became of every one (section 4.7).
 
-        `products` is a path (CSV or TSV with the names of the fields, JSON Lines, or a JSON array), or an iterable or
-        async iterable of `Product` or mappings. They are put 25 at a time, several requests at once; products with the
-        same id are never in one request and keep their order, as do the variants of a group. What is not answered is
-        sent again, and nothing else is. With `digests`, what has not changed since the last load is skipped; with
+        `products` is a path or an open binary file (CSV or TSV with the names of the fields, JSON Lines, or a JSON array,
+        each also packed with gzip or Zstandard; Parquet), a table (whatever has `__arrow_c_stream__`, like
+        DataFrames), or an iterable or async iterable of `Product` or mappings. They are put 25 at a time, several requests
+        at once; products with the same id are never in one request and keep their order, as do the variants of a group.
+        What is not answered is sent again, and nothing else is. With `digests`, what has not changed since the last load is skipped; with
         `journal`, what an earlier run of the same load has confirmed is counted and not sent again.
 
         Raises InvalidInput for options and input that cannot be used at all, BulkError with the report so far when the

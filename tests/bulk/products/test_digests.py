@@ -475,17 +475,17 @@ async def test_a_file_that_fails_on_the_way_stops_the_load_with_its_report(
 ) -> None:
     job = job_of(ModelCatalog(), [*numbered(60), {"id": "x"}], digests=path)
     assert job._digests is not None
-    original = job._digests._work
+    original = job._digests._database.run
 
     async def fail(*arguments: Any) -> Any:
         def full(connection: sqlite3.Connection) -> Any:
             raise sqlite3.OperationalError("database or disk is full")
 
-        job._digests._work = original  # type: ignore[method-assign, union-attr]  # once
+        job._digests._database.run = original  # type: ignore[method-assign, union-attr]  # once
         return await original(full)
 
     async def failing(*arguments: Any) -> Any:
-        job._digests._work = fail  # type: ignore[method-assign, union-attr]
+        job._digests._database.run = fail  # type: ignore[method-assign, union-attr]
         return await getattr(Digests, method)(job._digests, *arguments)
 
     monkeypatch.setattr(job._digests, method, failing)

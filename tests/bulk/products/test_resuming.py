@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from socialapi.bulk.journal_view import look
 from socialapi.bulk.products import placing
 from socialapi.bulk.products.load_journal import INVALID
 from socialapi.bulk.sqlite_journal import SqliteJournal
@@ -461,3 +462,86 @@ async def test_the_share_that_may_be_deleted_is_one_of_what_was_there_before_the
     report = await job_of(service, numbered(100), **options, max_vanished_share=1.0).run()
     assert counts(report, "vanished", "deleted", "resumed", "requests") == [1, 0, 100, 0]
     assert "later" in service.products
+
+
+async def test_an_input_that_was_cut_off_makes_nothing_vanish_that_the_load_itself_has_put(
+    path: Path, tmp_path: Path
+) -> None:
+    digests = tmp_path / "digests"
+    service = ModelCatalog([*[None] * 7, refusal(403)])
+    await job_of(service, numbered(100), digests=digests).run()
+    feed = [product(f"p{number}", price="2.00 EUR") for number in range(100)]
+    options: dict[str, Any] = {"digests": digests, "journal": path, "delete_vanished": True, "max_vanished_share": 1.0}
+    await stopped(service, feed, **options, concurrency=1)
+    service.requests.clear()
+    error = await stopped(service, feed[:70], **options)
+    assert str(error.__cause__) == (
+        "the input is not what it was when the journal was written: it had at least 100 rows, and now "
+        "has 70; give the same input, or another journal"
+    )
+    assert isinstance(error.__cause__, InvalidInput)
+    assert (service.requests, len(service.products)) == ([], 100)
+    report = await job_of(service, feed, **options).run()
+    assert counts(report, "accepted", "resumed", "vanished", "deleted") == [100, 75, 0, 0]
+
+
+async def test_an_input_that_was_cut_off_is_no_finished_load_without_digests_either(path: Path) -> None:
+    await job_of(ModelCatalog(), numbered(60), journal=path).run()
+    error = await stopped(ModelCatalog(), numbered(59), journal=path)
+    assert "it had at least 60 rows, and now has 59" in str(error)
+
+
+async def test_a_call_that_does_no_work_leaves_a_finished_load_finished(path: Path, tmp_path: Path) -> None:
+    await job_of(ModelCatalog(), numbered(30), journal=path).run()
+    before = look(path)
+    with pytest.raises(InvalidInput, match=r"the rejects file .* cannot be written"):
+        await job_of(ModelCatalog(), numbered(30), journal=path, rejects=tmp_path).run()
+    assert look(path) == before
+    error = await stopped(ModelCatalog(), [product("other"), *numbered(29)], journal=path)
+    assert "row 1 is not what it was" in str(error)
+    after = look(path)
+    assert before is not None
+    assert after is not None
+    assert (after.state, after.counts, after.runs) == ("finished", before.counts, 2)
+
+
+async def test_what_has_vanished_is_deleted_also_when_that_is_asked_for_after_the_load(
+    path: Path, tmp_path: Path
+) -> None:
+    digests = tmp_path / "digests"
+    service = ModelCatalog()
+    await job_of(service, numbered(60), digests=digests).run()
+    options: dict[str, Any] = {"digests": digests, "journal": path}
+    report = await job_of(service, numbered(59), **options).run()
+    assert counts(report, "vanished", "deleted") == [1, 0]
+    report = await job_of(service, numbered(59), **options, delete_vanished=True).run()
+    assert counts(report, "vanished", "deleted", "resumed") == [1, 1, 59]
+    await job_of(service, products("later"), digests=digests).run()
+    report = await job_of(service, numbered(59), **options, delete_vanished=True).run()
+    assert (report.deleted, "later" in service.products) == (0, True)
+
+
+async def test_a_load_that_had_nothing_to_delete_does_not_delete_what_another_one_adds(
+    path: Path, tmp_path: Path
+) -> None:
+    options: dict[str, Any] = {"digests": tmp_path / "digests", "journal": path, "delete_vanished": True}
+    service = ModelCatalog()
+    await job_of(service, numbered(60), **options).run()
+    await job_of(service, [*numbered(60), product("later")], digests=options["digests"]).run()
+    report = await job_of(service, numbered(60), **options).run()
+    assert counts(report, "vanished", "deleted") == [1, 0]
+    assert "later" in service.products
+
+
+async def test_deletions_that_were_stopped_are_made_by_the_next_run(path: Path, tmp_path: Path) -> None:
+    digests = tmp_path / "digests"
+    options: dict[str, Any] = {"digests": digests, "journal": path, "delete_vanished": True, "max_vanished_share": 1.0}
+    service = ModelCatalog([*[None] * 4, refusal(403)])
+    await job_of(service, numbered(60), digests=digests).run()
+    error = await stopped(service, numbered(20), **options)
+    assert isinstance(error.report, UpsertReport)
+    assert (error.report.vanished, error.report.deleted) == (40, 25)
+    report = await job_of(service, numbered(20), **options).run()
+    assert counts(report, "vanished", "deleted", "requests") == [15, 15, 1]
+    report = await job_of(service, numbered(20), **options).run()
+    assert counts(report, "vanished", "deleted", "requests") == [0, 0, 0]

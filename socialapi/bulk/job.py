@@ -187,7 +187,8 @@ class Job(abc.ABC, Generic[R, B, P]):
         chunks = aiter(self._reader)
         while self._dispatcher.failure is None:
             try:
-                chunk = await anext(chunks, None)
+                # An input may be silent for as long as it likes, such as a pipe; the job ends nevertheless when it stops.
+                chunk = await self._dispatcher.unless_stopped(anext(chunks, None))
             except Exception as problem:  # noqa: BLE001  # whatever a user's iterable raises ends the reading
                 self._broken_input = problem
                 return

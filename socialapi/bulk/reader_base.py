@@ -1,6 +1,7 @@
 """What every reader of a bulk input is: an asynchronous iterator of chunks of rows."""
 
 import abc
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from types import TracebackType
@@ -49,6 +50,9 @@ class Reader(abc.ABC, Generic[R_co]):
     @abc.abstractmethod
     async def aclose(self) -> None:
         """Lets go of the input. May be called at any time and more than once."""
+
+    def leave_out(self, paths: Sequence[str | os.PathLike[str]]) -> None:
+        """Takes these files, which the job itself writes, out of what patterns match; those that are named stay."""
 
     def place_of(self, number: int) -> tuple[str, int] | None:
         """Of an input of several files, the one that has the row of this number, and the row's number there."""

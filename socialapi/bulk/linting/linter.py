@@ -15,6 +15,7 @@ from socialapi.bulk.linting.findings import findings_of
 from socialapi.bulk.linting.known_values import is_placeholder, known_as
 from socialapi.bulk.normalizing import Unusable, normalizers, trimmed
 from socialapi.bulk.phone_numbers import NO_REGION
+from socialapi.bulk.reader_base import in_steps
 from socialapi.bulk.readers import Records, open_wanted
 from socialapi.bulk.rows import RawRow
 from socialapi.errors import InvalidInput
@@ -48,10 +49,11 @@ async def lint_records(
     try:
         async with open_wanted(records, wanted) as reader:
             async for chunk in reader:
-                linter.take(chunk if sample is None else islice(chunk, sample - linter.rows))
+                for some in in_steps(chunk):
+                    linter.take(some if sample is None else islice(some, sample - linter.rows))
+                    await asyncio.sleep(0)  # judging never waits, and other tasks need a turn
                 if linter.rows == sample:
                     break
-                await asyncio.sleep(0)  # judging never waits, and other tasks need a turn
     except InvalidInput as error:
         if not linter.rows:
             raise

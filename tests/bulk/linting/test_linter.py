@@ -1,6 +1,8 @@
 """A look at an input before it is uploaded: what is counted, what is said of it, and that no value is in it."""
 
+import asyncio
 import hashlib
+import itertools
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, Final
@@ -9,7 +11,8 @@ import orjson
 import pandas
 import pytest
 
-from socialapi.bulk.linting.linter import MOST_NAMES, lint_records
+from socialapi.bulk.linting.linter import MOST_NAMES, Linter, lint_records
+from socialapi.bulk.reader_base import ROWS_PER_STEP
 from socialapi.bulk.rows import ROWS_PER_CHUNK
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import DO_NOT_REACH_KINDS, AudienceUser
@@ -246,3 +249,25 @@ async def test_ever_new_keys_do_not_fill_the_memory() -> None:
 
     report = await lint_records(rows())
     assert len(report.ignored_columns) == MOST_NAMES - 1
+
+
+async def test_others_get_their_turn_while_a_chunk_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[int] = []
+    turns: list[int] = []
+    take = Linter.take
+
+    def watched(linter: Linter, rows: Any) -> None:
+        take(linter, rows)
+        taken.append(linter.rows)
+
+    async def count() -> None:
+        while True:
+            turns.append(taken[-1] if taken else 0)
+            await asyncio.sleep(0)
+
+    monkeypatch.setattr(Linter, "take", watched)
+    counting = asyncio.create_task(count())
+    await lint_records([{"email": "a@b.example"}] * ROWS_PER_CHUNK)
+    counting.cancel()
+    assert max(after - before for before, after in itertools.pairwise(turns)) == ROWS_PER_STEP
+    assert turns[-1] == ROWS_PER_CHUNK

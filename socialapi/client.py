@@ -3,9 +3,9 @@
 import functools
 import random
 import ssl as ssl_module
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import aiohttp
 import attrs
@@ -92,7 +92,7 @@ class Client:
                 rng=rng,
             )
 
-        self._open = open_session
+        self._open: Callable[[], Session] = open_session
 
     @functools.cached_property
     def _session(self) -> "Session":
@@ -123,7 +123,10 @@ class Client:
 
     async def aclose(self) -> None:
         """Closes every connection. Idempotent; calls made afterwards raise RuntimeError."""
-        await self._session.aclose()
+        if "_session" in self.__dict__:
+            await self._session.aclose()
+        else:
+            self._open = _stay_closed  # nothing was opened, nor is it now only to be closed
 
     def with_options(
         self,
@@ -261,3 +264,7 @@ class Client:
 
         target = written_out(method, path, family)
         return await self._session.request(target, options=self._options, query=params, body=json)
+
+
+def _stay_closed() -> NoReturn:
+    raise RuntimeError("this client is closed")

@@ -17,6 +17,7 @@ from socialapi import AppOnly, Bearer, Client, Config, MemoryTokenCache, OAuth1,
 from socialapi.errors import ApiError, ConfigurationError, InvalidInput, NotFound, RateLimitTooLong, TransportError
 from socialapi.routes.route import RateLimit
 from socialapi.session.pacer import Slot
+from socialapi.session.session import Session
 from socialapi.session.windows import LimitStatus
 from socialapi.wire.limits import LimitReading
 from tests.support.clients import BEARER, OPERATION, USER, client_of
@@ -287,6 +288,15 @@ async def test_a_client_needs_no_loop_to_be_made_and_may_never_be_used() -> None
     await client.aclose()
     async with Client() as unused:
         assert unused.limits == {}
+
+
+async def test_closing_a_client_that_was_not_used_makes_no_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+    monkeypatch.setattr(Session, "__init__", lambda self, *_, **__: made.append(self))
+    async with Client() as client:
+        pass
+    await client.aclose()
+    assert made == []
 
 
 async def test_a_client_that_was_not_used_before_it_was_closed_stays_closed() -> None:

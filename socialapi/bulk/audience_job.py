@@ -8,7 +8,7 @@ reader ──chunk──▶ preparer ──rows──▶ order and packing ─�
 
 import asyncio
 import datetime
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import attrs
@@ -20,10 +20,10 @@ from socialapi.bulk.job import Job, JobOptions, bulk_options
 from socialapi.bulk.journal import Setting, impersonal
 from socialapi.bulk.ordering import RecentIdentifiers, Verdict
 from socialapi.bulk.preparing import Preparer
-from socialapi.bulk.reader_base import Chunk
+from socialapi.bulk.reader_base import Chunk, in_steps
 from socialapi.bulk.readers import Records, open_records
 from socialapi.bulk.recording import Recorder
-from socialapi.bulk.rows import RawRow, RawTable, Row, Run
+from socialapi.bulk.rows import RawRow, Row, Run
 from socialapi.bulk.settling import BatchSender
 from socialapi.bulk.tally import Tally
 from socialapi.errors import InvalidInput
@@ -34,8 +34,6 @@ from socialapi.routes.route import Target
 from socialapi.session.calls import CallOptions
 from socialapi.session.session import Session
 
-ROWS_PER_STEP: Final = 250
-"""Rows prepared at a time: the slowest ones, with odd phone numbers, take 40 microseconds each."""
 SECONDS_PER_TURN: Final = 0.002
 """After which others get their turn, at the next step."""
 TOO_LARGE: Final = "is larger than a request may be"
@@ -295,14 +293,6 @@ def default_expiry(destination: Destination, now: datetime.datetime) -> str | No
     if destination.default_expiry_months is None:
         return None
     return format_timestamp(months_later(now, destination.default_expiry_months).replace(microsecond=0))
-
-
-def in_steps(chunk: Chunk[RawRow]) -> Iterator[Chunk[RawRow]]:
-    """The rows, so many at a time that none of the steps takes long."""
-    rows = chunk if isinstance(chunk, RawTable) else list(chunk)
-    for start in range(0, len(chunk), ROWS_PER_STEP):
-        stop = start + ROWS_PER_STEP
-        yield rows.part(start, stop) if isinstance(rows, RawTable) else rows[start:stop]
 
 
 def _named(columns: Mapping[str, str | Sequence[str]]) -> str:

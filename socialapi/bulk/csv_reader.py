@@ -105,7 +105,7 @@ def _lines(file: BufferedReader) -> Iterator[str]:
 def _parts(file: BufferedReader) -> Iterator[str]:
     """The text in parts that end where a line does: to take one line after another from the file costs twice as much.
 
-    A pipe is read as far as there is something in it, so that rows are not kept waiting for others behind them.
+    A pipe is read as far as there is something in it: a chunk waits for its own last row, and not for a block to be full.
     """
     decode = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
     begun = ""

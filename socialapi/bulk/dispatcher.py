@@ -30,6 +30,7 @@ class Sendable(Protocol):
 
 
 B = TypeVar("B", bound=Sendable)
+T = TypeVar("T")
 
 
 class Dispatcher(Generic[B]):
@@ -55,6 +56,7 @@ class Dispatcher(Generic[B]):
         self._bytes_live = 0
         self._rows_live = 0
         self._freed = asyncio.Event()
+        self._outside: asyncio.Timeout | None = None
         self.failure: Exception | None = None
 
     @property
@@ -112,8 +114,29 @@ class Dispatcher(Generic[B]):
 
     def stop(self, problem: Exception) -> None:
         """Starts nothing new from now on; the first problem is the one that counts."""
-        self.failure = self.failure or problem
+        if self.failure is not None:
+            return
+        self.failure = problem
         self._freed.set()
+        if self._outside is not None:
+            self._outside.reschedule(asyncio.get_running_loop().time())
+
+    async def unless_stopped(self, waiting: Awaitable[T]) -> T | None:
+        """What comes of waiting for others than the batches; None after a failure, by which the waiting is cancelled.
+
+        One at a time, and only as long as there is no failure.
+        """
+        # A timeout without a time costs no task: this is done for every chunk that is read.
+        self._outside = asyncio.timeout(None)
+        try:
+            async with self._outside:
+                return await waiting
+        except TimeoutError:
+            if self.failure is None:  # one of the others' own
+                raise
+            return None
+        finally:
+            self._outside = None
 
     async def drain(self) -> None:
         """Waits for everything that is on its way."""

@@ -14,6 +14,7 @@ from socialapi.bulk.columns import Wanted
 from socialapi.bulk.file_reader import Formats, read_file
 from socialapi.bulk.input_files import InputFile, name_of, opened, why
 from socialapi.bulk.reader_base import Chunk, NoRows
+from socialapi.bulk.rejects import same_file
 from socialapi.bulk.rows import RawRow, RawTable
 from socialapi.bulk.threaded_reader import ThreadedReader
 from socialapi.errors import InvalidInput
@@ -50,8 +51,9 @@ class FilesReader(ThreadedReader[RawRow]):
     def __init__(
         self, given: Sequence[str | os.PathLike[str]], wanted: Wanted, formats: Formats[Wanted, RawRow]
     ) -> None:
-        # At once: a file that the job itself makes, such as one for rejects, is none of them.
-        self.paths = [path for each in given for path in _matching(each, formats)]
+        # At once: a file that appears while the job runs is none of them.
+        self._found = [(each, path) for each in given for path in _matching(each, formats)]
+        self.paths = [path for _, path in self._found]
         self._wanted = wanted
         self._formats = formats
         self._size = 0
@@ -60,6 +62,15 @@ class FilesReader(ThreadedReader[RawRow]):
         self._names: list[str] = []
         self._starts: list[int] = []
         super().__init__()
+
+    def leave_out(self, paths: Sequence[str | os.PathLike[str]]) -> None:
+        """As `Reader` says. Raises InvalidInput when a pattern matches nothing else."""
+        self.paths = []
+        for given, path in self._found:
+            if not (is_pattern(given) and any(same_file(path, own) for own in paths)):
+                self.paths.append(path)
+        if not self.paths:
+            raise InvalidInput("no file matches the pattern but those that the job itself writes")
 
     def place_of(self, number: int) -> tuple[str, int] | None:
         """The file that has this row, which is read, and the row's number there; None for the rows of a single file."""

@@ -19,7 +19,7 @@ from socialapi.bulk.concurrency import Concurrency
 from socialapi.bulk.dispatcher import Dispatcher, Sendable
 from socialapi.bulk.journal import JobIdentity, Journal, Opened, Setting, State, fingerprint
 from socialapi.bulk.reader_base import Chunk, Reader
-from socialapi.bulk.rejects import PLACE, RejectsFile, same_file
+from socialapi.bulk.rejects import PLACE, RejectsFile, is_rejects_file, same_file
 from socialapi.bulk.tally import Tally
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, SocialApiError
 from socialapi.reports import Progress, UploadReport
@@ -54,6 +54,13 @@ class JobOptions:
         """The file of the journal, where it is one."""
         given = getattr(self.journal, "path", None) if isinstance(self.journal, Journal) else self.journal
         return given if isinstance(given, str | os.PathLike) else None
+
+    @property
+    def own_files(self) -> Sequence[str | os.PathLike[str]]:
+        """The files that such a job writes: an export in the place of the rejects file is none of them."""
+        journal = self.journal_path
+        beside = [os.fsdecode(journal) + ending for ending in ("", "-wal", "-shm")] if journal is not None else []
+        return [*beside, self.rejects] if self.rejects is not None and is_rejects_file(self.rejects) else beside
 
     def check(self) -> None:
         """Raises InvalidInput for an option that makes no sense."""
@@ -95,6 +102,7 @@ class Job(abc.ABC, Generic[R, B, P]):
             # What is missing is better said now than after a batch was read.
             config.host(target.route.family.host)
             session.authenticators.choose(target.route.family)
+        reader.leave_out(options.own_files)
         for path in (source, *reader.paths):
             options.refuse_as_journal(path, "the input itself")
         self._session = session
@@ -188,7 +196,8 @@ class Job(abc.ABC, Generic[R, B, P]):
         chunks = aiter(self._reader)
         while self._dispatcher.failure is None:
             try:
-                chunk = await anext(chunks, None)
+                # An input may be silent for as long as it likes, such as a pipe; the job ends nevertheless when it stops.
+                chunk = await self._dispatcher.unless_stopped(anext(chunks, None))
             except Exception as problem:  # noqa: BLE001  # whatever a user's iterable raises ends the reading
                 self._broken_input = problem
                 return

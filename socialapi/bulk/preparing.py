@@ -93,6 +93,13 @@ class Preparer:
             raise InvalidInput("the upload cannot be done so", [BrokenRule(path=f, reason=r) for f, r in named])
         self._default = default
 
+    def faults_of(self, raw: RawRow) -> Sequence[Problem]:
+        """What is wrong with the operation type and the times of a row, for which it would be rejected."""
+        if raw.operation_type is None and raw.effective_at is None and raw.expires_at is None:
+            return ()
+        decided = self._action(raw.operation_type, raw.effective_at, raw.expires_at)
+        return () if isinstance(decided, Action) else decided
+
     def prepare_chunk(self, raw_rows: Iterable[RawRow]) -> PreparedChunk:
         """The rows that can be sent, in their order, and why others, or parts of them, cannot."""
         if isinstance(raw_rows, RawTable) and not raw_rows.has_overrides:

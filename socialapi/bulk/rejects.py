@@ -88,6 +88,18 @@ class RejectsFile:
         return InvalidInput(f"the rejects file {self.path} cannot be written: {reason}")
 
 
+def is_rejects_file(path: str | os.PathLike[str]) -> bool:
+    """Whether an earlier job may have written it: it is empty, or begins as rejects files do."""
+    begins = ",".join(HEADER).encode()
+    try:
+        if not Path(path).is_file():
+            return False
+        with Path(path).open("rb") as file:
+            return file.read(len(begins)) in (b"", begins)
+    except (OSError, ValueError):  # which whoever opens it says better
+        return False
+
+
 def same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
     """Whether two paths lead to the same file, which need not exist yet."""
     try:

@@ -229,10 +229,11 @@ class SyncJob:
 
     async def _note_refused(self) -> None:
         """Writes down what the service refused, by the numbers that the rows have in the input; removals have none."""
-        refused, self._refused = self._refused, []
+        refused = list(self._refused)
         if not refused or self._options.dry_run:
             return
         numbers = await self._snapshot.refuse([issue.row for issue in refused])
+        del self._refused[: len(refused)]  # not before: a job that stops cancels this, and it is done again at the end
         if self._phase == "additions":
             issues = [attrs.evolve(issue, row=numbers[issue.row]) for issue in refused]
         else:

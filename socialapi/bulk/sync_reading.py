@@ -5,12 +5,12 @@ from typing import Final
 
 import attrs
 
-from socialapi.bulk.audience_job import Destination, UploadOptions, in_steps
+from socialapi.bulk.audience_job import Destination, UploadOptions
 from socialapi.bulk.batches import Batch
 from socialapi.bulk.job import Job
 from socialapi.bulk.normalizing import NOT_TAKEN
 from socialapi.bulk.preparing import PreparedChunk, Preparer
-from socialapi.bulk.reader_base import Chunk
+from socialapi.bulk.reader_base import Chunk, in_steps
 from socialapi.bulk.readers import Records, open_records
 from socialapi.bulk.rejects import RejectsFile
 from socialapi.bulk.rows import RawRow, RawTable, Row, rows_of

@@ -77,13 +77,20 @@ class ThreadedReader(Reader[R]):
             chunk = next(self._chunks, None)
         except Exception as error:  # noqa: BLE001 - handed over to whoever waits for the step
             fault = error
+        except BaseException as error:  # noqa: BLE001 - libraries that are not written in Python have some of their own
+            fault = InvalidInput(f"reading broke off: {type(error).__name__}")
+        try:
+            self._end_step(is_last=chunk is None)
+        finally:
+            if fault is not None:
+                step.set_exception(fault)
+            else:
+                step.set_result(chunk if chunk is not None else [])
+
+    def _end_step(self, *, is_last: bool) -> None:
         with self._lock:
             self._at_work = False
-            self._finished = self._finished or chunk is None
+            self._finished = self._finished or is_last
             if self._closed:
-                with contextlib.suppress(InvalidInput):  # whoever would hear of it has left
+                with contextlib.suppress(Exception):  # whoever would hear of it has left
                     self._chunks.close()
-        if fault is not None:
-            step.set_exception(fault)
-        else:
-            step.set_result(chunk if chunk is not None else [])

@@ -41,7 +41,7 @@ async def lint_audience(files: Files, /, *, flags: LintFlags = NO_FLAGS) -> int:
 
     Exit status: 0 fine, 1 rows or values that are of no use, 2 wrong usage or unusable file.
     """
-    return await _lint(files, IDENTIFIER_KINDS, flags)
+    return await _lint(files, IDENTIFIER_KINDS, flags, takes_effective_at=True)
 
 
 async def lint_do_not_reach(files: Files, /, *, flags: LintFlags = NO_FLAGS) -> int:
@@ -49,16 +49,19 @@ async def lint_do_not_reach(files: Files, /, *, flags: LintFlags = NO_FLAGS) -> 
 
     Exit status: 0 fine, 1 rows or values that are of no use, 2 wrong usage or unusable file.
     """
-    return await _lint(files, DO_NOT_REACH_KINDS, flags)
+    return await _lint(files, DO_NOT_REACH_KINDS, flags, takes_effective_at=False)
 
 
-async def _lint(files: Sequence[str], kinds: Sequence[IdentifierKind], flags: LintFlags) -> int:
+async def _lint(
+    files: Sequence[str], kinds: Sequence[IdentifierKind], flags: LintFlags, *, takes_effective_at: bool
+) -> int:
     report = await lint_records(
         records_of(files),
         columns=mapping_of(flags.column),
         kinds=kinds,
         default_region=flags.default_region,
         sample=flags.sample,
+        takes_effective_at=takes_effective_at,
     )
     if flags.json:
         print(orjson.dumps(report.to_dict()).decode(), flush=True)

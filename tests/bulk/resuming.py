@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 import attrs
 import pytest
 
-from socialapi.bulk import audience_job
+from socialapi.bulk import audience_job, reader_base
 from socialapi.bulk.audience_job import UploadJob
 from socialapi.bulk.journal import JobIdentity, Opened, Outcome, RecordedBatch, State, refuse_other
 from socialapi.bulk.ordering import RecentIdentifiers
@@ -241,7 +241,7 @@ async def run_once(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(audience_job, "MAX_FOLLOWERS", shape.followers)
         if way.slow:
-            patch.setattr(audience_job, "ROWS_PER_STEP", 1)
+            patch.setattr(reader_base, "ROWS_PER_STEP", 1)
             patch.setattr(audience_job, "SECONDS_PER_TURN", -1.0)
         report, finished = await _outcome(job, service, end)
     assert report is None or report.adds_up

@@ -15,6 +15,7 @@ from socialapi.bulk import audience_job
 from socialapi.bulk.audience_job import UploadJob, UploadOptions
 from socialapi.bulk.ordering import RecentIdentifiers
 from socialapi.bulk.preparing import PreparedChunk, Preparer
+from socialapi.bulk.reader_base import ROWS_PER_STEP
 from socialapi.bulk.rows import ROWS_PER_CHUNK, RawRow
 from socialapi.config import Config
 from socialapi.errors import (
@@ -211,7 +212,7 @@ async def test_others_get_their_turn_while_a_chunk_is_prepared(monkeypatch: pyte
     await job.run()
     counting.cancel()
     assert turns[-1] == 2 * ROWS_PER_CHUNK
-    assert max(after - before for before, after in itertools.pairwise(turns)) == audience_job.ROWS_PER_STEP
+    assert max(after - before for before, after in itertools.pairwise(turns)) == ROWS_PER_STEP
 
 
 async def test_a_file_that_breaks_midway_is_delivered_up_to_there(tmp_path: Path) -> None:

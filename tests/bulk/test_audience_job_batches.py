@@ -10,7 +10,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from socialapi.bulk import audience_job
+from socialapi.bulk import audience_job, reader_base
 from socialapi.bulk.ordering import RecentIdentifiers
 from tests.bulk.feeding import SOME_TURNS, Feed, Wish, bounded, cut, table_of, watch_batches
 from tests.bulk.model_service import FAULTS, ModelService, job_of, operation_errors, users_of
@@ -105,7 +105,7 @@ def batches_of(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(audience_job, "MAX_FOLLOWERS", rules.followers)
-        patch.setattr(audience_job, "ROWS_PER_STEP", chosen.rows_per_turn)
+        patch.setattr(reader_base, "ROWS_PER_STEP", chosen.rows_per_turn)
         return asyncio.run(run())
 
 

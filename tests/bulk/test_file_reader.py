@@ -5,6 +5,7 @@ import gzip
 import os
 import stat
 import threading
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,10 @@ import pytest
 from socialapi.bulk.input_files import why
 from socialapi.bulk.readers import open_records
 from socialapi.bulk.rows import ROWS_PER_CHUNK
-from socialapi.bulk.threaded_reader import THREAD_NAME
+from socialapi.bulk.threaded_reader import THREAD_NAME, ThreadedReader
 from socialapi.errors import InvalidInput
 from tests.bulk.model_service import ModelService, job_of
-from tests.bulk.reading import open_files, read, values, write
+from tests.bulk.reading import open_files, read, read_until_error, values, write
 
 
 async def refusal(path: Path | str) -> str:
@@ -140,6 +141,13 @@ async def test_a_cancelled_reader_closes_its_file(tmp_path: Path) -> None:
     assert str(path) not in open_files()
 
 
+async def reader_begun() -> None:
+    """What comes before it in a job takes some turns, and more in the first job of a process."""
+    async with asyncio.timeout(10):
+        while not any(thread.name == THREAD_NAME for thread in threading.enumerate()):  # noqa: ASYNC110  # turns, not time
+            await asyncio.sleep(0)
+
+
 async def readers_ended() -> None:
     """Nothing waits for the thread of a reader but tests."""
     for thread in threading.enumerate():
@@ -156,8 +164,7 @@ async def test_who_leaves_a_pipe_that_says_nothing_does_not_wait_for_it(tmp_path
     upload = asyncio.create_task(job_of(service, path).run())
     writing = asyncio.to_thread(path.open, "wb", buffering=0)
     writer = await writing if has_writer else None
-    for _ in range(10):
-        await asyncio.sleep(0)  # so that it is under way
+    await reader_begun()
     upload.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asyncio.wait_for(upload, 1)
@@ -192,3 +199,49 @@ async def test_reading_happens_in_a_thread(tmp_path: Path) -> None:
         # The pipe has no writer yet, so opening it blocks; the loop does not.
         await asyncio.to_thread(path.write_text, "email\na@b.example\n")
         assert values(await step) == [["a@b.example"]]
+
+
+class PanicError(BaseException):
+    """What a library in another language may raise: no Exception."""
+
+
+class PanickingFile:
+    def __init__(self) -> None:
+        self.parts = iter([b"email\n" + b"a@b.example\n" * 3])
+
+    def read(self, size: int) -> bytes:
+        for part in self.parts:
+            return part
+        raise PanicError("planted@example.com")
+
+
+async def test_what_is_no_exception_ends_the_input_by_the_name_of_its_type() -> None:
+    _, error = await asyncio.wait_for(read_until_error(PanickingFile(), InvalidInput), 10)
+    assert str(error) == "reading broke off: PanicError"
+
+
+class FailingToClose(ThreadedReader[int]):
+    """Its only step takes until it is told to end, and closing it fails."""
+
+    def __init__(self) -> None:
+        self.go_on = threading.Event()
+        super().__init__()
+
+    def _fraction(self) -> float | None:
+        return None
+
+    def _read(self) -> Generator[list[int], None, None]:
+        try:
+            self.go_on.wait(10)
+            yield [1]
+        finally:
+            raise ZeroDivisionError
+
+
+async def test_a_step_ends_although_the_input_cannot_be_closed_behind_it() -> None:
+    reader = FailingToClose()
+    step = asyncio.create_task(reader.read_chunk())
+    await asyncio.sleep(0)
+    await reader.aclose()
+    reader.go_on.set()
+    assert await asyncio.wait_for(step, 10) == [1]

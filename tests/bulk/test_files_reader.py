@@ -165,3 +165,25 @@ async def test_data_given_as_paths_is_not_quoted(given: Any) -> None:
         await read(given)
     assert "secret" not in str(error.value)
     assert isinstance(open_records(given), FilesReader)
+
+
+async def test_a_pattern_leaves_out_what_the_job_itself_writes(tmp_path: Path) -> None:
+    write(tmp_path / "a.csv", "email\na@b.example\nbad\n")
+    write(tmp_path / "b.csv", "email\nc@d.example\n")
+    journal, rejects = tmp_path / "journal.csv", tmp_path / "rejects.csv"
+    for companion in ("-wal", "-shm"):
+        write(tmp_path / f"journal.csv{companion}", "")
+    for resumed in (0, 2):
+        job = job_of(ModelService(), f"{tmp_path}/*.csv*", journal=journal, rejects=rejects)
+        report = await job.run()
+        assert (report.read, report.accepted, report.rejected, report.resumed) == (3, 2, 1, resumed)
+        assert rejects.read_text("utf-8").count("\n") == 2
+    with pytest.raises(InvalidInput, match="is the input itself"):
+        await job_of(ModelService(), [f"{tmp_path}/*.csv", rejects], rejects=rejects).run()
+    assert rejects.read_text("utf-8").count("\n") == 2
+
+
+async def test_a_pattern_that_matches_nothing_else_is_said(tmp_path: Path) -> None:
+    write(tmp_path / "rejects.csv", "row,field,reason\n")
+    with pytest.raises(InvalidInput, match="no file matches the pattern but those that the job itself writes"):
+        job_of(ModelService(), f"{tmp_path}/*.csv", rejects=tmp_path / "rejects.csv")

@@ -14,9 +14,14 @@ _SAYS_HASHED: Final = re.compile("sha.?256|hash", re.IGNORECASE).search
 _SAYS_OTHER_DIGEST: Final = re.compile("md5|sha.?1(?!\\d)", re.IGNORECASE).search
 
 
-def findings_of(report: LintReport, broken_rows: Mapping[str, int], *, has_region: bool) -> Iterator[Finding]:
+def findings_of(
+    report: LintReport, broken_rows: Mapping[str, int], refused_rows: Mapping[str, int], *, has_region: bool
+) -> Iterator[Finding]:
     """Everything worth saying, what concerns rows as a whole first."""
     yield from _of_rows(report, broken_rows)
+    for reason, count in refused_rows.items():
+        text = f"{_of(count, report.rows)} rows: {reason}; an upload would reject them"
+        yield Finding(text, _risk(count / report.rows, _MUCH, _SOME), is_error=True)
     for kind in report.kinds:
         yield from _of_digests(kind)
         yield from _of_values(kind, has_region=has_region)

@@ -1,6 +1,7 @@
 """A look at an input before it is uploaded: what would be sent of it, and what would be good for nothing."""
 
 import asyncio
+import datetime
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -15,6 +16,8 @@ from socialapi.bulk.linting.findings import findings_of
 from socialapi.bulk.linting.known_values import is_placeholder, known_as
 from socialapi.bulk.normalizing import Unusable, normalizers, trimmed
 from socialapi.bulk.phone_numbers import NO_REGION
+from socialapi.bulk.preparing import Preparer
+from socialapi.bulk.reader_base import in_steps
 from socialapi.bulk.readers import Records, open_wanted
 from socialapi.bulk.rows import RawRow
 from socialapi.errors import InvalidInput
@@ -35,23 +38,33 @@ async def lint_records(
     kinds: Iterable[IdentifierKind] = IDENTIFIER_KINDS,
     default_region: str | None = None,
     sample: int | None = None,
+    takes_effective_at: bool = True,
+    now: datetime.datetime | None = None,
 ) -> LintReport:
     """Reads the records, or the first `sample` of them, and says what an upload of them has to expect.
 
-    Nothing is sent, and memory stays flat. Raises InvalidInput for options and input that cannot be used at all; where
+    `takes_effective_at` says whether the target takes a time of effect, and `now` when the rows would be uploaded: at once,
+    if it is left out. Nothing is sent, and memory stays flat. Raises InvalidInput for options and input that cannot be used at all; where
     the input breaks later, the report says so.
     """
     if sample is not None and sample < 1:
         raise InvalidInput("sample must be a number of rows of at least 1")
     wanted = NotingWanted.of(columns, kinds)
-    linter = Linter(wanted, default_region)
+    preparer = Preparer(
+        now=now or datetime.datetime.now(datetime.UTC),
+        default_region=default_region,
+        kinds=wanted.kinds,
+        allow_effective=takes_effective_at,
+    )
+    linter = Linter(wanted, preparer, default_region)
     try:
         async with open_wanted(records, wanted) as reader:
             async for chunk in reader:
-                linter.take(chunk if sample is None else islice(chunk, sample - linter.rows))
+                for some in in_steps(chunk):
+                    linter.take(some if sample is None else islice(some, sample - linter.rows))
+                    await asyncio.sleep(0)  # judging never waits, and other tasks need a turn
                 if linter.rows == sample:
                     break
-                await asyncio.sleep(0)  # judging never waits, and other tasks need a turn
     except InvalidInput as error:
         if not linter.rows:
             raise
@@ -96,9 +109,10 @@ class _Counts:
 class Linter:
     """Counts, row by row."""
 
-    def __init__(self, wanted: NotingWanted, default_region: str | None) -> None:
+    def __init__(self, wanted: NotingWanted, preparer: Preparer, default_region: str | None) -> None:
         self.rows = 0
         self._wanted = wanted
+        self._preparer = preparer
         self._normalizers = normalizers(wanted.kinds, default_region)
         self._has_region = default_region is not None
         self._kinds: dict[str, _Counts] = {kind: _Counts() for kind in wanted.kinds}
@@ -106,6 +120,7 @@ class Linter:
         self._unusable_rows = 0
         self._rows_with_several = 0
         self._broken_rows = Counter[str]()
+        self._refused_rows = Counter[str]()
         self._duplicates = DuplicateCounter()
 
     def take(self, rows: Iterable[RawRow]) -> None:
@@ -114,6 +129,7 @@ class Linter:
             self.rows += 1
             if row.problem is not None:
                 self._broken_rows[row.problem[1]] += 1
+            self._refused_rows.update(f"{field} {reason}" for field, reason in self._preparer.faults_of(row))
             values = {
                 (kind, value) for field, kind, text in row.identifiers if (value := self._judge(field, kind, text))
             }
@@ -184,7 +200,8 @@ class Linter:
             findings=(),
             broken_off=broken_off,
         )
-        return attrs.evolve(report, findings=tuple(findings_of(report, self._broken_rows, has_region=self._has_region)))
+        findings = findings_of(report, self._broken_rows, self._refused_rows, has_region=self._has_region)
+        return attrs.evolve(report, findings=tuple(findings))
 
 
 def _shown(name: str) -> str:

@@ -88,7 +88,13 @@ class CustomAudience(Resource):
         others, what is hashed and what is hashed wrongly, and how likely it is that few of them are matched. Memory stays
         flat, and no value is in the report. Raises InvalidInput as `upload` does.
         """
-        return await lint_records(records, kinds=self._destination.kinds, **options)
+        return await lint_records(
+            records,
+            kinds=self._destination.kinds,
+            takes_effective_at=self._destination.takes_effective_at,
+            now=self._session.now(),
+            **options,
+        )
 
     def targeted(self, *, with_active: bool | Unset = UNSET, start: str | None = None) -> Pager[TargetingCampaign]:
         """The campaigns and line items that target the audience (section 4.8).

@@ -53,7 +53,13 @@ class DoNotReachListResource(Resource):
 
     async def lint(self, records: Records, **options: Unpack[LintKeywords]) -> LintReport:
         """Reads what `upload` would be given, and says what it has to expect of it, as `CustomAudience.lint`."""
-        return await lint_records(records, kinds=self._destination.kinds, **options)
+        return await lint_records(
+            records,
+            kinds=self._destination.kinds,
+            takes_effective_at=self._destination.takes_effective_at,
+            now=self._session.now(),
+            **options,
+        )
 
     async def delete(self) -> DoNotReachList:
         """Deletes the list and returns its last record, with `deleted` true (section 4.10).

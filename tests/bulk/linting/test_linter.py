@@ -1,6 +1,9 @@
 """A look at an input before it is uploaded: what is counted, what is said of it, and that no value is in it."""
 
+import asyncio
+import datetime
 import hashlib
+import itertools
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, Final
@@ -9,7 +12,8 @@ import orjson
 import pandas
 import pytest
 
-from socialapi.bulk.linting.linter import MOST_NAMES, lint_records
+from socialapi.bulk.linting.linter import MOST_NAMES, Linter, lint_records
+from socialapi.bulk.reader_base import ROWS_PER_STEP
 from socialapi.bulk.rows import ROWS_PER_CHUNK
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import DO_NOT_REACH_KINDS, AudienceUser
@@ -246,3 +250,48 @@ async def test_ever_new_keys_do_not_fill_the_memory() -> None:
 
     report = await lint_records(rows())
     assert len(report.ignored_columns) == MOST_NAMES - 1
+
+
+async def test_others_get_their_turn_while_a_chunk_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[int] = []
+    turns: list[int] = []
+    take = Linter.take
+
+    def watched(linter: Linter, rows: Any) -> None:
+        take(linter, rows)
+        taken.append(linter.rows)
+
+    async def count() -> None:
+        while True:
+            turns.append(taken[-1] if taken else 0)
+            await asyncio.sleep(0)
+
+    monkeypatch.setattr(Linter, "take", watched)
+    counting = asyncio.create_task(count())
+    await lint_records([{"email": "a@b.example"}] * ROWS_PER_CHUNK)
+    counting.cancel()
+    assert max(after - before for before, after in itertools.pairwise(turns)) == ROWS_PER_STEP
+    assert turns[-1] == ROWS_PER_CHUNK
+
+
+async def test_rows_that_an_upload_rejects_for_their_operation_or_times_are_told() -> None:
+    now = datetime.datetime(2026, 1, 31, tzinfo=datetime.UTC)
+    rows: list[Any] = [
+        {"email": "a@b.example", "expires_at": "soon"},
+        {"email": "c@d.example", "expires_at": now, "operation_type": "delete"},
+        {"email": "e@f.example", "effective_at": "2026-03-01T00:00:00Z", "expires_at": "2026-04-01T00:00:00Z"},
+        {"email": "g@h.example", "operation_type": "upsert"},
+    ]
+    said = [
+        "1 of 4 rows: expires_at is not an ISO 8601 time, for example 2026-01-31T09:00:00Z; an upload would reject them",
+        "1 of 4 rows: expires_at is not in the future; an upload would reject them",
+        "1 of 4 rows: operation_type is neither Update nor Delete; an upload would reject them",
+    ]
+    report = await lint_records(rows, now=now)
+    assert texts(report) == said
+    assert report.has_errors
+    assert (report.unusable_rows, report.match_risk) == (0, "medium")
+    report = await lint_records(rows, now=now, kinds=DO_NOT_REACH_KINDS, takes_effective_at=False)
+    assert "1 of 4 rows: effective_at cannot be given for this target; an upload would reject them" in texts(report)
+    report = await lint_records(rows[:1])
+    assert report.match_risk == "high"

@@ -57,7 +57,7 @@ def of_jobs(service: StubProcess, sizes: Sequence[int], records: int) -> list[Ro
                 "seconds": told["seconds"],
                 "records a second": jobs * records / told["seconds"],
                 "peak MB": told["peak"] / MEGABYTE,
-                "longest hold of the event loop, ms": told["max_lag_seconds"] * 1_000,
+                "longest wait for a turn, ms": told["max_lag_seconds"] * 1_000,
             }
         )
         _say(rows[-1])
@@ -96,7 +96,7 @@ def _drawn(rows: Sequence[Row], path: Path, across: str, up: Sequence[str], y: s
 def page(records: Sequence[Row], jobs: Sequence[Row], records_a_job: int, plots: Path, day: datetime.date) -> str:
     """The whole page; draws its pictures into the folder."""
     most, cost, peak = ([row[name] for row in records] for name in ("records", "µs of CPU a record", "peak MB"))
-    rate, held = ([row[name] for row in jobs] for name in ("records a second", "longest hold of the event loop, ms"))
+    rate, held = ([row[name] for row in jobs] for name in ("records a second", "longest wait for a turn, ms"))
     sizes = _drawn(records, plots / "growth-records.svg", "records", ["seconds", "CPU seconds"], "seconds", "xy")
     memory = _drawn(records, plots / "growth-memory.svg", "records", ["peak MB"], "peak MB", "x")
     rates = _drawn(jobs, plots / "growth-jobs.svg", "jobs", ["records a second"], "records a second", "x")
@@ -116,7 +116,8 @@ imported and opened once is in the cost of the small jobs.
 ## With jobs at once
 
 So many uploads of {records_a_job:,} records each, from iterables, in one process that shares a client. One job sends
-{rate[0]:,.0f} records a second, {jobs[-1]["jobs"]:,} of them {rate[-1]:,.0f} together; the event loop is held for {max(held):.0f} ms at most.
+{rate[0]:,.0f} records a second, {jobs[-1]["jobs"]:,} of them {rate[-1]:,.0f} together; somebody else in the event loop waits
+for {max(held):.0f} ms at most: every job takes its turn before, and now and then a collection of garbage does.
 
 {rates}{_table(jobs)}
 """

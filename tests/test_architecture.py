@@ -3,7 +3,7 @@
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -49,6 +49,16 @@ ALSO: Final = {
     "__main__": frozenset(),
 }
 ALLOWED: Final = {unit: below | ALSO.get(unit, frozenset()) for unit, below in EVERYTHING_BELOW.items()} | ASIDE
+
+# Within `bulk`, too, each room or module may import from those above it here, and a room from itself.
+ROOMS_OF_BULK: Final = (
+    "concurrency rejects rows",
+    "dispatcher reading tally",
+    "journals",
+    "job",
+    "audiences products",
+    "linting sync",
+)
 
 # Libraries that only some may use. A client takes a session, connector or trace of the user's: it names their types.
 MAY_USE_AIOHTTP: Final = frozenset({"session", "emulator"})
@@ -178,6 +188,23 @@ def test_imports_only_go_down() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_the_rooms_of_bulk_lie_one_above_the_other() -> None:
+    level = {room: number for number, rooms in enumerate(ROOMS_OF_BULK) for room in rooms.split()}
+    wrong = [
+        f"{module}:{each.line} may not import {each.name}"
+        for module, package, source in modules()
+        if module.startswith("socialapi.bulk.")
+        for each in imports(source, package)
+        if each.name.startswith("socialapi.bulk.") and not _goes_down(module, each.name, level)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def _goes_down(module: str, name: str, level: Mapping[str, int]) -> bool:
+    room, other = module.split(".")[2], name.split(".")[2]
+    return room == other or level[other] < level[room]
+
+
 def test_the_walk_reaches_every_floor_that_is_built() -> None:
     walked = {unit_of(module) for module, _, _ in modules()}
     assert {"errors", "models", "routes", "wire"} <= walked
@@ -217,9 +244,9 @@ def test_package_files_are_empty_but_for_the_public_ones() -> None:
         ("socialapi.wire.retry", "from asyncio import sleep"),
         ("socialapi.testing", "from socialapi.cli import main"),
         ("socialapi.helpers", "import os"),
-        ("socialapi.bulk.readers", "import pyarrow"),
-        ("socialapi.bulk.readers", "if True:\n    from pyarrow.parquet import ParquetFile"),
-        ("socialapi.bulk.readers", "from backports.zstd import ZstdFile"),
+        ("socialapi.bulk.reading.readers", "import pyarrow"),
+        ("socialapi.bulk.reading.readers", "if True:\n    from pyarrow.parquet import ParquetFile"),
+        ("socialapi.bulk.reading.readers", "from backports.zstd import ZstdFile"),
         ("socialapi.cli.upload", "def f():\n    import pyarrow"),
     ],
 )
@@ -238,7 +265,7 @@ def test_a_planted_arrow_that_goes_up_is_seen(module: str, source: str) -> None:
         ("socialapi.cli.demo", "from socialapi.emulator import Emulator\nfrom socialapi import Client"),
         ("socialapi.client", "import aiohttp\ndef f(s: aiohttp.ClientSession | None = None) -> aiohttp.BasicAuth: ..."),
         ("socialapi.testing", "from socialapi.emulator import Emulator\nfrom socialapi.client import Client"),
-        ("socialapi.bulk.readers", "def f():\n    import pyarrow.types"),
+        ("socialapi.bulk.reading.readers", "def f():\n    import pyarrow.types"),
         ("socialapi.wire.limits", "import datetime, email.utils\nfrom socialapi.routes.route import Route"),
     ],
 )
@@ -249,7 +276,7 @@ def test_an_arrow_that_goes_down_is_fine(module: str, source: str) -> None:
 def test_extras_are_not_imported_until_there_is_something_for_them() -> None:
     script = """
 import sys, socialapi
-from socialapi.bulk.readers import open_records
+from socialapi.bulk.reading.readers import open_records
 open_records("crm.csv")
 print(*{name.partition(".")[0] for name in sys.modules} & {"pyarrow", "pandas", "numpy"})
 """

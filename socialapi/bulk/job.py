@@ -17,8 +17,8 @@ import attrs
 
 from socialapi.bulk.concurrency import Concurrency
 from socialapi.bulk.dispatcher import Dispatcher, Sendable
-from socialapi.bulk.journal import JobIdentity, Journal, Opened, Setting, State, fingerprint
-from socialapi.bulk.reader_base import Chunk, Reader
+from socialapi.bulk.journals.journal import JobIdentity, Journal, Opened, Setting, State, fingerprint
+from socialapi.bulk.reading.reader_base import Chunk, Reader
 from socialapi.bulk.rejects import PLACE, RejectsFile, is_rejects_file, same_file
 from socialapi.bulk.tally import Tally
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, SocialApiError
@@ -321,7 +321,7 @@ class Job(abc.ABC, Generic[R, B, P]):
 
 
 def _sqlite_journal(path: str | os.PathLike[str]) -> Journal:
-    from socialapi.bulk.sqlite_journal import SqliteJournal  # jobs without a journal need no database
+    from socialapi.bulk.journals.sqlite_journal import SqliteJournal  # jobs without a journal need no database
 
     return SqliteJournal(path)
 

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 from cyclopts import Parameter
 
-from socialapi.bulk.input_files import BinaryFile
+from socialapi.bulk.reading.input_files import BinaryFile
 from socialapi.errors import InvalidInput
 
 STANDARD_INPUT: Final = "-"

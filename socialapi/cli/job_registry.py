@@ -10,8 +10,8 @@ from pathlib import Path
 
 import attrs
 
-from socialapi.bulk.journal import JobIdentity, Opened
-from socialapi.bulk.sqlite_journal import SqliteJournal
+from socialapi.bulk.journals.journal import JobIdentity, Opened
+from socialapi.bulk.journals.sqlite_journal import SqliteJournal
 from socialapi.cli import exits
 from socialapi.cli.inputs import STANDARD_INPUT
 from socialapi.errors import InvalidInput

@@ -12,7 +12,7 @@ import attrs
 import orjson
 from cyclopts import Parameter
 
-from socialapi.bulk.journal_view import JournalView, erase, look
+from socialapi.bulk.journals.journal_view import JournalView, erase, look
 from socialapi.cli import exits
 from socialapi.cli.exits import printable
 from socialapi.cli.job_registry import Registration, Registry, target_of

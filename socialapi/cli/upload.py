@@ -8,7 +8,7 @@ import attrs
 from cyclopts import Parameter
 
 from socialapi.bulk.job import OnProgress
-from socialapi.bulk.journal import Journal
+from socialapi.bulk.journals.journal import Journal
 from socialapi.cli.inputs import Column, Files, Region, mapping_of, records_of, title_of
 from socialapi.cli.job_registry import RegisteredJournal, command_line
 from socialapi.cli.jobs import run_job

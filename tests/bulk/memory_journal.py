@@ -5,7 +5,7 @@ from datetime import datetime
 
 import attrs
 
-from socialapi.bulk.journal import JobIdentity, Opened, Outcome, RecordedBatch, State, refuse_other
+from socialapi.bulk.journals.journal import JobIdentity, Opened, Outcome, RecordedBatch, State, refuse_other
 from socialapi.errors import ConfigurationError
 
 

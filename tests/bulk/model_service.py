@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import orjson
 
-from socialapi.bulk.audience_job import Destination, UploadJob, UploadOptions
+from socialapi.bulk.audiences.audience_job import Destination, UploadJob, UploadOptions
 from socialapi.config import Config
 from socialapi.credentials import Bearer
 from socialapi.errors import OutcomeUnknown, TransportError

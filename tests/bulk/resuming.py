@@ -9,10 +9,11 @@ from typing import Any, Final, Literal
 import attrs
 import pytest
 
-from socialapi.bulk import audience_job, reader_base
-from socialapi.bulk.audience_job import UploadJob
-from socialapi.bulk.journal import JobIdentity, Opened, Outcome, RecordedBatch, State, refuse_other
-from socialapi.bulk.ordering import RecentIdentifiers
+from socialapi.bulk.audiences import audience_job
+from socialapi.bulk.audiences.audience_job import UploadJob
+from socialapi.bulk.audiences.ordering import RecentIdentifiers
+from socialapi.bulk.journals.journal import JobIdentity, Opened, Outcome, RecordedBatch, State, refuse_other
+from socialapi.bulk.reading import reader_base
 from socialapi.errors import BulkError, ConfigurationError, Forbidden
 from socialapi.reports import UploadReport
 from socialapi.wire.response import Reply

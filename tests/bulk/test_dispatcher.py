@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 
 from socialapi.bulk import dispatcher
-from socialapi.bulk.batches import Batch
+from socialapi.bulk.audiences.batches import Batch
 from socialapi.bulk.dispatcher import Dispatcher
 
 

@@ -15,9 +15,9 @@ from typing import Any, Final
 
 import pytest
 
-from socialapi.bulk.journal import JobIdentity, RecordedBatch
-from socialapi.bulk.journal_view import erase, look
-from socialapi.bulk.sqlite_journal import SCHEMA, SqliteJournal
+from socialapi.bulk.journals.journal import JobIdentity, RecordedBatch
+from socialapi.bulk.journals.journal_view import erase, look
+from socialapi.bulk.journals.sqlite_journal import SCHEMA, SqliteJournal
 from socialapi.cli import app, exits
 from socialapi.cli.job_registry import RegisteredJournal, Registration, Registry, command_line
 from socialapi.emulator import Emulator
@@ -99,7 +99,7 @@ async def record(path: Path, *, state: str | None, batches: int = 2) -> None:
 async def in_use(path: Path) -> AsyncIterator[None]:
     """Another process has the journal open."""
     held = (
-        "import asyncio, sys; from socialapi.bulk.sqlite_journal import SqliteJournal; "
+        "import asyncio, sys; from socialapi.bulk.journals.sqlite_journal import SqliteJournal; "
         "from tests.cli.test_jobs import IDENTITY, NOW\n"
         "async def main():\n"
         "    await SqliteJournal(sys.argv[1]).open(IDENTITY, NOW)\n"

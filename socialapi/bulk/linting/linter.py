@@ -10,15 +10,15 @@ from typing import Final
 
 import attrs
 
-from socialapi.bulk.columns import ColumnMapping, Columns, Wanted, looks_personal
+from socialapi.bulk.audiences.normalizing import Unusable, normalizers, trimmed
+from socialapi.bulk.audiences.phone_numbers import NO_REGION
+from socialapi.bulk.audiences.preparing import Preparer
 from socialapi.bulk.linting.duplicates import DuplicateCounter
 from socialapi.bulk.linting.findings import findings_of
 from socialapi.bulk.linting.known_values import is_placeholder, known_as
-from socialapi.bulk.normalizing import Unusable, normalizers, trimmed
-from socialapi.bulk.phone_numbers import NO_REGION
-from socialapi.bulk.preparing import Preparer
-from socialapi.bulk.reader_base import in_steps
-from socialapi.bulk.readers import Records, open_wanted
+from socialapi.bulk.reading.columns import ColumnMapping, Columns, Wanted, looks_personal
+from socialapi.bulk.reading.reader_base import in_steps
+from socialapi.bulk.reading.readers import Records, open_wanted
 from socialapi.bulk.rows import RawRow
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind

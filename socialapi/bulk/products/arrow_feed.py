@@ -6,10 +6,10 @@ from typing import Any
 
 import attrs
 
-from socialapi.bulk.arrow_reader import parquet_chunks
 from socialapi.bulk.products.feed import Feed, field_of
 from socialapi.bulk.products.rows import FIELDS, ProductRow
-from socialapi.bulk.reader_base import Chunk
+from socialapi.bulk.reading.arrow_reader import parquet_chunks
+from socialapi.bulk.reading.reader_base import Chunk
 from socialapi.bulk.rows import ROWS_PER_CHUNK
 from socialapi.errors import InvalidInput
 

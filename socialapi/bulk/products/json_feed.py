@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import orjson
 
-from socialapi.bulk.json_lines_reader import skip_line
 from socialapi.bulk.products.feed import Feed
 from socialapi.bulk.products.json_window import MAX_OBJECT_BYTES, JsonWindow
 from socialapi.bulk.products.rows import ProductRow
-from socialapi.bulk.reader_base import in_chunks
+from socialapi.bulk.reading.json_lines_reader import skip_line
+from socialapi.bulk.reading.reader_base import in_chunks
 from socialapi.errors import InvalidInput
 
 NOT_AN_OBJECT: Final = "is not a JSON object"

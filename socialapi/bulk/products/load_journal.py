@@ -10,7 +10,7 @@ from typing import Final
 
 import attrs
 
-from socialapi.bulk.journal import Journal, Outcome, RecordedBatch, digest64
+from socialapi.bulk.journals.journal import Journal, Outcome, RecordedBatch, digest64
 from socialapi.bulk.products.rows import ProductBatch, ProductRow
 from socialapi.errors import InvalidInput
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import attrs
 
-from socialapi.bulk.journal import Outcome, digest64
+from socialapi.bulk.journals.journal import Outcome, digest64
 from socialapi.bulk.products.digests import Digests
 from socialapi.bulk.products.load_journal import REFUSED, LoadJournal
 from socialapi.bulk.products.rows import ENVELOPE, ProductBatch, ProductRow

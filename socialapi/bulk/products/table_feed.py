@@ -7,10 +7,10 @@ from io import BufferedReader, TextIOWrapper
 from itertools import chain
 from typing import Final, Self
 
-from socialapi.bulk.csv_reader import DELIMITERS
 from socialapi.bulk.products.feed import Feed
 from socialapi.bulk.products.rows import ProductRow
-from socialapi.bulk.reader_base import in_chunks
+from socialapi.bulk.reading.csv_reader import DELIMITERS
+from socialapi.bulk.reading.reader_base import in_chunks
 from socialapi.errors import InvalidInput
 
 MAX_LINE_CHARACTERS: Final = 1_048_576

@@ -5,7 +5,7 @@ from typing import Final
 
 import attrs
 
-from socialapi.bulk.journal import Outcome
+from socialapi.bulk.journals.journal import Outcome
 from socialapi.bulk.products.load_journal import REFUSED
 from socialapi.bulk.products.rows import FIELDS, ProductRow
 from socialapi.bulk.tally import Tally

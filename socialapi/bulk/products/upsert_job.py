@@ -14,7 +14,7 @@ from typing import Final, Literal
 import attrs
 
 from socialapi.bulk.job import Job, JobOptions, bulk_options
-from socialapi.bulk.journal import Outcome, Setting
+from socialapi.bulk.journals.journal import Outcome, Setting
 from socialapi.bulk.products.deletion import Gone, VanishedProducts
 from socialapi.bulk.products.digests import Digests
 from socialapi.bulk.products.feeds import Products, open_products
@@ -24,7 +24,7 @@ from socialapi.bulk.products.placing import Placer
 from socialapi.bulk.products.rows import ProductBatch, ProductRow
 from socialapi.bulk.products.settling import ProductSender
 from socialapi.bulk.products.tally import ProductTally, Refused
-from socialapi.bulk.reader_base import Chunk
+from socialapi.bulk.reading.reader_base import Chunk
 from socialapi.bulk.rejects import same_file
 from socialapi.errors import InvalidInput, SocialApiError
 from socialapi.reports import UpsertReport

@@ -4,9 +4,9 @@ import os
 from collections.abc import Iterable
 from typing import Unpack
 
-from socialapi.bulk.audience_job import Destination
+from socialapi.bulk.audiences.audience_job import Destination
 from socialapi.bulk.linting.linter import lint_records
-from socialapi.bulk.readers import Records
+from socialapi.bulk.reading.readers import Records
 from socialapi.models.audience_permissions import TargetingCampaign
 from socialapi.models.audiences import IDENTIFIER_KINDS, Operation, UploadCounts
 from socialapi.reports import LintReport, SyncReport, UploadReport
@@ -75,7 +75,7 @@ class CustomAudience(Resource):
         Raises what `upload` raises, ConfigurationError for a snapshot of another audience, and BulkError before anything
         is sent when the input breaks, or when more than `max_removal_share` of the identifiers would be removed.
         """
-        from socialapi.bulk.sync_job import SyncOptions, sync
+        from socialapi.bulk.sync.sync_job import SyncOptions, sync
 
         check_path(self._destination.target)
         settings = SyncOptions(snapshot=snapshot, **options)

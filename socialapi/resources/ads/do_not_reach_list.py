@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Unpack
 
-from socialapi.bulk.audience_job import Destination
+from socialapi.bulk.audiences.audience_job import Destination
 from socialapi.bulk.linting.linter import lint_records
-from socialapi.bulk.readers import Records
+from socialapi.bulk.reading.readers import Records
 from socialapi.models.audiences import (
     DEFAULT_EXPIRY_MONTHS,
     DO_NOT_REACH_KINDS,

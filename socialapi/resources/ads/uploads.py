@@ -8,13 +8,13 @@ from typing import Any, Final, Literal, TypedDict, get_args
 
 import attrs
 
-from socialapi.bulk.audience_job import Destination, UploadJob, UploadOptions, default_expiry
-from socialapi.bulk.batches import Packing
+from socialapi.bulk.audiences.audience_job import Destination, UploadJob, UploadOptions, default_expiry
+from socialapi.bulk.audiences.batches import Packing
+from socialapi.bulk.audiences.preparing import prepare_user
+from socialapi.bulk.audiences.uploading import send_until_counted
 from socialapi.bulk.job import OnProgress
-from socialapi.bulk.journal import Journal
-from socialapi.bulk.preparing import prepare_user
-from socialapi.bulk.readers import Records
-from socialapi.bulk.uploading import send_until_counted
+from socialapi.bulk.journals.journal import Journal
+from socialapi.bulk.reading.readers import Records
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import Operation, OperationType, UploadCounts
 from socialapi.models.rules import broken_rules

@@ -13,13 +13,13 @@ import pandas
 import pytest
 
 from socialapi.bulk.linting.linter import MOST_NAMES, Linter, lint_records
-from socialapi.bulk.reader_base import ROWS_PER_STEP
+from socialapi.bulk.reading.reader_base import ROWS_PER_STEP
 from socialapi.bulk.rows import ROWS_PER_CHUNK
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import DO_NOT_REACH_KINDS, AudienceUser
 from socialapi.reports import KindLint, LintReport
+from tests.bulk.inputs import write
 from tests.bulk.model_service import ModelService, job_of
-from tests.bulk.reading import write
 
 
 def digest(text: str) -> str:

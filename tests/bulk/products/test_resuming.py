@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialapi.bulk.journal_view import look
+from socialapi.bulk.journals.journal_view import look
+from socialapi.bulk.journals.sqlite_journal import SqliteJournal
 from socialapi.bulk.products import placing
 from socialapi.bulk.products.load_journal import INVALID
-from socialapi.bulk.sqlite_journal import SqliteJournal
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput
 from socialapi.reports import Progress, UpsertReport
 from tests.bulk.memory_journal import MemoryJournal

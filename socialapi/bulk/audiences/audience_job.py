@@ -1,0 +1,321 @@
+"""The upload job: rows are read, prepared and packed, and one task per batch sees it through.
+
+reader ──chunk──▶ preparer ──rows──▶ order and packing ──batch──▶ task: send, isolate, settle
+   │                  └─ rejects, warnings        └─ duplicates         └─ accepted, rejected
+   └─ read, pending                                           ▲
+                         at most `limit()` tasks live ────────┘
+"""
+
+import asyncio
+import datetime
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import attrs
+import orjson
+
+from socialapi.bulk.audiences import phone_numbers
+from socialapi.bulk.audiences.batches import PACKINGS, Batch, Packer, Packing
+from socialapi.bulk.audiences.ordering import RecentIdentifiers, Verdict
+from socialapi.bulk.audiences.preparing import Preparer
+from socialapi.bulk.audiences.recording import Recorder
+from socialapi.bulk.audiences.settling import BatchSender
+from socialapi.bulk.job import Job, JobOptions, bulk_options
+from socialapi.bulk.journals.journal import Setting, impersonal
+from socialapi.bulk.reading.reader_base import Chunk, in_steps
+from socialapi.bulk.reading.readers import Records, open_records
+from socialapi.bulk.rows import RawRow, Row, Run
+from socialapi.bulk.tally import Tally
+from socialapi.errors import InvalidInput
+from socialapi.models.audiences import MAX_OPERATIONS, IdentifierKind, OperationType, UploadCounts, months_later
+from socialapi.models.rules import format_timestamp
+from socialapi.reports import RowIssue, UploadReport
+from socialapi.routes.route import Target
+from socialapi.session.calls import CallOptions
+from socialapi.session.session import Session
+
+SECONDS_PER_TURN: Final = 0.002
+"""After which others get their turn, at the next step."""
+TOO_LARGE: Final = "is larger than a request may be"
+MAX_FOLLOWERS: Final = 25_000
+"""Rows that may repeat unsettled ones before the reading waits, so that memory stays flat."""
+
+
+@attrs.frozen(kw_only=True)
+class Destination:
+    """Where the users go, and what the service takes there."""
+
+    kind: str
+    """What an upload there is called in a journal."""
+    target: Target[UploadCounts]
+    kinds: tuple[IdentifierKind, ...]
+    takes_effective_at: bool
+    default_expiry_months: int | None = None
+    """Months from the start of the job that are sent as expiry when nothing else is said; None leaves it out."""
+
+
+@attrs.frozen(kw_only=True)
+class UploadOptions(JobOptions):
+    """What the caller of `upload` asked for."""
+
+    operation: OperationType = "Update"
+    packing: Packing = "single"
+    columns: Mapping[str, str | Sequence[str]] | None = None
+    default_region: str | None = None
+    effective_at: datetime.datetime | str | None = None
+    expires_at: datetime.datetime | str | None = None
+
+    def check(self) -> None:
+        """Raises InvalidInput for an option that makes no sense."""
+        if self.packing not in PACKINGS:
+            raise InvalidInput(f"packing must be one of {', '.join(PACKINGS)}")
+        super().check()
+
+
+class UploadJob(Job[RawRow, Batch, UploadReport]):
+    """One upload, run once. `on_reject` is told of every row that is not accepted, as the batches are settled."""
+
+    _options: UploadOptions
+
+    def __init__(
+        self,
+        session: Session,
+        destination: Destination,
+        records: Records,
+        options: UploadOptions,
+        call: CallOptions,
+        *,
+        on_reject: Callable[[Sequence[RowIssue]], None] | None = None,
+    ) -> None:
+        options.check()
+        config, route = session.config, destination.target.route
+        self.kind = destination.kind
+        self._destination = destination
+        rate = route.rate_limit.configured(config.rate_limits) if route.rate_limit else None
+        tally = Tally(rate, on_reject=on_reject)
+        self._preparer = _preparer(destination, options, session.now())
+        reader = open_records(records, columns=options.columns, kinds=destination.kinds)
+        super().__init__(session, destination.target, records, reader, tally, options)
+        self._packer = Packer(
+            options.packing,
+            max_operations=config.max_operations or MAX_OPERATIONS,
+            max_bytes=config.max_batch_bytes or route.max_body_bytes or config.max_bytes_in_flight,
+        )
+        self._sender = BatchSender(
+            session, destination.target, bulk_options(session, call), self._packer, tally, self._observe
+        )
+        self._recorder: Recorder | None = None
+        self._recent = RecentIdentifiers()
+        self._leaders: set[Batch] = set()
+        self._open = self._packer.new_batch()
+        self._again = self._packer.new_batch()
+        """Rows that repeat refused ones, which have to be sent nevertheless."""
+        self._places = self._sent = 0
+
+    async def _place_chunk(self, chunk: Chunk[RawRow]) -> None:
+        loop = asyncio.get_running_loop()
+        since = loop.time()
+        for some in in_steps(chunk):
+            prepared = self._preparer.prepare_chunk(some)
+            self._tally.reject(prepared.rejects)
+            self._tally.warn(prepared.warnings)
+            for run in prepared.runs:
+                await self._place_run(run)
+            if loop.time() - since > SECONDS_PER_TURN:
+                await asyncio.sleep(0)  # preparing never waits, and requests under way need a turn
+                since = loop.time()
+
+    async def _place_run(self, run: Run) -> None:
+        if self._recent.contradicts(run.action):
+            await self._dispatch_again()
+            await self._dispatcher.drain()
+            self._recent.begin_to_differ()
+        start = 0
+        for place in self._recent.repeated(run):
+            await self._place_new(run.part(start, place))
+            if self._dispatcher.failure is not None:
+                return
+            await self._place(run.row(place), run.part(place, place + 1))
+            start = place + 1
+        await self._place_new(run.part(start, len(run)))
+
+    async def _place_new(self, run: Run) -> None:
+        """Places rows none of whose identifiers is known."""
+        start = 0
+        while start < len(run) and self._dispatcher.failure is None:
+            rest = run.part(start, len(run))
+            if count := self._packer.add(self._open, rest):
+                self._recent.place_new(rest.part(0, count), self._open)
+                start += count
+            elif self._open.runs and self._packer.alone_fits(rest.row(0)):
+                await self._dispatch_open()
+            else:
+                self._tally.reject([RowIssue(rest.numbers[0], "", TOO_LARGE)])
+                start += 1
+
+    async def _place(self, row: Row, run: Run) -> None:
+        """Places a row some of whose identifiers are known; the run has nothing but that row."""
+        if not self._packer.alone_fits(row):
+            self._tally.reject([RowIssue(row.number, "", TOO_LARGE)])
+            return
+        verdict = self._recent.judge(row)
+        if verdict.duplicate:
+            self._recent.refresh(row)
+            await self._follow(row, run, verdict)
+            return
+        if self._again in verdict.conflicts:
+            await self._dispatch_again()
+        if self._open in verdict.conflicts:
+            await self._dispatch_open()
+        if not self._packer.add(self._open, run):
+            await self._dispatch_open()
+            self._packer.add(self._open, run)
+        self._open.after.update(batch for batch in verdict.conflicts if not batch.settled.is_set())
+        self._recent.place(row, self._open)
+
+    async def _follow(self, row: Row, run: Run, verdict: Verdict) -> None:
+        """A duplicate is one at once when the row it repeats was accepted, else as soon as it is."""
+        leader, others = verdict.repeats, verdict.repeats_too
+        if leader is not None:
+            if self._open in others:
+                leader, others = self._open, (others | {leader}) - {self._open}
+            if self._again in others:
+                # What is sent must not wait for what is not: there may be no room for it. Meanwhile others are settled.
+                await self._dispatch_again()
+                await self._place(row, run)
+                return
+            leader.followers.append(row)
+            leader.followed_too |= others
+            # It may still be sent, with the leader: until then nobody does something else to its identifiers.
+            self._recent.place(row, leader)
+            await self._bound_followers(leader)
+        elif verdict.refused:
+            await self._send_again(row, run)
+        else:
+            self._tally.repeat(1)
+
+    async def _send_again(self, row: Row, run: Run) -> None:
+        """The row repeats a refused one. Its batch is not one of the input's: when that is known is up to the service."""
+        if self._recorder is not None and (known := await self._recorder.outcomes_of([row])):
+            settled = self._packer.new_batch()
+            settled.settled.set()
+            self._sender.take_over(settled, [row], known)
+            self._recent.place(row, settled)
+            return
+        if not self._packer.add(self._again, run):
+            await self._dispatch_again()
+            self._packer.add(self._again, run)
+        self._recent.place(row, self._again)
+
+    async def _bound_followers(self, leader: Batch) -> None:
+        if leader is self._open:
+            if len(leader.followers) >= MAX_FOLLOWERS:
+                await self._dispatch_open()
+            return
+        self._leaders = {batch for batch in (*self._leaders, leader) if not batch.settled.is_set()}
+        if sum(len(batch.followers) for batch in self._leaders) >= MAX_FOLLOWERS:
+            if leader is self._again:
+                await self._dispatch_again()
+            await leader.settled.wait()
+
+    async def _dispatch(self) -> None:
+        await self._dispatch_again()
+        await self._dispatch_open()
+
+    async def _dispatch_open(self) -> None:
+        batch, self._open = self._open, self._packer.new_batch()
+        self._recent.turn()
+        if batch.runs and self._dispatcher.failure is None:  # after one, the batch is whatever it had got to
+            await self._give_place(batch)
+        await self._send_off(batch)
+
+    async def _give_place(self, batch: Batch) -> None:
+        self._places += 1
+        if self._broken_input is None:
+            batch.place = self._places
+            if self._recorder is not None:
+                await self._recorder.take_over(batch)
+        elif self._recorder is not None and self._places <= self._recorder.opened.last_batch:
+            # Part of a batch that may be confirmed: sent again, it would overtake what was confirmed after it.
+            self._dispatcher.stop(self._broken_input)
+
+    async def _dispatch_again(self) -> None:
+        batch, self._again = self._again, self._packer.new_batch()
+        await self._send_off(batch)
+
+    async def _send_off(self, batch: Batch) -> None:
+        if not batch.runs:
+            return
+        if self._options.dry_run:
+            self._tally.planned(batch.size_bytes)
+            self._tally.repeat(len(batch.followers))
+            batch.release()
+            batch.settled.set()
+            return
+        self._sent += 1
+        batch.number = self._sent
+        await self._dispatcher.submit(batch)
+
+    async def _settle(self, batch: Batch) -> None:
+        await self._sender.settle(batch)
+
+    async def _finish(self) -> None:
+        if self._recorder is not None:
+            self._recorder.check_end(self._places)
+
+    def _settings(self) -> Mapping[str, Setting]:
+        options, config = self._options, self._session.config
+        return {
+            "operation": str(options.operation),
+            "packing": options.packing,
+            "columns": _named(options.columns) if options.columns else None,
+            "default_region": options.default_region,
+            "effective_at": _written(options.effective_at),
+            "expires_at": _written(options.expires_at),
+            "max_operations": config.max_operations,
+            "max_batch_bytes": config.max_batch_bytes,
+        }
+
+    async def _begin(self) -> None:
+        await super()._begin()
+        await asyncio.to_thread(phone_numbers.load)
+        if self._journal is not None and self._opened is not None:
+            # What an expiry is reckoned from must be the same as when the job was begun, or every body would change.
+            self._preparer = _preparer(self._destination, self._options, self._opened.started_at)
+            self._recorder = self._sender.recorder = Recorder(self._journal, self._opened, self._packer)
+
+    def _report(self) -> UploadReport:
+        return self._tally.report(self._elapsed_seconds(), dry_run=self._options.dry_run)
+
+
+def default_expiry(destination: Destination, now: datetime.datetime) -> str | None:
+    """The expiry, as it is sent, of what starts now and says none itself; None where the service's default holds."""
+    if destination.default_expiry_months is None:
+        return None
+    return format_timestamp(months_later(now, destination.default_expiry_months).replace(microsecond=0))
+
+
+def _named(columns: Mapping[str, str | Sequence[str]]) -> str:
+    """The columns for the journal: where somebody gave a value for a name, its digest is all that gets there."""
+    said = {
+        kind: impersonal(names) if isinstance(names, str) else [impersonal(str(name)) for name in names]
+        for kind, names in columns.items()
+    }
+    return orjson.dumps(said).decode()
+
+
+def _written(time: datetime.datetime | str | None) -> str | None:
+    return time.isoformat() if isinstance(time, datetime.datetime) else time
+
+
+def _preparer(destination: Destination, options: UploadOptions, now: datetime.datetime) -> Preparer:
+    return Preparer(
+        operation=options.operation,
+        effective_at=options.effective_at,
+        expires_at=options.expires_at,
+        default_region=options.default_region,
+        kinds=destination.kinds,
+        expires_default=default_expiry(destination, now),
+        allow_effective=destination.takes_effective_at,
+        now=now,
+    )

@@ -1,0 +1,194 @@
+"""Batches: rows that travel in one request, the bytes they make, and what they have to wait for."""
+
+import asyncio
+import bisect
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, Literal
+
+import attrs
+
+from socialapi.bulk.journals.journal import Outcome
+from socialapi.bulk.rows import ROWS_PER_CHUNK, Action, Identifier, Row, Run
+
+Packing = Literal["single", "packed"]
+
+PACKINGS: Final[tuple[Packing, ...]] = ("single", "packed")
+BRACKETS: Final = 2
+COMMA: Final = 1
+PART_BYTES: Final = 131_072
+"""Of a body that is made in one go, before others get their turn."""
+
+
+@attrs.define(eq=False)
+class Batch:
+    """Rows for one request, in the order of the input.
+
+    `after` are earlier batches that hold another operation on one of these identifiers: nothing of this one is sent
+    before they are settled. `followers` repeat rows of this batch and are sent only if the row they repeat is
+    refused; `followed_too` are other batches that decide about them. What may hold identifiers is not shown.
+    """
+
+    number: int = 0
+    """Its place among those that were sent; 0 before it is."""
+    size_bytes: int = BRACKETS
+    row_count: int = 0
+    runs: list[Run] = attrs.field(factory=list, repr=False)
+    actions: set[Action] = attrs.field(factory=set, repr=False)
+    after: set["Batch"] = attrs.field(factory=set, repr=False)
+    followers: list[Row] = attrs.field(factory=list, repr=False)
+    followed_too: set["Batch"] = attrs.field(factory=set, repr=False)
+    refused: set[Identifier] = attrs.field(factory=set, repr=False)
+    """Identifiers of rows that the service refused."""
+    settled: asyncio.Event = attrs.field(factory=asyncio.Event)
+    failed: bool = False
+    """Settled without an outcome for every row, because the job stops."""
+    place: int = 0
+    """Its number among the batches that the input is made into; 0 for one of rows that repeat refused ones."""
+    earlier: Sequence[Outcome] | None = attrs.field(default=None, repr=False)
+    """What an earlier run has confirmed of it, so that it is not sent again."""
+    outcomes: list[Outcome] = attrs.field(factory=list, repr=False)
+    """Outcomes that do not follow from that of the batch."""
+
+    def release(self) -> None:
+        """Lets go of the rows and of other batches, since the window over recent identifiers keeps this one."""
+        self.runs, self.followers, self.actions = [], [], set()
+        self.after, self.followed_too = set(), set()
+        self.earlier, self.outcomes = None, []
+
+
+@attrs.frozen
+class _Frame:
+    """The text around the users of an operation."""
+
+    before: str
+    behind: str
+
+    @property
+    def size(self) -> int:
+        return len(self.before) + len(self.behind)
+
+
+def _frame(action: Action) -> _Frame:
+    behind = "]"
+    if action.effective_at is not None:
+        behind += f',"effective_at":"{action.effective_at}"'
+    if action.expires_at is not None:
+        behind += f',"expires_at":"{action.expires_at}"'
+    return _Frame(f'{{"operation_type":"{action.operation_type}","params":{{"users":[', behind + "}}")
+
+
+class Packer:
+    """Decides what fits into a request, by arithmetic: what a row adds to the body is known before it is encoded.
+
+    `single` makes an operation of every row, so that an error names the very row; `packed` makes one operation of
+    all rows of a batch that share operation type and times, which takes 12 to 25 times fewer requests.
+    """
+
+    def __init__(self, packing: Packing, *, max_operations: int, max_bytes: int) -> None:
+        self._packing = packing
+        self._max_operations = max_operations
+        self._max_bytes = max_bytes
+        self._frames: dict[Action, _Frame] = {}
+
+    def _frame(self, action: Action) -> _Frame:
+        frame = self._frames.get(action)
+        if frame is None:
+            if len(self._frames) > ROWS_PER_CHUNK:
+                self._frames.clear()
+            frame = self._frames[action] = _frame(action)
+        return frame
+
+    def new_batch(self) -> Batch:
+        """An empty batch."""
+        return Batch()
+
+    def alone_fits(self, row: Row) -> bool:
+        """Whether a request can hold the row at all."""
+        return BRACKETS + self._frame(row.action).size + len(row.user_json) <= self._max_bytes
+
+    def add(self, batch: Batch, run: Run) -> int:
+        """Adds rows of the run to the batch, from its first one on; returns how many have fitted."""
+        count, added = self._room(batch, run)
+        if count:
+            batch.actions.add(run.action)
+            batch.size_bytes += added
+            batch.row_count += count
+            batch.runs.append(run.part(0, count))
+        return count
+
+    def _room(self, batch: Batch, run: Run) -> tuple[int, int]:
+        """How many rows of the run fit into the batch, and how many bytes they add."""
+        frame, single = self._frame(run.action).size, self._packing == "single"
+        if single:
+            most = min(len(run), self._max_operations - batch.row_count)
+        else:
+            joins = run.action in batch.actions
+            most = len(run) if joins or len(batch.actions) < self._max_operations else 0
+            frame = 0 if joins else frame
+        if not most:
+            return 0, 0
+        # Every row is preceded by a comma but the first one of the request; every operation has its frame.
+        once, each = (0 if batch.row_count else -COMMA) + (0 if single else frame), COMMA + (frame if single else 0)
+        room = self._max_bytes - batch.size_bytes - once
+        sizes = list(map(len, run.users if most == len(run) else run.users[:most]))
+        if (added := sum(sizes) + most * each) > room:
+            ends = list(itertools.accumulate(size + each for size in sizes))
+            most = bisect.bisect_right(ends, room)
+            added = ends[most - 1] if most else 0
+        return most, added + once
+
+    def split(self, runs: Iterable[Run]) -> Iterator[list[Run]]:
+        """The rows in parts that fit into a request each; each row has to fit alone."""
+        part = Batch()
+        for run in runs:
+            start = 0
+            while start < len(run):
+                start += self.add(part, run.part(start, len(run)))
+                if start < len(run):
+                    yield part.runs
+                    part = Batch()
+        if part.runs:
+            yield part.runs
+
+    def operations(self, runs: Iterable[Run]) -> list[list[Run]]:
+        """The rows of each operation of the request, so that an operation's index leads back to them."""
+        if self._packing == "single":
+            return [[run.part(place, place + 1)] for run in runs for place in range(len(run))]
+        grouped: dict[Action, list[Run]] = {}
+        for run in runs:
+            grouped.setdefault(run.action, []).append(run)
+        return list(grouped.values())
+
+    def encode(self, runs: Iterable[Run]) -> Iterator[bytes]:
+        """The body in parts of about `PART_BYTES`, or of `ROWS_PER_CHUNK` long rows: each is quick to make."""
+        waiting, size = ["["], 0
+        for text in self._texts(runs):
+            waiting.append(text)
+            size += len(text)
+            if size >= PART_BYTES:
+                yield "".join(waiting).encode()
+                waiting, size = [], 0
+        yield "".join((*waiting, "]")).encode()
+
+    def _texts(self, runs: Iterable[Run]) -> Iterator[str]:
+        first = True
+        for action, users in self._users(runs):
+            frame = self._frame(action)
+            between = f"{frame.behind},{frame.before}" if self._packing == "single" else ","
+            yield frame.before if first else f",{frame.before}"
+            first = False
+            for start in range(0, len(users), ROWS_PER_CHUNK):
+                if start:
+                    yield between
+                yield between.join(users[start : start + ROWS_PER_CHUNK])
+            yield frame.behind
+
+    def _users(self, runs: Iterable[Run]) -> Iterable[tuple[Action, Sequence[str]]]:
+        """The users that stand one after another in the request, under the same action."""
+        if self._packing == "single":
+            return ((run.action, run.users) for run in runs)
+        grouped: dict[Action, list[str]] = {}
+        for run in runs:
+            grouped.setdefault(run.action, []).extend(run.users)
+        return grouped.items()

@@ -1,0 +1,285 @@
+"""From rows as they were read to rows ready to be sent, with a reason for whatever is left out.
+
+A row with at least one usable identifier is sent with those it has; each unusable one is a warning. A row with none,
+and a row whose operation type or times make no sense, is rejected (advertising documentation, sections 4.9 and 4.10).
+"""
+
+import datetime
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
+from typing import Final, cast, get_args
+
+import attrs
+
+from socialapi.bulk.audiences.normalizing import Normalizer, Unusable, normalizers
+from socialapi.bulk.audiences.normalizing_columns import column_normalizers
+from socialapi.bulk.audiences.user_json import user_json, write_users
+from socialapi.bulk.reading.records import NOT_TEXT, texts_of
+from socialapi.bulk.rows import Action, Column, RawRow, RawTable, Row, Run, When, runs_of
+from socialapi.errors import InvalidInput
+from socialapi.models.audiences import (
+    IDENTIFIER_KINDS,
+    AudienceUser,
+    DoNotReachUser,
+    IdentifierKind,
+    OperationType,
+)
+from socialapi.models.rules import format_timestamp
+from socialapi.problems import BrokenRule
+from socialapi.reports import RowIssue
+
+NO_IDENTIFIER: Final = "has no identifier"
+NO_OPERATION: Final = "is neither Update nor Delete"
+NO_TIME: Final = "is not an ISO 8601 time, for example 2026-01-31T09:00:00Z"
+NO_TIME_ZONE: Final = "has no time zone, for example Z as in 2026-01-31T09:00:00Z"
+NOT_LATER: Final = "is not later than effective_at"
+NOT_IN_FUTURE: Final = "is not in the future"
+NOT_TAKEN_TIME: Final = "cannot be given for this target"
+IS_EMPTY: Final = "is empty"
+
+_OPERATION_TYPES: Final[dict[str, OperationType]] = {name.lower(): name for name in get_args(OperationType)}
+_ACTIONS_KEPT: Final = 4_096
+
+Problem = tuple[str, str]
+
+
+@attrs.define(eq=False)
+class PreparedChunk:
+    """What became of some rows: each is either in `runs` or in `rejects`; `warnings` are about rows in `runs`."""
+
+    runs: list[Run] = attrs.field(factory=list, repr=False)
+    rejects: list[RowIssue] = attrs.field(factory=list)
+    warnings: list[RowIssue] = attrs.field(factory=list)
+
+
+class Preparer:
+    """Prepares the rows of one job.
+
+    `operation` (Update or Delete, in any case), `effective_at` and `expires_at` hold for rows that do not say
+    otherwise; times are ISO 8601 texts or datetimes, with a time zone. `expires_default` is the expiry, as it is sent,
+    of rows that have none by then. `allow_effective` says whether the target takes a time of effect, `kinds` which
+    identifiers it takes, `default_region` what a phone number without a country code means, and `now` when the job
+    starts: expiries that are not later are refused.
+
+    Raises InvalidInput when one of these makes no sense.
+    """
+
+    def __init__(
+        self,
+        *,
+        now: datetime.datetime,
+        operation: str = "Update",
+        effective_at: When = None,
+        expires_at: When = None,
+        default_region: str | None = None,
+        kinds: Iterable[IdentifierKind] = IDENTIFIER_KINDS,
+        expires_default: str | None = None,
+        allow_effective: bool = True,
+    ) -> None:
+        kinds = tuple(kinds)
+        self._normalizers = normalizers(kinds, default_region)
+        self._column_normalizers = column_normalizers(kinds, default_region)
+        self._now = now
+        self._allow_effective = allow_effective
+        self._job: tuple[str, When, When] = (operation, effective_at, expires_at)
+        self._expires_default = expires_default
+        # Rows repeat a few actions; when every row has times of its own, forgetting some costs time, not memory.
+        self._interned = functools.lru_cache(_ACTIONS_KEPT)(Action)
+        self._action = functools.lru_cache(_ACTIONS_KEPT)(self._decide)
+        default = self._action(None, None, None)
+        if not isinstance(default, Action):
+            named = [("operation" if field == "operation_type" else field, reason) for field, reason in default]
+            raise InvalidInput("the upload cannot be done so", [BrokenRule(path=f, reason=r) for f, r in named])
+        self._default = default
+
+    def faults_of(self, raw: RawRow) -> Sequence[Problem]:
+        """What is wrong with the operation type and the times of a row, for which it would be rejected."""
+        if raw.operation_type is None and raw.effective_at is None and raw.expires_at is None:
+            return ()
+        decided = self._action(raw.operation_type, raw.effective_at, raw.expires_at)
+        return () if isinstance(decided, Action) else decided
+
+    def prepare_chunk(self, raw_rows: Iterable[RawRow]) -> PreparedChunk:
+        """The rows that can be sent, in their order, and why others, or parts of them, cannot."""
+        if isinstance(raw_rows, RawTable) and not raw_rows.has_overrides:
+            return self._prepare_table(raw_rows)
+        done, rows = PreparedChunk(), []
+        for raw in raw_rows:
+            if raw.problem is not None:
+                done.rejects.append(RowIssue(raw.number, *raw.problem))
+                continue
+            action = self._default
+            if raw.operation_type is not None or raw.effective_at is not None or raw.expires_at is not None:
+                decided = self._action(raw.operation_type, raw.effective_at, raw.expires_at)
+                if not isinstance(decided, Action):
+                    done.rejects.append(_issue(raw.number, decided))
+                    continue
+                action = decided
+            if (row := self._prepare(raw, action, done)) is not None:
+                rows.append(row)
+        done.runs = runs_of(rows)
+        return done
+
+    def _prepare(self, raw: RawRow, action: Action, done: PreparedChunk) -> Row | None:
+        problems: list[Problem] = list(raw.unusable)
+        values = _normalized(raw.identifiers, self._normalizers, problems)
+        if not values:
+            done.rejects.append(_issue(raw.number, problems or (("", NO_IDENTIFIER),)))
+            return None
+        for problem in problems:
+            done.warnings.append(RowIssue(raw.number, *problem))
+        identifiers = tuple([(kind, value) for kind, each in values.items() for value in each])
+        return Row(raw.number, action, identifiers, user_json(values))
+
+    def _prepare_table(self, table: RawTable) -> PreparedChunk:
+        done = PreparedChunk()
+        columns = [(each.kind, self._column_normalizers[each.kind](each.cells)) for each in table.columns]
+        kinds = tuple(kind for kind, _ in columns)
+        odd = set(table.problems)
+        if len(set(kinds)) < len(kinds) or not kinds:
+            odd.update(range(len(table)))
+        for _, values in columns:
+            if None in values or "" in values:
+                odd.update(place for place, value in enumerate(values) if not value)
+        users = write_users(columns) if len(odd) < len(table) else [""] * len(table)
+        left_out = {place for place in sorted(odd) if not self._mend(table, place, columns, users, done)}
+        numbers: Sequence[int] = range(table.first_number, table.first_number + len(table))
+        if left_out:
+            kept = [place not in left_out for place in range(len(table))]
+            numbers, users = list(compress(numbers, kept)), list(compress(users, kept))
+            columns = [(kind, list(compress(values, kept))) for kind, values in columns]
+        if users:
+            # The cast: no cell without a value is left by now.
+            done.runs.append(Run(self._default, numbers, users, cast("tuple[Column, ...]", tuple(columns))))
+        return done
+
+    def _mend(
+        self,
+        table: RawTable,
+        place: int,
+        columns: Sequence[tuple[IdentifierKind, list[str | None]]],
+        users: list[str],
+        done: PreparedChunk,
+    ) -> bool:
+        """Completes a row that is not like the others; says whether it can be sent."""
+        number = table.first_number + place
+        if (problem := table.problems.get(place)) is not None:
+            done.rejects.append(RowIssue(number, *problem))
+            return False
+        problems: list[Problem] = []
+        found: dict[IdentifierKind, list[str]] = {}
+        for column, (kind, values) in zip(table.columns, columns, strict=True):
+            value = values[place]
+            if value is None:
+                value = _value(column.field, self._normalizers[kind], column.cells[place], problems)
+            same_kind = found.setdefault(kind, [])
+            values[place] = value = "" if value in same_kind else value
+            if value:
+                same_kind.append(value)
+        if not any(found.values()):
+            done.rejects.append(_issue(number, problems or (("", NO_IDENTIFIER),)))
+            return False
+        done.warnings += [RowIssue(number, *problem) for problem in problems]
+        users[place] = user_json({kind: values for kind, values in found.items() if values})
+        return True
+
+    def _decide(self, operation: str | None, effective_at: When, expires_at: When) -> Action | tuple[Problem, ...]:
+        """The action of a row with these overrides, or everything that is wrong with it."""
+        job_operation, job_effective_at, job_expires_at = self._job
+        problems: list[Problem] = []
+        operation_type = _OPERATION_TYPES.get((operation or job_operation).strip().lower())
+        starts = _moment("effective_at", effective_at or job_effective_at, problems)
+        ends = _moment("expires_at", expires_at or job_expires_at, problems)
+        if starts is not None and not self._allow_effective:
+            problems.append(("effective_at", NOT_TAKEN_TIME))
+        elif ends is not None and ends <= (starts or self._now):
+            problems.append(("expires_at", NOT_LATER if starts else NOT_IN_FUTURE))
+        if operation_type is None:
+            problems.insert(0, ("operation_type", NO_OPERATION))
+        if operation_type is None or problems:
+            return tuple(problems)
+        return self._interned(
+            operation_type,
+            format_timestamp(starts) if starts else None,
+            format_timestamp(ends) if ends else self._expires_default,
+        )
+
+
+def _issue(number: int, problems: Sequence[Problem]) -> RowIssue:
+    fields, reasons = zip(*problems, strict=True)
+    return RowIssue(number, ", ".join(fields), "; ".join(reasons))
+
+
+def _value(field: str, normalize: Normalizer, text: str, problems: list[Problem]) -> str:
+    """The normalised value; empty, and a problem more, if there is none."""
+    try:
+        return normalize(text)
+    except Unusable as unusable:
+        problems.append((field, unusable.reason))
+        return ""
+
+
+def _normalized(
+    identifiers: Iterable[tuple[str, IdentifierKind, str | None]],
+    normalize: Mapping[IdentifierKind, Normalizer],
+    problems: list[Problem],
+    *,
+    blank: str | None = None,
+) -> dict[IdentifierKind, list[str]]:
+    """The different values of each kind; `problems` gets the others, and with the reason `blank` those of blanks."""
+    found: dict[IdentifierKind, list[str]] = {}
+    for field, kind, text in identifiers:
+        if text is None:
+            problems.append((field, NOT_TEXT))
+            continue
+        before = len(problems)
+        value = _value(field, normalize[kind], text, problems)
+        if len(problems) > before:
+            continue
+        if not value:
+            if blank is not None:
+                problems.append((field, blank))
+        elif kind not in found:
+            found[kind] = [value]
+        elif value not in found[kind]:
+            found[kind].append(value)
+    return found
+
+
+def _moment(field: str, value: When, problems: list[Problem]) -> datetime.datetime | None:
+    """The time in UTC, or None and a problem."""
+    if value is None or value == "":
+        return None
+    try:
+        moment = datetime.datetime.fromisoformat(value) if isinstance(value, str) else value
+        if moment.utcoffset() is not None:
+            return moment.astimezone(datetime.UTC)
+    except (ValueError, OverflowError):  # no time, or one that is before the first or after the last year in UTC
+        problems.append((field, NO_TIME))
+    else:
+        problems.append((field, NO_TIME_ZONE))
+    return None
+
+
+def prepare_user(
+    user: AudienceUser | DoNotReachUser,
+    kinds: Iterable[IdentifierKind] = IDENTIFIER_KINDS,
+    default_region: str | None = None,
+) -> tuple[dict[IdentifierKind, list[str]], list[BrokenRule]]:
+    """The user object to send, and a broken rule for every identifier that cannot be sent, such as `email[0]`.
+
+    For a single request, in which nothing is left out silently: a blank identifier is a broken rule, too, and so is a
+    user without any (path `""`). A value given twice is sent once. Raises InvalidInput for an unknown
+    `default_region`.
+    """
+    problems: list[Problem] = []
+    identifiers: list[tuple[str, IdentifierKind, str | None]] = [
+        (f"{kind}[{index}]", kind, text)
+        for kind in IDENTIFIER_KINDS
+        for index, text in enumerate(texts_of(getattr(user, kind, ())))
+    ]
+    data = _normalized(identifiers, normalizers(kinds, default_region), problems, blank=IS_EMPTY)
+    if not data and not problems:
+        problems.append(("", NO_IDENTIFIER))
+    return data, [BrokenRule(path=path, reason=reason) for path, reason in problems]

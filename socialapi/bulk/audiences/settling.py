@@ -1,0 +1,183 @@
+"""One batch until each of its rows has an outcome: sending, isolating refused rows, sending the others again."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import attrs
+
+from socialapi.bulk.audiences.batches import Batch, Packer
+from socialapi.bulk.audiences.recording import ACCEPTED, REJECTED, Recorder
+from socialapi.bulk.audiences.uploading import send_until_counted
+from socialapi.bulk.journals.journal import Outcome
+from socialapi.bulk.rows import Row, Run, halves, joined, runs_of
+from socialapi.bulk.tally import Tally
+from socialapi.errors import ApiError
+from socialapi.models.audiences import UploadCounts
+from socialapi.problems import OperationError
+from socialapi.reports import RowIssue
+from socialapi.routes.route import Target
+from socialapi.session.calls import CallOptions, Observer
+from socialapi.session.session import Session
+from socialapi.wire.request import Request, assemble
+
+FOLLOWERS_AT_ONCE: Final = 2_500
+"""Rows put side by side in one go: more would hold the event loop for longer than 10 ms."""
+NO_REASON: Final = "refused by the service without a reason"
+
+
+@attrs.define(eq=False)
+class BatchSender:
+    """What a batch needs to be sent: where to, how, and who counts."""
+
+    session: Session
+    target: Target[UploadCounts]
+    options: CallOptions
+    packer: Packer
+    tally: Tally
+    observe: Observer
+    recorder: Recorder | None = None
+
+    async def settle(self, batch: Batch) -> None:
+        """Gives every row of the batch, and every row that repeats one of them, its outcome.
+
+        Raises what stops the job; the rows without an outcome are then still pending.
+        """
+        if batch.earlier is None:
+            request = await self._request(batch.runs)
+            if self.recorder is not None:
+                await self.recorder.begin(batch, request.body)
+            await self._send_all(batch, batch.runs, request)
+            if self.recorder is not None:
+                await self.recorder.confirm(batch)
+        else:
+            self._take_over_batch(batch, {each.row: each for each in batch.earlier})
+        # Rows that repeat refused ones may come in while others are sent, until the batch counts as settled.
+        while batch.followers or batch.followed_too:
+            await self._settle_followers(batch)
+            if batch.failed:
+                return
+
+    async def _settle_followers(self, batch: Batch) -> None:
+        for earlier in list(batch.followed_too):
+            await earlier.settled.wait()
+            batch.refused |= earlier.refused
+            batch.followed_too.discard(earlier)
+            if earlier.failed:
+                batch.failed = True  # the job stops, and these rows stay pending
+                return
+        followers, batch.followers = batch.followers, []
+        needed = await self._still_to_send(batch, followers)
+        for start in range(0, len(needed), FOLLOWERS_AT_ONCE):
+            for part in self.packer.split(runs_of(needed[start : start + FOLLOWERS_AT_ONCE])):
+                await self._send_all(batch, part, by_row=True)
+        if self.recorder is not None:
+            await self.recorder.note(batch)
+
+    async def _still_to_send(self, batch: Batch, followers: Sequence[Row]) -> list[Row]:
+        """The followers that are no duplicates, since what they repeat was refused, and have no outcome yet."""
+        known: Mapping[int, Outcome] = {}
+        if self.recorder is not None and batch.refused:
+            known = await self.recorder.outcomes_of(followers)
+        needed: list[Row] = []
+        for row in followers:
+            if row.number in known:
+                self.take_over(batch, [row], known)
+                if known[row.number].outcome == ACCEPTED:
+                    # Who repeats this row has been a duplicate ever since: sent now, it would overtake what came after.
+                    batch.refused.difference_update(row.identifiers)
+            elif batch.refused.isdisjoint(row.identifiers):
+                self.tally.repeat(1)
+            else:
+                needed.append(row)
+        return needed
+
+    def _take_over_batch(self, batch: Batch, named: Mapping[int, Outcome]) -> None:
+        # A batch may have as many rows as take half a second to look at one by one: only those are that have to be.
+        rows = []
+        if named:
+            numbered = ((run, place, number) for run in batch.runs for place, number in enumerate(run.numbers))
+            rows = [run.row(place) for run, place, number in numbered if number in named]
+        self.take_over(batch, rows, named)
+        self.tally.accept(batch.row_count - len(rows))
+        self.tally.resumed += batch.row_count - len(rows)
+
+    def take_over(self, batch: Batch, rows: Sequence[Row], known: Mapping[int, Outcome]) -> None:
+        """Counts rows whose outcome an earlier run has confirmed: those it does not name were accepted."""
+        refused = [(row, each) for row in rows if (each := known.get(row.number)) and each.outcome == REJECTED]
+        batch.refused.update(identifier for row, _ in refused for identifier in row.identifiers)
+        self.tally.reject([RowIssue(row.number, each.field, each.reason) for row, each in refused])
+        self.tally.accept(len(rows) - len(refused))
+        self.tally.resumed += len(rows)
+
+    async def _send_all(
+        self, batch: Batch, runs: Sequence[Run], request: Request[UploadCounts] | None = None, *, by_row: bool = False
+    ) -> None:
+        """Sends the rows, in several requests if some are refused; `by_row` notes the outcome of accepted ones, too."""
+        waiting = [list(runs)]
+        while waiting:
+            part = waiting.pop()
+            users = sum(map(len, part))
+            try:
+                await self._send(request or await self._request(part), users)
+            except ApiError as error:
+                if not error.operation_errors:
+                    raise
+                again, rejected = _isolate(self.packer.operations(part), error)
+                waiting += again
+                self._refuse(batch, rejected)
+            else:
+                self.tally.accept(users)
+                if by_row or not batch.place:
+                    batch.outcomes += [Outcome(number, ACCEPTED) for run in part for number in run.numbers]
+            request = None
+
+    def _refuse(self, batch: Batch, rejected: Sequence[tuple[Row, OperationError]]) -> None:
+        issues = [_issue(row, why) for row, why in rejected]
+        batch.refused.update(identifier for row, _ in rejected for identifier in row.identifiers)
+        batch.outcomes += [Outcome(issue.row, REJECTED, issue.field, issue.reason) for issue in issues]
+        self.tally.reject(issues)
+
+    async def _send(self, request: Request[UploadCounts], users: int) -> None:
+        self.tally.sent_first += 1
+        await send_until_counted(self.session, request, users, options=self.options, observer=self.observe)
+
+    async def _request(self, runs: Sequence[Run]) -> Request[UploadCounts]:
+        parts: list[bytes] = []
+        for part in self.packer.encode(runs):
+            parts.append(part)
+            await asyncio.sleep(0)  # a large body is encoded in slices, and others get their turn between them
+        return assemble(self.target, self.session.config, {}, tuple(parts))
+
+
+def _isolate(operations: list[list[Run]], error: ApiError) -> tuple[list[list[Run]], list[tuple[Row, OperationError]]]:
+    """What to send again, and which rows are refused: an operation of many rows is halved until one is left.
+
+    Raises the error when it names no operation that was sent, so that nothing is repeated forever.
+    """
+    named: dict[int, OperationError] = {}
+    for each in error.operation_errors:
+        # Without an index, the place in a list as long as the request tells; in another it would be a guess.
+        index = each.position if each.index is None and each.listed == len(operations) else each.index
+        if index is not None and 0 <= index < len(operations):
+            named[index] = each
+    if not named:
+        raise error
+    rejected: list[tuple[Row, OperationError]] = []
+    again: list[list[Run]] = []
+    untouched: list[Run] = []
+    for index, runs in enumerate(operations):
+        if index not in named:
+            untouched += runs
+        elif sum(map(len, runs)) == 1:
+            rejected.append((runs[0].row(0), named[index]))
+        else:
+            again += reversed(halves(runs))
+    if untouched:
+        again.append(joined(untouched))
+    return again, rejected
+
+
+def _issue(row: Row, why: OperationError) -> RowIssue:
+    reason = f"{why.code}: {why.message}" if why.code is not None and why.message else why.message or NO_REASON
+    return RowIssue(row.number, why.parameter or "", reason)

@@ -1,0 +1,222 @@
+"""What a job remembers of itself, so that the same call goes on where it was ended: the seam, and the words for it."""
+
+import asyncio
+import hashlib
+import os
+import stat
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Final, Literal, Protocol, runtime_checkable
+
+import attrs
+
+from socialapi.bulk.reading.columns import looks_personal
+from socialapi.errors import InvalidInput
+
+HEAD_BYTES: Final = 65_536
+DIFFERENCES_SHOWN: Final = 8
+
+Setting = str | int | float | bool | None
+State = Literal["finished", "stopped", "interrupted"]
+"""How a run ended: all was settled; something stopped it; it was cancelled."""
+
+
+@attrs.frozen(kw_only=True)
+class JobIdentity:
+    """What a job is: the same call again has the same. It holds no personal value and no secret."""
+
+    kind: str
+    """For example `catalog load`."""
+    target: Mapping[str, str]
+    """Where everything goes: host, documented path and its arguments."""
+    source: Mapping[str, str | int]
+    """What `fingerprint` says of the input."""
+    settings: Mapping[str, Setting]
+    """Everything that changes what is sent."""
+
+    def differences(self, now: "JobIdentity") -> list[str]:
+        """What is not the same in another one, with both values."""
+        found = [_difference("kind", self.kind, now.kind)] if self.kind != now.kind else []
+        for here, there in ((self.target, now.target), (self.source, now.source), (self.settings, now.settings)):
+            names = [*here, *(name for name in there if name not in here)]
+            then, current = (_without_persons(part) if here is self.settings else part for part in (here, there))
+            found += [_difference(n, then.get(n), current.get(n)) for n in names if here.get(n) != there.get(n)]
+        return found
+
+
+@attrs.frozen
+class Outcome:
+    """What became of a row. `outcome` is `accepted`, `rejected`, or a word of the job; `digest` has 64 bits (`digest64`).
+
+    `field` and `reason` are those of a refusal, `warnings` are pairs of them; no value of the row is in any.
+    """
+
+    row: int
+    outcome: str
+    field: str = ""
+    reason: str = ""
+    digest: int | None = None
+    warnings: tuple[tuple[str, str], ...] = ()
+
+
+@attrs.frozen
+class RecordedBatch:
+    """A batch that was or is about to be sent: from which row to which, how many, and a digest of what is sent.
+
+    `outcomes` are those of the rows that differ from `accepted`, as far as they were confirmed.
+    """
+
+    number: int
+    first_row: int
+    last_row: int
+    rows: int
+    digest: bytes
+    confirmed: bool = False
+    outcomes: tuple[Outcome, ...] = ()
+
+
+@attrs.frozen(kw_only=True)
+class Opened:
+    """What a journal knows when it is opened. `started_at` is when the first run began, which times are computed from.
+
+    `is_finished` says that an earlier run has settled everything, `last_batch` is the highest number that is confirmed.
+    """
+
+    job_id: str
+    started_at: datetime
+    is_new: bool
+    is_finished: bool = False
+    runs: int = 1
+    last_batch: int = 0
+
+
+@runtime_checkable
+class Journal(Protocol):
+    """Where a job keeps what it has done; what returns has been kept for good. One job uses it, between `open` and `aclose`.
+
+    Every method raises ConfigurationError when the journal cannot be read or written: nothing more is sent then.
+    """
+
+    async def open(self, identity: JobIdentity, now: datetime) -> Opened:
+        """Begins a run. Raises InvalidInput when the journal belongs to another job, with everything that differs."""
+
+    async def recall(self, number: int) -> RecordedBatch | None:
+        """The batch with the number, if it was ever begun."""
+
+    async def begin(self, batch: RecordedBatch) -> None:
+        """The batch is about to be sent. One that was begun before and is not confirmed is begun anew."""
+
+    async def confirm(self, number: int, outcomes: Sequence[Outcome]) -> None:
+        """Every row of the batch that was begun has its outcome; those that differ from `accepted` are given."""
+
+    async def outcomes(self, first_row: int, last_row: int) -> Mapping[int, Outcome]:
+        """By row, the outcomes that were given."""
+
+    async def note(self, outcomes: Sequence[Outcome]) -> None:
+        """Outcomes of rows outside of batches, or before all rows of a batch have theirs."""
+
+    async def keep(self, name: str, number: int) -> int:
+        """The number that was kept under the name first: this one, unless an earlier run was here."""
+
+    async def kept(self, name: str) -> int | None:
+        """The number under the name; None where none was kept."""
+
+    async def last_row(self) -> int:
+        """The highest row that is in a batch that was begun, or has an outcome; 0 where there is none."""
+
+    async def finish(self, state: State, counts: Mapping[str, int]) -> None:
+        """The run is over, with the counts of its report.
+
+        A job that was finished in an earlier run stays so, with its counts, when this one has begun and noted nothing.
+        """
+
+    async def aclose(self) -> None:
+        """Closes it. Idempotent."""
+
+
+def refuse_other(journal: str, then: JobIdentity, now: JobIdentity) -> None:
+    """Raises InvalidInput when a journal is not that of the job."""
+    different = then.differences(now)
+    if not different:
+        return
+    hidden = len(different) - DIFFERENCES_SHOWN
+    shown = "; ".join(different[:DIFFERENCES_SHOWN]) + (f"; and {hidden} more" if hidden > 0 else "")
+    whose = "another input" if then.kind == now.kind and then.target == now.target else "another job"
+    if then.source == now.source and whose == "another input":
+        whose = "the same job with other settings"
+    raise InvalidInput(
+        f"the {journal} belongs to {whose}: {shown}; choose another path, or have it deleted by `socialapi jobs forget`"
+    )
+
+
+def impersonal(name: str) -> str:
+    """A name that a user gave, as a journal may hold it: what may be a value is replaced by a digest of it."""
+    if not looks_personal(name):
+        return name
+    return f"digest {hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
+
+
+def digest64(content: bytes) -> int:
+    """A digest that fits into 64 bits with a sign."""
+    return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "big", signed=True)
+
+
+async def fingerprint(source: object) -> dict[str, str | int]:
+    """What is compared of an input: of a file its path, its size and a digest of its beginning, of anything else its type.
+
+    A list or tuple of paths is many files. Raises InvalidInput for a file that cannot be read.
+    """
+    files = [source] if isinstance(source, str | os.PathLike) else source
+    if isinstance(files, list | tuple) and files and all(isinstance(each, str | os.PathLike) for each in files):
+        return await asyncio.to_thread(_of_files, files)
+    return {"type": type(source).__name__}
+
+
+def _of_files(paths: Sequence[str | os.PathLike[str]]) -> dict[str, str | int]:
+    if len(paths) == 1:
+        return _of_file(paths[0], "")
+    found: dict[str, str | int] = {"files": len(paths)}
+    for number, path in enumerate(paths, 1):
+        found |= _of_file(path, f" of file {number}")
+    return found
+
+
+def _of_file(path: str | os.PathLike[str], which: str) -> dict[str, str | int]:
+    text = os.fsdecode(path)
+    try:
+        shown = str(Path(text).absolute())
+        found = Path(text).stat()
+        if not stat.S_ISREG(found.st_mode):  # reading a pipe would take what the job is to read
+            return {f"path{which}": shown, f"type{which}": "not a regular file"}
+        with Path(text).open("rb") as file:
+            head = file.read(HEAD_BYTES)
+    except (OSError, ValueError) as problem:
+        why = problem.strerror if isinstance(problem, OSError) else "this is not a path"
+        name = text if text.isprintable() and not looks_personal(Path(text).name) else "the input"
+        raise InvalidInput(f"{name} cannot be read: {why}") from None
+    digest = hashlib.sha256(head).hexdigest()
+    return {f"path{which}": shown, f"size{which}": found.st_size, f"digest of the beginning{which}": digest[:32]}
+
+
+def _difference(name: str, then: Setting, now: Setting) -> str:
+    return f"{name} {_shown(name, then)} then, {_shown(name, now)} now"
+
+
+def _shown(name: str, value: Setting) -> str:
+    if value is None:
+        return "not given"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,} bytes" if name.startswith("size") else f"{value:,}"
+    return str(value) or "nothing"
+
+
+def _without_persons(settings: Mapping[str, Setting]) -> dict[str, Setting]:
+    """For a message: a text that has an address in it, which no job here writes, is not shown. The path of a file is."""
+    return {name: "<hidden>" if _names_somebody(value) else value for name, value in settings.items()}
+
+
+def _names_somebody(value: Setting) -> bool:
+    return isinstance(value, str) and "@" in value and not Path(value).is_absolute()

@@ -1,0 +1,134 @@
+"""Looking into a journal from outside, for people: what job it is of, how far that is, and deleting it."""
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import attrs
+import orjson
+
+from socialapi.bulk.journals.journal import JobIdentity
+from socialapi.bulk.journals.sqlite_journal import FINISHED, RUNNING, SCHEMA, job_of
+from socialapi.errors import ConfigurationError
+from socialapi.sqlite_thread import SqliteThread, is_in_use
+
+T = TypeVar("T")
+
+
+@attrs.frozen(kw_only=True)
+class JournalView:
+    """What a journal says that no job uses now.
+
+    `state` is `finished`, `stopped`, `interrupted` (also for a process that was killed), or `empty`. `batches` and
+    `rows` are confirmed, `unconfirmed` batches were begun. `outcomes` counts rows that have one of their own by what it
+    is, `counts` is what the last run reported; empty if it was killed.
+    """
+
+    path: Path
+    state: str
+    job_id: str = ""
+    identity: JobIdentity | None = None
+    started_at: str = ""
+    last_run_at: str = ""
+    runs: int = 0
+    batches: int = 0
+    rows: int = 0
+    unconfirmed: int = 0
+    outcomes: Mapping[str, int] = attrs.field(factory=dict)
+    counts: Mapping[str, int] = attrs.field(factory=dict)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether there is nothing left to do."""
+        return self.state == FINISHED
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON-ready values."""
+        return attrs.asdict(
+            self, value_serializer=lambda _, __, value: str(value) if isinstance(value, Path) else value
+        )
+
+
+def look(path: str | os.PathLike[str]) -> JournalView | None:
+    """What the journal says; None while a job uses it.
+
+    Raises ConfigurationError when there is no such file, or it is damaged or no journal. Nothing in it is changed.
+    """
+    return _read(Path(path), lambda connection: _view(Path(path), connection))
+
+
+def erase(path: str | os.PathLike[str]) -> bool:
+    """Deletes the journal and what SQLite keeps beside it; False, and nothing is deleted, while a job uses it.
+
+    Raises as `look` does, but not for one that is damaged.
+    """
+    whole = Path(path)
+    try:
+        if _read(whole, lambda _: True) is None:
+            return False
+    except ConfigurationError:
+        if not _is_journal(whole):
+            raise
+    for each in (whole, *(whole.with_name(whole.name + suffix) for suffix in ("-wal", "-shm"))):
+        each.unlink(missing_ok=True)
+    return True
+
+
+def _is_journal(path: Path) -> bool:
+    """Whether the head of the file says so."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(72)
+    except OSError:
+        return False
+    return head.startswith(b"SQLite format 3\0") and head[68:] == SCHEMA.application_id.to_bytes(4, "big")
+
+
+def _read(path: Path, work: Callable[[sqlite3.Connection], T]) -> T | None:
+    """What the work finds in a journal, in one transaction; None while a job uses it."""
+    if not path.is_file():
+        raise ConfigurationError(f"there is no journal {path}")
+    problem: sqlite3.Error
+    try:
+        # As it is there: neither made nor put into another mode, whatever it should turn out to be.
+        address = f"{path.absolute().as_uri()}?mode=rw"
+        with contextlib.closing(sqlite3.connect(address, uri=True, timeout=0, isolation_level=None)) as connection:
+            connection.text_factory = lambda text: text.decode("utf-8", "replace")
+            connection.execute("BEGIN")
+            kind = connection.execute("PRAGMA application_id").fetchone()[0]
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            if (kind, version) != (SCHEMA.application_id, SCHEMA.version):
+                raise ConfigurationError(f"{path} is no journal of a job, or one of another version of this package")
+            return work(connection)
+    except sqlite3.Error as error:
+        problem = error
+    if is_in_use(problem):
+        return None
+    raise SqliteThread(path, SCHEMA, purpose="journal").explanation(problem)
+
+
+def _view(path: Path, connection: sqlite3.Connection) -> JournalView:
+    job = job_of(connection)
+    if job is None:
+        return JournalView(path=path, state="empty")
+    query = "SELECT confirmed, count(*), coalesce(sum(rows), 0) FROM batches GROUP BY confirmed"
+    batches = {bool(confirmed): (number, rows) for confirmed, number, rows in connection.execute(query)}
+    confirmed, rows = batches.get(True, (0, 0))
+    outcomes = connection.execute("SELECT outcome, count(*) FROM outcomes GROUP BY outcome ORDER BY outcome")
+    return JournalView(
+        path=path,
+        state="interrupted" if job.state == RUNNING else job.state,
+        job_id=job.id,
+        identity=job.job,
+        started_at=job.started_at,
+        last_run_at=job.last_run_at,
+        runs=job.runs,
+        batches=confirmed,
+        rows=rows,
+        unconfirmed=batches.get(False, (0, 0))[0],
+        outcomes=dict(outcomes.fetchall()),
+        counts={} if job.state == RUNNING else orjson.loads(job.counts),
+    )

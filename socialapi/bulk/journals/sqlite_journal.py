@@ -1,0 +1,272 @@
+"""The journal of a job in a SQLite file: what is confirmed there is not sent again, whatever ended the process."""
+
+import hashlib
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import attrs
+import orjson
+
+from socialapi.bulk.journals.journal import JobIdentity, Opened, Outcome, RecordedBatch, State, refuse_other
+from socialapi.sqlite_thread import Schema, SqliteThread, damage
+
+T = TypeVar("T")
+Row = tuple[Any, ...]
+
+RUNNING: Final = "running"
+FINISHED: Final = "finished"
+SCHEMA: Final = Schema(
+    application_id=0x534A4F42,  # "SJOB"
+    version=1,
+    statements=(
+        "CREATE TABLE job (number INTEGER PRIMARY KEY, id, identity, started_at, last_run_at, runs, state, counts, seal)",
+        "CREATE TABLE batches (number INTEGER PRIMARY KEY, first_row, last_row, rows, digest, confirmed, seal)",
+        "CREATE TABLE outcomes (row INTEGER PRIMARY KEY, outcome, field, reason, warnings, digest, batch, seal)",
+        "CREATE TABLE kept (name PRIMARY KEY, value, seal)",
+    ),
+)
+
+
+class SqliteJournal:
+    """A file that no other process uses meanwhile. What is written while the disk is busy shares the next commit.
+
+    Every line has a seal over what it says, so that a byte that was changed by accident is noticed, and nothing that
+    was not confirmed is taken for confirmed.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._database = SqliteThread(path, SCHEMA, purpose="journal")
+
+    async def open(self, identity: JobIdentity, now: datetime) -> Opened:
+        """Opens the file, or makes it. One in which nothing is recorded yet takes any job."""
+        return await self._database.open(lambda connection: self._begin_run(connection, identity, now))
+
+    async def recall(self, number: int) -> RecordedBatch | None:
+        """The batch with the number, if it was ever begun."""
+        return await self._database.run(lambda connection: _batch(connection, number))
+
+    async def begin(self, batch: RecordedBatch) -> None:
+        """The batch is about to be sent."""
+        await self._database.write(lambda connection: _begin(connection, batch))
+
+    async def confirm(self, number: int, outcomes: Sequence[Outcome]) -> None:
+        """Every row of the batch has its outcome."""
+        await self._database.write(lambda connection: _confirm(connection, number, outcomes))
+
+    async def outcomes(self, first_row: int, last_row: int) -> Mapping[int, Outcome]:
+        """By row, the outcomes that were given."""
+        query = "SELECT * FROM outcomes WHERE row BETWEEN ? AND ?"
+        found = await self._database.run(lambda connection: _unsealed(connection.execute(query, (first_row, last_row))))
+        return {row[0]: _outcome(row) for row in found}
+
+    async def note(self, outcomes: Sequence[Outcome]) -> None:
+        """Outcomes of rows outside of batches."""
+        if outcomes:
+            await self._database.write(lambda connection: _note(connection, outcomes))
+
+    async def keep(self, name: str, number: int) -> int:
+        """The number that was kept under the name first."""
+        statement = "INSERT OR IGNORE INTO kept VALUES (?, ?, ?)"
+        await self._database.write(lambda connection: _insert(connection, statement, [(name, number)]))
+        first = await self.kept(name)
+        assert first is not None
+        return first
+
+    async def kept(self, name: str) -> int | None:
+        """The number that was kept under the name, if one was."""
+        query = "SELECT * FROM kept WHERE name = ?"
+        found = await self._database.run(lambda connection: _unsealed(connection.execute(query, (name,))))
+        return found[0][1] if found else None
+
+    async def last_row(self) -> int:
+        """The highest row of which anything is known."""
+        return await self._database.run(_last_row)
+
+    async def finish(self, state: State, counts: Mapping[str, int]) -> None:
+        """The run is over."""
+        said = orjson.dumps(dict(counts)).decode()
+        await self._database.write(lambda connection: _finish(connection, state, said))
+
+    async def aclose(self) -> None:
+        """Closes the file after what is under way. Idempotent."""
+        await self._database.aclose()
+
+    def _begin_run(self, connection: sqlite3.Connection, identity: JobIdentity, now: datetime) -> Opened:
+        said, time = orjson.dumps(attrs.asdict(identity)).decode(), now.isoformat()
+        inspect(connection)
+        before = job_of(connection)
+        if before is None or not has_records(connection):
+            job_id = _id(self.path, said, time) if before is None else before.id
+            connection.execute("DELETE FROM kept")
+            _put_job(connection, JobLine(job_id, said, time, time))
+            return Opened(job_id=job_id, started_at=now, is_new=True)
+        refuse_other(str(self._database), before.job, identity)
+        # A call that does no work leaves a finished job finished: it is running again once something is begun or noted.
+        state = FINISHED if before.state == FINISHED else RUNNING
+        job = attrs.evolve(before, last_run_at=time, runs=before.runs + 1, state=state)
+        _put_job(connection, job)
+        return Opened(
+            job_id=job.id,
+            started_at=datetime.fromisoformat(job.started_at),
+            is_new=False,
+            is_finished=before.state == FINISHED,
+            runs=job.runs,
+            last_batch=connection.execute("SELECT coalesce(max(number), 0) FROM batches WHERE confirmed").fetchone()[0],
+        )
+
+
+@attrs.frozen
+class JobLine:
+    """What a file says of its job, as it stands there."""
+
+    id: str
+    identity: str
+    started_at: str
+    last_run_at: str
+    runs: int = 1
+    state: str = RUNNING
+    counts: str = "{}"
+
+    @property
+    def job(self) -> JobIdentity:
+        """What the job is."""
+        return JobIdentity(**orjson.loads(self.identity))
+
+
+def _id(path: Path, identity: str, time: str) -> str:
+    """Eight digits that tell a job from all others of a person."""
+    return hashlib.sha256("\n".join((str(path.absolute()), identity, time)).encode()).hexdigest()[:8]
+
+
+# What follows runs on the thread of the database.
+
+
+def inspect(connection: sqlite3.Connection) -> None:
+    """Raises sqlite3.DatabaseError when pages of the file do not fit together. To be called before anything is read."""
+    connection.text_factory = lambda text: text.decode("utf-8", "replace")  # that it was changed is for its seal to say
+    if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+        raise damage("the pages do not fit together")
+
+
+def has_records(connection: sqlite3.Connection) -> bool:
+    """Whether anything was begun or noted."""
+    query = "SELECT EXISTS (SELECT 1 FROM batches) OR EXISTS (SELECT 1 FROM outcomes)"
+    return bool(connection.execute(query).fetchone()[0])
+
+
+def job_of(connection: sqlite3.Connection) -> JobLine | None:
+    """What the file says of its job; None before the first one."""
+    lines = _unsealed(connection.execute("SELECT * FROM job WHERE number = 1"))
+    return JobLine(*lines[0][1:]) if lines else None
+
+
+def _job(connection: sqlite3.Connection) -> JobLine:
+    job = job_of(connection)
+    if job is None:
+        raise damage("there is no job in it")
+    return job
+
+
+def _put_job(connection: sqlite3.Connection, job: JobLine) -> None:
+    values = (1, *attrs.astuple(job))
+    _insert(connection, "INSERT OR REPLACE INTO job VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [values])
+
+
+def _go_on(connection: sqlite3.Connection) -> None:
+    """There is work, also where there was none left."""
+    job = _job(connection)
+    if job.state != RUNNING:
+        _put_job(connection, attrs.evolve(job, state=RUNNING))
+
+
+def _finish(connection: sqlite3.Connection, state: State, counts: str) -> None:
+    job = _job(connection)
+    if job.state == RUNNING or state == FINISHED:
+        _put_job(connection, attrs.evolve(job, state=state, counts=counts))
+
+
+def _begin(connection: sqlite3.Connection, batch: RecordedBatch) -> None:
+    _go_on(connection)
+    _put_batch(connection, batch)
+
+
+def _note(connection: sqlite3.Connection, outcomes: Sequence[Outcome]) -> None:
+    _go_on(connection)
+    _put_outcomes(connection, outcomes, None)
+
+
+def _put_batch(connection: sqlite3.Connection, batch: RecordedBatch) -> None:
+    values = (batch.number, batch.first_row, batch.last_row, batch.rows, batch.digest, int(batch.confirmed))
+    _insert(connection, "INSERT OR REPLACE INTO batches VALUES (?, ?, ?, ?, ?, ?, ?)", [values])
+
+
+def _batch(connection: sqlite3.Connection, number: int) -> RecordedBatch | None:
+    lines = _unsealed(connection.execute("SELECT * FROM batches WHERE number = ?", (number,)))
+    if not lines:
+        return None
+    ((number, first_row, last_row, rows, digest, confirmed),) = lines
+    query = "SELECT * FROM outcomes WHERE row BETWEEN ? AND ? AND batch = ? ORDER BY row"
+    found = _unsealed(connection.execute(query, (first_row, last_row, number)))
+    outcomes = tuple(map(_outcome, found))
+    return RecordedBatch(number, first_row, last_row, rows, digest, bool(confirmed), outcomes)
+
+
+def _last_row(connection: sqlite3.Connection) -> int:
+    query = "SELECT max((SELECT coalesce(max(last_row), 0) FROM batches), (SELECT coalesce(max(row), 0) FROM outcomes))"
+    last: int = connection.execute(query).fetchone()[0]
+    return last
+
+
+def _confirm(connection: sqlite3.Connection, number: int, outcomes: Sequence[Outcome]) -> None:
+    batch = _batch(connection, number)
+    if batch is None:
+        raise RuntimeError(f"batch {number} is confirmed, but was never begun, which is a bug of this package")
+    _put_batch(connection, attrs.evolve(batch, confirmed=True))
+    _put_outcomes(connection, outcomes, number)
+
+
+def _put_outcomes(connection: sqlite3.Connection, outcomes: Iterable[Outcome], batch: int | None) -> None:
+    lines = (
+        (
+            each.row,
+            each.outcome,
+            each.field or None,
+            each.reason or None,
+            orjson.dumps(each.warnings).decode() if each.warnings else None,
+            each.digest,
+            batch,
+        )
+        for each in outcomes
+    )
+    _insert(connection, "INSERT OR REPLACE INTO outcomes VALUES (?, ?, ?, ?, ?, ?, ?, ?)", lines)
+
+
+def _outcome(line: Row) -> Outcome:
+    row, outcome, field, reason, warnings, digest, _ = line
+    said = tuple((field, reason) for field, reason in orjson.loads(warnings or "[]"))
+    return Outcome(row, outcome, field or "", reason or "", digest, said)
+
+
+def _insert(connection: sqlite3.Connection, statement: str, lines: Iterable[Row]) -> None:
+    """Adds lines, each with its seal. Returns nothing: a cursor must not leave its thread, not even to be thrown away."""
+    connection.executemany(statement, ((*values, _seal(values)) for values in lines))
+
+
+def _unsealed(lines: Iterable[Row]) -> list[Row]:
+    """The lines without their seals. Raises sqlite3.DatabaseError for one that was changed."""
+    found = []
+    for *values, seal in lines:
+        if seal != _seal(tuple(values)):
+            raise damage("a line is not as it was written")
+        found.append(tuple(values))
+    return found
+
+
+def _seal(values: Row) -> int:
+    return zlib.crc32(ascii(values).encode())

@@ -1,0 +1,194 @@
+"""From tables in Arrow's memory format to rows. pyarrow is an extra: it is imported when there is a table to read."""
+
+import datetime
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+import attrs
+
+from socialapi.bulk.reading.columns import Wanted
+from socialapi.bulk.reading.reader_base import Chunk
+from socialapi.bulk.reading.records import NOT_TEXT, NOT_UNDERSTOOD, texts_of
+from socialapi.bulk.rows import ROWS_PER_CHUNK, RawColumn, RawRow, RawTable, When
+from socialapi.errors import InvalidInput
+from socialapi.models.audiences import IdentifierKind
+
+AS_TEXT: Final = f"{NOT_TEXT}: export the column as text"
+"""Said of a cell whose type has no one way of being written, such as a floating-point number."""
+
+MAX_WORDS: Final = 100_000
+"""Size of the largest dictionary of a column that is kept decoded."""
+
+Cells = Callable[[Any], Sequence[str]]
+Values = Callable[[Any], Sequence[Any]]
+
+
+def pyarrow_for(what: str) -> Any:
+    """The library. Raises InvalidInput, which says how to install it, where it is missing."""
+    try:
+        import pyarrow
+        import pyarrow.types
+    except ImportError:
+        raise InvalidInput(f"reading {what} takes one more library: pip install 'aiosocialapi[arrow]'") from None
+    return pyarrow
+
+
+@attrs.frozen(eq=False)
+class _Column:
+    """A column of identifiers: `cells` gives its texts side by side; without it `values` gives what each row has."""
+
+    at: int
+    name: str
+    kind: IdentifierKind
+    cells: Cells | None
+    values: Values
+
+
+class ArrowRows:
+    """Turns record batches of one schema into chunks of rows.
+
+    Raises InvalidInput for columns as `Wanted` does.
+    """
+
+    def __init__(self, schema: Any, wanted: Wanted) -> None:
+        self._found = wanted.find(schema.names)
+        wanted.require(schema.names, found_identifiers=bool(self._found.identifiers))
+        self._columns = [
+            _Column(at, name, kind, _cells_of(schema.types[at]), _values_of(schema.types[at]))
+            for at, name, kind in self._found.identifiers
+        ]
+        self._side_by_side = all(column.cells is not None for column in self._columns)
+
+    def chunks(self, batch: Any, first_number: int) -> Iterator[Chunk[RawRow]]:
+        """The rows of a batch, numbered from `first_number`; slices of it are made without copying."""
+        for start in range(0, batch.num_rows, ROWS_PER_CHUNK):
+            size = min(ROWS_PER_CHUNK, batch.num_rows - start)
+            table = self._table(batch, start, size, first_number + start)
+            yield table if self._side_by_side else self._rows(batch, start, size, table)
+
+    def _table(self, batch: Any, start: int, size: int, first_number: int) -> RawTable:
+        """The columns that can stand side by side."""
+        columns = tuple(
+            RawColumn(column.name, column.kind, column.cells(batch.column(column.at).slice(start, size)))
+            for column in self._columns
+            if column.cells is not None
+        )
+        operation_types, effective_ats, expires_ats = (
+            None if at is None else _times(batch.column(at).slice(start, size)) for at in self._found.overrides
+        )
+        texts = None if operation_types is None else [_text(each) for each in operation_types]
+        return RawTable(first_number, size, columns, (texts, effective_ats, expires_ats))
+
+    def _rows(self, batch: Any, start: int, size: int, table: RawTable) -> list[RawRow]:
+        """The rows one by one, since they have several identifiers in a cell, or cells that are no text."""
+        rows = list(table)
+        for column in self._columns:
+            if column.cells is None:
+                for row, value in zip(rows, column.values(batch.column(column.at).slice(start, size)), strict=True):
+                    _add(row, column, value)
+        return rows
+
+
+def _add(row: RawRow, column: _Column, value: Any) -> None:
+    if value is None:
+        return
+    for text in texts_of(value):
+        if text is not None:
+            row.identifiers.append((column.name, column.kind, text))
+        else:
+            row.unusable = (*row.unusable, (column.name, AS_TEXT))
+
+
+def _cells_of(kind: Any) -> Cells | None:
+    """How the cells of a type become texts; None when a cell is not one text."""
+    types = pyarrow_for("a table").types
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return _texts
+    if types.is_integer(kind) or (types.is_decimal(kind) and kind.scale == 0):
+        return _numbers
+    if types.is_null(kind):
+        return lambda array: [""] * len(array)
+    if types.is_dictionary(kind) and (cells := _cells_of(kind.value_type)) is not None:
+        return _WordCells(cells)
+    return None
+
+
+class _WordCells:
+    """The texts of dictionary-encoded columns. A dictionary is decoded once, unless it is too large to keep."""
+
+    def __init__(self, cells: Cells) -> None:
+        self._cells = cells
+        self._dictionary: Any = None
+        self._key: object = None
+        self._words: Sequence[str] = ()
+
+    def __call__(self, array: Any) -> Sequence[str]:
+        dictionary = array.dictionary
+        if len(dictionary) > MAX_WORDS:
+            return self._cells_one_by_one(array)
+        key = (len(dictionary), dictionary.offset, *(each and each.address for each in dictionary.buffers()))
+        if key != self._key:
+            # The dictionary is kept as well, so that nothing else comes to lie where it is.
+            self._key, self._dictionary, self._words = key, dictionary, self._cells(dictionary)
+        words = self._words
+        return ["" if index is None else words[index] for index in array.indices.to_pylist()]
+
+    def _cells_one_by_one(self, array: Any) -> Sequence[str]:
+        places = array.indices.to_pylist()
+        return ["" if at is None else self._cells(array.dictionary.slice(at, 1))[0] for at in places]
+
+
+def _texts(array: Any) -> list[str]:
+    try:
+        cells = array.to_pylist()
+    except UnicodeDecodeError:
+        cells = [_decoded(scalar.as_buffer()) for scalar in array]
+    return cells if not array.null_count else [cell or "" for cell in cells]
+
+
+def _decoded(data: Any) -> str | None:
+    """As files are decoded: a byte that is not UTF-8 makes its cell unusable, and no other."""
+    return None if data is None else data.to_pybytes().decode("utf-8", "surrogateescape")
+
+
+def _numbers(array: Any) -> list[str]:
+    return ["" if number is None else str(number) for number in array.to_pylist()]
+
+
+def _values_of(kind: Any) -> Values:
+    """The values of a type whose cells are not one text each: the texts of lists, or what is no text in any way."""
+    types = pyarrow_for("a table").types
+    is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+    if is_list or types.is_list_view(kind) or types.is_large_list_view(kind):
+        cells = _cells_of(kind.value_type)
+        if cells is not None:
+            return lambda array: [cells(scalar.values) if scalar.is_valid else None for scalar in array]
+    return lambda array: [scalar if scalar.is_valid else None for scalar in array]
+
+
+def _times(array: Any) -> list[When]:
+    """The times of a column: of times as they are, with a time zone or without, and of texts as texts."""
+    pyarrow = pyarrow_for("a table")
+    if pyarrow.types.is_timestamp(array.type):
+        # Python's times have no nanoseconds. In UTC, for the rules of another zone need not be installed here.
+        unit = "us" if array.type.unit == "ns" else array.type.unit
+        array = array.cast(pyarrow.timestamp(unit, tz="UTC" if array.type.tz else None), safe=False)
+        return [_time(scalar) for scalar in array]
+    cells = _cells_of(array.type)
+    if cells is not None and cells is not _numbers:
+        return [cell.strip() or None for cell in cells(array)]
+    if pyarrow.types.is_date(array.type):
+        return [None if day is None else day.isoformat() for day in array.to_pylist()]
+    return [NOT_UNDERSTOOD if scalar.is_valid else None for scalar in array]
+
+
+def _time(scalar: Any) -> When:
+    try:
+        found: datetime.datetime | None = scalar.as_py()
+    except (ValueError, OverflowError):  # before the first or after the last year that Python knows
+        return NOT_UNDERSTOOD
+    return found
+
+
+def _text(value: When) -> str | None:
+    return NOT_UNDERSTOOD if isinstance(value, datetime.datetime) else value

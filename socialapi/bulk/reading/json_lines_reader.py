@@ -1,0 +1,72 @@
+"""Reading JSON Lines: one object on each line, whose keys are column names."""
+
+import json
+from collections.abc import Generator, Iterator
+from io import BufferedReader
+from typing import Any, Final
+
+import orjson
+
+from socialapi.bulk.reading.columns import Wanted
+from socialapi.bulk.reading.reader_base import in_chunks
+from socialapi.bulk.reading.records import RecordRows
+from socialapi.bulk.rows import RawRow
+from socialapi.errors import InvalidInput
+
+MAX_LINE_BYTES: Final = 1_048_576
+
+IS_BLANK: Final = ("", "is blank")
+NOT_AN_OBJECT: Final = ("", "is not a JSON object")
+TOO_LONG: Final = ("", "is longer than 1 MiB")
+
+
+def read_json_lines(file: BufferedReader, wanted: Wanted) -> Generator[list[RawRow], None, None]:
+    """The rows of a file, in chunks. Every line is a row: a blank one, or one that is no object, has a problem.
+
+    Raises InvalidInput when there is nothing but blank lines, and when the first chunk with anything in it holds no
+    object, or none with a column that has to be there.
+    """
+    records = RecordRows(wanted)
+    judged = False
+    for chunk in in_chunks(_rows(file, records)):
+        if not judged and any(row.problem != IS_BLANK for row in chunk):
+            judged = True
+            if all(row.problem is not None for row in chunk):
+                raise InvalidInput("none of the first lines is a JSON object: JSON Lines has one object on each line")
+            records.check()
+        yield chunk
+    if not judged:
+        raise InvalidInput("the file is empty")
+
+
+def _rows(file: BufferedReader, records: RecordRows) -> Iterator[RawRow]:
+    lines = iter(lambda: file.readline(MAX_LINE_BYTES + 1), b"")
+    for number, line in enumerate(lines, 1):
+        if len(line) > MAX_LINE_BYTES and not line.endswith(b"\n"):
+            skip_line(file)
+            yield RawRow(number, [], problem=TOO_LONG)
+        elif line.isspace():
+            yield RawRow(number, [], problem=IS_BLANK)
+        elif isinstance(item := _decoded(line), dict):
+            yield records.from_object(item, number)
+        else:
+            yield RawRow(number, [], problem=NOT_AN_OBJECT)
+
+
+def skip_line(file: BufferedReader) -> None:
+    """Reads on to the end of a line that is too long, a piece at a time."""
+    while (line := file.readline(MAX_LINE_BYTES)) and not line.endswith(b"\n"):
+        pass
+
+
+def _decoded(line: bytes) -> Any:
+    """The value on a line; None when it is not JSON."""
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        # Slower, and lets a value that is not UTF-8, or a number of any length, through: its neighbours may be fine.
+        return json.loads(line.decode("utf-8", "surrogateescape"), parse_int=str)
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,208 @@
+"""From records in memory (users, operations, objects of JSON Lines) to rows."""
+
+import datetime
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Final
+
+import attrs
+
+from socialapi.bulk.reading.columns import Columns, Wanted
+from socialapi.bulk.rows import RawColumn, RawRow, RawTable
+from socialapi.errors import InvalidInput
+from socialapi.models.audiences import (
+    IDENTIFIER_KINDS,
+    AudienceUser,
+    DoNotReachOperation,
+    DoNotReachUser,
+    IdentifierKind,
+    Operation,
+)
+from socialapi.unset import UNSET
+
+NOT_TEXT: Final = "is neither a text nor a whole number"
+NOT_UNDERSTOOD: Final = "?"
+"""Stands for an override of a type that has no meaning: no operation type and no time."""
+
+_LAYOUTS_KEPT: Final = 256
+_TEXT: Final = frozenset({str, type(None)})
+
+Identifier = tuple[str, IdentifierKind, str]
+
+
+def is_record(item: Any) -> bool:
+    """Whether the item is a record of one of our own classes."""
+    return isinstance(item, AudienceUser | DoNotReachUser | Operation | DoNotReachOperation)
+
+
+def texts_of(value: Any) -> Iterator[str | None]:
+    """The texts of a value: one, those of an array, or the digits of a whole number; None for each that is no text."""
+    for each in value if isinstance(value, list | tuple) else (value,):
+        if isinstance(each, str):
+            yield each
+        elif isinstance(each, int) and not isinstance(each, bool):
+            yield _digits(each)
+        else:
+            yield None
+
+
+def _digits(number: int) -> str | None:
+    try:
+        return str(number)
+    except ValueError:  # more digits than Python is willing to write out
+        return None
+
+
+@attrs.define(eq=False)
+class RecordRows:
+    """Turns records into rows, and keeps in mind which keys the first objects among them had."""
+
+    wanted: Wanted
+    _first_names: dict[str, None] | None = attrs.field(factory=dict, init=False)
+    """The keys of the objects before `check` was called."""
+    _found_identifiers: bool | None = attrs.field(default=None, init=False)
+    """Whether a record so far could hold identifiers; None before the first record."""
+    _layout: Callable[[tuple[Any, ...]], tuple[Sequence[str], Columns]] = attrs.field(init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        # Objects of an export have a few sets of keys; more of them cost time, not memory.
+        self._layout = functools.lru_cache(maxsize=_LAYOUTS_KEPT)(self._new_layout)
+
+    bundles: ClassVar[tuple[type, ...]] = (Operation, DoNotReachOperation)
+
+    def count(self, bundle: Any) -> int:
+        """One row for each user of an operation, and one for an operation on nobody."""
+        return len(bundle.params.users) or 1
+
+    def table(self, items: Sequence[Any], *, number: int) -> RawTable | None:
+        """The rows of users, or of mappings with the same keys, each with at most one text for a kind or key."""
+        first = items[0]
+        if isinstance(first, AudienceUser | DoNotReachUser):
+            columns = _columns_of_users(items)
+        elif first.__class__ is dict:
+            columns = self._columns_of_mappings(items)
+        else:
+            return None
+        return None if columns is None else RawTable(number, len(items), columns)
+
+    def _columns_of_mappings(self, items: Sequence[Any]) -> tuple[RawColumn, ...] | None:
+        keys = tuple(items[0])
+        if set(map(type, items)) != {dict} or set(map(tuple, items)) != {keys}:
+            return None
+        columns = self._layout(keys)[1]
+        if columns.has_overrides:
+            return None
+        found: list[RawColumn] = []
+        for _, name, kind in columns.identifiers:
+            cells = [item[name] for item in items]
+            if not _TEXT.issuperset(map(type, cells)):
+                return None
+            found.append(RawColumn(name, kind, [cell or "" for cell in cells] if None in cells else cells))
+        return tuple(found)
+
+    def rows(self, item: Any, *, number: int, position: int) -> Iterator[RawRow]:
+        """The rows of one item of an iterable, one for each user, numbered from `number`.
+
+        Raises InvalidInput, which names the type and `position`, for an item that is no record.
+        """
+        if not isinstance(item, Operation | DoNotReachOperation):
+            yield self._row(item, number, position)
+            return
+        # An operation on nobody is a row all the same: every item that is read has an outcome.
+        for user_number, user in enumerate(item.params.users or (AudienceUser(),), number):
+            row = self._row(user, user_number, position)
+            row.operation_type = _text(item.operation_type)
+            row.effective_at = _time(getattr(item.params, "effective_at", None))
+            row.expires_at = _time(item.params.expires_at)
+            yield row
+
+    def from_object(self, item: Mapping[str, Any], number: int) -> RawRow:
+        """The row of a mapping with column names as keys, whose values are texts, whole numbers or arrays of them."""
+        names, columns = self._layout(tuple(item))
+        identifiers: list[Identifier] = []
+        unusable: list[tuple[str, str]] = []
+        for _, name, kind in columns.identifiers:
+            _collect(name, kind, item[name], identifiers, unusable)
+        row = RawRow(number, identifiers, unusable=tuple(unusable))
+        if columns.has_overrides:
+            at = [None if position is None else item[names[position]] for position in columns.overrides]
+            row.operation_type = _text(at[0])
+            row.effective_at, row.expires_at = _time(at[1]), _time(at[2])
+        return row
+
+    def check(self) -> None:
+        """To be called after the first chunk: raises InvalidInput when its objects lack what has to be there.
+
+        That is a column given in the mapping, or any column of identifiers.
+        """
+        if self._first_names is not None and self._found_identifiers is not None:
+            self.wanted.require(tuple(self._first_names), found_identifiers=self._found_identifiers)
+        self._first_names = None
+
+    def _new_layout(self, keys: tuple[Any, ...]) -> tuple[Sequence[str], Columns]:
+        names = tuple(key for key in keys if isinstance(key, str))
+        columns = self.wanted.find(names)
+        if self._first_names is not None:
+            self._first_names.update(dict.fromkeys(names))
+            self._found_identifiers = self._found_identifiers or bool(columns.identifiers)
+        return names, columns
+
+    def _row(self, user: Any, number: int, position: int) -> RawRow:
+        if isinstance(user, Mapping):
+            return self.from_object(user, number)
+        if not isinstance(user, AudienceUser | DoNotReachUser):
+            raise InvalidInput(
+                f"item {position} is or holds {_a(type(user).__name__)}, where an AudienceUser, an Operation or a "
+                "mapping is expected"
+            )
+        self._found_identifiers = True
+        identifiers: list[Identifier] = []
+        unusable: list[tuple[str, str]] = []
+        for kind in IDENTIFIER_KINDS:
+            if values := getattr(user, kind, ()):
+                _collect(kind, kind, values, identifiers, unusable)
+        return RawRow(number, identifiers, unusable=tuple(unusable))
+
+
+def _columns_of_users(users: Sequence[Any]) -> tuple[RawColumn, ...] | None:
+    found: list[RawColumn] = []
+    if len(set(map(type, users))) > 1:
+        return None
+    for kind in IDENTIFIER_KINDS:
+        values = [getattr(user, kind, ()) for user in users]
+        if not any(values):
+            continue
+        cells = [value[0] if value else "" for value in values]
+        if max(map(len, values)) > 1 or not _TEXT.issuperset(map(type, cells)) or None in cells:
+            return None
+        found.append(RawColumn(kind, kind, cells))
+    return tuple(found)
+
+
+def _a(name: str) -> str:
+    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
+
+
+def _collect(
+    name: str, kind: IdentifierKind, value: Any, identifiers: list[Identifier], unusable: list[tuple[str, str]]
+) -> None:
+    if isinstance(value, str):
+        identifiers.append((name, kind, value))
+    elif value is not None:
+        for text in texts_of(value):
+            if text is None:
+                unusable.append((name, NOT_TEXT))
+            else:
+                identifiers.append((name, kind, text))
+
+
+def _time(value: Any) -> str | datetime.datetime | None:
+    """The value of a time, None when there is none."""
+    return value if isinstance(value, datetime.datetime) else _text(value)
+
+
+def _text(value: Any) -> str | None:
+    """The text of an override, None when there is none; other types will not be understood as a text either."""
+    if isinstance(value, str):
+        return value.strip() or None
+    return None if value is None or value is UNSET else NOT_UNDERSTOOD

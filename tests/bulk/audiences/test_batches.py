@@ -1,0 +1,233 @@
+"""Bodies byte for byte, and the arithmetic that says beforehand how long they are."""
+
+import datetime
+from collections.abc import Iterable
+from typing import Final
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from socialapi.bulk.audiences.batches import PACKINGS, PART_BYTES, Batch, Packer, Packing
+from socialapi.bulk.rows import ROWS_PER_CHUNK, Action, Identifier, Row, Run, rows_of, runs_of
+from socialapi.models.audiences import Operations
+from socialapi.models.rules import broken_rules
+
+DIGEST: Final = "49e0be2aeccfb51a8dee4c945c8a70a9ac500cf6f5cb08112575f74db9b1470d"
+UPDATE: Final = Action("Update")
+DELETE: Final = Action("Delete")
+TIMED: Final = Action("Update", "2090-01-01T00:00:00Z", "2091-06-30T12:00:00Z")
+EXPIRING: Final = Action("Delete", None, "2091-06-30T12:00:00Z")
+
+
+def row(number: int, action: Action = UPDATE, user_json: str | None = None) -> Row:
+    return Row(number, action, (("partner_user_id", str(number)),), user_json or f'{{"partner_user_id":["{number}"]}}')
+
+
+def packer(packing: Packing, *, max_operations: int = 2_500, max_bytes: int = 5_000_000) -> Packer:
+    return Packer(packing, max_operations=max_operations, max_bytes=max_bytes)
+
+
+def filled(packer: Packer, rows: list[Row]) -> Batch:
+    batch = packer.new_batch()
+    assert all(packer.add(batch, run) == len(run) for run in runs_of(rows))
+    assert batch.row_count == len(rows)
+    return batch
+
+
+def one(row: Row) -> Run:
+    (run,) = runs_of([row])
+    return run
+
+
+def body(packer: Packer, rows: list[Row]) -> bytes:
+    return b"".join(packer.encode(runs_of(rows)))
+
+
+def told(rows: Iterable[Row]) -> list[tuple[int, Action, tuple[Identifier, ...], str]]:
+    """Rows as values, since they are compared by identity."""
+    return [(each.number, each.action, each.identifiers, each.user_json) for each in rows]
+
+
+ROWS: Final = [
+    row(1, UPDATE, f'{{"email":["{DIGEST}"]}}'),
+    row(2, TIMED),
+    row(3, UPDATE),
+    row(4, EXPIRING),
+    row(5, TIMED),
+]
+
+
+def test_single_packing_makes_an_operation_of_every_row() -> None:
+    assert body(packer("single"), ROWS) == (
+        b'[{"operation_type":"Update","params":{"users":[{"email":["'
+        b"49e0be2aeccfb51a8dee4c945c8a70a9ac500cf6f5cb08112575f74db9b1470d"
+        b'"]}]}},'
+        b'{"operation_type":"Update","params":{"users":[{"partner_user_id":["2"]}],'
+        b'"effective_at":"2090-01-01T00:00:00Z","expires_at":"2091-06-30T12:00:00Z"}},'
+        b'{"operation_type":"Update","params":{"users":[{"partner_user_id":["3"]}]}},'
+        b'{"operation_type":"Delete","params":{"users":[{"partner_user_id":["4"]}],'
+        b'"expires_at":"2091-06-30T12:00:00Z"}},'
+        b'{"operation_type":"Update","params":{"users":[{"partner_user_id":["5"]}],'
+        b'"effective_at":"2090-01-01T00:00:00Z","expires_at":"2091-06-30T12:00:00Z"}}]'
+    )
+
+
+def test_packed_packing_groups_rows_by_what_is_done_in_the_order_of_the_first_of_each() -> None:
+    assert body(packer("packed"), ROWS) == (
+        b'[{"operation_type":"Update","params":{"users":[{"email":["'
+        b"49e0be2aeccfb51a8dee4c945c8a70a9ac500cf6f5cb08112575f74db9b1470d"
+        b'"]},{"partner_user_id":["3"]}]}},'
+        b'{"operation_type":"Update","params":{"users":[{"partner_user_id":["2"]},{"partner_user_id":["5"]}],'
+        b'"effective_at":"2090-01-01T00:00:00Z","expires_at":"2091-06-30T12:00:00Z"}},'
+        b'{"operation_type":"Delete","params":{"users":[{"partner_user_id":["4"]}],'
+        b'"expires_at":"2091-06-30T12:00:00Z"}}]'
+    )
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_the_service_takes_what_is_encoded(packing: Packing) -> None:
+    assert not broken_rules(
+        Operations, orjson.loads(body(packer(packing), ROWS)), now=datetime.datetime.now(datetime.UTC)
+    )
+
+
+@pytest.mark.parametrize(
+    ("packing", "operations"), [("single", [[1], [2], [3], [4], [5]]), ("packed", [[1, 3], [2, 5], [4]])]
+)
+def test_the_index_of_an_operation_leads_back_to_its_rows(packing: Packing, operations: list[list[int]]) -> None:
+    found = [rows_of(each) for each in packer(packing).operations(runs_of(ROWS))]
+    assert [[each.number for each in operation] for operation in found] == operations
+
+
+ANY_ROWS: Final = st.lists(
+    st.builds(
+        row,
+        st.integers(0, 10**9),
+        st.sampled_from((UPDATE, DELETE, TIMED, EXPIRING)),
+        st.binary(min_size=2, max_size=60).map(lambda text: f'{{"partner_user_id":["{text.hex()}"]}}'),
+    ),
+    max_size=60,
+)
+
+
+@given(ANY_ROWS, st.sampled_from(PACKINGS), st.integers(1, 8), st.integers(300, 2_000))
+def test_every_body_is_as_long_as_was_reckoned_and_within_both_bounds(
+    rows: list[Row], packing: Packing, max_operations: int, max_bytes: int
+) -> None:
+    packs = packer(packing, max_operations=max_operations, max_bytes=max_bytes)
+    batches, current = [], packs.new_batch()
+    for each in rows:
+        assert packs.alone_fits(each)
+        if not packs.add(current, one(each)):
+            batches.append(current)
+            current = packs.new_batch()
+            assert packs.add(current, one(each)) == 1
+    batches.append(current)
+    expected = [told(rows_of(batch.runs)) for batch in batches if batch.runs]
+    assert [told(rows_of(part)) for part in packs.split(runs_of(rows))] == expected
+    for batch in batches:
+        text = body(packs, rows_of(batch.runs))
+        assert batch.size_bytes == len(text) <= max_bytes
+        assert b"".join(packs.encode(batch.runs)) == text
+        assert len(orjson.loads(text)) == len(packs.operations(batch.runs)) <= max_operations
+    assert [each for batch in batches for each in told(rows_of(batch.runs))] == told(rows)
+    assert [batch.row_count for batch in batches] == [len(rows_of(batch.runs)) for batch in batches]
+
+
+@given(ANY_ROWS, st.sampled_from(PACKINGS), st.integers(1, 8), st.integers(300, 2_000), st.data())
+def test_of_a_run_so_many_rows_fit_as_would_one_by_one_however_it_is_cut(
+    rows: list[Row], packing: Packing, max_operations: int, max_bytes: int, data: st.DataObject
+) -> None:
+    packs = packer(packing, max_operations=max_operations, max_bytes=max_bytes)
+    single, together = packs.new_batch(), packs.new_batch()
+    for run in runs_of(rows):
+        middle = data.draw(st.integers(0, len(run)))
+        fitted = packs.add(together, run.part(0, middle))
+        if fitted == middle:
+            fitted += packs.add(together, run.part(middle, len(run)))
+        expected = next((n for n in range(len(run)) if not packs.add(single, run.part(n, n + 1))), len(run))
+        assert fitted == expected
+        assert (together.row_count, together.size_bytes, together.actions) == (
+            *(single.row_count, single.size_bytes, single.actions),
+        )
+        assert told(rows_of(together.runs)) == told(rows_of(single.runs))
+        if fitted < len(run):
+            break
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_a_batch_is_full_at_exactly_5_000_000_bytes(packing: Packing) -> None:
+    packs = packer(packing)
+    batch = filled(packs, [row(1, UPDATE, '{"partner_user_id":["' + "x" * 4_999_000 + '"]}')])
+    room = (
+        5_000_000 - batch.size_bytes - 1 - (len(body(packs, [row(2, UPDATE, "#")])) - 3 if packing == "single" else 0)
+    )
+    assert not packs.add(batch, one(row(2, UPDATE, "#" * (room + 1))))
+    assert packs.add(batch, one(row(2, UPDATE, "#" * room))) == 1
+    assert batch.size_bytes == len(body(packs, rows_of(batch.runs))) == 5_000_000
+    assert not packs.add(batch, one(row(3, UPDATE, "#")))
+
+
+def test_a_batch_is_full_at_exactly_2_500_operations() -> None:
+    packs = packer("single")
+    batch = filled(packs, [row(number) for number in range(2_500)])
+    assert not packs.add(batch, one(row(2_500)))
+    assert len(orjson.loads(body(packs, rows_of(batch.runs)))) == 2_500
+    (run,) = runs_of([row(number) for number in range(2_501)])
+    assert packs.add(packs.new_batch(), run) == 2_500
+
+
+def test_packed_a_batch_is_full_at_so_many_different_operations_and_takes_more_rows_of_these() -> None:
+    packs = packer("packed", max_operations=2)
+    batch = filled(packs, [row(1, UPDATE), row(2, DELETE), row(3, UPDATE), row(4, DELETE)])
+    assert not packs.add(batch, one(row(5, TIMED)))
+    assert packs.add(batch, one(row(6, UPDATE))) == 1
+    assert len(orjson.loads(body(packs, rows_of(batch.runs)))) == 2
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_a_row_that_no_request_can_hold_is_recognised_at_the_byte(packing: Packing) -> None:
+    packs = packer(packing)
+    frame = len(body(packs, [row(1, TIMED, "#")])) - 1
+    fits, does_not = row(1, TIMED, "#" * (5_000_000 - frame)), row(1, TIMED, "#" * (5_000_001 - frame))
+    assert packs.alone_fits(fits)
+    assert packs.add(packs.new_batch(), one(fits)) == 1
+    assert not packs.alone_fits(does_not)
+    assert not packs.add(packs.new_batch(), one(does_not))
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_a_large_body_is_encoded_in_parts_of_so_many_rows_at_most(packing: Packing) -> None:
+    packs = packer(packing)
+    users = [f'{{"email":["{DIGEST}"],"phone_number":["{number:064}"]}}' for number in range(2 * ROWS_PER_CHUNK + 1)]
+    parts = list(packs.encode(runs_of([row(number, UPDATE, user) for number, user in enumerate(users)])))
+    assert max(part.count(b"email") for part in parts) == ROWS_PER_CHUNK
+    sent = [user for operation in orjson.loads(b"".join(parts)) for user in operation["params"]["users"]]
+    assert sent == [orjson.loads(user) for user in users]
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+@pytest.mark.parametrize("actions", [(UPDATE,), (UPDATE, TIMED)])
+def test_small_rows_and_short_runs_share_a_part_until_it_is_large_enough(
+    packing: Packing, actions: tuple[Action, ...]
+) -> None:
+    packs = packer(packing)
+    rows = [row(number, actions[number % len(actions)]) for number in range(4 * ROWS_PER_CHUNK + 1)]
+    parts = list(packs.encode(runs_of(rows)))
+    largest = ROWS_PER_CHUNK * len(body(packs, [row(4 * ROWS_PER_CHUNK, TIMED)]))
+    assert all(PART_BYTES <= len(part) <= PART_BYTES + largest for part in parts[:-1])
+    assert len(parts) <= 1 + len(b"".join(parts)) / PART_BYTES
+    sent = [user for operation in orjson.loads(b"".join(parts)) for user in operation["params"]["users"]]
+    grouped = [each for action in actions for each in rows if each.action == action]
+    assert sent == [orjson.loads(each.user_json) for each in (grouped if packing == "packed" else rows)]
+
+
+def test_times_that_are_different_for_every_row_do_not_pile_up() -> None:
+    packs = packer("single", max_operations=10_000)
+    batch = packs.new_batch()
+    for number in range(3 * ROWS_PER_CHUNK):
+        assert packs.add(batch, one(row(number, Action("Update", None, f"2091-01-01T00:00:00.{number:06d}Z"))))
+    assert len(packs._frames) <= ROWS_PER_CHUNK + 1
+    assert batch.size_bytes == len(body(packs, rows_of(batch.runs)))

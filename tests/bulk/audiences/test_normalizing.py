@@ -1,0 +1,210 @@
+"""From identifiers as people write them to the digests that are sent."""
+
+import hashlib
+import subprocess
+import sys
+import unicodedata
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from socialapi.bulk.audiences import normalizing
+from socialapi.bulk.audiences.normalizing import Unusable, normalizers
+from socialapi.bulk.audiences.phone_numbers import check_region
+from socialapi.errors import InvalidInput
+from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
+
+HASHED_KINDS: tuple[IdentifierKind, ...] = tuple(kind for kind in IDENTIFIER_KINDS if kind != "partner_user_id")
+DIGEST = "49e0be2aeccfb51a8dee4c945c8a70a9ac500cf6f5cb08112575f74db9b1470d"
+
+
+def sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def normalize(kind: IdentifierKind, text: str, region: str | None = None) -> str:
+    return normalizers(IDENTIFIER_KINDS, region)[kind](text)
+
+
+def reason(kind: IdentifierKind, text: str, region: str | None = None) -> str:
+    with pytest.raises(Unusable) as unusable:
+        normalize(kind, text, region)
+    return unusable.value.reason
+
+
+def test_the_documented_handle_has_the_documented_digest() -> None:
+    assert normalize("handle", "@AdsAPI") == DIGEST
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "clean"),
+    [
+        ("email", " John.Doe@Example.COM\r\n", "john.doe@example.com"),
+        ("email", "\ufeff\u00a0john@example.com\u200b", "john@example.com"),
+        ("email", "MÜLLER@BÜRO.example", "müller@büro.example"),
+        ("email", "o'hara+news@mail.example.co.uk", "o'hara+news@mail.example.co.uk"),
+        ("handle", "\t@Some_Body ", "some_body"),
+        ("handle", "plain", "plain"),
+        ("device_id", " 6D92078A-8246-4BA4-AE5B-76104861E7DC ", "6D92078A-8246-4BA4-AE5B-76104861E7DC"),
+        ("service_id", " 0012345 ", "0012345"),
+        ("phone_number", "\u202a+1 (415) 555-0123\u202c", "+14155550123"),
+        ("phone_number", "(415) 555-0123", "+14155550123"),
+        ("phone_number", "415 555 0123 ext. 77", "+14155550123"),
+        ("phone_number", "011 44 20 7946 0018", "+442079460018"),
+    ],
+)
+def test_what_is_hashed_is_the_clean_value(kind: IdentifierKind, text: str, clean: str) -> None:
+    assert normalize(kind, text, "us") == sha256(clean)
+
+
+@pytest.mark.parametrize("kind", HASHED_KINDS)
+def test_a_digest_passes_through_in_lower_case(kind: IdentifierKind) -> None:
+    assert normalize(kind, f"\u00a0{DIGEST.upper()} ") == DIGEST
+
+
+def test_a_partner_user_id_is_never_hashed_nor_changed_but_for_its_ends() -> None:
+    assert normalize("partner_user_id", f" {DIGEST.upper()}\n") == DIGEST.upper()
+    assert normalize("partner_user_id", "\ufeffCRM 7/Ä ") == "CRM 7/Ä"
+
+
+@pytest.mark.parametrize("kind", IDENTIFIER_KINDS)
+@pytest.mark.parametrize("blank", ["", " ", "\t\r\n", "\u00a0\u3000", "\ufeff\u200b"])
+def test_a_blank_text_is_no_identifier_and_no_error(kind: IdentifierKind, blank: str) -> None:
+    assert normalize(kind, blank) == ""
+    assert normalizers((), None)[kind](blank) == ""
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "expected"),
+    [
+        ("email", "john", "is not a plausible e-mail address"),
+        ("email", "@example.com", "is not a plausible e-mail address"),
+        ("email", "john@example", "is not a plausible e-mail address"),
+        ("email", "john@.com", "is not a plausible e-mail address"),
+        ("email", "john@example.", "is not a plausible e-mail address"),
+        ("email", "john@example..com", "is not a plausible e-mail address"),
+        ("email", "john@doe@example.com", "is not a plausible e-mail address"),
+        ("email", "john@example.com,jane@example.com", "is not a plausible e-mail address"),
+        ("email", "<john@example.com>", "is not a plausible e-mail address"),
+        ("email", "john doe@example.com", "contains a blank or an invisible character"),
+        ("email", "john@exam\u200bple.com", "contains a blank or an invisible character"),
+        ("email", "john\x00@example.com", "contains a blank or an invisible character"),
+        ("email", "m\udcfcller@example.com", "is not valid UTF-8"),
+        ("handle", "some body", "contains a blank or an invisible character"),
+        ("handle", "@ somebody", "contains a blank or an invisible character"),
+        ("handle", "@", "is not a handle: it contains @ or /"),
+        ("handle", "@@somebody", "is not a handle: it contains @ or /"),
+        ("handle", "https://social.example/somebody", "is not a handle: it contains @ or /"),
+        ("handle", "b\udcff", "is not valid UTF-8"),
+        ("device_id", "6D92 078A", "contains a blank or an invisible character"),
+        ("device_id", "6D92\u00ad078A", "contains a blank or an invisible character"),
+        ("device_id", "\udc80", "is not valid UTF-8"),
+        ("service_id", "12a", "is not a decimal number"),
+        ("service_id", "-12", "is not a decimal number"),
+        ("service_id", "12.0", "is not a decimal number"),
+        ("service_id", "\u0661\u0662", "is not a decimal number"),
+        ("service_id", "1 2", "contains a blank or an invisible character"),
+        ("service_id", "1\udcff", "is not valid UTF-8"),
+        ("phone_number", "+1415\udcff5550123", "is not valid UTF-8"),
+        ("phone_number", "+1 415", "is not a possible phone number"),
+        ("phone_number", "+999 415 555 0123", "is not a possible phone number"),
+        ("phone_number", "unknown", "is not a possible phone number"),
+        ("partner_user_id", "crm-\udce4", "is not valid UTF-8"),
+    ],
+)
+def test_what_cannot_be_an_identifier_is_unusable_for_a_reason(kind: IdentifierKind, text: str, expected: str) -> None:
+    assert reason(kind, text) == expected
+
+
+def test_a_phone_number_without_a_country_code_asks_for_a_default_region() -> None:
+    assert reason("phone_number", "(415) 555-0123") == (
+        "has no country code: write it as +<country code>…, or give a default region"
+    )
+
+
+def test_a_kind_that_is_not_taken_is_unusable_whatever_the_value() -> None:
+    assert normalizers(("email",), None)["email"]("a@b.example") == sha256("a@b.example")
+    with pytest.raises(Unusable, match="is of a kind that is not taken here"):
+        normalizers(("email",), None)["handle"]("somebody")
+
+
+@pytest.mark.parametrize("region", ["US", "us", " gb "])
+def test_a_region_is_known_in_either_case(region: str) -> None:
+    assert check_region(region) == region.strip().upper()
+
+
+@pytest.mark.parametrize("region", ["UK", "", "USA", "001", "Germany"])
+def test_an_unknown_region_is_refused_with_what_to_write(region: str) -> None:
+    with pytest.raises(InvalidInput, match="is not a region: give two letters of ISO 3166 such as US, DE or GB"):
+        normalizers(IDENTIFIER_KINDS, region)
+
+
+def test_every_blank_and_control_character_inside_makes_a_value_unusable() -> None:
+    wanted = {"Cc", "Zs", "Zl", "Zp"}
+    for character in map(chr, range(sys.maxunicode + 1)):
+        if unicodedata.category(character) in wanted:
+            assert reason("email", f"john{character}doe@example.com") == normalizing.BLANK_INSIDE, ascii(character)
+
+
+@given(st.text())
+def test_every_blank_at_the_ends_is_stripped(text: str) -> None:
+    assert not normalizing.trimmed(text)[:1].isspace()
+    assert not normalizing.trimmed(text)[-1:].isspace()
+    assert normalizing.trimmed(normalizing.trimmed(text)) == normalizing.trimmed(text)
+
+
+NAMES = st.text(st.sampled_from("abcxyz019._+-'"), min_size=1, max_size=20)
+LABELS = st.text(st.sampled_from("abcxyz019-"), min_size=1, max_size=10)
+BLANKS = st.text(st.sampled_from(" \t\r\n\u00a0\ufeff\u200b\u2003\u3000"), max_size=3)
+
+
+@given(NAMES, LABELS, LABELS, BLANKS, BLANKS, st.data())
+def test_blanks_around_an_address_and_its_case_never_change_its_digest(
+    name: str, label: str, top: str, before: str, after: str, data: st.DataObject
+) -> None:
+    address = f"{name}@{label}.{top}"
+    cased = "".join(data.draw(st.sampled_from([c.lower(), c.upper()])) for c in address)
+    assert normalize("email", before + cased + after) == sha256(address)
+
+
+@given(st.sampled_from(IDENTIFIER_KINDS), st.text(st.characters(exclude_categories=())), st.sampled_from([None, "DE"]))
+def test_any_text_gives_nothing_or_a_digest_or_a_reason_that_does_not_quote_it(
+    kind: IdentifierKind, text: str, region: str | None
+) -> None:
+    try:
+        value = normalize(kind, text, region)
+    except Unusable as unusable:
+        said = f"{unusable} {unusable!r}"
+        assume(len(text) > 3)
+        assert text not in said
+        assert normalizing.trimmed(text)
+    else:
+        if kind == "partner_user_id":
+            assert value == normalizing.trimmed(text)
+        elif value:
+            assert len(value) == 64
+            assert set(value) <= set("0123456789abcdef")
+        else:
+            assert not normalizing.trimmed(text)
+
+
+def test_reasons_and_their_reprs_do_not_hold_planted_values() -> None:
+    planted: list[tuple[IdentifierKind, str]] = [
+        *(("email", "secret.person at example"), ("email", "secret.person@nowhere"), ("handle", "secret person")),
+        *(("device_id", "secret person"), ("service_id", "secretperson"), ("phone_number", "secretperson")),
+        *(("partner_user_id", "secret\udcffperson"),),
+    ]
+    for kind, text in planted:
+        with pytest.raises(Unusable) as unusable:
+            normalize(kind, text)
+        assert "secret" not in f"{unusable.value} {unusable.value!r} {unusable.value.args}"
+
+
+def test_the_library_for_phone_numbers_is_imported_when_it_is_needed() -> None:
+    program = (
+        "import sys; from socialapi.bulk.audiences.normalizing import normalizers; n = normalizers(('email', 'phone_number'));"
+        "n['email']('a@b.example'); assert 'phonenumbers' not in sys.modules;"
+        "n['phone_number']('+14155550123'); assert 'phonenumbers' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

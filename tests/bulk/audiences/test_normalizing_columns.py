@@ -1,0 +1,208 @@
+"""A column of identifiers gives what its cells give one by one."""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Final
+
+import phonenumbers
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from socialapi.bulk.audiences import phone_numbers
+from socialapi.bulk.audiences.normalizing import Unusable, normalizers
+from socialapi.bulk.audiences.normalizing_columns import column_normalizers
+from socialapi.bulk.audiences.phone_numbers import are_e164, e164
+from socialapi.errors import InvalidInput
+from socialapi.models.audiences import DO_NOT_REACH_KINDS, IDENTIFIER_KINDS, IdentifierKind
+
+DIGEST: Final = "49e0be2aeccfb51a8dee4c945c8a70a9ac500cf6f5cb08112575f74db9b1470d"
+REGIONS: Final = sorted(phonenumbers.SUPPORTED_REGIONS)
+CODES: Final = sorted(phonenumbers.COUNTRY_CODE_TO_REGION_CODE)
+FORMATS: Final = [
+    phonenumbers.PhoneNumberFormat.E164,
+    phonenumbers.PhoneNumberFormat.INTERNATIONAL,
+    phonenumbers.PhoneNumberFormat.NATIONAL,
+    phonenumbers.PhoneNumberFormat.RFC3966,
+]
+
+
+def example_number(region: str) -> phonenumbers.PhoneNumber:
+    number = phonenumbers.example_number(region)
+    assert number is not None
+    return number
+
+
+def in_e164(number: phonenumbers.PhoneNumber) -> str:
+    return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
+
+
+EXAMPLES: Final = [example_number(region) for region in REGIONS]
+
+
+NEVER_PLAIN: Final = {"AR"}
+"""What may stand before a national number is optional there as a whole, so that no number is clearly without it."""
+
+
+@pytest.fixture
+def plans(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As at the start of a process, in which no country was met yet."""
+    monkeypatch.setattr(phone_numbers, "_PLANS", phone_numbers._Plans())
+
+
+def sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def one_by_one(
+    kind: IdentifierKind, cells: Sequence[str], region: str | None, kinds: Sequence[IdentifierKind] = IDENTIFIER_KINDS
+) -> list[str | None]:
+    """What the single normaliser gives: None for an unusable cell, and for one of blanks, which is nothing either."""
+
+    def given(cell: str) -> str | None:
+        try:
+            return normalizers(kinds, region)[kind](cell) or (None if cell else "")
+        except Unusable:
+            return None
+
+    return [given(cell) for cell in cells]
+
+
+DIGITS: Final = st.text("0123456789", max_size=15)
+ODD: Final = st.sampled_from(
+    (
+        *("", "", " ", "\t", "\u00a0", "\u200b", "\ufeff", "\n", "a\nb", "\r\n", "x\ry", "\u2028", "\x85", "\x1c"),
+        *(DIGEST, DIGEST.upper(), f" {DIGEST}", f"{DIGEST}\n", DIGEST[:-1], "0" * 64, f"@{DIGEST}", "\udcff", "\x00"),
+        *("@", "@@", "@a", "a/b", "12", "012", "1 2", "1.0", "\u0661", "@AdsAPI", '"', "\\", "{v0}", "é", "İ"),
+    )
+)
+NAMES: Final = st.text(st.sampled_from("abcXYZ019._+-'{}\"\\ßΣσΑİǅÅ中"), min_size=1, max_size=8)
+EMAILS: Final = st.builds("{}@{}.{}".format, NAMES, NAMES, NAMES)
+NUMBERS: Final = st.one_of(
+    st.sampled_from(EXAMPLES).map(in_e164),
+    st.builds(phonenumbers.format_number, st.sampled_from(EXAMPLES), st.sampled_from(FORMATS)),
+    st.builds("+{}{}".format, st.sampled_from(CODES), DIGITS),
+    st.builds("+{}{}{}".format, st.sampled_from(CODES), st.sampled_from((" ", "-", "\n", "(0)", "٤")), DIGITS),
+)
+BLANK: Final = st.sampled_from(("", "", "", "", " ", "\n", "\r\n", "\u00a0", "\u200b", "\ufeff"))
+CELLS: Final = st.one_of(
+    *(ODD, EMAILS, NUMBERS, st.text(st.characters(exclude_categories=()), max_size=10)),
+    st.builds("{}{}{}".format, BLANK, EMAILS | NUMBERS | ODD, BLANK),
+)
+"""Of every sort in one column, in which something is odd nearly always."""
+ALIKE: Final = st.one_of(
+    st.lists(EMAILS | st.just("")),
+    st.lists(st.sampled_from(EXAMPLES).map(in_e164) | st.just("")),
+    st.lists(st.text("0123456789abcdefABCDEF", min_size=64, max_size=64) | st.just("")),
+)
+"""Columns in which nothing is odd."""
+COLUMNS: Final = st.one_of(
+    st.lists(CELLS, max_size=12),
+    ALIKE,
+    st.builds(lambda cells, cell, place: [*cells[:place], cell, *cells[place:]], ALIKE, CELLS, st.integers(0, 12)),
+)
+A_REGION: Final = st.sampled_from((None, "US", "DE", "IT", "AR", "RU"))
+
+
+@settings(max_examples=600)
+@given(st.sampled_from(IDENTIFIER_KINDS), COLUMNS, A_REGION)
+@example("email", [f"{DIGEST}\n", DIGEST], None)
+@example("email", ["a@b.example\nc@d.example", ""], None)
+@example("email", ["ΑΣ@ΒΣ.ΣΣ", "Σ@b.example", "İ@b.example"], None)
+@example("phone_number", ["+14155550123", "", "+14155550123\n"], None)
+@example("phone_number", ["+14155550123", "+1415555\n0123"], None)
+def test_a_column_gives_for_every_cell_what_the_cell_gives_by_itself(
+    kind: IdentifierKind, cells: list[str], region: str | None
+) -> None:
+    before = list(cells)
+    assert column_normalizers(IDENTIFIER_KINDS, region)[kind](cells) == one_by_one(kind, cells, region)
+    assert cells == before
+
+
+@settings(max_examples=300)
+@given(st.sampled_from(IDENTIFIER_KINDS), COLUMNS, st.sampled_from(((), DO_NOT_REACH_KINDS, ("handle",))))
+@example("handle", [DIGEST], DO_NOT_REACH_KINDS)
+@example("email", ["a@b.example"], ())
+@example("phone_number", ["+14155550123"], ())
+def test_that_is_so_too_for_kinds_that_are_not_taken(
+    kind: IdentifierKind, cells: list[str], kinds: tuple[IdentifierKind, ...]
+) -> None:
+    assert column_normalizers(kinds, None)[kind](cells) == one_by_one(kind, cells, None, kinds)
+
+
+def test_a_column_of_each_sort_by_its_values() -> None:
+    columns = column_normalizers(IDENTIFIER_KINDS, "US")
+    assert columns["email"](["A@b.Example", "", "MÜLLER@x.example"]) == [
+        *(sha256("a@b.example"), "", sha256("müller@x.example")),
+    ]
+    assert columns["email"]([" A@b.Example", "nobody", " "]) == [sha256("a@b.example"), None, None]
+    assert columns["email"]([DIGEST.upper(), "", DIGEST]) == [DIGEST, "", DIGEST]
+    assert columns["phone_number"](["+14155550123", "", "+493012345678"]) == [
+        *(sha256("+14155550123"), "", sha256("+493012345678")),
+    ]
+    assert columns["phone_number"](["(415) 555-0123", "12"]) == [sha256("+14155550123"), None]
+    assert columns["partner_user_id"]([DIGEST.upper(), " x\n", ""]) == [DIGEST.upper(), "x", ""]
+    assert columns["handle"](["@Ada", "", "a b"]) == [sha256("ada"), "", None]
+    assert [columns[kind]([]) for kind in IDENTIFIER_KINDS] == [[]] * len(IDENTIFIER_KINDS)
+
+
+def test_an_unknown_region_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="'UK' is not a region"):
+        column_normalizers(IDENTIFIER_KINDS, "UK")
+
+
+@pytest.mark.usefixtures("plans")
+def test_what_is_not_odd_is_not_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = column_normalizers(IDENTIFIER_KINDS, None)
+    numbers = ["+14155550123", "", "+493012345678"]
+    assert None not in columns["phone_number"](numbers)  # these countries were met before, from here on
+
+    def forbidden(*_: object) -> str:
+        raise AssertionError("was looked at by itself")
+
+    monkeypatch.setattr("socialapi.bulk.audiences.normalizing_columns._usable", forbidden)
+    assert columns["phone_number"](numbers) == [sha256("+14155550123"), "", sha256("+493012345678")]
+    assert columns["email"](["a@b.example", ""]) == [sha256("a@b.example"), ""]
+    assert columns["email"]([DIGEST, ""]) == columns["handle"]([DIGEST, ""]) == [DIGEST, ""]
+
+
+# Numbers that are in E.164 already ---------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("plans")
+@pytest.mark.parametrize("region", REGIONS)
+def test_a_number_of_every_region_is_plain_exactly_if_it_is_left_as_it_is(region: str) -> None:
+    number = in_e164(example_number(region))
+    assert not are_e164(f"{number}\n")  # of no country that was met
+    plain = e164(number, None) == number and region not in NEVER_PLAIN
+    assert are_e164(f"{number}\n") is plain
+    assert are_e164(f"\n{number}\n\n{number}\n") is plain
+    for odd in (number[1:], f"{number} ", f" {number}", f"{number[:5]} {number[5:]}", f"{number}\r", number[:5], "+"):
+        assert not are_e164(f"{number}\n{odd}\n")
+    assert not are_e164(number)  # no line end
+
+
+@settings(max_examples=1_500)
+@given(st.sampled_from(CODES), st.text("0123456789", min_size=0, max_size=15), st.sampled_from(("", "", "0", "1", "8")))
+def test_random_digits_of_every_country_are_plain_only_if_they_are_left_as_they_are(
+    code: int, digits: str, start: str
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(phone_numbers, "_PLANS", phone_numbers._Plans())
+        number = f"+{code}{start}{digits}"
+        same = e164(number, None) == number
+        assert same or not are_e164(f"{number}\n")
+        assert not are_e164(f"{number}\u0660\n")
+
+
+@given(st.lists(st.sampled_from(CODES), min_size=1, max_size=40), st.lists(DIGITS, min_size=40, max_size=40))
+def test_of_many_countries_at_once_no_number_is_plain_that_would_change(codes: list[int], digits: list[str]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(phone_numbers, "_PLANS", phone_numbers._Plans())
+        numbers = [f"+{code}{rest}" for code, rest in zip(codes, digits, strict=False)]
+        kept = {number for number in numbers if e164(number, None) == number}
+        plain = [number for number in numbers if are_e164(f"{number}\n")]
+        assert kept.issuperset(plain)
+        assert are_e164("".join(f"{number}\n" for number in plain))
+        assert are_e164("".join(f"{number}\n" for number in numbers)) is (len(plain) == len(numbers))
+        assert len(phone_numbers._PLANS._patterns) <= phone_numbers._PLANS_AT_ONCE

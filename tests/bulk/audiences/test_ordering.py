@@ -1,0 +1,322 @@
+"""Who waits for whom and who repeats whom, row by row."""
+
+import time
+from typing import Final
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from socialapi.bulk.audiences.batches import Batch
+from socialapi.bulk.audiences.ordering import RecentIdentifiers, Verdict
+from socialapi.bulk.rows import Action, Identifier, Row, rows_of, runs_of
+from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
+
+UPDATE: Final = Action("Update")
+DELETE: Final = Action("Delete")
+LATER: Final = Action("Update", None, "2091-01-01T00:00:00Z")
+NEW: Final = Verdict(duplicate=False)
+REFUSED: Final = Verdict(duplicate=True, refused=True)
+
+
+def row(action: Action, *values: str, kind: IdentifierKind = "partner_user_id") -> Row:
+    return Row(1, action, tuple((kind, value) for value in values), "{}")
+
+
+def batch(number: int) -> Batch:
+    return Batch(number, 2)
+
+
+def settled(*batches: Batch) -> None:
+    for each in batches:
+        each.release()
+        each.settled.set()
+
+
+def refuse(batch: Batch, row: Row) -> None:
+    batch.refused.update(row.identifiers)
+
+
+def waits_for(verdict: Verdict) -> set[int]:
+    assert not verdict.duplicate
+    return {each.number for each in verdict.conflicts if not each.settled.is_set()}
+
+
+def remembered(recent: RecentIdentifiers) -> int:
+    return len(recent._young) + len(recent._old)
+
+
+def test_an_identifier_that_was_never_seen_waits_for_nobody() -> None:
+    assert RecentIdentifiers().judge(row(UPDATE, "a")) == NEW
+
+
+def test_the_same_again_is_a_duplicate_whose_fate_is_that_of_the_row_it_repeats() -> None:
+    recent, first = RecentIdentifiers(), batch(1)
+    recent.place(row(UPDATE, "a", "b"), first)
+    assert recent.judge(row(Action("Update"), "b")) == Verdict(duplicate=True, repeats=first)
+    settled(first)
+    assert recent.judge(row(UPDATE, "a")) == Verdict(duplicate=True)
+
+
+def test_the_same_value_of_another_kind_is_another_identifier() -> None:
+    recent = RecentIdentifiers()
+    recent.place(row(UPDATE, "a", kind="email"), batch(1))
+    assert recent.judge(row(UPDATE, "a", kind="device_id")) == NEW
+    assert recent.judge(row(DELETE, "a", kind="device_id")) == NEW
+    assert recent.judge(row(UPDATE, "a", kind="email")).duplicate
+
+
+def test_another_operation_or_other_times_wait_while_the_earlier_one_is_unsettled() -> None:
+    recent, first = RecentIdentifiers(), batch(1)
+    recent.place(row(UPDATE, "a"), first)
+    assert waits_for(recent.judge(row(DELETE, "a"))) == {1}
+    assert waits_for(recent.judge(row(LATER, "a", "b"))) == {1}
+    settled(first)
+    assert waits_for(recent.judge(row(DELETE, "a"))) == set()
+
+
+def test_a_row_with_one_new_identifier_is_no_duplicate() -> None:
+    recent = RecentIdentifiers()
+    recent.place(row(UPDATE, "a"), batch(1))
+    assert recent.judge(row(UPDATE, "a", "b")) == NEW
+
+
+def test_a_duplicate_of_rows_in_two_batches_depends_on_both() -> None:
+    recent, first, second = RecentIdentifiers(), batch(1), batch(2)
+    recent.place(row(UPDATE, "a"), first)
+    recent.place(row(UPDATE, "b"), second)
+    expected = Verdict(duplicate=True, repeats=second, repeats_too=frozenset({first}))
+    assert recent.judge(row(UPDATE, "a", "b")) == expected
+
+
+def test_a_conflict_waits_for_every_batch_that_carries_the_identifier() -> None:
+    recent = RecentIdentifiers()
+    for number in (1, 2, 3):
+        recent.place(row(UPDATE, "a", f"new {number}"), batch(number))
+    assert waits_for(recent.judge(row(DELETE, "a"))) == {1, 2, 3}
+
+
+def test_that_is_so_too_when_a_batch_carries_the_identifier_twice() -> None:
+    recent, second = RecentIdentifiers(), batch(2)
+    recent.place(row(UPDATE, "a"), batch(1))
+    recent.place(row(UPDATE, "a", "b"), second)
+    recent.place(row(UPDATE, "a", "c"), second)
+    assert waits_for(recent.judge(row(DELETE, "a"))) == {1, 2}
+
+
+def test_who_does_the_same_as_somebody_waiting_waits_for_the_same() -> None:
+    recent, first, second = RecentIdentifiers(), batch(1), batch(2)
+    recent.place(row(UPDATE, "a"), first)
+    second.after.add(first)
+    recent.place(row(DELETE, "a"), second)
+    assert waits_for(recent.judge(row(DELETE, "a", "b"))) == {1}
+
+
+def test_a_row_that_may_still_be_sent_with_the_one_it_repeats_is_waited_for() -> None:
+    recent, first, second = RecentIdentifiers(), batch(1), batch(2)
+    recent.place(row(UPDATE, "a"), first)
+    settled(first)
+    recent.place(row(UPDATE, "b"), second)
+    follower = row(UPDATE, "a", "b")
+    verdict = recent.judge(follower)
+    assert verdict.repeats is second
+    recent.place(follower, second)
+    assert waits_for(recent.judge(row(DELETE, "a"))) == {2}
+
+
+def test_after_a_refusal_the_same_is_a_duplicate_of_what_was_refused() -> None:
+    recent, first = RecentIdentifiers(), batch(1)
+    refused = row(UPDATE, "a", "b")
+    recent.place(refused, first)
+    recent.place(row(UPDATE, "c"), first)
+    refuse(first, refused)
+    assert recent.judge(row(UPDATE, "a")) == Verdict(duplicate=True, repeats=first)  # not known before it is settled
+    settled(first)
+    assert recent.judge(row(UPDATE, "a")) == REFUSED
+    assert recent.judge(row(UPDATE, "c", "b")) == REFUSED
+    assert recent.judge(row(UPDATE, "c")) == Verdict(duplicate=True)
+    assert recent.judge(row(UPDATE, "a", "new")) == NEW
+    assert recent.judge(row(DELETE, "a")) == NEW
+
+
+def test_once_it_is_under_way_again_it_is_an_ordinary_duplicate_of_the_later_batch() -> None:
+    recent, first, again = RecentIdentifiers(), batch(1), batch(2)
+    refused = row(UPDATE, "a")
+    recent.place(refused, first)
+    refuse(first, refused)
+    settled(first)
+    recent.place(refused, again)
+    assert recent.judge(row(UPDATE, "a")) == Verdict(duplicate=True, repeats=again)
+    assert waits_for(recent.judge(row(DELETE, "a"))) == {2}
+    settled(again)
+    assert recent.judge(row(UPDATE, "a")) == Verdict(duplicate=True)
+
+
+def test_a_refusal_leaves_alone_what_later_batches_do() -> None:
+    recent, first, second = RecentIdentifiers(), batch(1), batch(2)
+    refused = row(UPDATE, "a", "b", "c")
+    recent.place(refused, first)
+    recent.place(row(DELETE, "a"), second)
+    recent.place(row(UPDATE, "b", "d"), second)
+    refuse(first, refused)
+    settled(first)
+    assert waits_for(recent.judge(row(UPDATE, "a"))) == {2}
+    assert recent.judge(row(UPDATE, "b")) == Verdict(duplicate=True, repeats=second)
+    assert recent.judge(row(UPDATE, "c")) == REFUSED
+    expected = Verdict(duplicate=True, repeats=second, repeats_too=frozenset({first}))
+    assert recent.judge(row(UPDATE, "b", "c")) == expected  # both say whether it has to be sent
+    settled(second)
+    assert recent.judge(row(UPDATE, "b")) == Verdict(duplicate=True)
+    assert recent.judge(row(UPDATE, "b", "c")) == REFUSED
+
+
+def test_a_refusal_does_not_bring_back_what_was_before_it() -> None:
+    """Another row of the batch may have done the same to the identifier, and was taken."""
+    recent, first, second = RecentIdentifiers(remembered=3), batch(1), batch(2)
+    recent.place(row(DELETE, "a", "b", "c", "d"), first)  # more than are remembered
+    recent.turn()  # they are the old generation now
+    settled(first)
+    refused = row(UPDATE, "a", "bad")
+    recent.place(refused, second)
+    recent.place(row(UPDATE, "a", "good"), second)
+    refuse(second, refused)
+    settled(second)
+    assert not recent.judge(row(DELETE, "a")).duplicate
+    assert recent.judge(row(UPDATE, "a")) == REFUSED
+
+
+def test_what_is_settled_is_forgotten_after_two_generations_and_what_is_not_is_waited_for_ever_after() -> None:
+    recent, first, second, third = RecentIdentifiers(remembered=10), batch(1), batch(2), batch(3)
+    recent.place(row(UPDATE, "settled"), first)
+    recent.place(row(UPDATE, "unsettled"), second)
+    settled(first)
+    for number in range(40):
+        recent.place(row(UPDATE, f"other {number}"), third)
+        recent.turn()
+    assert recent.judge(row(DELETE, "settled")) == recent.judge(row(UPDATE, "settled")) == NEW
+    assert waits_for(recent.judge(row(DELETE, "unsettled"))) == {2}
+    settled(second)
+    assert waits_for(recent.judge(row(DELETE, "unsettled"))) == set()
+
+
+def test_what_has_left_the_window_is_no_duplicate_whether_it_is_settled_or_not() -> None:
+    """Else the rows of a batch would depend on how fast the service is."""
+    recent, first, second, third = RecentIdentifiers(remembered=10), batch(1), batch(2), batch(3)
+    second.after.add(first)
+    recent.place(row(UPDATE, "a"), second)
+    for number in range(40):
+        recent.place(row(UPDATE, f"other {number}"), third)
+        recent.turn()
+    verdict = recent.judge(row(UPDATE, "a"))
+    assert waits_for(verdict) == {1}  # as who did the same: it must not overtake what that waits for
+    settled(second)
+    assert recent.judge(row(UPDATE, "a")) == NEW
+
+
+def test_generations_change_between_two_batches_only() -> None:
+    recent, first = RecentIdentifiers(remembered=3), batch(1)
+    for number in range(50):
+        recent.place(row(UPDATE, f"person {number}"), first)
+    settled(first)
+    assert recent.judge(row(UPDATE, "person 0")) == Verdict(duplicate=True)
+    recent.turn()
+    assert recent.judge(row(UPDATE, "person 0")) == Verdict(duplicate=True)
+    recent.turn()  # the young generation has nothing yet
+    assert recent.judge(row(UPDATE, "person 0")) == Verdict(duplicate=True)
+
+
+def test_the_window_stays_bounded_however_many_identifiers_come() -> None:
+    recent = RecentIdentifiers(remembered=100)
+    for number in range(10_000):
+        current = batch(number)
+        recent.place(row(UPDATE, f"person {number}"), current)
+        settled(current)
+        recent.turn()
+        assert remembered(recent) <= 202
+    assert not len(recent._forgotten)
+
+
+def test_more_unsettled_identifiers_than_are_remembered_do_not_make_every_row_slow() -> None:
+    recent, only = RecentIdentifiers(remembered=1_000), batch(1)
+    started = time.process_time()
+    for number in range(50_000):
+        recent.place(row(UPDATE, f"person {number}"), only)
+        recent.turn()
+    assert time.process_time() - started < 5  # a fraction of a second; minutes if every row turned the generations
+    assert remembered(recent) + len(recent._forgotten) == 50_000
+
+
+def test_the_places_of_rows_that_are_known_or_repeat_one_of_their_run() -> None:
+    recent = RecentIdentifiers(remembered=2)
+    recent.place(row(UPDATE, "forgotten", "x"), batch(1))
+    recent.turn()
+    recent.place(row(UPDATE, "old", "y"), batch(1))
+    recent.turn()
+    recent.place(row(UPDATE, "z", "z'"), batch(1))
+    recent.turn()
+    recent.place(row(UPDATE, "young"), batch(1))
+    rows = [row(UPDATE, *values) for values in ("a", "bc", ["young"], "da", "e", ["f", "old"], ["forgotten"], "e", "g")]
+    (run,) = runs_of(rows)
+    recent.begin_to_differ()
+    assert recent.repeated(run) == [2, 3, 5, 6, 7]
+    assert recent.repeated(run.part(0, 2)) == recent.repeated(run.part(8, 9)) == []
+
+
+ROWS: Final = st.lists(
+    st.builds(
+        lambda identifiers: Row(1, UPDATE, tuple(dict.fromkeys(identifiers)), "{}"),
+        st.lists(
+            st.tuples(st.sampled_from(IDENTIFIER_KINDS[:2]), st.sampled_from("abcdefghijklmnop")),
+            min_size=1,
+            max_size=3,
+        ),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+@given(ROWS, ROWS, st.integers(1, 5), st.booleans())
+def test_the_rows_that_are_not_repeated_are_exactly_those_that_are_new(
+    before: list[Row], rows: list[Row], generation: int, done: bool
+) -> None:
+    recent, first = RecentIdentifiers(generation), batch(1)
+    for each in before:
+        recent.place(each, first)
+        recent.turn()
+    if done:
+        settled(first)
+    (run,) = runs_of(rows)
+    known = known_to(recent)
+    by_one_column = recent.repeated(run)
+    recent.begin_to_differ()
+    expected, of_nothing_new = [], []
+    for place, each in enumerate(rows):
+        if not known.isdisjoint(each.identifiers):
+            expected.append(place)
+        if known.issuperset(each.identifiers):
+            of_nothing_new.append(place)
+        known.update(each.identifiers)
+    assert recent.repeated(run) == expected
+    # While all rows do the same, only one of which nothing is new can be a duplicate.
+    assert set(of_nothing_new) <= set(by_one_column) <= set(expected)
+
+
+def known_to(recent: RecentIdentifiers) -> set[Identifier]:
+    windows = (recent._young, recent._old, recent._forgotten)
+    return {(kind, value) for window in windows for kind, found in window.by_kind.items() for value in found}
+
+
+@given(ROWS, ROWS)
+def test_rows_placed_together_are_known_as_if_they_had_been_placed_one_by_one(
+    rows: list[Row], later: list[Row]
+) -> None:
+    together, single, first = RecentIdentifiers(), RecentIdentifiers(), batch(1)
+    for run in runs_of(rows):
+        new = [place for place in range(len(run)) if place not in together.repeated(run)]
+        for place in new:
+            together.place_new(run.part(place, place + 1), first)
+            single.place(run.row(place), first)
+    for each in rows_of(runs_of([*rows, *later])):
+        for action in (UPDATE, DELETE):
+            asked = Row(1, action, each.identifiers, "{}")
+            assert together.judge(asked) == single.judge(asked)

@@ -1,0 +1,114 @@
+"""The quick way to E.164 gives what the library gives."""
+
+import phonenumbers
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from socialapi.bulk.audiences import phone_numbers
+from socialapi.bulk.audiences.phone_numbers import e164, why_not
+
+REGIONS = sorted(phonenumbers.SUPPORTED_REGIONS)
+CODES = sorted(phonenumbers.COUNTRY_CODE_TO_REGION_CODE)
+EXAMPLES = [
+    number
+    for region in REGIONS
+    for kind in phonenumbers.PhoneNumberType.values()
+    if (number := phonenumbers.example_number_for_type(region, kind)) is not None
+]
+FORMATS = [
+    phonenumbers.PhoneNumberFormat.E164,
+    phonenumbers.PhoneNumberFormat.INTERNATIONAL,
+    phonenumbers.PhoneNumberFormat.NATIONAL,
+]
+DEFAULT_REGIONS = (
+    st.none() | st.sampled_from(REGIONS) | st.sampled_from(["US", "CA", "GB", "DE", "IT", "AR", "MX", "BR"])
+)
+
+
+def as_the_library_says(text: str, region: str | None) -> str | None:
+    try:
+        number = phonenumbers.parse(text, region)
+    except phonenumbers.NumberParseException:
+        return None
+    if phonenumbers.is_possible_number_with_reason(number) != phonenumbers.ValidationResult.IS_POSSIBLE:
+        return None
+    return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
+
+
+@settings(max_examples=400)
+@given(st.sampled_from(CODES), st.text("0123456789", max_size=15), DEFAULT_REGIONS)
+def test_international_digits_have_the_verdict_of_the_library(code: int, digits: str, region: str | None) -> None:
+    text = f"+{code}{digits}"
+    assert e164(text, region) == as_the_library_says(text, region)
+
+
+@settings(max_examples=400)
+@given(st.sampled_from(EXAMPLES), st.sampled_from(FORMATS), DEFAULT_REGIONS, st.booleans())
+def test_numbers_of_every_region_in_every_notation_have_the_verdict_of_the_library(
+    number: phonenumbers.PhoneNumber, notation: int, region: str | None, at_home: bool
+) -> None:
+    text = phonenumbers.format_number(number, notation)
+    dialled_from = phonenumbers.region_code_for_number(number) if at_home else region
+    if dialled_from not in phonenumbers.SUPPORTED_REGIONS:
+        dialled_from = region
+    assert e164(text, dialled_from) == as_the_library_says(text, dialled_from)
+
+
+@settings(max_examples=600)
+@given(st.text("0123456789012345678901234567890123456789 -.()/+x", min_size=1, max_size=20), DEFAULT_REGIONS)
+def test_any_digits_and_punctuation_have_the_verdict_of_the_library(text: str, region: str | None) -> None:
+    text = text.strip()
+    if text and why_not(text, region) != phone_numbers.SPREADSHEET:
+        assert e164(text, region) == as_the_library_says(text, region)
+
+
+@pytest.mark.parametrize(
+    ("text", "region", "expected"),
+    [
+        ("+14155550123", None, "+14155550123"),
+        ("+1.415.555.0123", None, "+14155550123"),
+        ("4155550123", "US", "+14155550123"),
+        ("1-415-555-0123", "US", "+14155550123"),
+        ("020 7946 0018", "GB", "+442079460018"),
+        ("+44 (0)20 7946 0018", None, "+442079460018"),
+        ("0049 30 1234567", "FR", "+49301234567"),
+        ("06 1234 5678", "IT", "+390612345678"),
+        ("030/1234567", "DE", "+49301234567"),
+        ("242-5551234", "BS", "+12425551234"),
+        ("011 15 2345-6789", "AR", "+5491123456789"),
+        ("\uff0b49 30 1234567", None, "+49301234567"),
+        ("tel:+1-415-555-0123;ext=5", None, "+14155550123"),
+        ("1-800-FLOWERS", "US", "+18003569377"),
+        ("+800 1234 5678", None, "+80012345678"),
+        ("44 020 7946 0018", "GB", "+442079460018"),
+        ("491 2", "DE", "+494912"),
+    ],
+)
+def test_notations(text: str, region: str | None, expected: str) -> None:
+    assert e164(text, region) == expected
+
+
+@pytest.mark.parametrize("text", ["+0123456789", "+", "+1", "+14", "5", "12", "+21", "+999123456789", "+" + "1" * 300])
+def test_what_is_no_number_is_not_possible(text: str) -> None:
+    assert e164(text, "US") is None
+    assert why_not(text, "US") == "is not a possible phone number"
+
+
+def test_a_number_that_a_spreadsheet_made_a_fraction_is_not_guessed_at() -> None:
+    assert e164("301234567.0", "DE") is None
+    assert why_not("301234567.0", "DE") == "ends in .0 as numbers from a spreadsheet do: export the column as text"
+
+
+def test_plain_international_numbers_need_no_parsing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def parse(*_: object) -> None:
+        raise AssertionError("the library was asked")
+
+    monkeypatch.setattr(phonenumbers, "parse", parse)
+    for text, region in [("+14155550123", None), ("+49 (0)30 1234567", None), ("030/1234567", "DE")]:
+        assert e164(text, region)
+
+
+def test_a_number_that_can_only_be_dialled_locally_is_not_a_number_of_the_world() -> None:
+    assert e164("555-1234", "US") is None
+    assert e164("(212) 555-1234", "US") == "+12125551234"

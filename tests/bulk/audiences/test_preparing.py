@@ -1,0 +1,329 @@
+"""From rows as they were read to rows ready to be sent."""
+
+import datetime
+import hashlib
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from socialapi.bulk.audiences.phone_numbers import NO_REGION
+from socialapi.bulk.audiences.preparing import PreparedChunk, Preparer, prepare_user
+from socialapi.bulk.rows import Action, RawRow, Row, rows_of
+from socialapi.errors import InvalidInput
+from socialapi.models.audiences import (
+    DO_NOT_REACH_KINDS,
+    IDENTIFIER_KINDS,
+    AudienceUser,
+    IdentifierKind,
+    OperationParams,
+)
+from socialapi.models.rules import broken_rules
+from socialapi.problems import BrokenRule
+from socialapi.reports import RowIssue
+from tests.bulk.inputs import do_not_reach_user, user
+
+NOW = datetime.datetime(2026, 1, 31, 9, tzinfo=datetime.UTC)
+DIGEST = "a" * 64
+
+
+def sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def preparer(**options: Any) -> Preparer:
+    return Preparer(now=NOW, **options)
+
+
+def raw(*identifiers: tuple[str, IdentifierKind, str], number: int = 1, **rest: Any) -> RawRow:
+    return RawRow(number, list(identifiers), **rest)
+
+
+def email(text: str = "a@b.example") -> tuple[str, IdentifierKind, str]:
+    return ("E-Mail", "email", text)
+
+
+def sent(chunk: PreparedChunk) -> list[Row]:
+    return rows_of(chunk.runs)
+
+
+def action_of(row: RawRow, **options: Any) -> Action:
+    (prepared,) = sent(preparer(**options).prepare_chunk([row]))
+    return prepared.action
+
+
+def rejection_of(row: RawRow, **options: Any) -> tuple[str, str]:
+    chunk = preparer(**options).prepare_chunk([row])
+    assert chunk.runs == []
+    assert chunk.warnings == []
+    (issue,) = chunk.rejects
+    assert issue.row == row.number
+    return issue.field, issue.reason
+
+
+def test_a_row_becomes_its_user_object_in_the_order_of_the_kinds() -> None:
+    row = raw(
+        ("Phone", "phone_number", "+14155550123"), email(" A@B.example"), ("id", "partner_user_id", 'x"\\é'), number=7
+    )
+    chunk = preparer().prepare_chunk([row])
+    assert chunk.rejects == chunk.warnings == []
+    (prepared,) = sent(chunk)
+    mail, phone = sha256("a@b.example"), sha256("+14155550123")
+    assert prepared.number == 7
+    assert prepared.action == Action("Update")
+    assert prepared.user_json == (
+        f'{{"email":["{mail}"],"phone_number":["{phone}"],"partner_user_id":["x\\"\\\\\\u00e9"]}}'
+    )
+    assert prepared.identifiers == (("phone_number", phone), ("email", mail), ("partner_user_id", 'x"\\é'))
+
+
+def test_several_identifiers_of_a_kind_are_all_sent_and_repeated_ones_once() -> None:
+    row = raw(
+        email("a@b.example"),
+        email("c@d.example"),
+        email("A@B.EXAMPLE"),
+        ("h", "handle", sha256("x")),
+        ("h", "handle", "@X"),
+    )
+    (prepared,) = sent(preparer().prepare_chunk([row]))
+    assert json.loads(prepared.user_json) == {
+        "email": [sha256("a@b.example"), sha256("c@d.example")],
+        "handle": [sha256("x")],
+    }
+    assert prepared.identifiers == (
+        *(("email", sha256("a@b.example")), ("email", sha256("c@d.example"))),
+        ("handle", sha256("x")),
+    )
+
+
+def test_the_same_digest_of_two_kinds_is_two_identifiers() -> None:
+    (prepared,) = sent(preparer().prepare_chunk([raw(("e", "email", DIGEST), ("d", "device_id", DIGEST))]))
+    assert prepared.identifiers == (("email", DIGEST), ("device_id", DIGEST))
+
+
+def test_unusable_identifiers_of_a_row_that_is_sent_are_warnings() -> None:
+    row = raw(email(), email("nobody"), ("Tel", "phone_number", "5"), number=3, unusable=(("ids", "is no text"),))
+    chunk = preparer(default_region="US").prepare_chunk([row])
+    assert len(sent(chunk)) == 1
+    assert chunk.rejects == []
+    assert chunk.warnings == [
+        RowIssue(3, "ids", "is no text"),
+        RowIssue(3, "E-Mail", "is not a plausible e-mail address"),
+        RowIssue(3, "Tel", "is not a possible phone number"),
+    ]
+
+
+def test_a_row_without_a_usable_identifier_is_one_reject_with_every_reason() -> None:
+    assert rejection_of(raw(email("nobody"), ("Tel", "phone_number", "5555555"))) == (
+        "E-Mail, Tel",
+        f"is not a plausible e-mail address; {NO_REGION}",
+    )
+    assert rejection_of(raw(unusable=(("ids", "is no text"),))) == ("ids", "is no text")
+    assert rejection_of(raw()) == ("", "has no identifier")
+    assert rejection_of(raw(email(" "), email("\u200b"))) == ("", "has no identifier")
+    assert rejection_of(raw(problem=("", "is blank"))) == ("", "is blank")
+
+
+def test_kinds_that_are_not_taken_are_warnings_or_the_reason() -> None:
+    handle: tuple[str, IdentifierKind, str] = ("Name", "handle", "somebody")
+    chunk = preparer(kinds=DO_NOT_REACH_KINDS).prepare_chunk([raw(email(), handle)])
+    assert json.loads(sent(chunk)[0].user_json) == {"email": [sha256("a@b.example")]}
+    assert chunk.warnings == [RowIssue(1, "Name", "is of a kind that is not taken here")]
+    assert rejection_of(raw(handle), kinds=DO_NOT_REACH_KINDS) == ("Name", "is of a kind that is not taken here")
+
+
+@pytest.mark.parametrize("written", ["delete", "DELETE", " Delete "])
+def test_a_row_says_for_itself_what_is_done_with_it(written: str) -> None:
+    assert action_of(raw(email(), operation_type=written)).operation_type == "Delete"
+    assert action_of(raw(email()), operation=written).operation_type == "Delete"
+    assert action_of(raw(email(), operation_type="update"), operation=written).operation_type == "Update"
+
+
+@pytest.mark.parametrize("written", ["add", "?", "remove"])
+def test_another_operation_type_rejects_the_row(written: str) -> None:
+    assert rejection_of(raw(email(), operation_type=written)) == ("operation_type", "is neither Update nor Delete")
+
+
+EAST = datetime.timezone(datetime.timedelta(hours=5, minutes=30))
+
+
+@pytest.mark.parametrize(
+    ("written", "sent"),
+    [
+        ("2026-03-01T09:00:00Z", "2026-03-01T09:00:00Z"),
+        ("2026-03-01T09:00:00+02:00", "2026-03-01T07:00:00Z"),
+        ("2026-03-01 09:00:00.5-01:00", "2026-03-01T10:00:00.500000Z"),
+        ("20260301T090000Z", "2026-03-01T09:00:00Z"),
+        (datetime.datetime(2026, 3, 1, 9, tzinfo=EAST), "2026-03-01T03:30:00Z"),
+    ],
+)
+def test_times_are_sent_in_utc(written: Any, sent: str) -> None:
+    assert action_of(raw(email(), effective_at=written)) == Action("Update", sent)
+    assert action_of(raw(email()), expires_at=written) == Action("Update", None, sent)
+    assert action_of(raw(email(), operation_type="Delete"), expires_at=written) == Action("Delete", None, sent)
+
+
+@pytest.mark.parametrize(
+    ("written", "reason"),
+    [
+        ("tomorrow", "is not an ISO 8601 time, for example 2026-01-31T09:00:00Z"),
+        ("31/01/2026", "is not an ISO 8601 time, for example 2026-01-31T09:00:00Z"),
+        ("0001-01-01T00:00:00+14:00", "is not an ISO 8601 time, for example 2026-01-31T09:00:00Z"),
+        ("2026-03-01T09:00:00", "has no time zone, for example Z as in 2026-01-31T09:00:00Z"),
+        ("2026-03-01", "has no time zone, for example Z as in 2026-01-31T09:00:00Z"),
+        (datetime.datetime(2026, 3, 1, 9), "has no time zone, for example Z as in 2026-01-31T09:00:00Z"),  # noqa: DTZ001
+    ],
+)
+def test_a_time_that_is_none_rejects_the_row_and_refuses_the_job(written: Any, reason: str) -> None:
+    assert rejection_of(raw(email(), expires_at=written)) == ("expires_at", reason)
+    assert rejection_of(raw(email(), effective_at=written)) == ("effective_at", reason)
+    with pytest.raises(InvalidInput) as error:
+        preparer(expires_at=written)
+    assert error.value.broken_rules == (BrokenRule(path="expires_at", reason=reason),)
+
+
+def test_everything_that_is_wrong_with_an_action_is_said_at_once() -> None:
+    row = raw(email(), operation_type="x", effective_at="y", expires_at="2026-03-01")
+    assert rejection_of(row)[0] == "operation_type, effective_at, expires_at"
+    with pytest.raises(InvalidInput) as error:
+        preparer(operation="x", effective_at="y")
+    assert [rule.path for rule in error.value.broken_rules] == ["operation", "effective_at"]
+
+
+LATER = datetime.timedelta(seconds=1)
+
+
+def test_an_expiry_lies_after_the_time_of_effect_which_is_now_unless_given() -> None:
+    assert rejection_of(raw(email(), expires_at=NOW)) == ("expires_at", "is not in the future")
+    assert action_of(raw(email(), expires_at=NOW + LATER)).expires_at == "2026-01-31T09:00:01Z"
+    assert rejection_of(raw(email(), effective_at=NOW + LATER, expires_at=NOW + LATER)) == (
+        *("expires_at", "is not later than effective_at"),
+    )
+    assert rejection_of(raw(email(), expires_at=NOW + LATER), effective_at=NOW + 2 * LATER) == (
+        *("expires_at", "is not later than effective_at"),
+    )
+    past = action_of(raw(email(), effective_at=NOW - 2 * LATER, expires_at=NOW - LATER))
+    assert past.expires_at == "2026-01-31T08:59:59Z"
+    with pytest.raises(InvalidInput, match="expires_at: is not in the future"):
+        preparer(expires_at=NOW)
+
+
+def test_a_target_without_times_of_effect_refuses_them() -> None:
+    assert rejection_of(raw(email(), effective_at=NOW), allow_effective=False) == (
+        *("effective_at", "cannot be given for this target"),
+    )
+    with pytest.raises(InvalidInput, match="effective_at: cannot be given for this target"):
+        preparer(effective_at=NOW, allow_effective=False)
+
+
+def test_the_default_expiry_is_for_rows_that_have_none() -> None:
+    default = "2027-02-28T09:00:00Z"
+    later = "2028-01-01T00:00:00Z"
+    assert action_of(raw(email()), expires_default=default).expires_at == default
+    assert action_of(raw(email(), operation_type="Delete"), expires_default=default).expires_at == default
+    assert action_of(raw(email(), expires_at=later), expires_default=default).expires_at == later
+    assert action_of(raw(email()), expires_at=later, expires_default=default).expires_at == later
+
+
+def test_an_action_is_one_object_however_it_is_written() -> None:
+    rows = [
+        raw(email(), expires_at="2026-03-01T09:00:00Z"),
+        raw(email(), expires_at="2026-03-01T10:00:00+01:00", operation_type="UPDATE"),
+        raw(email(), expires_at=datetime.datetime(2026, 3, 1, 9, tzinfo=datetime.UTC)),
+    ]
+    actions = {id(row.action) for row in sent(preparer().prepare_chunk(rows))}
+    assert len(actions) == 1
+    plain, written = sent(preparer().prepare_chunk([raw(email()), raw(email(), operation_type="update")]))
+    assert plain.action is written.action
+
+
+def test_an_unknown_region_refuses_the_job() -> None:
+    with pytest.raises(InvalidInput, match="'UK' is not a region"):
+        preparer(default_region="UK")
+
+
+def test_nothing_that_is_said_about_a_row_holds_its_values() -> None:
+    row = raw(
+        *(("a", "email", "secret@nowhere"), ("b", "handle", "se cret"), ("c", "service_id", "secret")),
+        *(("d", "phone_number", "secret"), ("e", "device_id", "sec\x00ret"), ("f", "partner_user_id", "secret\udcff")),
+    )
+    odd = raw(email("secret@example.com"), expires_at="secret", operation_type="secret")
+    good = raw(email("secret@example.com"), ("id", "partner_user_id", "secret"))
+    chunk = preparer().prepare_chunk([row, odd, good])
+    assert len(chunk.rejects) == 2
+    assert "secret" not in f"{chunk!r} {chunk.runs!r} {sent(chunk)!r} {row!r}"
+    with pytest.raises(InvalidInput) as error:
+        preparer(operation="secret", expires_at="secret", effective_at="secret")
+    assert "secret" not in f"{error.value} {error.value!r}"
+
+
+TEXTS = st.one_of(
+    st.text(st.characters(exclude_categories=()), max_size=20),
+    st.emails(),
+    st.from_regex(r"\+[0-9]{8,12}", fullmatch=True),
+    st.sampled_from([DIGEST, DIGEST.upper(), "12", "@x", ""]),
+)
+TIMES = st.none() | st.datetimes(timezones=st.none() | st.just(datetime.UTC)) | st.text(max_size=10)
+RAW_ROWS = st.builds(
+    RawRow,
+    st.integers(1, 10**9),
+    st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(IDENTIFIER_KINDS), TEXTS), max_size=5),
+    st.sampled_from([None, None, "update", "Delete", "x", ""]),
+    TIMES,
+    TIMES,
+    st.sampled_from([None, None, None, ("", "is blank")]),
+)
+
+
+@given(st.lists(RAW_ROWS, max_size=10), st.sampled_from([None, "US", "DE"]))
+def test_every_row_is_sent_or_rejected_and_what_is_sent_breaks_no_rule(rows: list[RawRow], region: str | None) -> None:
+    for number, raw_row in enumerate(rows, 1):
+        raw_row.number = number
+    chunk = preparer(default_region=region).prepare_chunk(rows)
+    assert len(sent(chunk)) + len(chunk.rejects) == len(rows)
+    numbers = [row.number for row in sent(chunk)]
+    assert sorted(numbers + [issue.row for issue in chunk.rejects]) == list(range(1, len(rows) + 1))
+    assert numbers == sorted(numbers)
+    assert {warning.row for warning in chunk.warnings} <= set(numbers)
+    for row in sent(chunk):
+        sent_user = json.loads(row.user_json)
+        assert broken_rules(AudienceUser, sent_user, now=NOW) == []
+        assert list(sent_user) == [kind for kind in IDENTIFIER_KINDS if kind in sent_user]
+        assert set(row.identifiers) == {(kind, value) for kind, values in sent_user.items() for value in values}
+        assert len(set(row.identifiers)) == len(row.identifiers) > 0
+        assert row.user_json.isascii()
+        params = {"users": [sent_user], "effective_at": row.action.effective_at, "expires_at": row.action.expires_at}
+        given_params = {name: value for name, value in params.items() if value is not None}
+        assert broken_rules(OperationParams, given_params, now=NOW) == []
+
+
+def test_a_single_user_is_prepared_strictly() -> None:
+    person = user(
+        email=["A@b.example", "nobody", " ", "a@b.example"], phone_number="(415) 555-0123", partner_user_id="x"
+    )
+    data, broken = prepare_user(person, default_region="us")
+    assert data == {
+        "email": [sha256("a@b.example")],
+        "phone_number": [sha256("+14155550123")],
+        "partner_user_id": ["x"],
+    }
+    assert broken == [
+        BrokenRule(path="email[1]", reason="is not a plausible e-mail address"),
+        BrokenRule(path="email[2]", reason="is empty"),
+    ]
+
+
+def test_a_single_user_of_other_kinds_types_or_none() -> None:
+    taken, broken = prepare_user(user(email="a@b.example", handle=["x", "y"]), DO_NOT_REACH_KINDS)
+    assert taken == {"email": [sha256("a@b.example")]}
+    reason = "is of a kind that is not taken here"
+    assert broken == [BrokenRule(path="handle[0]", reason=reason), BrokenRule(path="handle[1]", reason=reason)]
+    odd = user(service_id=[12, 1.5])
+    assert prepare_user(odd) == (
+        {"service_id": [sha256("12")]},
+        [BrokenRule(path="service_id[1]", reason="is neither a text nor a whole number")],
+    )
+    assert prepare_user(user()) == ({}, [BrokenRule(path="", reason="has no identifier")])
+    assert prepare_user(do_not_reach_user(email=DIGEST.upper())) == ({"email": [DIGEST]}, [])

@@ -1,0 +1,116 @@
+"""What is settled when is another matter in every run; what is sent and counted must not depend on it."""
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import attrs
+import pytest
+
+from socialapi.bulk.audiences.batches import Packer
+from socialapi.bulk.audiences.recording import Recorder
+from socialapi.bulk.journals.journal import Opened, RecordedBatch
+from socialapi.bulk.rows import Action, Row, Run
+from tests.bulk.model_service import BAD, ModelService, job_of, people
+from tests.bulk.resuming import End, EndingService, MemoryJournal, Shape, Way, digest_of, run_once
+
+DELETE_A: Final = {"partner_user_id": "a", "operation_type": "Delete"}
+A_BAD: Final = {"partner_user_id": ["a", f"{BAD} row"]}
+PAUSE: Final = people(*["x"] * 100)
+"""Repeats of a row that is not sent yet: when others get their turn between rows, all that was sent is settled."""
+ONE_EACH: Final = Shape(max_operations=1)
+
+
+async def test_which_rows_are_remembered_does_not_depend_on_what_is_settled() -> None:
+    rows = people("a", "x", "a", "c", "a", "d")
+    shape = Shape(max_operations=1, remembered=1)
+    journals = [MemoryJournal(), MemoryJournal()]
+    for journal, slow in zip(journals, (False, True), strict=True):
+        pause = PAUSE if slow else []
+        await run_once([*rows[:2], *pause, *rows[2:]], EndingService(), journal, shape, Way(slow=slow))
+    first, second = ([batch.digest for batch in journal.batches.values()] for journal in journals)
+    assert len(first) == 4
+    assert first == second
+
+
+async def test_a_row_that_repeats_one_sent_after_all_is_not_sent_when_the_journal_is_given_again() -> None:
+    """Were the second `a` sent then, it would undo the deletion, which was confirmed and is not repeated."""
+    rows: list[dict[str, Any]] = [A_BAD, *PAUSE, *people("a", "a"), DELETE_A]
+    for ways in ((Way(slow=True), Way()), (Way(), Way(slow=True))):
+        service, journal = EndingService(), MemoryJournal()
+        first, _ = await run_once(rows, service, journal, ONE_EACH, ways[0])
+        assert ("partner_user_id", "a") not in service.members
+        second, _ = await run_once(rows, service, journal, ONE_EACH, ways[1])
+        assert ("partner_user_id", "a") not in service.members
+        assert second.bodies == ()
+        assert first.report is not None
+        assert second.report is not None
+        assert first.report.accepted + first.report.duplicate == second.report.accepted + second.report.duplicate
+        assert first.report.rejected == second.report.rejected == 1
+
+
+async def test_a_job_that_stops_within_a_confirmed_batch_says_why_it_stopped() -> None:
+    """Batch 2 was confirmed before batch 1, which fails again when only one row of batch 2 is read."""
+    rows, service, journal = [*people("a", "b"), *PAUSE, *people("c")], EndingService(), MemoryJournal()
+    await run_once(rows, service, journal, Shape(), Way())
+    journal.batches[1] = attrs.evolve(journal.batches[1], confirmed=False)
+    ran, finished = await run_once(rows, service, journal, Shape(), Way(slow=True), end=End("refused", 1))
+    assert not finished
+    assert ran.report is not None
+    assert (ran.report.requests, ran.report.resumed, ran.report.pending) == (1, 0, 103)
+    assert journal.state == "stopped"
+    ran, _ = await run_once(rows, service, journal, Shape(), Way())
+    assert ran.report is not None
+    assert (ran.report.requests, ran.report.resumed, ran.report.accepted) == (1, 2, 4)
+
+
+async def test_a_row_that_waits_for_room_finds_out_that_what_it_repeats_is_settled() -> None:
+    rows = [A_BAD, *people("x", "y", "a", "b", "z"), {"partner_user_id": ["a", "b"]}]
+    service = ModelService()
+    report = await job_of(service, rows, settings={"max_operations": 1}, concurrency=1).run()
+    assert (report.accepted, report.rejected, report.duplicate) == (5, 1, 1)
+    assert {value for _, value in service.members} == {"x", "y", "z", "a", "b"}
+
+
+async def test_others_get_their_turn_while_a_large_batch_is_compared_with_the_journal() -> None:
+    turns = 0
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    packer = Packer("packed", max_operations=1, max_bytes=5_000_000)
+    names = [f"person number {number}" for number in range(50_000)]
+    users = [f'{{"partner_user_id":["{name}"]}}' for name in names]
+    batch = packer.new_batch()
+    packer.add(batch, Run(Action("Update"), range(1, 50_001), users, (("partner_user_id", names),)))
+    batch.place, parts = 1, list(packer.encode(batch.runs))
+    journal = MemoryJournal()
+    digest = digest_of(b"".join(parts))
+    journal.batches[1] = RecordedBatch(1, 1, 50_000, 50_000, digest, confirmed=True)
+    opened = Opened(job_id="j", started_at=datetime.now(UTC), is_new=False, last_batch=1)
+    counting = asyncio.create_task(count_turns())
+    await Recorder(journal, opened, packer).take_over(batch)
+    counting.cancel()
+    assert batch.earlier == ()
+    assert turns > len(parts) > 10
+
+
+async def test_rows_of_a_confirmed_batch_are_not_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    service, journal = EndingService(), MemoryJournal()
+    rows = people("a", "b", f"{BAD} c", "d")
+    await run_once(rows, service, journal, Shape(max_operations=4), Way())
+    looked_at: list[int] = []
+    row_of = Run.row
+
+    def look(run: Run, place: int) -> Row:
+        looked_at.append(run.numbers[place])
+        return row_of(run, place)
+
+    monkeypatch.setattr(Run, "row", look)
+    ran, _ = await run_once(rows, service, journal, Shape(max_operations=4), Way())
+    assert ran.report is not None
+    assert (ran.report.accepted, ran.report.rejected, ran.report.resumed, ran.report.requests) == (3, 1, 4, 0)
+    assert looked_at == [3]

@@ -1,0 +1,240 @@
+"""Rows that repeat what the service refused are sent after all, and no job waits for itself because of them."""
+
+import asyncio
+import itertools
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final
+
+import attrs
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from socialapi.bulk.audiences import audience_job
+from socialapi.bulk.audiences.audience_job import UploadJob
+from socialapi.bulk.audiences.ordering import RecentIdentifiers
+from socialapi.bulk.reading.reader_base import Chunk
+from socialapi.bulk.rows import RawRow
+from socialapi.reports import UploadReport
+from tests.bulk.feeding import SOME_TURNS, Feed, Wish, bounded, cut, replayed, table_of
+from tests.bulk.model_service import ModelService, job_of, operation_errors
+from tests.support.clock import VirtualClock
+
+REFUSED: Final = operation_errors([0])
+FILLERS: Final = [Wish((f"filler {number}",)) for number in range(4)]
+
+
+def wishes(*rows: str | Sequence[str]) -> list[Wish]:
+    return [Wish((row,) if isinstance(row, str) else tuple(row)) for row in rows]
+
+
+def job_with(service: ModelService, chunks: Iterable[Chunk[RawRow]], turns: Iterable[int], **options: Any) -> UploadJob:
+    job = job_of(service, [], **options)
+    job._reader = Feed(chunks, turns)
+    return job
+
+
+async def uploaded(
+    service: ModelService,
+    rows: Sequence[Wish],
+    *,
+    before: Callable[[int], None] | None = None,
+    turns: Iterable[int] = itertools.repeat(SOME_TURNS),
+    **options: Any,
+) -> UploadReport:
+    """Uploads the rows one by one, each when nothing is left to happen because of those before it (or after `turns`)."""
+
+    def chunks() -> Iterator[Chunk[RawRow]]:
+        for number, chunk in enumerate(cut(table_of(rows), [1]), 1):
+            if before is not None:
+                before(number)
+            yield chunk
+
+    job = job_with(service, chunks(), turns, **options)
+    return await asyncio.wait_for(job.run(), 5)
+
+
+def values(service: ModelService) -> list[list[str]]:
+    """The values of each request."""
+    return [[value for operation in request for value in operation] for request in service.values]
+
+
+ONE_EACH: Final = {"max_operations": 1}
+TWO_EACH: Final = {"max_operations": 2}
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+async def test_what_repeats_a_row_that_was_refused_long_ago_is_sent_in_a_request_of_its_own(concurrency: int) -> None:
+    service = ModelService([REFUSED])
+    rows = wishes("a", "b", "c", "d", "a", "e", "f", "g")
+    report = await uploaded(service, rows, concurrency=concurrency, settings=TWO_EACH)
+    assert values(service) == [["a", "b"], ["b"], ["c", "d"], ["e", "f"], ["a"], ["g"]]
+    assert [issue.row for issue in report.rejects] == [1]
+    assert (report.accepted, report.rejected, report.duplicate) == (7, 1, 0)
+    assert ("partner_user_id", "a") in service.members
+
+
+async def test_it_may_be_refused_again_and_repeated_again() -> None:
+    service = ModelService([REFUSED, None, REFUSED, REFUSED])
+    report = await uploaded(service, wishes("a", "b", "a", "c", "a"), concurrency=1, settings=ONE_EACH)
+    assert values(service) == [["a"], ["b"], ["a"], ["a"], ["c"]]
+    assert [issue.row for issue in report.rejects] == [1, 3, 5]
+    assert (report.accepted, report.rejected, report.duplicate) == (2, 3, 0)
+
+
+async def test_several_of_them_share_a_request_until_it_is_full() -> None:
+    service = ModelService([operation_errors([0, 1]), operation_errors([0])])
+    report = await uploaded(service, wishes("a", "b", "c", "d", "e", "a", "b", "c"), concurrency=1, settings=TWO_EACH)
+    assert values(service) == [["a", "b"], ["c", "d"], ["d"], ["a", "b"], ["c"], ["e"]]
+    assert (report.accepted, report.rejected, report.duplicate) == (5, 3, 0)
+
+
+async def test_what_repeats_it_once_more_is_a_duplicate_of_the_row_that_was_sent() -> None:
+    service = ModelService([REFUSED])
+    report = await uploaded(service, wishes("a", "b", "a", "a", "a"), concurrency=1, settings=ONE_EACH)
+    assert values(service) == [["a"], ["a"], ["b"]]
+    assert (report.accepted, report.rejected, report.duplicate) == (2, 1, 2)
+
+
+async def test_who_does_something_else_waits_until_it_is_sent() -> None:
+    service = ModelService([REFUSED])
+    rows = [*wishes("a", "b", "a"), Wish(("a",), "Delete"), *wishes("c")]
+    report = await uploaded(service, rows, concurrency=3, settings=ONE_EACH)
+    assert values(service) == [["a"], ["a"], ["b"], ["a"], ["c"]]
+    assert [request[0]["operation_type"] for request in service.requests] == [*["Update"] * 3, "Delete", "Update"]
+    assert (report.accepted, report.rejected, report.duplicate) == (4, 1, 0)
+    assert {value for _, value in service.members} == {"b", "c"}
+
+
+async def test_a_dry_run_refuses_nothing_and_repeats_nothing() -> None:
+    report = await uploaded(ModelService(), wishes("a", "b", "a", "c", "a"), dry_run=True, settings=ONE_EACH)
+    assert (report.pending, report.duplicate) == (3, 2)
+
+
+# Rows of several identifiers, each of which may be somewhere else -----------------------------------------------------
+
+
+async def test_a_row_is_not_lost_when_what_it_repeats_is_settled_while_the_other_one_is_sent() -> None:
+    """`a` is to be sent again, `b` is on its way: with one request at a time, the one waits for the other."""
+    service = ModelService([REFUSED])
+    rows = wishes("a", "b", "a", "c", ["a", "b"])
+    turns = [*[SOME_TURNS] * 4, 0]
+    report = await uploaded(service, rows, turns=turns, concurrency=1, settings=ONE_EACH)
+    assert values(service) == [["a"], ["b"], ["a"], ["c"]]
+    assert (report.accepted, report.rejected, report.duplicate) == (3, 1, 1)
+
+
+async def test_two_batches_on_their_way_never_wait_for_each_other() -> None:
+    """What is sent again (`p`, `q`) was made after the open batch (`z`), and goes out before it."""
+    service = ModelService([REFUSED, REFUSED])
+
+    def hold(row: int) -> None:
+        if row == 4:
+            service.gate = asyncio.Event()
+        if row == 9 and service.gate is not None:
+            service.gate.set()
+
+    rows = wishes("a", ["p", "q"], "z", "a", ["p", "q"], ["z", "p"], "y", ["z", "q"], "x")
+    report = await uploaded(service, rows, before=hold, concurrency=5, settings=ONE_EACH)
+    assert (report.accepted, report.rejected, report.duplicate) == (5, 2, 2)
+
+
+@pytest.mark.parametrize("turns", [0, SOME_TURNS])
+async def test_a_row_that_no_request_can_hold_is_rejected_also_if_it_repeats_refused_ones(turns: int) -> None:
+    """Its identifiers came in two rows, each of which does fit."""
+    first, second = "x" * 60, "y" * 60
+    service = ModelService([REFUSED])
+    rows = table_of(wishes(first, second, [first, second]))
+    job = job_with(service, cut(rows, [1]), [turns] * 3, concurrency=1, settings={"max_batch_bytes": 150})
+    bounded(job)
+    report = await asyncio.wait_for(job.run(), 5)
+    assert [(issue.row, issue.reason) for issue in report.rejects if issue.row == 3] == [(3, audience_job.TOO_LARGE)]
+    assert (report.accepted, report.rejected, report.duplicate) == (1, 2, 0)
+
+
+# Any rows in any order ------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Setting:
+    concurrency: int
+    max_operations: int
+    packing: str
+    remembered: int
+    followers: int
+    likely: float
+    latency_seconds: float
+    seed: int
+    sizes: Sequence[int]
+    turns: Sequence[int]
+
+
+SETTING: Final = st.builds(
+    Setting,
+    concurrency=st.integers(1, 3),
+    max_operations=st.integers(1, 3),
+    packing=st.sampled_from(("single", "packed")),
+    remembered=st.sampled_from((1, 3, 1_000)),
+    followers=st.sampled_from((1, 3, 1_000)),
+    likely=st.sampled_from((0.3, 0.6)),
+    latency_seconds=st.sampled_from((0.0, 0.5)),
+    seed=st.integers(0, 10_000),
+    sizes=st.lists(st.integers(1, 4), min_size=1, max_size=4),
+    turns=st.lists(st.sampled_from((0, 0, 5, SOME_TURNS)), max_size=40),
+)
+OPERATION: Final = st.sampled_from(("Update", "Update", "Delete"))
+SINGLE: Final = st.builds(Wish, st.tuples(st.sampled_from("abcd")), OPERATION)
+SEVERAL: Final = st.builds(Wish, st.lists(st.sampled_from("abcd"), min_size=1, max_size=3).map(tuple), OPERATION)
+
+
+def outcome(rows: Sequence[Wish], chosen: Setting) -> tuple[UploadReport, ModelService]:
+    async def run() -> tuple[UploadReport, ModelService]:
+        clock = VirtualClock()
+        service = ModelService(
+            rng=random.Random(chosen.seed),
+            likely=chosen.likely,
+            faults=("operation_error",),
+            clock=clock,
+            latency_seconds=chosen.latency_seconds,
+        )
+        job = job_of(
+            service,
+            [],
+            clock=clock,
+            settings={"max_operations": chosen.max_operations},
+            packing=chosen.packing,
+            concurrency=chosen.concurrency,
+        )
+        job._reader = Feed(cut(table_of(rows), chosen.sizes), chosen.turns)
+        job._recent = RecentIdentifiers(chosen.remembered)
+        bounded(job)
+        report = await asyncio.wait_for(job.run(), 5)
+        assert not asyncio.all_tasks() - {asyncio.current_task()}
+        return report, service
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(audience_job, "MAX_FOLLOWERS", chosen.followers)
+        return asyncio.run(run())
+
+
+def check_outcome(rows: Sequence[Wish], chosen: Setting) -> None:
+    report, service = outcome(rows, chosen)
+    assert report.read == len(rows) == report.accepted + report.rejected + report.duplicate
+    assert report.pending == 0
+    assert service.most_in_flight <= chosen.concurrency
+    assert service.members == replayed(rows, {issue.row for issue in report.rejects})
+
+
+@settings(max_examples=300)
+@given(st.lists(SINGLE, max_size=30), SETTING)
+def test_a_job_of_which_any_row_may_be_refused_ends_and_leaves_the_members_of_the_others(
+    rows: list[Wish], chosen: Setting
+) -> None:
+    check_outcome(rows, chosen)
+
+
+@settings(max_examples=300, phases=(Phase.explicit, Phase.generate))
+@given(st.lists(SEVERAL, max_size=30), SETTING)
+def test_that_is_so_too_for_rows_of_several_identifiers(rows: list[Wish], chosen: Setting) -> None:
+    check_outcome(rows, chosen)

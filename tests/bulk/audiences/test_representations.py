@@ -1,0 +1,86 @@
+"""What the objects of a job show of themselves: nothing of what they hold about people."""
+
+import re
+from typing import Any, Final
+
+import pytest
+
+from socialapi.bulk.audiences.batches import Batch
+from socialapi.bulk.reading.readers import open_records
+from socialapi.bulk.rows import RawRow, Row, Run
+from tests.bulk.model_service import BAD, ModelService, job_of
+
+PLANTED: Final = f"planted-{BAD}"
+
+
+def everything(root: object) -> list[Any]:
+    """The object and all of this package that it leads to."""
+    found: dict[int, Any] = {}
+    waiting = [root]
+    while waiting:
+        each = waiting.pop()
+        if id(each) in found:
+            continue
+        if isinstance(each, dict):
+            waiting += each.values()
+        elif isinstance(each, list | tuple | set | frozenset):
+            waiting += each
+        elif type(each).__module__.startswith("socialapi.bulk"):
+            found[id(each)] = each
+            names = [
+                *getattr(each, "__dict__", {}),
+                *(n for c in type(each).__mro__ for n in getattr(c, "__slots__", ())),
+            ]
+            waiting += [getattr(each, name, None) for name in names if not name.startswith("__")]
+    return list(found.values())
+
+
+@pytest.mark.parametrize("packing", ["single", "packed"])
+async def test_no_object_of_a_job_shows_an_identifier(packing: str) -> None:
+    job = job_of(ModelService(), [{"partner_user_id": PLANTED}] * 2, packing=packing)
+    held: list[Any] = []
+    settle, place, take_in = job._sender.settle, job._place, job._place_chunk
+
+    async def look_after_settling(batch: Batch) -> None:
+        held.extend(everything(batch))
+        await settle(batch)
+        held.extend(everything((batch, job._recent)))
+
+    async def look_at_the_row(row: Row, run: Run) -> None:
+        held.extend(everything((row, run, job._recent.judge(row))))
+        await place(row, run)
+
+    async def look_at_the_chunk(chunk: list[RawRow]) -> None:
+        held.extend(everything((chunk, job._preparer.prepare_chunk(chunk))))
+        await take_in(chunk)
+
+    changed: Any = job
+    changed._settle = changed._dispatcher._settle = look_after_settling
+    changed._place, changed._place_chunk = look_at_the_row, look_at_the_chunk
+    report = await job.run()
+    held += everything(job)
+    names = {type(each).__name__ for each in held}
+    assert names >= {
+        "RawTable",
+        "RawColumn",
+        "Row",
+        "Run",
+        "Batch",
+        "_Placement",
+        "Verdict",
+        "PreparedChunk",
+        "UploadJob",
+    }
+    assert names >= {"Tally", "Action"}
+    batches = [each for each in held if isinstance(each, Batch)]
+    assert any(PLANTED in value for batch in batches for _, value in batch.refused)
+    assert report.rejected == 2
+    for each in held:
+        assert PLANTED not in repr(each)
+        assert PLANTED not in str(each)
+
+
+@pytest.mark.parametrize("records", [[{"email": PLANTED}], "email\n" + PLANTED])
+def test_no_reader_shows_what_it_reads(records: Any) -> None:
+    reader = open_records(records)
+    assert not re.search(PLANTED, repr(reader))

@@ -1,0 +1,165 @@
+"""Archives are read as what is in them, however they were packed, and as far as they go."""
+
+import asyncio
+import builtins
+import gzip
+import os
+import sys
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from socialapi.bulk.reading.readers import open_records
+from socialapi.bulk.rows import ROWS_PER_CHUNK
+from socialapi.errors import InvalidInput
+from tests.bulk.inputs import read, read_until_error, values, write
+
+if sys.version_info >= (3, 14):
+    from compression.zstd import compress as compress_zstd
+else:
+    from backports.zstd import compress as compress_zstd
+
+Pack = Callable[[bytes], bytes]
+
+PACKS: list[Any] = [pytest.param(gzip.compress, id="gzip"), pytest.param(compress_zstd, id="zstd")]
+ENDINGS = {gzip.compress: "gz", compress_zstd: "zst"}
+CUT_OFF = "the archive ends before its end: it was cut off while it was written or copied"
+DAMAGED = "the archive is damaged and cannot be unpacked any further"
+
+
+def people(count: int, first: int = 0) -> bytes:
+    return b"".join(b"person.%d@b.example\n" % (number * 7919 % 1_000_003) for number in range(first, first + count))
+
+
+@pytest.mark.parametrize("pack", PACKS)
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("crm.csv", b"\xef\xbb\xbfemail;phone\na@b.example;\n"),
+        ("crm.tsv", b"email\tphone\na@b.example\t\n"),
+        ("crm.jsonl", b'{"email": "a@b.example"}\n'),
+        ("crm", b'{"email": "a@b.example"}\n'),
+        ("crm", b"email\na@b.example\n"),
+    ],
+)
+async def test_an_archive_is_read_by_its_first_bytes_whatever_its_name(
+    tmp_path: Path, pack: Pack, name: str, content: bytes
+) -> None:
+    for path in (tmp_path / name, tmp_path / f"{name}.{ENDINGS[pack]}"):
+        write(path, pack(content))
+        assert values(await read(path)) == [["a@b.example"]]
+
+
+async def test_a_file_that_is_called_an_archive_and_is_none_is_read_as_it_is(tmp_path: Path) -> None:
+    write(tmp_path / "crm.jsonl.gz", b'{"email": "a@b.example"}\n')
+    assert values(await read(tmp_path / "crm.jsonl.gz")) == [["a@b.example"]]
+
+
+@pytest.mark.parametrize("pack", PACKS)
+async def test_an_archive_of_several_parts_is_one_text(tmp_path: Path, pack: Pack) -> None:
+    write(tmp_path / "crm.csv.gz", pack(b"") + pack(b"email\na@b.exa") + pack(b"mple\n") + pack(b"c@d.example\n"))
+    assert values(await read(tmp_path / "crm.csv.gz")) == [["a@b.example"], ["c@d.example"]]
+
+
+@pytest.mark.parametrize("pack", PACKS)
+async def test_what_is_read_is_measured_in_bytes_of_the_archive(tmp_path: Path, pack: Pack) -> None:
+    path = tmp_path / "crm.csv.gz"
+    write(path, pack(b"email\n" + people(200_000)))
+    async with open_records(path) as reader:
+        fractions = [reader.fraction_read or 0.0 async for _ in reader]
+    assert fractions == sorted(fractions)
+    assert 0 < fractions[0] < 0.5 < fractions[100]
+    assert reader.fraction_read == 1.0
+
+
+@pytest.mark.parametrize("pack", PACKS)
+async def test_an_archive_that_was_cut_off_gives_the_rows_before(tmp_path: Path, pack: Pack) -> None:
+    content = b"email\n" + people(100_000)
+    whole = pack(content)
+    path = tmp_path / "crm.csv.gz"
+    write(path, whole[: len(whole) // 2])
+    rows, error = await read_until_error(path, InvalidInput)
+    assert 10_000 < len(rows) < 100_000
+    assert (
+        b"email\n" + b"".join(row.identifiers[0][2].encode() + b"\n" for row in rows)
+        == content[: sum(len(row.identifiers[0][2]) + 1 for row in rows) + 6]
+    )
+    assert str(error) == f"{path}: {CUT_OFF}"
+    write(path, whole[:-1])
+    _, error = await read_until_error(path, InvalidInput)
+    assert str(error) == f"{path}: {CUT_OFF}"
+
+
+@pytest.mark.parametrize("pack", PACKS)
+async def test_an_archive_that_is_damaged_gives_the_rows_before(tmp_path: Path, pack: Pack) -> None:
+    first, second = pack(b"email\n" + people(100_000)), bytearray(pack(people(100_000, 100_000)))
+    second[len(second) // 2 :] = os.urandom(len(second) - len(second) // 2)
+    path = tmp_path / "crm.csv.gz"
+    write(path, first + second)
+    rows, error = await read_until_error(path, InvalidInput)
+    assert len(rows) > 100_000 - ROWS_PER_CHUNK
+    assert str(error) in (f"{path}: {DAMAGED}", f"{path}: {CUT_OFF}")
+
+
+async def test_a_checksum_that_is_wrong_is_said(tmp_path: Path) -> None:
+    packed = bytearray(gzip.compress(b"email\na@b.example\n"))
+    packed[-8] ^= 1
+    write(tmp_path / "crm.csv.gz", bytes(packed))
+    with pytest.raises(InvalidInput, match=DAMAGED):
+        await read(tmp_path / "crm.csv.gz")
+
+
+@pytest.mark.parametrize("pack", PACKS)
+async def test_an_archive_of_nothing_is_empty(tmp_path: Path, pack: Pack) -> None:
+    for content in (b"", b"\n \n"):
+        write(tmp_path / "crm.csv.gz", pack(content))
+        with pytest.raises(InvalidInput, match="the file is empty"):
+            await read(tmp_path / "crm.csv.gz")
+
+
+@pytest.mark.parametrize("pack", PACKS)
+@pytest.mark.parametrize("start", [b"email\n", b'{"email": "'])
+async def test_a_tiny_archive_of_a_huge_line_takes_little_memory(tmp_path: Path, pack: Pack, start: bytes) -> None:
+    path = tmp_path / "crm.gz"
+    write(path, pack(start + b"x" * 100_000_000))
+    assert path.stat().st_size < 200_000
+    tracemalloc.start()
+    try:
+        with pytest.raises(InvalidInput, match=r"a line is far too long|none of the first lines is a JSON object"):
+            await read(path)
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
+
+
+async def test_without_the_library_it_is_said_how_to_install_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "crm.csv.zst"
+    write(path, compress_zstd(b"email\na@b.example\n"))
+    monkeypatch.setattr(builtins, "__import__", without("backports", "compression"))
+    with pytest.raises(InvalidInput, match=r"pip install 'aiosocialapi\[zstd\]'"):
+        await read(path)
+
+
+def without(*packages: str) -> Any:
+    """An import that does not find these packages."""
+    found = builtins.__import__
+
+    def find(name: str, *arguments: Any, **options: Any) -> Any:
+        if name.partition(".")[0] in packages:
+            raise ImportError(name)
+        return found(name, *arguments, **options)
+
+    return find
+
+
+async def test_an_archive_that_comes_through_a_pipe(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writing = asyncio.create_task(asyncio.to_thread(path.write_bytes, gzip.compress(b"email\na@b.example\n")))
+    assert values(await read(path)) == [["a@b.example"]]
+    await writing

@@ -1,0 +1,354 @@
+"""Tables of other libraries, and Parquet files, as rows: texts as texts, and nothing made up."""
+
+import asyncio
+import builtins
+import datetime
+import gzip
+import io
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas
+import polars
+import pyarrow
+import pytest
+from pyarrow import parquet
+
+from socialapi.bulk.audiences.preparing import NO_TIME, NO_TIME_ZONE
+from socialapi.bulk.reading.arrow_reader import PARQUET_BATCH_ROWS, ArrowReader
+from socialapi.bulk.reading.arrow_rows import AS_TEXT, MAX_WORDS
+from socialapi.bulk.reading.readers import Records, open_records
+from socialapi.bulk.rows import ROWS_PER_CHUNK, RawTable
+from socialapi.errors import InvalidInput
+from tests.bulk.inputs import read, read_until_error, values, write
+from tests.bulk.model_service import ModelService, job_of
+from tests.bulk.reading.test_archives import without
+
+PEOPLE = {"email": ["a@b.example", None, "c@d.example"], "id": [1, 2, 3], "Phone": [None, "+14155550101", ""]}
+READ = [["a@b.example"], ["+14155550101"], ["c@d.example"]]
+
+
+def relation() -> Any:
+    return duckdb.connect().from_arrow(pyarrow.table(PEOPLE))
+
+
+def in_parquet(table: pyarrow.Table, **options: Any) -> io.BytesIO:
+    file = io.BytesIO()
+    parquet.write_table(table, file, **options)
+    file.seek(0)
+    return file
+
+
+TABLES: dict[str, Any] = {
+    "pandas": lambda: pandas.DataFrame(PEOPLE),
+    "pandas with an index": lambda: pandas.DataFrame(PEOPLE, index=["x", "y", "z"]),
+    "polars": lambda: polars.DataFrame(PEOPLE),
+    "pyarrow": lambda: pyarrow.table(PEOPLE),
+    "a stream of pyarrow": lambda: pyarrow.table(PEOPLE).to_reader(),
+    "duckdb": relation,
+    "parquet": lambda: in_parquet(pyarrow.table(PEOPLE)),
+}
+
+
+@pytest.mark.parametrize("make", TABLES.values(), ids=TABLES)
+async def test_every_table_is_read_alike_and_its_texts_side_by_side(make: Any) -> None:
+    async with open_records(make()) as reader:
+        chunk = await reader.read_chunk()
+        assert isinstance(chunk, RawTable)
+        assert [(column.field, column.kind, column.cells) for column in chunk.columns] == [
+            ("email", "email", ["a@b.example", "", "c@d.example"]),
+            ("Phone", "phone_number", ["", "+14155550101", ""]),
+        ]
+        assert values(chunk) == READ
+        assert not await reader.read_chunk()
+        assert reader.fraction_read == 1.0
+
+
+def test_type_checkers_take_tables_for_records() -> None:
+    records: list[Records] = [polars.DataFrame(PEOPLE), pyarrow.table(PEOPLE), io.BytesIO(), "crm.csv", ["a.csv"]]
+    assert isinstance(open_records(records[0]), ArrowReader)
+
+
+async def test_rows_are_numbered_through_and_come_in_chunks() -> None:
+    emails = [f"person.{number}@b.example" for number in range(3 * ROWS_PER_CHUNK)]
+    table = pyarrow.table({"email": emails})
+    batches = pyarrow.Table.from_batches(table.to_batches(max_chunksize=ROWS_PER_CHUNK + 100))
+    async with open_records(batches) as reader:
+        chunks = [(len(chunk), reader.fraction_read) async for chunk in reader]
+    assert [size for size, _ in chunks] == [1_250, 100, 1_250, 100, 1_050]
+    assert next(fraction for _, fraction in chunks) == pytest.approx(1 / 3)
+    rows = await read(batches)
+    assert [row.number for row in rows] == list(range(1, len(emails) + 1))
+    assert values(rows) == [[email] for email in emails]
+
+
+@pytest.mark.parametrize(
+    "kind", [pyarrow.string(), pyarrow.large_string(), pyarrow.string_view(), pyarrow.null()], ids=str
+)
+async def test_texts_of_every_type(kind: pyarrow.DataType) -> None:
+    given = [None, None] if kind == pyarrow.null() else ["a@b.example", None]
+    table = pyarrow.table({"email": pyarrow.array(given, kind), "handle": ["h", "h"]})
+    assert values(await read(table)) == [[each, "h"] if each else ["h"] for each in given]
+
+
+@pytest.mark.parametrize(
+    ("array", "texts"),
+    [
+        (pyarrow.array([4_155_550_101, None, 0], pyarrow.int64()), [["4155550101"], [], ["0"]]),
+        (pyarrow.array([2**64 - 1], pyarrow.uint64()), [["18446744073709551615"]]),
+        (pyarrow.array([10**30], pyarrow.decimal128(38, 0)), [["1" + "0" * 30]]),
+        (pyarrow.array(["+1", None, "+2", "+1"]).dictionary_encode(), [["+1"], [], ["+2"], ["+1"]]),
+        (pyarrow.array([5, 5, None]).dictionary_encode(), [["5"], ["5"], []]),
+        (pyarrow.array([["+1", "+2"], None, [], [None, "+3"]]), [["+1", "+2"], [], [], ["", "+3"]]),
+        (pyarrow.array([[1, 2]], pyarrow.large_list(pyarrow.int32())), [["1", "2"]]),
+        (pyarrow.array([["+1", "+2"]], pyarrow.list_(pyarrow.string(), 2)), [["+1", "+2"]]),
+    ],
+    ids=lambda each: str(getattr(each, "type", "")),
+)
+async def test_numbers_dictionaries_and_lists(array: pyarrow.Array, texts: list[list[str]]) -> None:
+    assert values(await read(pyarrow.table({"phone": array}))) == texts
+
+
+async def test_categories_of_polars_and_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = ["a@b.example", None, "c@d.example", "a@b.example"]
+    expected = [["a@b.example"], [], ["c@d.example"], ["a@b.example"]]
+    assert values(await read(polars.DataFrame({"email": polars.Series(given, dtype=polars.Categorical)}))) == expected
+    assert values(await read(pandas.DataFrame({"email": pandas.Categorical(given)}))) == expected
+
+
+async def test_a_dictionary_too_large_to_be_kept_is_read_entry_by_entry() -> None:
+    words = pyarrow.array([f"w{number}" for number in range(MAX_WORDS + 1)])
+    column = pyarrow.DictionaryArray.from_arrays(pyarrow.array([MAX_WORDS, None, 0]), words)
+    assert values(await read(pyarrow.table({"handle": column}))) == [[f"w{MAX_WORDS}"], [], ["w0"]]
+
+
+async def test_the_dictionaries_of_several_batches_are_told_apart() -> None:
+    columns = [pyarrow.array([f"a{number}", f"b{number}"]).dictionary_encode() for number in range(20)]
+    stream = (pyarrow.record_batch({"handle": column}) for column in columns)
+    reader = pyarrow.RecordBatchReader.from_batches(pyarrow.schema({"handle": columns[0].type}), stream)
+    assert values(await read(reader)) == [[f"{letter}{number}"] for number in range(20) for letter in "ab"]
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        pyarrow.array([4.17e9, None]),
+        pyarrow.array([True, None]),
+        pyarrow.array([b"+14155550101", None]),
+        pyarrow.array([{"home": "+14155550101"}, None]),
+        pyarrow.array([datetime.datetime(2026, 1, 31, tzinfo=datetime.UTC), None]),
+        pyarrow.array([[4.17e9], None]),
+        pyarrow.array(["1.5", None]).cast(pyarrow.decimal128(3, 1)),
+    ],
+    ids=lambda each: str(each.type),
+)
+async def test_what_is_no_text_is_unusable_and_never_converted(array: pyarrow.Array) -> None:
+    first, second = await read(pyarrow.table({"email": ["a@b.example", "c@d.example"], "phone": array}))
+    assert (values([first]), first.unusable) == ([["a@b.example"]], (("phone", AS_TEXT),))
+    assert (values([second]), second.unusable) == ([["c@d.example"]], ())
+    assert "export the column as text" in AS_TEXT
+
+
+async def test_a_phone_column_that_pandas_made_floats_of_is_a_warning_with_advice() -> None:
+    frame = pandas.DataFrame({"email": ["a@b.example", "c@d.example", None], "phone": [14_155_550_101, None, 1.0]})
+    report = await job_of(ModelService(), frame).run()
+    assert (report.accepted, report.rejected) == (2, 1)
+    assert [(issue.row, issue.field, issue.reason) for issue in report.warning_details] == [(1, "phone", AS_TEXT)]
+    assert [(issue.row, issue.reason) for issue in report.rejects] == [(3, AS_TEXT)]
+
+
+async def test_times_and_operation_types_override_the_options_row_by_row() -> None:
+    berlin = pandas.to_datetime(
+        ["2030-01-31 09:00", None, "2031-01-01 00:00:00.123456789"], format="ISO8601"
+    ).tz_localize("Europe/Berlin")
+    frame = pandas.DataFrame(
+        {
+            "email": ["a@b.example"] * 3,
+            "operation_type": ["Delete", None, " "],
+            "effective_at": ["2029-01-01T00:00:00Z", None, ""],
+            "expires_at": berlin,
+        }
+    )
+    rows = await read(frame)
+    assert [row.operation_type for row in rows] == ["Delete", None, None]
+    assert [row.effective_at for row in rows] == ["2029-01-01T00:00:00Z", None, None]
+    utc = datetime.UTC
+    assert [row.expires_at for row in rows] == [
+        datetime.datetime(2030, 1, 31, 8, tzinfo=utc),
+        None,
+        datetime.datetime(2030, 12, 31, 23, 0, 0, 123_456, tzinfo=utc),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("array", "reason"),
+    [
+        (pyarrow.array([4_102_444_800], pyarrow.timestamp("s")), NO_TIME_ZONE),
+        (pyarrow.array([datetime.date(2099, 1, 1)]), NO_TIME_ZONE),
+        (pyarrow.array([4_102_444_800]), NO_TIME),
+        (pyarrow.array([1.5]), NO_TIME),
+        (pyarrow.array([2**62], pyarrow.timestamp("s", "UTC")), NO_TIME),
+    ],
+    ids=lambda each: str(getattr(each, "type", "")),
+)
+async def test_a_time_without_a_zone_is_refused_as_in_a_file_and_so_is_what_is_none(
+    array: pyarrow.Array, reason: str
+) -> None:
+    table = pyarrow.table({"email": ["a@b.example"], "expires_at": array})
+    report = await job_of(ModelService(), table).run()
+    assert [(issue.field, issue.reason) for issue in report.rejects] == [("expires_at", reason)]
+
+
+async def test_an_operation_type_that_is_no_text_is_refused() -> None:
+    for array in (pyarrow.array([1]), pyarrow.array([datetime.datetime(2099, 1, 1, tzinfo=datetime.UTC)])):
+        table = pyarrow.table({"email": ["a@b.example"], "operation_type": array})
+        report = await job_of(ModelService(), table).run()
+        assert [issue.reason for issue in report.rejects] == ["is neither Update nor Delete"]
+
+
+async def test_bytes_that_are_not_utf8_make_their_cell_unusable_and_no_other() -> None:
+    texts = pyarrow.array([b"a@b.example", b"caf\xe9@b.example", None], pyarrow.binary()).view(pyarrow.string())
+    assert values(await read(pyarrow.table({"email": texts}))) == [["a@b.example"], ["caf\udce9@b.example"], []]
+
+
+async def test_columns_are_found_given_and_switched_off_as_in_files() -> None:
+    table = pyarrow.table({"Contact": ["a@b.example"], "email": ["wrong"], "phone": ["+1"]})
+    assert values(await read(table, columns={"email": "Contact", "phone_number": ""})) == [["a@b.example"]]
+    with pytest.raises(InvalidInput, match='there is no column "Mail" for email; there are: "Contact", "email"'):
+        await read(table, columns={"email": "Mail"})
+    for nothing in (pyarrow.table({"colour": ["red"]}), in_parquet(pyarrow.table({"colour": ["red"]}))):
+        with pytest.raises(InvalidInput, match="no column of identifiers was found"):
+            await read(nothing)
+
+
+async def test_columns_of_the_same_name_are_two_columns() -> None:
+    table = pyarrow.Table.from_arrays([pyarrow.array(["a@b.example"]), pyarrow.array(["c@d.example"])], ["email"] * 2)
+    assert values(await read(table)) == [["a@b.example", "c@d.example"]]
+
+
+async def test_a_table_without_rows_has_none_and_a_file_without_rows_is_refused(tmp_path: Path) -> None:
+    empty = pyarrow.table({"email": pyarrow.array([], pyarrow.string())})
+    assert await read(empty) == []
+    with pytest.raises(InvalidInput, match="the file has no rows, only column names"):
+        await read(in_parquet(empty))
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        (pandas.DataFrame({"m": ["x", 1]}), 'column "m" holds values of several types; make all of them texts'),
+        (pandas.DataFrame({"a@b.example": ["x", 1]}), "column <hidden> holds values of several types"),
+        (polars.Series(["a@b.example"]), r"it is damaged, or not a table that pyarrow knows \(ArrowInvalid\)"),
+    ],
+)
+async def test_what_is_no_table_is_refused_in_our_own_words(table: Any, says: str) -> None:
+    with pytest.raises(InvalidInput, match=f"the table cannot be read: {says}") as error:
+        await read(table)
+    assert "a@b" not in str(error.value)
+
+
+async def test_a_stream_that_breaks_gives_the_rows_before_and_not_the_words_of_its_library() -> None:
+    def batches() -> Iterator[pyarrow.RecordBatch]:
+        yield pyarrow.record_batch({"email": ["a@b.example"]})
+        raise ValueError("could not convert secret@example.com")
+
+    stream = pyarrow.RecordBatchReader.from_batches(pyarrow.schema({"email": pyarrow.string()}), batches())
+    rows, error = await read_until_error(stream, InvalidInput)
+    assert values(rows) == [["a@b.example"]]
+    assert "the table cannot be read any further" in str(error)
+    assert "secret" not in str(error)
+
+
+async def test_a_relation_of_duckdb_is_computed_while_it_is_read() -> None:
+    rows = 3_000_000
+    relation = duckdb.connect().sql(f"select 'u' || i as handle, i::hugeint as service_id from range({rows}) t(i)")
+    async with open_records(relation) as reader:
+        first = await reader.read_chunk()
+        assert values(first)[0] == ["u0", "0"]
+        assert reader.fraction_read is None
+
+
+async def test_without_the_library_it_is_said_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    file = in_parquet(pyarrow.table(PEOPLE))
+    monkeypatch.setattr(builtins, "__import__", without("pyarrow"))
+    for records, what in ((file, "Parquet"), (polars.DataFrame(PEOPLE), "a table")):
+        with pytest.raises(
+            InvalidInput, match=rf"reading {what} takes one more library: pip install 'aiosocialapi\[arrow"
+        ):
+            await read(records)
+
+
+# Parquet -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["crm.parquet", "crm", "crm.csv"])
+async def test_a_parquet_file_is_told_by_its_first_bytes(tmp_path: Path, name: str) -> None:
+    parquet.write_table(pyarrow.table(PEOPLE), tmp_path / name)
+    assert values(await read(tmp_path / name)) == READ
+
+
+async def test_a_parquet_file_is_read_in_order_over_row_groups_and_measured(tmp_path: Path) -> None:
+    rows = 3 * PARQUET_BATCH_ROWS + 7
+    table = pyarrow.table({"note": ["x" * 20] * rows, "handle": [f"u{number}" for number in range(rows)]})
+    parquet.write_table(table, tmp_path / "crm.parquet", row_group_size=ROWS_PER_CHUNK + 1)
+    async with open_records(tmp_path / "crm.parquet") as reader:
+        chunks = [(chunk, reader.fraction_read or 0.0) async for chunk in reader]
+    assert [text for chunk, _ in chunks for (text,) in values(chunk)] == table["handle"].to_pylist()
+    assert all(len(chunk) <= ROWS_PER_CHUNK for chunk, _ in chunks)
+    fractions = [fraction for _, fraction in chunks]
+    assert fractions == sorted(fractions)
+
+
+async def test_columns_of_dictionaries_lists_and_dotted_names_in_parquet(tmp_path: Path) -> None:
+    table = pyarrow.table(
+        {
+            "contact.e-mail": pyarrow.array(["a@b.example", "a@b.example"]).dictionary_encode(),
+            "phones": [["+1", "+2"], None],
+            "contact": ["x", "y"],
+        }
+    )
+    parquet.write_table(table, tmp_path / "crm.parquet")
+    rows = await read(tmp_path / "crm.parquet", columns={"email": "contact.e-mail"})
+    assert values(rows) == [["a@b.example", "+1", "+2"], ["a@b.example"]]
+
+
+async def test_a_damaged_parquet_file_is_refused(tmp_path: Path) -> None:
+    whole = in_parquet(pyarrow.table(PEOPLE)).getvalue()
+    path = tmp_path / "crm.parquet"
+    write(path, whole[:-20])
+    with pytest.raises(InvalidInput, match=r"crm\.parquet: the Parquet file cannot be read: it is damaged"):
+        await read(path)
+    write(path, "email\na@b.example\n")
+    with pytest.raises(InvalidInput, match=r"crm\.parquet: this is not Parquet, whatever its name says"):
+        await read(path)
+    write(path, "")
+    with pytest.raises(InvalidInput, match="the file is empty"):
+        await read(path)
+
+
+async def test_a_parquet_file_whose_middle_is_damaged_gives_the_rows_before(tmp_path: Path) -> None:
+    rows = 4 * PARQUET_BATCH_ROWS
+    table = pyarrow.table({"handle": [f"user{number}" for number in range(rows)]})
+    damaged = bytearray(in_parquet(table, row_group_size=rows // 4, compression="zstd").getvalue())
+    half = len(damaged) // 2
+    damaged[half : half + 2_000] = bytes(2_000)
+    path = tmp_path / "crm.parquet"
+    write(path, bytes(damaged))
+    found, error = await read_until_error(path, InvalidInput)
+    assert [text for (text,) in values(found)] == table["handle"].to_pylist()[: len(found)]
+    assert rows // 4 <= len(found) < rows
+    assert str(error).startswith(f"{path}: the table cannot be read any further: ")
+
+
+async def test_parquet_does_not_come_through_a_pipe_or_out_of_an_archive(tmp_path: Path) -> None:
+    whole = in_parquet(pyarrow.table(PEOPLE)).getvalue()
+    write(tmp_path / "crm.parquet.gz", gzip.compress(whole))
+    os.mkfifo(tmp_path / "pipe")
+    writing = asyncio.create_task(asyncio.to_thread((tmp_path / "pipe").write_bytes, whole))
+    for name in ("crm.parquet.gz", "pipe"):
+        with pytest.raises(InvalidInput, match="takes a file: neither an archive nor a pipe will do"):
+            await read(tmp_path / name)
+    await writing

@@ -1,0 +1,158 @@
+"""Which columns hold identifiers."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from socialapi.bulk.reading.columns import OVERRIDES, SYNONYMS, ColumnMapping, Columns, Wanted, detected_as
+from socialapi.errors import InvalidInput
+from socialapi.models.audiences import DO_NOT_REACH_KINDS, IDENTIFIER_KINDS, IdentifierKind
+
+
+def find_columns(
+    names: Sequence[str], mapping: ColumnMapping | None = None, kinds: Iterable[IdentifierKind] = IDENTIFIER_KINDS
+) -> Columns:
+    """As readers do it for a table."""
+    wanted = Wanted.of(mapping, kinds)
+    columns = wanted.find(names)
+    wanted.require(names, found_identifiers=bool(columns.identifiers))
+    return columns
+
+
+@pytest.mark.parametrize("name", [*IDENTIFIER_KINDS, *OVERRIDES])
+def test_the_names_of_the_specification_stand_for_themselves(name: str) -> None:
+    assert detected_as(name) == name
+    assert detected_as(f" {name.upper().replace('_', '-')} ") == name
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        *((name, "email") for name in ("E-Mail", "mail", "Email Address", "e.mail", "emails", "Email Addresses")),
+        *(
+            (name, "email")
+            for name in ("email2", "email_1", "Email 2", "E-mail 1 - Value", "work email", "\ufeffemail")
+        ),
+        *((name, "email") for name in ("hashed_email", "email_sha256", "sha256 email", "email2_sha256", "Email Hash")),
+        *((name, "phone_number") for name in ("Phone", "phones", "Phone 2", "mobile", "Tel.", "Cell Phone", "MSISDN")),
+        *((name, "phone_number") for name in ("Customer Mobile", "phone_e164", "e164", "hashed_phone_number")),
+        *((name, "device_id") for name in ("IDFA", "gaid", "AdID", "Advertising ID", "maid", "mobile_ad_id", "MAIDs")),
+        *((name, "handle") for name in ("username", "Screen Name", "Twitter handle", "handles", "user_handle")),
+        *((name, "service_id") for name in ("User ID on platform", "service user id", "twitter_id")),
+        *((name, "partner_user_id") for name in ("External Partner ID", "partner-id", "Partner User ID")),
+    ],
+)
+def test_synonyms_in_the_notations_of_exports(name: str, kind: str) -> None:
+    assert detected_as(name) == kind
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("customer_id", "Customer", "id", "user_id", "User ID", "customer ids", "name", "address", "email_opt_in", ""),
+        *("phone_type", "E-mail 1 - Type", "device", "hash", "sha256", "email_md5", "account", "2", "s"),
+    ],
+)
+def test_what_is_no_identifier_is_not_taken_for_one(name: str) -> None:
+    assert detected_as(name) == ""
+
+
+@given(st.sampled_from([(kind, name) for kind, names in SYNONYMS.items() for name in names]), st.data())
+def test_case_and_separators_never_matter(synonym: tuple[IdentifierKind, str], data: st.DataObject) -> None:
+    kind, name = synonym
+    separators = st.text(" _-.", max_size=2)
+    written = "".join(data.draw(st.sampled_from([c, c.upper()])) + data.draw(separators) for c in name)
+    assert detected_as(data.draw(separators) + written) == kind
+
+
+def test_columns_come_in_the_order_of_the_kinds_with_their_names() -> None:
+    columns = find_columns(["Phone", "id", "Email", "expires_at", "Email 2", "Operation Type"])
+    assert columns.identifiers == ((2, "Email", "email"), (4, "Email 2", "email"), (0, "Phone", "phone_number"))
+    assert (columns.operation_type, columns.effective_at, columns.expires_at) == (5, None, 3)
+    assert columns.has_overrides
+    assert not find_columns(["email"]).has_overrides
+
+
+def test_two_columns_of_one_name_are_both_used() -> None:
+    assert find_columns(["email", "email"]).identifiers == ((0, "email", "email"), (1, "email", "email"))
+
+
+def test_a_mapping_replaces_detection_for_its_kind_only() -> None:
+    columns = find_columns(["email", "contact", "phone"], {"email": "contact"})
+    assert columns.identifiers == ((1, "contact", "email"), (2, "phone", "phone_number"))
+
+
+def test_a_mapping_gives_several_columns_or_none() -> None:
+    names = ["a", "b", "email", "phone"]
+    assert find_columns(names, {"email": ["b", "a"]}).identifiers[:2] == ((1, "b", "email"), (0, "a", "email"))
+    assert find_columns(names, {"phone_number": ""}).identifiers == ((2, "email", "email"),)
+    assert find_columns(names, {"phone_number": []}).identifiers == ((2, "email", "email"),)
+
+
+def test_a_column_that_is_given_is_not_detected_as_something_else_too() -> None:
+    columns = find_columns(
+        ["email", "mobile", "expires_at"], {"partner_user_id": "mobile", "effective_at": "expires_at"}
+    )
+    assert columns.identifiers == ((0, "email", "email"), (1, "mobile", "partner_user_id"))
+    assert (columns.effective_at, columns.expires_at) == (2, None)
+
+
+def test_a_given_name_is_compared_exactly_first_and_then_loosely() -> None:
+    assert find_columns(["Mail A", "mail_a"], {"email": "mail_a"}).identifiers == ((1, "mail_a", "email"),)
+    assert find_columns(["Mail A"], {"email": "mail_a"}).identifiers == ((0, "Mail A", "email"),)
+
+
+def test_an_unknown_kind_is_refused_with_the_kinds_there_are() -> None:
+    with pytest.raises(InvalidInput, match=r'"Address" is not a kind .* email, phone_number, operation_type') as error:
+        find_columns(["email"], {"Address": "email"}, DO_NOT_REACH_KINDS)
+    assert "device_id" not in str(error.value)
+
+
+def test_a_given_column_that_is_missing_is_refused_with_the_columns_there_are() -> None:
+    with pytest.raises(InvalidInput, match=re.escape('there is no column "mial" for email; there are: "id", "mail"')):
+        find_columns(["id", "mail"], {"email": "mial"})
+
+
+def test_no_column_of_identifiers_is_refused_with_the_option_to_use() -> None:
+    with pytest.raises(InvalidInput) as error:
+        find_columns(["customer_id", "", "name"])
+    assert '"customer_id", (column 2), "name"' in str(error.value)
+    assert 'columns={"email": "<column>"} or --column email=<column>' in str(error.value)
+    with pytest.raises(InvalidInput, match="there are: none"):
+        find_columns([])
+
+
+def test_many_columns_are_listed_in_part() -> None:
+    with pytest.raises(InvalidInput, match='"c19" and 5 more'):
+        find_columns([f"c{i}" for i in range(25)])
+
+
+def test_columns_of_other_kinds_are_not_looked_for() -> None:
+    columns = find_columns(["handle", "email"], kinds=DO_NOT_REACH_KINDS)
+    assert columns.identifiers == ((1, "email", "email"),)
+    with pytest.raises(InvalidInput, match="the kinds are: email, phone_number"):
+        find_columns(["handle"], kinds=DO_NOT_REACH_KINDS)
+
+
+def test_an_override_comes_from_one_column() -> None:
+    with pytest.raises(InvalidInput, match="2 columns are called expires_at: choose one"):
+        find_columns(["email", "expires_at", "Expires At"])
+    with pytest.raises(InvalidInput, match="expires_at comes from one column, and 2 are given"):
+        find_columns(["email", "a", "b"], {"expires_at": ["a", "b"]})
+    assert find_columns(["email", "expires_at", "Expires At"], {"expires_at": ""}).expires_at is None
+
+
+@pytest.mark.parametrize("planted", ["secret@example.com", "+1 415 555 0123", "secret " * 10])
+def test_names_that_are_data_do_not_get_into_messages(planted: str) -> None:
+    with pytest.raises(InvalidInput, match="the names look like data") as headless:
+        find_columns([planted, "name"])
+    with pytest.raises(InvalidInput, match=r"there are: \(column 1\)") as missing:
+        find_columns([planted, "b\udcff"], {"email": "c"})
+    with pytest.raises(InvalidInput, match="<hidden> is not a kind") as swapped:
+        find_columns(["email"], {planted: "email"})
+    for error in (headless, missing, swapped):
+        assert planted not in f"{error.value} {error.value!r}"
+        str(error.value).encode()

@@ -1,0 +1,190 @@
+"""Reading CSV as exports write it."""
+
+import csv
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from socialapi.bulk.reading.readers import open_records
+from socialapi.bulk.rows import ROWS_PER_CHUNK
+from socialapi.errors import InvalidInput
+from tests.bulk.inputs import read, read_until_error, values, write
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "crm.csv"
+
+
+async def test_rows_are_numbered_from_one_and_name_their_columns(path: Path) -> None:
+    write(path, "id,E-Mail,Mobile\n7,a@b.example,+14155550123\n8, c@d.example ,\n")
+    first, second = await read(path)
+    assert first.number == 1
+    assert first.identifiers == [("E-Mail", "email", "a@b.example"), ("Mobile", "phone_number", "+14155550123")]
+    assert (first.operation_type, first.effective_at, first.expires_at, first.problem) == (None, None, None, None)
+    assert second.number == 2
+    assert second.identifiers == [("E-Mail", "email", "c@d.example ")]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("extension", [".csv", ".tsv", ".txt", ""])
+async def test_delimiters_line_ends_and_byte_order_marks(
+    tmp_path: Path, delimiter: str, end: str, mark: bytes, extension: str
+) -> None:
+    lines = [delimiter.join(cells) for cells in (["email", "name, x; y|z", "phone"], ["a@b.example", "n", "1"])]
+    lines[0] = lines[0].replace("name, x; y|z", '"name, x; y|z"')
+    path = tmp_path / f"crm{extension}"
+    write(path, mark + end.join([*lines, ""]).encode())
+    assert values(await read(str(path))) == [["a@b.example", "1"]]
+
+
+async def test_quoted_cells_hold_delimiters_quotes_and_line_ends(path: Path) -> None:
+    write(path, '"email", "note"\n"a@b.example","He said ""hi"",\nand left"\r\n"c@d.example"\n')
+    assert values(await read(path)) == [["a@b.example"], ["c@d.example"]]
+
+
+async def test_short_and_long_rows_keep_what_they_have(path: Path) -> None:
+    write(path, "name,email,phone\nx,a@b.example\nx,c@d.example,1,2,3\nx\n")
+    rows = await read(path)
+    assert values(rows) == [["a@b.example"], ["c@d.example", "1"], []]
+    assert rows[2].problem is None
+
+
+async def test_blank_rows_count_and_say_so(path: Path) -> None:
+    write(path, "\n \nemail,name\n\na@b.example,x\n  \n\u00a0,\t\n,\n,x\n")
+    rows = await read(path)
+    assert [row.number for row in rows] == [1, 2, 3, 4, 5, 6]
+    assert [row.problem for row in rows] == [("", "is blank"), None, *[("", "is blank")] * 3, None]
+
+
+async def test_overrides_are_read_row_by_row(path: Path) -> None:
+    write(
+        path,
+        "email,operation_type,Effective At,expires_at\na@b.example, delete ,2026-01-01T00:00:00Z\nc@d.example,,,\n",
+    )
+    first, second = await read(path)
+    assert (first.operation_type, first.effective_at, first.expires_at) == ("delete", "2026-01-01T00:00:00Z", None)
+    assert (second.operation_type, second.effective_at, second.expires_at) == (None, None, None)
+
+
+async def test_bytes_that_are_no_text_touch_their_cell_only(path: Path) -> None:
+    write(path, "email,phone,stra\u00dfe\n".encode("latin-1") + b"m\xfcller@b.example,+14155550123,x\n")
+    assert values(await read(path)) == [["m\udcfcller@b.example", "+14155550123"]]
+
+
+async def test_the_mapping_and_the_kinds_choose_the_columns(path: Path) -> None:
+    write(path, "contact,handle,phone\na@b.example,x,1\n")
+    rows = await read(path, columns={"email": "contact"}, kinds=("email", "phone_number"))
+    assert rows[0].identifiers == [("contact", "email", "a@b.example"), ("phone", "phone_number", "1")]
+
+
+async def test_rows_come_in_chunks_and_the_share_that_is_read_grows(path: Path) -> None:
+    count = 3 * ROWS_PER_CHUNK + 1
+    write(path, "email\n" + "".join(f"somebody.with.a.name.of.some.length.{i}@b.example\n" for i in range(count)))
+    async with open_records(path) as reader:
+        assert reader.fraction_read is None
+        sizes: list[int] = []
+        fractions: list[Any] = []
+        async for chunk in reader:
+            sizes.append(len(chunk))
+            fractions.append(reader.fraction_read)
+        assert reader.fraction_read == 1.0
+        assert await reader.read_chunk() == []
+    assert sizes == [ROWS_PER_CHUNK] * 3 + [1]
+    assert 0 < fractions[0] < 1
+    assert fractions == sorted(fractions)
+
+
+async def test_a_whole_number_of_chunks_ends_without_an_empty_one(path: Path) -> None:
+    write(path, "email\n" + "a@b.example\n" * ROWS_PER_CHUNK)
+    assert len(await read(path)) == ROWS_PER_CHUNK
+
+
+@pytest.mark.parametrize("content", ["email,phone\n", "email,phone", '"email"\r\n'])
+async def test_column_names_alone_are_no_rows(path: Path, content: str) -> None:
+    write(path, content)
+    with pytest.raises(InvalidInput, match=r"crm\.csv: the file has no rows, only column names"):
+        await read(path)
+
+
+async def test_no_usable_column_says_what_there_is(path: Path) -> None:
+    write(path, "customer_id;name\n1;x\n")
+    with pytest.raises(InvalidInput, match=r'crm\.csv: no column of identifiers .* "customer_id", "name"'):
+        await read(path)
+
+
+async def test_data_without_column_names_is_not_quoted(path: Path) -> None:
+    write(path, "secret@example.com,+14155550123\nother@example.com,+14155550124\n")
+    with pytest.raises(InvalidInput, match="the names look like data") as error:
+        await read(path)
+    assert "secret" not in repr(error.value)
+    assert "4155550123" not in repr(error.value)
+
+
+async def test_a_quote_that_is_never_closed_stops_after_the_rows_before_it(path: Path) -> None:
+    write(path, "email,name\n" + "a@b.example,x\n" * 3 + 'c@d.example,"x\n' + "e@f.example,x\n" * 5)
+    rows, error = await read_until_error(path, InvalidInput)
+    assert len(rows) == 3
+    assert str(error).endswith("row 4 cannot be read: a quotation mark is not closed before the end of the file")
+
+
+async def test_a_cell_that_swallows_thousands_of_rows_stops_after_the_rows_before_it(path: Path) -> None:
+    before = ROWS_PER_CHUNK + 7
+    write(path, "email,name\n" + "a@b.example,x\n" * before + 'secret@d.example,"x\n' + "e@f.example,x\n" * 50_000)
+    rows, error = await read_until_error(path, InvalidInput)
+    assert len(rows) == before
+    assert f"row {before + 1:d} cannot be read: a cell or a line is far too long" in str(error)
+    assert "secret" not in repr(error)
+
+
+@pytest.mark.parametrize(
+    "content", ['"email,phone\na@b.example,1\n', "email," + "x" * 3_000_000, '"' + "x\n" * 200_000]
+)
+async def test_column_names_that_cannot_be_read(path: Path, content: str) -> None:
+    write(path, content)
+    with pytest.raises(InvalidInput, match="the line of column names cannot be read"):
+        await read(path)
+
+
+async def test_memory_stays_flat_however_long_the_file_or_a_line_of_it(path: Path) -> None:
+    async def peak() -> int:
+        tracemalloc.start()
+        try:
+            async with open_records(path) as reader:
+                async for _ in reader:
+                    pass
+        except InvalidInput:
+            pass
+        finally:
+            used = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+        return used
+
+    write(path, "email,phone\n" + "a@b.example,+14155550123\n" * 10_000)
+    short = await peak()
+    write(path, "email,phone\n" + "a@b.example,+14155550123\n" * 60_000)
+    assert await peak() < short * 1.5
+    write(path, "email,phone\n" + "a@b.example," * 3_000_000)
+    assert await peak() < 20_000_000
+
+
+CELLS = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=12)
+
+
+@given(rows=st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=8), delimiter=st.sampled_from(",;\t|"))
+async def test_whatever_a_csv_writer_writes_is_read_back(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]], delimiter: str
+) -> None:
+    path = tmp_path_factory.mktemp("csv") / "crm.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, delimiter=delimiter, quoting=csv.QUOTE_ALL)
+        writer.writerows([("email", "phone"), *rows])
+    found = await read(path)
+    assert values(found) == [[cell for cell in row if cell and not cell.isspace()] for row in rows]
+    assert [row.number for row in found] == list(range(1, len(rows) + 1))

@@ -1,0 +1,247 @@
+"""Files that can be read, and a clear sentence for those that cannot."""
+
+import asyncio
+import gzip
+import os
+import stat
+import threading
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from socialapi.bulk.reading.input_files import why
+from socialapi.bulk.reading.readers import open_records
+from socialapi.bulk.reading.threaded_reader import THREAD_NAME, ThreadedReader
+from socialapi.bulk.rows import ROWS_PER_CHUNK
+from socialapi.errors import InvalidInput
+from tests.bulk.inputs import open_files, read, read_until_error, values, write
+from tests.bulk.model_service import ModelService, job_of
+
+
+async def refusal(path: Path | str) -> str:
+    with pytest.raises(InvalidInput) as error:
+        await read(path)
+    return str(error.value)
+
+
+async def test_a_path_that_leads_nowhere(tmp_path: Path) -> None:
+    assert await refusal(tmp_path / "crm.csv") == f"{tmp_path / 'crm.csv'}: there is no such file"
+    assert await refusal(tmp_path) == (
+        f"{tmp_path}: this is a directory, not a file: name its files, for example with a pattern such as "
+        '"<directory>/*.csv"'
+    )
+    assert await refusal(tmp_path / "x" / "crm.csv") == f"{tmp_path / 'x' / 'crm.csv'}: there is no such file"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read everything")
+async def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "crm.csv"
+    write(path, "email\na@b.example\n")
+    path.chmod(stat.S_IWUSR)
+    assert await refusal(path) == f"{path}: reading this file is not permitted"
+
+
+def test_what_the_system_says_becomes_a_sentence() -> None:
+    assert why(PermissionError(13, "Permission denied")) == "reading this file is not permitted"
+    assert why(OSError(5, "Input/output error")) == "the file cannot be read (Input/output error)"
+    assert why(OSError()) == "the file cannot be read (OSError)"
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that opens and cannot be read")
+async def test_a_file_that_opens_and_cannot_be_read() -> None:
+    assert await refusal("/proc/self/mem") == "/proc/self/mem: the file cannot be read (Input/output error)"
+
+
+@pytest.mark.parametrize("data", ["secret@example.com", "email\nsecret@example.com\n", "+14155550123", "a\x00secret"])
+async def test_data_given_as_a_path_is_not_quoted(data: str) -> None:
+    assert data not in await refusal(data)
+    assert "secret" not in await refusal(data)
+    assert "415" not in await refusal(data)
+
+
+@pytest.mark.parametrize("content", [b"", b"\xef\xbb\xbf", b"\n\r\n  \n", b"\xef\xbb\xbf\n", b"\n" * 70_000])
+@pytest.mark.parametrize("extension", [".csv", ".jsonl", ""])
+async def test_an_empty_file(tmp_path: Path, content: bytes, extension: str) -> None:
+    path = tmp_path / f"crm{extension}"
+    write(path, content)
+    rows_before = content == b"\n" * 70_000 and extension == ".jsonl"
+    if not rows_before:
+        assert await refusal(path) == f"{path}: the file is empty"
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("email\na@b.example\n".encode("utf-16"), "or UTF-16 text: save it as UTF-8"),
+        ("\ufeffemail\n".encode("utf-16-be"), "or UTF-16 text: save it as UTF-8"),
+        (b"PK\x03\x04\x14\x00", "an Excel workbook or a zip archive: export the sheet as CSV, or unpack the archive"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook: export the sheet as CSV"),
+        (gzip.compress(gzip.compress(b"email\n")), "an archive within an archive: unpack it first"),
+        (b"BZh91AY&SY", "a bzip2 archive: unpack it first, or pack it with gzip"),
+        (b"%PDF-1.7\n", "a PDF: export the data as CSV"),
+        (b"SQLite format 3\x00", "an SQLite database: export the table as CSV"),
+    ],
+)
+async def test_a_binary_file_is_called_what_it_is(tmp_path: Path, content: bytes, says: str) -> None:
+    path = tmp_path / "crm.csv"
+    write(path, content)
+    assert await refusal(path) == f"{path}: this looks like a binary file, {says}"
+
+
+async def test_a_binary_file_of_no_known_kind(tmp_path: Path) -> None:
+    path = tmp_path / "crm.csv"
+    write(path, b"email,phone\n" + b"x" * 60_000 + b"\x00")
+    assert "this looks like a binary file: give CSV, JSON Lines or Parquet, text in UTF-8" in await refusal(path)
+
+
+async def test_a_pipe_is_read_though_its_size_is_not_known(tmp_path: Path) -> None:
+    path = tmp_path / "crm.csv"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_text, args=("email\na@b.example\n",))
+    writer.start()
+    async with open_records(path) as reader:
+        chunk = await reader.read_chunk()
+        assert reader.fraction_read is None
+    writer.join()
+    assert values(chunk) == [["a@b.example"]]
+
+
+async def test_closing_closes_the_file_at_any_time(tmp_path: Path) -> None:
+    path = tmp_path / "crm.csv"
+    write(path, "email\n" + "a@b.example\n" * 5 * ROWS_PER_CHUNK)
+    reader = open_records(path)
+    await reader.aclose()
+    assert await reader.read_chunk() == []
+    async with open_records(path) as reader:
+        assert len(await reader.read_chunk()) == ROWS_PER_CHUNK
+        assert str(path) in open_files()
+        await reader.aclose()
+        assert str(path) not in open_files()
+        await reader.aclose()
+        assert await reader.read_chunk() == []
+
+
+async def test_a_cancelled_reader_closes_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "crm.csv"
+    write(path, "email\n" + "a@b.example\n" * 20 * ROWS_PER_CHUNK)
+    reading = asyncio.Event()
+
+    async def job() -> None:
+        async with open_records(path) as reader:
+            async for _ in reader:
+                reading.set()
+
+    task = asyncio.create_task(job())
+    await reading.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await readers_ended()
+    assert str(path) not in open_files()
+
+
+async def reader_begun() -> None:
+    """What comes before it in a job takes some turns, and more in the first job of a process."""
+    async with asyncio.timeout(10):
+        while not any(thread.name == THREAD_NAME for thread in threading.enumerate()):  # noqa: ASYNC110  # turns, not time
+            await asyncio.sleep(0)
+
+
+async def readers_ended() -> None:
+    """Nothing waits for the thread of a reader but tests."""
+    for thread in threading.enumerate():
+        if thread.name == THREAD_NAME:
+            await asyncio.to_thread(thread.join, 10)
+            assert not thread.is_alive()
+
+
+@pytest.mark.parametrize("has_writer", [False, True])
+async def test_who_leaves_a_pipe_that_says_nothing_does_not_wait_for_it(tmp_path: Path, *, has_writer: bool) -> None:
+    path = tmp_path / "crm.csv"
+    os.mkfifo(path)
+    service = ModelService()
+    upload = asyncio.create_task(job_of(service, path).run())
+    writing = asyncio.to_thread(path.open, "wb", buffering=0)
+    writer = await writing if has_writer else None
+    await reader_begun()
+    upload.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(upload, 1)
+    # The file is closed once the system lets go of it.
+    with writer or await writing as file:
+        file.write(b"email\na@b.example\n")
+    await readers_ended()
+    assert str(path) not in open_files()
+    assert not service.requests
+
+
+async def test_a_step_that_was_cancelled_loses_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "crm.csv"
+    os.mkfifo(path)
+    async with open_records(path) as reader:
+        step = asyncio.create_task(reader.read_chunk())
+        await asyncio.sleep(0)
+        step.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await step
+        await asyncio.to_thread(path.write_text, "email\na@b.example\n")
+        assert values(await reader.read_chunk()) == [["a@b.example"]]
+        assert await reader.read_chunk() == []
+        assert reader.fraction_read == 1.0
+
+
+async def test_reading_happens_in_a_thread(tmp_path: Path) -> None:
+    path = tmp_path / "crm.csv"
+    os.mkfifo(path)
+    async with open_records(path) as reader:
+        step = asyncio.create_task(reader.read_chunk())
+        # The pipe has no writer yet, so opening it blocks; the loop does not.
+        await asyncio.to_thread(path.write_text, "email\na@b.example\n")
+        assert values(await step) == [["a@b.example"]]
+
+
+class PanicError(BaseException):
+    """What a library in another language may raise: no Exception."""
+
+
+class PanickingFile:
+    def __init__(self) -> None:
+        self.parts = iter([b"email\n" + b"a@b.example\n" * 3])
+
+    def read(self, size: int) -> bytes:
+        for part in self.parts:
+            return part
+        raise PanicError("planted@example.com")
+
+
+async def test_what_is_no_exception_ends_the_input_by_the_name_of_its_type() -> None:
+    _, error = await asyncio.wait_for(read_until_error(PanickingFile(), InvalidInput), 10)
+    assert str(error) == "reading broke off: PanicError"
+
+
+class FailingToClose(ThreadedReader[int]):
+    """Its only step takes until it is told to end, and closing it fails."""
+
+    def __init__(self) -> None:
+        self.go_on = threading.Event()
+        super().__init__()
+
+    def _fraction(self) -> float | None:
+        return None
+
+    def _read(self) -> Generator[list[int], None, None]:
+        try:
+            self.go_on.wait(10)
+            yield [1]
+        finally:
+            raise ZeroDivisionError
+
+
+async def test_a_step_ends_although_the_input_cannot_be_closed_behind_it() -> None:
+    reader = FailingToClose()
+    step = asyncio.create_task(reader.read_chunk())
+    await asyncio.sleep(0)
+    await reader.aclose()
+    reader.go_on.set()
+    assert await asyncio.wait_for(step, 10) == [1]

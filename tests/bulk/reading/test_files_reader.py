@@ -1,0 +1,189 @@
+"""Several files as one input: which they are, in which order, and where a row of it is."""
+
+import csv
+import gzip
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pytest
+from pyarrow import parquet
+
+from socialapi.bulk.reading.files_reader import FilesReader
+from socialapi.bulk.reading.readers import open_records
+from socialapi.bulk.rows import ROWS_PER_CHUNK
+from socialapi.errors import BulkError, InvalidInput
+from tests.bulk.inputs import open_files, read, read_until_error, values, write
+from tests.bulk.model_service import ModelService, job_of
+
+
+@pytest.fixture
+def exports(tmp_path: Path) -> Path:
+    """A folder of exports of all sorts, each with columns of its own."""
+    folder = tmp_path / "exports"
+    folder.mkdir()
+    write(folder / "2026-01.csv", "email\na1@b.example\na2@b.example\n")
+    write(folder / "2026-02.csv.gz", gzip.compress(b"id;Phone;E-Mail\n1;+14155550101;c1@d.example\n"))
+    write(folder / "2026-03.jsonl", '{"handle": "h1"}\n\n{"handle": "h3"}\n')
+    parquet.write_table(pyarrow.table({"mail": ["p1@q.example"]}), folder / "2026-04.parquet")
+    write(folder / "notes.md", "no export")
+    (folder / "2026-05.d").mkdir()
+    return folder
+
+
+async def test_the_files_of_a_pattern_come_in_the_order_of_their_names_numbered_through(exports: Path) -> None:
+    rows = await read(f"{exports}/2026-*")
+    assert [row.number for row in rows] == [1, 2, 3, 4, 5, 6, 7]
+    assert values(rows) == [
+        *(["a1@b.example"], ["a2@b.example"], ["c1@d.example", "+14155550101"]),
+        *(["h1"], [], ["h3"], ["p1@q.example"]),
+    ]
+
+
+async def test_the_files_of_a_list_come_as_listed_and_may_be_patterns(exports: Path) -> None:
+    rows = await read([f"{exports}/*.jsonl", exports / "2026-01.csv"])
+    assert values(rows) == [["h1"], [], ["h3"], ["a1@b.example"], ["a2@b.example"]]
+    assert [row.number for row in await read((exports / "2026-01.csv",))] == [1, 2]
+
+
+async def test_a_pattern_may_reach_into_folders(exports: Path) -> None:
+    assert len(await read(f"{exports.parent}/**/*.csv*")) == 3
+
+
+async def test_it_can_be_told_where_a_row_is(exports: Path) -> None:
+    async with open_records(f"{exports}/2026-0[12]*") as reader:
+        assert reader.place_of(1) is None
+        async for _ in reader:
+            pass
+    assert [reader.place_of(number) for number in (1, 2, 3)] == [
+        (f"{exports}/2026-01.csv", 1),
+        (f"{exports}/2026-01.csv", 2),
+        (f"{exports}/2026-02.csv.gz", 1),
+    ]
+    for single in (f"{exports}/*.jsonl", exports / "2026-01.csv", [{"email": "a@b.example"}]):
+        async with open_records(single) as reader:
+            await reader.read_chunk()
+            assert reader.place_of(1) is None
+
+
+async def test_what_is_read_is_measured_over_all_files(tmp_path: Path) -> None:
+    for number in range(2):
+        write(tmp_path / f"{number}.csv", "email\n" + "a@b.example\n" * 40 * ROWS_PER_CHUNK)
+    async with open_records(f"{tmp_path}/*.csv") as reader:
+        fractions = [reader.fraction_read or 0.0 async for _ in reader]
+    assert fractions == sorted(fractions)
+    assert fractions[0] < 0.2
+    assert 0.5 <= fractions[40] < 0.7
+    assert reader.fraction_read == 1.0
+
+
+@pytest.mark.parametrize("name", ["data[1].csv", "what?.csv", "*.csv"])
+async def test_what_exists_is_no_pattern(tmp_path: Path, name: str) -> None:
+    write(tmp_path / "data1.csv", "email\nwrong@b.example\n")
+    write(tmp_path / name, "email\na@b.example\n")
+    assert values(await read(tmp_path / name)) == [["a@b.example"]]
+
+
+async def test_a_pattern_without_a_match_is_refused_at_once(tmp_path: Path) -> None:
+    (tmp_path / "2026.csv").mkdir()
+    for pattern in (f"{tmp_path}/*.csv", [f"{tmp_path}/*.csv"]):
+        with pytest.raises(InvalidInput, match="there is no such file, and no file that matches it as a pattern"):
+            open_records(pattern)
+
+
+async def test_a_file_that_is_missing_is_said_before_any_is_read(exports: Path) -> None:
+    rows, error = await read_until_error([exports / "2026-01.csv", exports / "2026-13.csv"], InvalidInput)
+    assert not rows
+    assert str(error) == f"{exports}/2026-13.csv: there is no such file"
+
+
+async def test_a_file_of_column_names_alone_is_fine_beside_others(exports: Path) -> None:
+    write(exports / "2026-01b.csv", "email\n")
+    assert len(await read(f"{exports}/2026-01*")) == 2
+    with pytest.raises(InvalidInput, match="none of the files has any rows, only column names"):
+        await read([exports / "2026-01b.csv", exports / "2026-01b.csv"])
+
+
+async def test_what_is_wrong_with_a_file_is_said_with_its_name_after_the_rows_before_it(exports: Path) -> None:
+    write(exports / "2026-01b.csv", "colour\nred\n")
+    rows, error = await read_until_error(f"{exports}/2026-01*", InvalidInput)
+    assert values(rows) == [["a1@b.example"], ["a2@b.example"]]
+    assert str(error).startswith(f"{exports}/2026-01b.csv: no column of identifiers was found")
+
+
+async def test_closing_closes_the_file_that_is_open(tmp_path: Path) -> None:
+    path = tmp_path / "1.csv"
+    write(path, "email\n" + "a@b.example\n" * 3 * ROWS_PER_CHUNK)
+    async with open_records([path, path]) as reader:
+        await reader.read_chunk()
+        assert str(path) in open_files()
+    assert str(path) not in open_files()
+
+
+async def test_an_upload_says_in_which_file_a_row_was_rejected(exports: Path, tmp_path: Path) -> None:
+    write(exports / "2026-02b.csv", "email,phone\nfine@b.example,12\nnothing,\n")
+    rejects = tmp_path / "rejects.csv"
+    report = await job_of(ModelService(), f"{exports}/2026-0[12]*", rejects=rejects).run()
+    assert (report.read, report.accepted, report.rejected, report.warnings) == (5, 4, 1, 1)
+    (issue,), (warning,) = report.rejects, report.warning_details
+    assert (issue.row, issue.file, issue.file_row) == (5, f"{exports}/2026-02b.csv", 2)
+    assert (warning.row, warning.file, warning.file_row) == (4, f"{exports}/2026-02b.csv", 1)
+    with rejects.open(newline="", encoding="utf-8") as file:
+        assert list(csv.reader(file)) == [
+            ["row", "field", "reason", "file", "file_row"],
+            ["5", "email", "is not a plausible e-mail address", f"{exports}/2026-02b.csv", "2"],
+        ]
+
+
+async def test_the_rejects_file_is_none_of_the_files(exports: Path) -> None:
+    write(exports / "rejects.csv", "email\na@b.example\n")
+    with pytest.raises(InvalidInput, match="is the input itself"):
+        await job_of(ModelService(), f"{exports}/*.csv", rejects=exports / "rejects.csv").run()
+    (exports / "rejects.csv").unlink()
+    report = await job_of(ModelService(), f"{exports}/*.csv", rejects=exports / "rejects.csv").run()
+    assert (report.read, report.accepted) == (2, 2)
+
+
+async def test_a_file_that_breaks_stops_the_upload_after_what_was_before_it(exports: Path) -> None:
+    write(exports / "2026-02.csv.gz", gzip.compress(os.urandom(100) + b"email\n")[:60])
+    with pytest.raises(BulkError, match=r"the input broke off: .*2026-02\.csv\.gz: ") as stopped:
+        await job_of(ModelService(), f"{exports}/2026-0[12]*").run()
+    assert (stopped.value.report.read, stopped.value.report.accepted) == (2, 2)
+
+
+@pytest.mark.parametrize("name", ["20261120-235959.parquet", "20261120-235959.csv.zst", "20261120-*.jsonl.gz"])
+async def test_a_name_of_many_digits_is_shown_where_it_ends_as_files_do(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InvalidInput, match=re.escape(f"{tmp_path}/{name}: there is no such file")):
+        await read(f"{tmp_path}/{name}")
+
+
+@pytest.mark.parametrize("given", [["secret@example.com", "b.csv"], ["a\0secret"]])
+async def test_data_given_as_paths_is_not_quoted(given: Any) -> None:
+    with pytest.raises(InvalidInput) as error:
+        await read(given)
+    assert "secret" not in str(error.value)
+    assert isinstance(open_records(given), FilesReader)
+
+
+async def test_a_pattern_leaves_out_what_the_job_itself_writes(tmp_path: Path) -> None:
+    write(tmp_path / "a.csv", "email\na@b.example\nbad\n")
+    write(tmp_path / "b.csv", "email\nc@d.example\n")
+    journal, rejects = tmp_path / "journal.csv", tmp_path / "rejects.csv"
+    for companion in ("-wal", "-shm"):
+        write(tmp_path / f"journal.csv{companion}", "")
+    for resumed in (0, 2):
+        job = job_of(ModelService(), f"{tmp_path}/*.csv*", journal=journal, rejects=rejects)
+        report = await job.run()
+        assert (report.read, report.accepted, report.rejected, report.resumed) == (3, 2, 1, resumed)
+        assert rejects.read_text("utf-8").count("\n") == 2
+    with pytest.raises(InvalidInput, match="is the input itself"):
+        await job_of(ModelService(), [f"{tmp_path}/*.csv", rejects], rejects=rejects).run()
+    assert rejects.read_text("utf-8").count("\n") == 2
+
+
+async def test_a_pattern_that_matches_nothing_else_is_said(tmp_path: Path) -> None:
+    write(tmp_path / "rejects.csv", "row,field,reason\n")
+    with pytest.raises(InvalidInput, match="no file matches the pattern but those that the job itself writes"):
+        job_of(ModelService(), f"{tmp_path}/*.csv", rejects=tmp_path / "rejects.csv")

@@ -1,0 +1,239 @@
+"""Reading records that the program makes itself."""
+
+import asyncio
+import datetime
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+
+from socialapi.bulk.reading.readers import open_records
+from socialapi.bulk.rows import ROWS_PER_CHUNK
+from socialapi.errors import InvalidInput
+from socialapi.models.audiences import (
+    AudienceUser,
+    DoNotReachOperation,
+    DoNotReachParams,
+    Operation,
+)
+from tests.bulk.inputs import do_not_reach_user, read, read_until_error, user, values
+
+MIDNIGHT = datetime.datetime(2026, 1, 31, tzinfo=datetime.UTC)
+
+
+async def asynchronously(items: list[Any]) -> AsyncIterator[Any]:
+    for item in items:
+        yield item
+
+
+@pytest.fixture(params=["list", "generator", "asynchronous"])
+def given_as(request: pytest.FixtureRequest) -> Any:
+    ways = {"list": list, "generator": iter, "asynchronous": asynchronously}
+    return ways[request.param]
+
+
+async def test_users_are_rows(given_as: Any) -> None:
+    users = [
+        user(email=["a@b.example", "c@d.example"], handle="x"),
+        do_not_reach_user(phone_number="1"),
+        user(),
+    ]
+    rows = await read(given_as(users))
+    assert [row.number for row in rows] == [1, 2, 3]
+    assert rows[0].identifiers == [
+        ("email", "email", "a@b.example"),
+        ("email", "email", "c@d.example"),
+        ("handle", "handle", "x"),
+    ]
+    assert rows[1].identifiers == [("phone_number", "phone_number", "1")]
+    assert rows[2].identifiers == []
+
+
+async def test_an_operation_is_a_row_for_each_of_its_users(given_as: Any) -> None:
+    users = [user(email="a@b.example"), user(email="c@d.example")]
+    operations = [
+        Operation.update(users, effective_at=MIDNIGHT),
+        Operation.delete([]),
+        DoNotReachOperation(
+            "Delete", DoNotReachParams(users=(do_not_reach_user(email="e@f.example"),), expires_at=MIDNIGHT)
+        ),
+    ]
+    rows = await read(given_as(operations))
+    assert [(row.number, row.operation_type, row.effective_at, row.expires_at) for row in rows] == [
+        (1, "Update", MIDNIGHT, None),
+        (2, "Update", MIDNIGHT, None),
+        (3, "Delete", None, None),
+        (4, "Delete", None, MIDNIGHT),
+    ]
+    assert values(rows) == [["a@b.example"], ["c@d.example"], [], ["e@f.example"]]
+
+
+async def test_an_operation_with_more_users_than_a_chunk_is_split(given_as: Any) -> None:
+    operation = Operation.update([user(email="a@b.example")] * (2 * ROWS_PER_CHUNK + 1))
+    async with open_records(given_as([operation, user(handle="x")])) as reader:
+        chunks = [chunk async for chunk in reader]
+    assert [len(chunk) for chunk in chunks] == [ROWS_PER_CHUNK, ROWS_PER_CHUNK, 2]
+    assert list(chunks[-1])[-1].number == 2 * ROWS_PER_CHUNK + 2
+
+
+async def test_mappings_have_the_columns_of_their_keys(given_as: Any) -> None:
+    records = [
+        {"Email": "a@b.example", "id": 5, 7: "x", "expires_at": MIDNIGHT, "operation_type": "delete"},
+        {"service_id": 12, "email": None, "handle": 1.5},
+    ]
+    rows = await read(given_as(records))
+    assert values(rows) == [["a@b.example"], ["12"]]
+    assert (rows[0].operation_type, rows[0].effective_at, rows[0].expires_at) == ("delete", None, MIDNIGHT)
+    assert rows[1].unusable == (("handle", "is neither a text nor a whole number"),)
+
+
+async def test_values_of_a_user_that_are_no_texts_are_unusable_not_fatal() -> None:
+    odd = user(service_id=[1, True, 10**5_000], email=[b"x"])
+    rows = await read([odd])
+    assert values(rows) == [["1"]]
+    reason = "is neither a text nor a whole number"
+    assert rows[0].unusable == (("email", reason), ("service_id", reason), ("service_id", reason))
+
+
+async def test_an_override_that_is_neither_text_nor_time_is_not_taken_for_absent() -> None:
+    rows = await read([{"email": "a@b.example", "operation_type": 5, "effective_at": datetime.date(2026, 1, 1)}])
+    assert (rows[0].operation_type, rows[0].effective_at) == ("?", "?")
+
+
+async def test_mappings_without_identifiers_are_refused_unless_others_have_some(given_as: Any) -> None:
+    with pytest.raises(InvalidInput, match='no column of identifiers was found; there are: "name"'):
+        await read(given_as([{"name": "x"}] * 3))
+    assert len(await read(given_as([{"name": "x"}, user(email="a@b.example")]))) == 2
+
+
+async def test_an_item_of_another_type_is_named_by_type_and_position(given_as: Any) -> None:
+    rows, error = await read_until_error(given_as([user(handle="x"), "secret@example.com"]), InvalidInput)
+    assert len(rows) == 1
+    assert str(error) == "item 2 is or holds a str, where an AudienceUser, an Operation or a mapping is expected"
+    with pytest.raises(InvalidInput, match="item 1 is or holds an int"):
+        await read(given_as([Operation.update([5])]))  # type: ignore[list-item]
+
+
+async def test_users_of_an_operation_may_be_mappings() -> None:
+    operation = Operation.delete([{"email": "a@b.example"}])  # type: ignore[list-item]
+    rows = await read([operation])
+    assert values(rows) == [["a@b.example"]]
+    assert rows[0].operation_type == "Delete"
+
+
+async def test_rows_come_in_chunks_and_the_share_that_is_read_is_known_of_collections(given_as: Any) -> None:
+    records = given_as([user(handle=f"user{i}") for i in range(2 * ROWS_PER_CHUNK)])
+    async with open_records(records) as reader:
+        found = [(len(chunk), reader.fraction_read) async for chunk in reader]
+        assert await reader.read_chunk() == []
+    known = isinstance(records, list)
+    assert found == [(ROWS_PER_CHUNK, 0.5 if known else None), (ROWS_PER_CHUNK, 1.0 if known else None)]
+
+
+async def test_nothing_to_read_is_no_error(given_as: Any) -> None:
+    assert await read(given_as([])) == []
+
+
+def broken(rows: int) -> Iterator[AudienceUser]:
+    for i in range(rows):
+        yield user(handle=f"user{i}")
+    raise ConnectionError("the database went away")
+
+
+async def broken_asynchronously(rows: int) -> AsyncIterator[AudienceUser]:
+    for each in broken(rows):
+        yield each
+
+
+@pytest.mark.parametrize("source", [broken, broken_asynchronously])
+@pytest.mark.parametrize("count", [0, 3, ROWS_PER_CHUNK, ROWS_PER_CHUNK + 3])
+async def test_an_iterable_that_breaks_hands_out_what_came_before(source: Any, count: int) -> None:
+    rows, error = await read_until_error(source(count), ConnectionError)
+    assert len(rows) == count
+    assert str(error) == "the database went away"
+
+
+async def test_a_plain_iterable_lets_others_run_between_chunks() -> None:
+    turns = 0
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(other())
+    await read([user(handle="x")] * (4 * ROWS_PER_CHUNK))
+    task.cancel()
+    assert turns >= 4
+
+
+async def test_closing_ends_generators() -> None:
+    ended: list[str] = []
+
+    def plain() -> Iterator[AudienceUser]:
+        try:
+            while True:
+                yield user(handle="x")
+        finally:
+            ended.append("plain")
+
+    async def asynchronous() -> AsyncIterator[AudienceUser]:
+        try:
+            while True:
+                yield user(handle="x")
+        finally:
+            ended.append("asynchronous")
+
+    for source in (plain(), asynchronous()):
+        async with open_records(source) as reader:
+            await reader.read_chunk()
+        await reader.aclose()
+    assert ended == ["plain", "asynchronous"]
+
+
+class Endless:
+    """An asynchronous iterable that is no generator."""
+
+    def __aiter__(self) -> "Endless":
+        return self
+
+    async def __anext__(self) -> AudienceUser:
+        return user(handle="x")
+
+
+async def test_iterables_that_cannot_be_closed_are_left_alone() -> None:
+    async with open_records(Endless()) as reader:
+        assert len(await reader.read_chunk()) == ROWS_PER_CHUNK
+    async with open_records(iter([user(handle="x")])) as reader:
+        assert len(await reader.read_chunk()) == 1
+
+
+async def test_a_step_that_is_cancelled_loses_no_rows() -> None:
+    gate = asyncio.Event()
+    at_gate = asyncio.Event()
+
+    class Slow:
+        def __init__(self) -> None:
+            self.handed_out = 0
+
+        def __aiter__(self) -> "Slow":
+            return self
+
+        async def __anext__(self) -> AudienceUser:
+            if self.handed_out == 2:
+                at_gate.set()
+                await gate.wait()
+            if self.handed_out == 3:
+                raise StopAsyncIteration
+            self.handed_out += 1
+            return user(handle=f"user{self.handed_out}")
+
+    async with open_records(Slow()) as reader:
+        step = asyncio.create_task(reader.read_chunk())
+        await at_gate.wait()
+        step.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await step
+        gate.set()
+        assert values(await reader.read_chunk()) == [["user1"], ["user2"], ["user3"]]

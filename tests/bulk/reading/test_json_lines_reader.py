@@ -1,0 +1,177 @@
+"""Reading JSON Lines."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from socialapi.bulk.reading.json_lines_reader import MAX_LINE_BYTES
+from socialapi.bulk.reading.readers import open_records
+from socialapi.bulk.rows import ROWS_PER_CHUNK
+from socialapi.errors import InvalidInput
+from tests.bulk.inputs import read, read_until_error, values, write
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "crm.jsonl"
+
+
+async def test_keys_are_columns_and_may_differ_from_line_to_line(path: Path) -> None:
+    write(
+        path, '{"E-Mail": "a@b.example", "id": 1}\n{"phone": "+14155550123", "emails": ["c@d.example", "e@f.example"]}'
+    )
+    first, second = await read(path)
+    assert first.identifiers == [("E-Mail", "email", "a@b.example")]
+    assert second.identifiers == [
+        ("emails", "email", "c@d.example"),
+        ("emails", "email", "e@f.example"),
+        ("phone", "phone_number", "+14155550123"),
+    ]
+    assert (first.number, second.number) == (1, 2)
+
+
+@pytest.mark.parametrize("extension", [".jsonl", ".ndjson", ".json", ".JSONL", ".data", ""])
+@pytest.mark.parametrize("before", [b"", b"\xef\xbb\xbf"])
+async def test_json_lines_are_known_by_extension_or_first_character(
+    tmp_path: Path, extension: str, before: bytes
+) -> None:
+    path = tmp_path / f"crm{extension}"
+    write(path, before + b'{"email": "a@b.example"}\r\n')
+    assert values(await read(path)) == [["a@b.example"]]
+
+
+async def test_whole_numbers_are_identifiers_and_other_types_are_not(path: Path) -> None:
+    lines = [
+        {"service_id": 123456789012345, "phone": None},
+        {"service_id": [1, "2"], "email": ""},
+        {"service_id": True, "email": {"a": 1}, "handle": [1.5, None], "phone": "1"},
+    ]
+    write(path, "".join(json.dumps(line) + "\n" for line in lines))
+    rows = await read(path)
+    assert values(rows) == [["123456789012345"], ["", "1", "2"], ["1"]]
+    reason = "is neither a text nor a whole number"
+    assert rows[2].unusable == (("email", reason), ("handle", reason), ("handle", reason), ("service_id", reason))
+
+
+async def test_a_number_of_absurd_length_does_not_spoil_its_row(path: Path) -> None:
+    write(path, '{"email": "a@b.example", "service_id": ' + "9" * 5000 + "}\n")
+    assert values(await read(path)) == [["a@b.example", "9" * 5000]]
+
+
+async def test_overrides_are_read_object_by_object(path: Path) -> None:
+    write(
+        path,
+        '{"email": "a@b.example", "operation_type": "Delete", "expires_at": "2030-01-01T00:00:00Z"}\n'
+        '{"email": "a@b.example", "operation_type": null, "expires_at": 5}\n',
+    )
+    first, second = await read(path)
+    assert (first.operation_type, first.effective_at, first.expires_at) == ("Delete", None, "2030-01-01T00:00:00Z")
+    assert (second.operation_type, second.expires_at) == (None, "?")
+
+
+async def test_lines_that_are_no_objects_are_rows_with_a_problem(path: Path) -> None:
+    deep = "[" * 100_000
+    write(path, f'{{"email": "a@b.example"}}\n\n[1]\n{{"email": \n  \n"x"\n{deep}\n{{"email": "c@d.example"}}\n')
+    rows = await read(path)
+    no_object = ("", "is not a JSON object")
+    assert [row.problem for row in rows] == [
+        *(None, ("", "is blank"), no_object, no_object, ("", "is blank"), no_object, no_object, None),
+    ]
+    assert [row.number for row in rows] == list(range(1, 9))
+
+
+async def test_bytes_that_are_no_text_touch_their_value_only(path: Path) -> None:
+    write(path, b'{"email": "m\xfcller@b.example", "phone": "+14155550123"}\n')
+    assert values(await read(path)) == [["m\udcfcller@b.example", "+14155550123"]]
+
+
+async def test_a_line_of_more_than_a_mebibyte_is_a_problem_of_its_row_alone(path: Path) -> None:
+    longest = '{"email": "a@b.example", "note": "' + "x" * (MAX_LINE_BYTES - 36) + '"}'
+    assert len(longest) == MAX_LINE_BYTES
+    write(path, "\n".join([longest, longest + "  ", "x" * (5 * MAX_LINE_BYTES), longest, longest + " "]))
+    rows = await read(path)
+    too_long = ("", "is longer than 1 MiB")
+    assert [row.problem for row in rows] == [None, too_long, too_long, None, too_long]
+
+
+@pytest.mark.parametrize("lines", ['{"name": "x", "customer_id": 1}\n', "{}\n"])
+async def test_no_column_of_identifiers_in_the_first_lines_is_refused(path: Path, lines: str) -> None:
+    write(path, lines * 3)
+    with pytest.raises(InvalidInput, match=r"crm\.jsonl: no column of identifiers was found"):
+        await read(path)
+
+
+async def test_later_objects_without_identifiers_are_rows_without_identifiers(path: Path) -> None:
+    write(path, '{"email": "a@b.example"}\n' + '{"name": "x"}\n' * ROWS_PER_CHUNK + '{"phone": "1"}')
+    rows = await read(path)
+    assert values(rows) == [["a@b.example"], *[[]] * ROWS_PER_CHUNK, ["1"]]
+
+
+async def test_a_given_column_has_to_be_in_some_of_the_first_objects(path: Path) -> None:
+    write(path, '{"phone": "1"}\n{"phone": "1", "contact": "a@b.example"}\n')
+    assert values(await read(path, columns={"email": "contact"})) == [["1"], ["a@b.example", "1"]]
+    with pytest.raises(InvalidInput, match='there is no column "contcat" for email; there are: "phone", "contact"'):
+        await read(path, columns={"email": "contcat"})
+
+
+async def test_keys_that_are_data_are_not_quoted(path: Path) -> None:
+    write(path, '{"secret@example.com": 1}\n')
+    _, error = await read_until_error(path, InvalidInput)
+    assert "secret" not in f"{error} {error!r}"
+
+
+@pytest.mark.parametrize("content", ['[\n{"email": "a@b.example"}]', '  [{"email": "a@b.example"}]'])
+@pytest.mark.parametrize("extension", [".json", ".export"])
+async def test_an_array_is_not_json_lines(tmp_path: Path, content: str, extension: str) -> None:
+    path = tmp_path / f"crm{extension}"
+    write(path, content)
+    with pytest.raises(InvalidInput, match="this is a JSON array: JSON Lines has one object on each line"):
+        await read(path)
+
+
+async def test_a_file_without_any_object_is_refused(path: Path) -> None:
+    write(path, "email,phone\na@b.example,1\n")
+    with pytest.raises(InvalidInput, match="none of the first lines is a JSON object"):
+        await read(path)
+
+
+async def test_blank_lines_at_the_start_are_rows_and_alone_they_are_nothing(path: Path) -> None:
+    write(path, "\n" * 70_000 + '{"email": "a@b.example"}\n')
+    rows = await read(path)
+    assert len(rows) == 70_001
+    assert rows[0].problem == ("", "is blank")
+    write(path, "\n" * 70_000)
+    _, error = await read_until_error(path, InvalidInput)
+    assert str(error).endswith("the file is empty")
+
+
+async def test_the_share_that_is_read_grows(path: Path) -> None:
+    write(path, '{"email": "somebody.with.a.name.of.some.length@b.example"}\n' * 3 * ROWS_PER_CHUNK)
+    async with open_records(path) as reader:
+        fractions = [reader.fraction_read async for _ in reader]
+    assert len(fractions) == 3
+    assert 0 < (fractions[0] or 0) < (fractions[1] or 0) <= 1
+    assert reader.fraction_read == 1.0
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+)
+
+
+@given(
+    st.lists(
+        st.dictionaries(st.sampled_from(["email", "phone", "id", "operation_type"]), VALUES), min_size=1, max_size=5
+    )
+)
+async def test_every_object_is_one_row(
+    tmp_path_factory: pytest.TempPathFactory, objects: list[dict[str, object]]
+) -> None:
+    path = tmp_path_factory.mktemp("json") / "crm.jsonl"
+    write(path, "".join(json.dumps(item) + "\n" for item in [{"email": "a@b.example"}, *objects]))
+    rows = await read(path)
+    assert [row.number for row in rows] == list(range(1, len(objects) + 2))

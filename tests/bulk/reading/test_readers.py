@@ -1,0 +1,120 @@
+"""What can be uploaded, and what is refused with a clear sentence."""
+
+import asyncio
+import io
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pytest
+
+from socialapi.bulk.reading.arrow_reader import ArrowReader
+from socialapi.bulk.reading.file_reader import FileReader
+from socialapi.bulk.reading.files_reader import FilesReader
+from socialapi.bulk.reading.iterable_reader import AsyncIterableReader, IterableReader
+from socialapi.bulk.reading.readers import open_records
+from socialapi.errors import InvalidInput
+from socialapi.models.audiences import AudienceUser, Operation
+from tests.bulk.inputs import read, user, values, write
+
+
+async def some_users() -> AsyncIterator[AudienceUser]:
+    yield user(email="a@b.example")
+
+
+class Pathlike:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __fspath__(self) -> bytes:
+        return str(self.path).encode()
+
+
+async def test_each_kind_of_input_has_its_reader(tmp_path: Path) -> None:
+    assert isinstance(open_records("crm.csv"), FileReader)
+    assert isinstance(open_records(tmp_path), FileReader)
+    assert isinstance(open_records(io.BytesIO()), FileReader)
+    assert isinstance(open_records(["a.csv", tmp_path]), FilesReader)
+    assert isinstance(open_records(pyarrow.table({"email": []})), ArrowReader)
+    assert isinstance(open_records([]), IterableReader)
+    assert isinstance(open_records(iter(())), IterableReader)
+    reader = open_records(some_users())
+    assert isinstance(reader, AsyncIterableReader)
+    await reader.aclose()
+
+
+async def test_a_path_may_be_anything_path_like(tmp_path: Path) -> None:
+    path = tmp_path / "crm.csv"
+    write(path, "email\na@b.example\n")
+    assert values(await read(Pathlike(path))) == [["a@b.example"]]
+
+
+@pytest.mark.parametrize(
+    ("records", "says"),
+    [
+        (b"crm.csv", "records in bytes are not supported: give the path of a file"),
+        (bytearray(b"email"), "records in bytearray are not supported"),
+        (io.StringIO("email\n"), "StringIO is open for text: give the path of the file, or open it in binary mode"),
+        (asyncio.StreamReader, "type has to be awaited: give a file, or an asynchronous iterable"),
+        ("exports/*.csv", r"exports/\*.csv: there is no such file, and no file that matches it as a pattern"),
+        (user(email="secret@example.com"), "one AudienceUser is not an iterable of records: put it in a list"),
+        (Operation.update([]), "one Operation is not an iterable of records: put it in a list"),
+        ({"email": "secret@example.com"}, "one dict is not an iterable of records: put it in a list"),
+        (None, "NoneType holds no records: give the path of a file, or an iterable of AudienceUser or Operation"),
+        (5, "int holds no records"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_at_once(records: Any, says: str) -> None:
+    with pytest.raises(InvalidInput, match=says) as error:
+        open_records(records)
+    assert "secret" not in repr(error.value)
+
+
+def test_a_mapping_is_checked_at_once() -> None:
+    with pytest.raises(InvalidInput, match='"mail" is not a kind'):
+        open_records("crm.csv", columns={"mail": "x"})
+
+
+class Download:
+    """What gives bytes, as much as it has, and can do nothing else."""
+
+    def __init__(self, *parts: Any) -> None:
+        self.parts = list(parts)
+
+    def read(self, size: int) -> Any:
+        return self.parts.pop(0) if self.parts else b""
+
+
+async def test_an_open_file_is_read_from_where_it_stands_and_stays_open(tmp_path: Path) -> None:
+    path = tmp_path / "crm.csv"
+    write(path, "a title\nemail\na@b.example\n")
+    with path.open("rb") as file:
+        file.readline()
+        async with open_records(file) as reader:
+            assert values(await reader.read_chunk()) == [["a@b.example"]]
+            assert reader.fraction_read == 1.0
+        assert not file.closed
+    in_memory = io.BytesIO(b'{"email": "a@b.example"}\n')
+    assert values(await read(in_memory)) == [["a@b.example"]]
+    assert not in_memory.closed
+
+
+async def test_anything_that_gives_bytes_is_a_file() -> None:
+    async with open_records(Download(b"ema", b"il\na@b.ex", b"ample\n")) as reader:
+        assert values(await reader.read_chunk()) == [["a@b.example"]]
+        assert reader.fraction_read is None
+
+
+async def test_what_gives_no_bytes_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="the Download: reading gives str, not bytes: open it in binary mode"):
+        await read(Download("email"))
+
+
+async def test_a_read_that_fails_breaks_the_input_as_an_iterable_does() -> None:
+    class Broken(Download):
+        def read(self, size: int) -> Any:
+            raise LookupError
+
+    with pytest.raises(LookupError):
+        await read(Broken())

@@ -1,0 +1,133 @@
+"""Inputs that say nothing for a while, such as pipes and queues: a job that stops does not wait for them."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from socialapi.bulk.rows import ROWS_PER_CHUNK
+from socialapi.bulk.sync.sync_job import SyncJob, SyncOptions
+from socialapi.bulk.sync.sync_snapshot import CODES, Snapshot, StagedRow
+from socialapi.errors import BulkError, Forbidden
+from socialapi.reports import Progress, RowIssue
+from socialapi.session.calls import CallOptions
+from tests.bulk.model_service import DESTINATION, ModelService, job_of, people, refusal, session_of
+from tests.bulk.reading.test_file_reader import readers_ended
+
+A_CHUNK = people(*map(str, range(ROWS_PER_CHUNK)))
+SMALL: dict[str, Any] = {"max_operations": 500}
+
+
+class Silent:
+    """An asynchronous iterable of a chunk, behind which nothing comes."""
+
+    def __init__(self) -> None:
+        self.silent = asyncio.Event()
+        self.ended_by = ""
+
+    async def __aiter__(self) -> AsyncIterator[dict[str, str]]:
+        for each in A_CHUNK:
+            yield each
+        self.silent.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.ended_by = "cancelled"
+            raise
+
+
+async def stopped(running: "asyncio.Future[Any]") -> BulkError:
+    with pytest.raises(BulkError) as caught:
+        await asyncio.wait_for(running, 10)
+    assert isinstance(caught.value.__cause__, Forbidden)
+    assert caught.value.report.adds_up
+    return caught.value
+
+
+async def test_a_job_that_stops_ends_while_its_input_is_silent() -> None:
+    service, records = ModelService([refusal(403)] * 3), Silent()
+    service.gate = asyncio.Event()
+    running = asyncio.create_task(job_of(service, records, settings=SMALL).run())
+    await records.silent.wait()
+    assert not running.done()
+    service.gate.set()
+    error = await stopped(running)
+    assert (error.report.read, error.report.pending) == (ROWS_PER_CHUNK, ROWS_PER_CHUNK)
+    assert records.ended_by == "cancelled"
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_a_pipe_that_stays_open_does_not_hold_a_job_that_stops_either() -> None:
+    service = ModelService([refusal(403)] * 5)
+    service.gate = gate = asyncio.Event()
+
+    def open_gate(progress: Progress) -> None:
+        if progress.report.read == 2 * ROWS_PER_CHUNK:
+            gate.set()
+
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "wb", buffering=0) as pipe, os.fdopen(reading, "rb") as file:
+        pipe.write(b"handle\n" + b"".join(b"p%d\n" % number for number in range(2 * ROWS_PER_CHUNK)))
+        try:
+            await stopped(asyncio.create_task(job_of(service, file, settings=SMALL, on_progress=open_gate).run()))
+        finally:
+            pipe.close()
+            await readers_ended()
+
+
+async def test_a_job_that_is_cancelled_cancels_its_reading() -> None:
+    service, records = ModelService(), Silent()
+    running = asyncio.create_task(job_of(service, records, settings=SMALL).run())
+    await records.silent.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(running, 10)
+    assert records.ended_by == "cancelled"
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_who_cancels_a_job_as_it_stops_has_cancelled_it() -> None:
+    service, records = ModelService(), Silent()
+    job = job_of(service, records, settings=SMALL)
+    running = asyncio.create_task(job.run())
+    await records.silent.wait()
+    job._dispatcher.stop(ValueError("stops"))
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(running, 10)
+
+
+async def test_an_input_that_gives_up_waiting_by_itself_has_broken_off() -> None:
+    async def impatient() -> AsyncIterator[dict[str, str]]:
+        yield {"handle": "ada"}
+        raise TimeoutError
+
+    with pytest.raises(BulkError, match=r"the input broke off: TimeoutError \(of 1 rows read: 1 accepted") as caught:
+        await job_of(ModelService(), impatient()).run()
+    assert isinstance(caught.value.__cause__, TimeoutError)
+
+
+async def test_refused_rows_that_a_sync_was_writing_down_as_it_stopped_are_written_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, snapshot = session_of(ModelService()), Snapshot(tmp_path / "snapshot", "a", "c")
+    options, call = SyncOptions(snapshot=tmp_path / "snapshot"), CallOptions.interactive(session.config)
+    job = SyncJob(session, DESTINATION, [], snapshot, options, call)
+    await snapshot.open()
+    await snapshot.stage([StagedRow(7, [(CODES["handle"], b"d")], 2_000_000_000, None, None)])
+    await snapshot.compare(now=0, soon=1)
+    job._phase = "additions"
+    job._take_refused([RowIssue(1, "params", "no")])
+    with monkeypatch.context() as patch:
+        patch.setattr(snapshot, "refuse", lambda _: asyncio.Event().wait())
+        noting = asyncio.create_task(job._note_refused())
+        await asyncio.sleep(0)
+        noting.cancel()
+        await asyncio.wait([noting])
+    for _ in range(2):
+        await job._note_refused()
+        assert job._counts.refused["additions"] == [RowIssue(7, "params", "no")]
+    await snapshot.aclose()

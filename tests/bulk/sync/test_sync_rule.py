@@ -1,0 +1,182 @@
+"""The rule of syncs: whatever came before, and wherever it was ended, the audience is what was desired last."""
+
+import asyncio
+import hashlib
+import random
+import sqlite3
+import tempfile
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from socialapi.bulk.sync.sync_job import SyncOptions, sync
+from socialapi.bulk.sync.sync_snapshot import CODES
+from socialapi.client import Client
+from socialapi.emulator import Emulator
+from socialapi.errors import BulkError
+from socialapi.models.audiences import AudienceUser
+from socialapi.session.calls import CallOptions
+from socialapi.session.transport import Transport
+from socialapi.sqlite_thread import SqliteThread
+from tests.bulk.model_service import DESTINATION, FAULTS, ModelService, session_of
+
+NAMES: Final = tuple("abcdefgh")
+KINDS: Final[dict[int, str]] = {code: kind for kind, code in CODES.items()}
+
+Desired = list[frozenset[str]]
+"""A row for each set of names: small letters are handles."""
+Identifiers = set[tuple[str, str]]
+
+
+def users(desired: Desired) -> list[AudienceUser]:
+    return [AudienceUser(handle=sorted(names)) for names in desired]
+
+
+def identifiers(desired: Desired) -> Identifiers:
+    return {("handle", hashlib.sha256(name.encode()).hexdigest()) for names in desired for name in names}
+
+
+def held(path: Path) -> tuple[Identifiers, Identifiers]:
+    """What the snapshot claims for sure, and all that it says may be held; nothing before it is made."""
+    if not path.exists():
+        return set(), set()
+    connection = sqlite3.connect(path)
+    found = connection.execute("SELECT kind, digest, sure_until > 0 FROM members").fetchall()
+    connection.close()
+    everything = {(KINDS[kind], digest.hex()) for kind, digest, _ in found}
+    return {(KINDS[kind], digest.hex()) for kind, digest, is_sure in found if is_sure}, everything
+
+
+class Killer:
+    """Ends the process, as far as can be seen from outside: from some step on, nothing that is awaited comes back.
+
+    Steps are what other processes could see: a transaction before and after it, a request before and after it.
+    """
+
+    def __init__(self) -> None:
+        self.left: int | None = None
+        self.struck = asyncio.Event()
+
+    async def step(self) -> None:
+        if self.left == 0:
+            self.struck.set()
+            await asyncio.Event().wait()
+        if self.left is not None:
+            self.left -= 1
+
+    def around(self, work: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+        async def wrapped(*arguments: Any, **keywords: Any) -> Any:
+            await self.step()
+            result = await work(*arguments, **keywords)
+            await self.step()
+            return result
+
+        return wrapped
+
+    @contextmanager
+    def watching(self, *methods: tuple[type, str]) -> Iterator[None]:
+        with pytest.MonkeyPatch.context() as patch:
+            for owner, name in methods:
+                patch.setattr(owner, name, self.around(getattr(owner, name)))
+            yield
+
+    async def ends(self, running: Awaitable[Any], after: int | None) -> bool:
+        """Runs it, and ends it after so many steps; whether it was ended."""
+        self.left = after
+        self.struck.clear()
+        task = asyncio.ensure_future(running)
+        blow = asyncio.create_task(self.struck.wait())
+        await asyncio.wait((task, blow), return_when=asyncio.FIRST_COMPLETED)
+        blow.cancel()
+        ended = not task.done()
+        task.cancel()
+        self.left = None
+        await asyncio.gather(task, return_exceptions=True)
+        if not ended:
+            task.result()
+        return ended
+
+
+@attrs.frozen
+class Step:
+    desired: Desired
+    killed_after: int | None
+
+
+rows = st.lists(st.frozensets(st.sampled_from(NAMES), min_size=1, max_size=3), max_size=4)
+steps = st.lists(st.builds(Step, rows, st.none() | st.integers(0, 24)), min_size=1, max_size=5)
+
+
+async def follow_on_the_emulator(plan: Sequence[Step], path: Path) -> None:
+    killer = Killer()
+    async with Emulator() as emulator:
+        ids = (emulator.seed["account_ids"][0], emulator.seed["custom_audience_ids"][0])
+        config = attrs.evolve(emulator.config, max_operations=2)
+        async with Client(config, emulator.credentials) as client:
+            audience = client.ads.account(ids[0]).custom_audience(ids[1])
+            with killer.watching((SqliteThread, "run"), (Transport, "send")):
+                for step in [*plan, Step(plan[-1].desired, None)]:
+                    running = audience.sync(users(step.desired), snapshot=path, max_removal_share=1.0)
+                    ended = await killer.ends(running, step.killed_after)
+                    members = emulator.members(*ids)
+                    sure, everything = held(path)
+                    assert sure <= members <= everything
+                    if not ended:
+                        assert members == identifiers(step.desired) == sure == everything
+
+
+@settings(max_examples=25)
+@given(steps)
+def test_after_any_syncs_and_kills_the_members_are_what_was_desired_last(plan: Sequence[Step]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(follow_on_the_emulator(plan, Path(folder) / "snapshot"))
+
+
+@attrs.frozen
+class FaultyStep:
+    desired: Desired
+    likely: float
+    killed_after: int | None
+
+
+faulty_steps = st.lists(
+    st.builds(FaultyStep, rows, st.sampled_from((0.0, 0.3, 0.6)), st.none() | st.integers(0, 40)),
+    min_size=1,
+    max_size=5,
+)
+
+
+async def follow_with_faults(plan: Sequence[FaultyStep], seed: int, path: Path, packing: Any) -> None:
+    killer = Killer()
+    service = ModelService(rng=random.Random(seed), faults=(*FAULTS, "operation_error"))
+    options = SyncOptions(snapshot=path, max_removal_share=1.0, packing=packing)
+    with killer.watching((SqliteThread, "run"), (ModelService, "send")):
+        for step in [*plan, FaultyStep(plan[-1].desired, 0.0, None)]:
+            service._likely = step.likely
+            session = session_of(service, max_operations=2)
+            running = sync(session, DESTINATION, users(step.desired), options, CallOptions.interactive(session.config))
+            try:
+                ended = await killer.ends(running, step.killed_after)
+            except BulkError:
+                ended = True
+            service._on_its_way.clear()
+            members = set(service.members)
+            sure, everything = held(path)
+            assert sure <= members <= everything
+            if not ended and not step.likely:
+                assert members == identifiers(step.desired) == sure == everything
+
+
+@settings(max_examples=60)
+@given(faulty_steps, st.integers(0, 1_000), st.sampled_from(("single", "packed")))
+def test_lost_answers_and_refused_rows_in_between_change_nothing(
+    plan: Sequence[FaultyStep], seed: int, packing: str
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(follow_with_faults(plan, seed, Path(folder) / "snapshot", packing))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from socialapi import cli
 from socialapi.cli import app, exits
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, TransportError
 from socialapi.reports import UploadReport
@@ -190,3 +191,17 @@ def test_an_output_of_another_kind_is_taken_as_it_is(monkeypatch: pytest.MonkeyP
     with pytest.raises(SystemExit):
         app.main()
     assert written.getvalue() == "…"
+
+
+def test_an_interruption_while_everything_is_imported_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupting:
+        @staticmethod
+        def find_spec(name: str, path: object = None, target: object = None) -> None:
+            if name == "socialapi.cli.app":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "socialapi.cli.app")
+    monkeypatch.setattr(sys, "meta_path", [Interrupting, *sys.meta_path])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == exits.INTERRUPTED

@@ -483,15 +483,20 @@ async def test_who_expired_is_added_again_if_desired_and_forgotten_otherwise(pat
 
 
 async def test_a_dry_run_sends_nothing_changes_nothing_and_forecasts(
-    audience: CustomAudience, socialapi_emulator: Emulator, tmp_path: Path, path: Path
+    audience: CustomAudience,
+    socialapi_emulator: Emulator,
+    path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    temporary = files_in(Path(tempfile.gettempdir()), "socialapi-*")
+    temporary = tmp_path_factory.mktemp("temporary")
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     report = await audience.sync(people("ada", "bob", "eve"), snapshot=path, dry_run=True)
     assert (report.pending, report.accepted, report.additions.pending) == (3, 0, 3)
     assert report.forecast is not None
     assert report.forecast.requests == 1
-    assert not files_in(tmp_path)
-    assert files_in(Path(tempfile.gettempdir()), "socialapi-*") <= temporary
+    assert not files_in(path.parent)
+    assert not files_in(temporary)
     await audience.sync(people("ada", "bob", "eve"), snapshot=path)
     report = await audience.sync(people("ada", "zoe"), snapshot=path, dry_run=True, **ALL)
     assert (report.unchanged, report.additions.pending, report.removals.pending) == (1, 1, 2)

@@ -42,8 +42,8 @@ def handles(*names: str) -> set[tuple[str, str]]:
     return {("handle", digest(name)) for name in names}
 
 
-def files_in(folder: Path, pattern: str = "*") -> set[Path]:
-    return set(folder.glob(pattern))
+def files_in(folder: Path) -> set[Path]:
+    return set(folder.iterdir())
 
 
 def read(path: Path) -> bytes:

@@ -107,8 +107,8 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
         self._recorder: Recorder | None = None
         self._recent = RecentIdentifiers()
         self._leaders: set[Batch] = set()
-        self._open = self._packer.new_batch()
-        self._again = self._packer.new_batch()
+        self._open = Batch()
+        self._again = Batch()
         """Rows that repeat refused ones, which have to be sent nevertheless."""
         self._places = self._sent = 0
 
@@ -145,7 +145,7 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
         while start < len(run) and self._dispatcher.failure is None:
             rest = run.part(start, len(run))
             if count := self._packer.add(self._open, rest):
-                self._recent.place_new(rest.part(0, count), self._open)
+                self._recent.place_new(self._open.runs[-1], self._open)
                 start += count
             elif self._open.runs and self._packer.alone_fits(rest.row(0)):
                 await self._dispatch_open()
@@ -197,7 +197,7 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
     async def _send_again(self, row: Row, run: Run) -> None:
         """The row repeats a refused one. Its batch is not one of the input's: when that is known is up to the service."""
         if self._recorder is not None and (known := await self._recorder.outcomes_of([row])):
-            settled = self._packer.new_batch()
+            settled = Batch()
             settled.settled.set()
             self._sender.take_over(settled, [row], known)
             self._recent.place(row, settled)
@@ -223,7 +223,7 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
         await self._dispatch_open()
 
     async def _dispatch_open(self) -> None:
-        batch, self._open = self._open, self._packer.new_batch()
+        batch, self._open = self._open, Batch()
         self._recent.turn()
         if batch.runs and self._dispatcher.failure is None:  # after one, the batch is whatever it had got to
             await self._give_place(batch)
@@ -240,7 +240,7 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
             self._dispatcher.stop(self._broken_input)
 
     async def _dispatch_again(self) -> None:
-        batch, self._again = self._again, self._packer.new_batch()
+        batch, self._again = self._again, Batch()
         await self._send_off(batch)
 
     async def _send_off(self, batch: Batch) -> None:
@@ -281,7 +281,7 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
         await asyncio.to_thread(phone_numbers.load)
         if self._journal is not None and self._opened is not None:
             # What an expiry is reckoned from must be the same as when the job was begun, or every body would change.
-            self._preparer = _preparer(self._destination, self._options, self._opened.started_at)
+            self._preparer = _preparer(self._destination, self._options, self._began_at())
             self._recorder = self._sender.recorder = Recorder(self._journal, self._opened, self._packer)
 
     def _report(self) -> UploadReport:

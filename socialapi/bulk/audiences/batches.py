@@ -99,10 +99,6 @@ class Packer:
             frame = self._frames[action] = _frame(action)
         return frame
 
-    def new_batch(self) -> Batch:
-        """An empty batch."""
-        return Batch()
-
     def alone_fits(self, row: Row) -> bool:
         """Whether a request can hold the row at all."""
         return BRACKETS + self._frame(row.action).size + len(row.user_json) <= self._max_bytes
@@ -188,7 +184,4 @@ class Packer:
         """The users that stand one after another in the request, under the same action."""
         if self._packing == "single":
             return ((run.action, run.users) for run in runs)
-        grouped: dict[Action, list[str]] = {}
-        for run in runs:
-            grouped.setdefault(run.action, []).extend(run.users)
-        return grouped.items()
+        return ((same[0].action, [user for run in same for user in run.users]) for same in self.operations(runs))

@@ -30,7 +30,7 @@ def packer(packing: Packing, *, max_operations: int = 2_500, max_bytes: int = 5_
 
 
 def filled(packer: Packer, rows: list[Row]) -> Batch:
-    batch = packer.new_batch()
+    batch = Batch()
     assert all(packer.add(batch, run) == len(run) for run in runs_of(rows))
     assert batch.row_count == len(rows)
     return batch
@@ -117,12 +117,12 @@ def test_every_body_is_as_long_as_was_reckoned_and_within_both_bounds(
     rows: list[Row], packing: Packing, max_operations: int, max_bytes: int
 ) -> None:
     packs = packer(packing, max_operations=max_operations, max_bytes=max_bytes)
-    batches, current = [], packs.new_batch()
+    batches, current = [], Batch()
     for each in rows:
         assert packs.alone_fits(each)
         if not packs.add(current, one(each)):
             batches.append(current)
-            current = packs.new_batch()
+            current = Batch()
             assert packs.add(current, one(each)) == 1
     batches.append(current)
     expected = [told(rows_of(batch.runs)) for batch in batches if batch.runs]
@@ -141,7 +141,7 @@ def test_of_a_run_so_many_rows_fit_as_would_one_by_one_however_it_is_cut(
     rows: list[Row], packing: Packing, max_operations: int, max_bytes: int, data: st.DataObject
 ) -> None:
     packs = packer(packing, max_operations=max_operations, max_bytes=max_bytes)
-    single, together = packs.new_batch(), packs.new_batch()
+    single, together = Batch(), Batch()
     for run in runs_of(rows):
         middle = data.draw(st.integers(0, len(run)))
         fitted = packs.add(together, run.part(0, middle))
@@ -176,7 +176,7 @@ def test_a_batch_is_full_at_exactly_2_500_operations() -> None:
     assert not packs.add(batch, one(row(2_500)))
     assert len(orjson.loads(body(packs, rows_of(batch.runs)))) == 2_500
     (run,) = runs_of([row(number) for number in range(2_501)])
-    assert packs.add(packs.new_batch(), run) == 2_500
+    assert packs.add(Batch(), run) == 2_500
 
 
 def test_packed_a_batch_is_full_at_so_many_different_operations_and_takes_more_rows_of_these() -> None:
@@ -193,9 +193,9 @@ def test_a_row_that_no_request_can_hold_is_recognised_at_the_byte(packing: Packi
     frame = len(body(packs, [row(1, TIMED, "#")])) - 1
     fits, does_not = row(1, TIMED, "#" * (5_000_000 - frame)), row(1, TIMED, "#" * (5_000_001 - frame))
     assert packs.alone_fits(fits)
-    assert packs.add(packs.new_batch(), one(fits)) == 1
+    assert packs.add(Batch(), one(fits)) == 1
     assert not packs.alone_fits(does_not)
-    assert not packs.add(packs.new_batch(), one(does_not))
+    assert not packs.add(Batch(), one(does_not))
 
 
 @pytest.mark.parametrize("packing", PACKINGS)
@@ -226,7 +226,7 @@ def test_small_rows_and_short_runs_share_a_part_until_it_is_large_enough(
 
 def test_times_that_are_different_for_every_row_do_not_pile_up() -> None:
     packs = packer("single", max_operations=10_000)
-    batch = packs.new_batch()
+    batch = Batch()
     for number in range(3 * ROWS_PER_CHUNK):
         assert packs.add(batch, one(row(number, Action("Update", None, f"2091-01-01T00:00:00.{number:06d}Z"))))
     assert len(packs._frames) <= ROWS_PER_CHUNK + 1

@@ -7,7 +7,7 @@ from typing import Any, Final
 import attrs
 import pytest
 
-from socialapi.bulk.audiences.batches import Packer
+from socialapi.bulk.audiences.batches import Batch, Packer
 from socialapi.bulk.audiences.recording import Recorder
 from socialapi.bulk.journals.journal import Opened, RecordedBatch
 from socialapi.bulk.rows import Action, Row, Run
@@ -84,7 +84,7 @@ async def test_others_get_their_turn_while_a_large_batch_is_compared_with_the_jo
     packer = Packer("packed", max_operations=1, max_bytes=5_000_000)
     names = [f"person number {number}" for number in range(50_000)]
     users = [f'{{"partner_user_id":["{name}"]}}' for name in names]
-    batch = packer.new_batch()
+    batch = Batch()
     packer.add(batch, Run(Action("Update"), range(1, 50_001), users, (("partner_user_id", names),)))
     batch.place, parts = 1, list(packer.encode(batch.runs))
     journal = MemoryJournal()

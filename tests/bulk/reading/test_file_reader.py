@@ -65,9 +65,7 @@ async def test_data_given_as_a_path_is_not_quoted(data: str) -> None:
 async def test_an_empty_file(tmp_path: Path, content: bytes, extension: str) -> None:
     path = tmp_path / f"crm{extension}"
     write(path, content)
-    rows_before = content == b"\n" * 70_000 and extension == ".jsonl"
-    if not rows_before:
-        assert await refusal(path) == f"{path}: the file is empty"
+    assert await refusal(path) == f"{path}: the file is empty"
 
 
 @pytest.mark.parametrize(
@@ -77,7 +75,7 @@ async def test_an_empty_file(tmp_path: Path, content: bytes, extension: str) -> 
         ("\ufeffemail\n".encode("utf-16-be"), "or UTF-16 text: save it as UTF-8"),
         (b"PK\x03\x04\x14\x00", "an Excel workbook or a zip archive: export the sheet as CSV, or unpack the archive"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook: export the sheet as CSV"),
-        (gzip.compress(gzip.compress(b"email\n")), "an archive within an archive: unpack it first"),
+        (gzip.compress(gzip.compress(b"email\n", mtime=0), mtime=0), "an archive within an archive: unpack it first"),
         (b"BZh91AY&SY", "a bzip2 archive: unpack it first, or pack it with gzip"),
         (b"%PDF-1.7\n", "a PDF: export the data as CSV"),
         (b"SQLite format 3\x00", "an SQLite database: export the table as CSV"),

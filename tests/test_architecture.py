@@ -55,6 +55,7 @@ ROOMS_OF_BULK: Final = (
     "concurrency rejects rows",
     "dispatcher reading tally",
     "journals",
+    "job_options",
     "job",
     "audiences products",
     "linting sync",

@@ -13,7 +13,7 @@ from typing import Any, Final
 import attrs
 import pytest
 
-from socialapi.bulk.audiences.audience_job import UploadOptions
+from socialapi.bulk.audiences.upload_options import UploadOptions
 from socialapi.bulk.products.upsert_job import UpsertOptions
 from socialapi.bulk.sync.sync_job import SyncOptions
 from socialapi.client import Client

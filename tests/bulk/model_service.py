@@ -12,7 +12,8 @@ from typing import Any, Final
 
 import orjson
 
-from socialapi.bulk.audiences.audience_job import Destination, UploadJob, UploadOptions
+from socialapi.bulk.audiences.audience_job import UploadJob
+from socialapi.bulk.audiences.upload_options import Destination, UploadOptions
 from socialapi.config import Config
 from socialapi.credentials import Bearer
 from socialapi.errors import OutcomeUnknown, TransportError

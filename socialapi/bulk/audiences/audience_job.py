@@ -11,26 +11,22 @@ import datetime
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-import attrs
-import orjson
-
 from socialapi.bulk.audiences import phone_numbers
-from socialapi.bulk.audiences.batches import PACKINGS, Batch, Packer, Packing
+from socialapi.bulk.audiences.batches import Batch, Packer
 from socialapi.bulk.audiences.ordering import RecentIdentifiers, Verdict
 from socialapi.bulk.audiences.preparing import Preparer
 from socialapi.bulk.audiences.recording import Recorder
 from socialapi.bulk.audiences.settling import BatchSender
-from socialapi.bulk.job import Job, JobOptions, bulk_options
-from socialapi.bulk.journals.journal import Setting, impersonal
+from socialapi.bulk.audiences.upload_options import Destination, UploadOptions, default_expiry, settings_of
+from socialapi.bulk.job import Job
+from socialapi.bulk.job_options import bulk_options
+from socialapi.bulk.journals.journal import Setting
 from socialapi.bulk.reading.reader_base import Chunk, in_steps
 from socialapi.bulk.reading.readers import Records, open_records
 from socialapi.bulk.rows import RawRow, Row, Run
 from socialapi.bulk.tally import Tally
-from socialapi.errors import InvalidInput
-from socialapi.models.audiences import MAX_OPERATIONS, IdentifierKind, OperationType, UploadCounts, months_later
-from socialapi.models.rules import format_timestamp
+from socialapi.models.audiences import MAX_OPERATIONS
 from socialapi.reports import RowIssue, UploadReport
-from socialapi.routes.route import Target
 from socialapi.session.calls import CallOptions
 from socialapi.session.session import Session
 
@@ -39,37 +35,6 @@ SECONDS_PER_TURN: Final = 0.002
 TOO_LARGE: Final = "is larger than a request may be"
 MAX_FOLLOWERS: Final = 25_000
 """Rows that may repeat unsettled ones before the reading waits, so that memory stays flat."""
-
-
-@attrs.frozen(kw_only=True)
-class Destination:
-    """Where the users go, and what the service takes there."""
-
-    kind: str
-    """What an upload there is called in a journal."""
-    target: Target[UploadCounts]
-    kinds: tuple[IdentifierKind, ...]
-    takes_effective_at: bool
-    default_expiry_months: int | None = None
-    """Months from the start of the job that are sent as expiry when nothing else is said; None leaves it out."""
-
-
-@attrs.frozen(kw_only=True)
-class UploadOptions(JobOptions):
-    """What the caller of `upload` asked for."""
-
-    operation: OperationType = "Update"
-    packing: Packing = "single"
-    columns: Mapping[str, str | Sequence[str]] | None = None
-    default_region: str | None = None
-    effective_at: datetime.datetime | str | None = None
-    expires_at: datetime.datetime | str | None = None
-
-    def check(self) -> None:
-        """Raises InvalidInput for an option that makes no sense."""
-        if self.packing not in PACKINGS:
-            raise InvalidInput(f"packing must be one of {', '.join(PACKINGS)}")
-        super().check()
 
 
 class UploadJob(Job[RawRow, Batch, UploadReport]):
@@ -264,17 +229,7 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
             self._recorder.check_end(self._places)
 
     def _settings(self) -> Mapping[str, Setting]:
-        options, config = self._options, self._session.config
-        return {
-            "operation": str(options.operation),
-            "packing": options.packing,
-            "columns": _named(options.columns) if options.columns else None,
-            "default_region": options.default_region,
-            "effective_at": _written(options.effective_at),
-            "expires_at": _written(options.expires_at),
-            "max_operations": config.max_operations,
-            "max_batch_bytes": config.max_batch_bytes,
-        }
+        return settings_of(self._options, self._session.config)
 
     async def _begin(self) -> None:
         await super()._begin()
@@ -286,26 +241,6 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
 
     def _report(self) -> UploadReport:
         return self._tally.report(self._elapsed_seconds(), dry_run=self._options.dry_run)
-
-
-def default_expiry(destination: Destination, now: datetime.datetime) -> str | None:
-    """The expiry, as it is sent, of what starts now and says none itself; None where the service's default holds."""
-    if destination.default_expiry_months is None:
-        return None
-    return format_timestamp(months_later(now, destination.default_expiry_months).replace(microsecond=0))
-
-
-def _named(columns: Mapping[str, str | Sequence[str]]) -> str:
-    """The columns for the journal: where somebody gave a value for a name, its digest is all that gets there."""
-    said = {
-        kind: impersonal(names) if isinstance(names, str) else [impersonal(str(name)) for name in names]
-        for kind, names in columns.items()
-    }
-    return orjson.dumps(said).decode()
-
-
-def _written(time: datetime.datetime | str | None) -> str | None:
-    return time.isoformat() if isinstance(time, datetime.datetime) else time
 
 
 def _preparer(destination: Destination, options: UploadOptions, now: datetime.datetime) -> Preparer:

@@ -13,7 +13,8 @@ from typing import Final, Literal
 
 import attrs
 
-from socialapi.bulk.job import Job, JobOptions, bulk_options
+from socialapi.bulk.job import Job
+from socialapi.bulk.job_options import JobOptions, bulk_options
 from socialapi.bulk.journals.journal import Outcome, Setting
 from socialapi.bulk.products.deletion import Gone, VanishedProducts
 from socialapi.bulk.products.digests import Digests

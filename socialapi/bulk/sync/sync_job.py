@@ -16,9 +16,11 @@ from typing import Final, Literal
 
 import attrs
 
-from socialapi.bulk.audiences.audience_job import Destination, UploadJob, UploadOptions
+from socialapi.bulk.audiences.audience_job import UploadJob
 from socialapi.bulk.audiences.batches import Packing
-from socialapi.bulk.job import OURS, JobOptions
+from socialapi.bulk.audiences.upload_options import Destination, UploadOptions
+from socialapi.bulk.job import OURS
+from socialapi.bulk.job_options import JobOptions
 from socialapi.bulk.reading.readers import Record, Records
 from socialapi.bulk.rejects import same_file
 from socialapi.bulk.sync.sync_counts import SyncCounts

@@ -5,10 +5,10 @@ from typing import Final
 
 import attrs
 
-from socialapi.bulk.audiences.audience_job import Destination, UploadOptions
 from socialapi.bulk.audiences.batches import Batch
 from socialapi.bulk.audiences.normalizing import NOT_TAKEN
 from socialapi.bulk.audiences.preparing import PreparedChunk, Preparer
+from socialapi.bulk.audiences.upload_options import Destination, UploadOptions
 from socialapi.bulk.job import Job
 from socialapi.bulk.reading.reader_base import Chunk, in_steps
 from socialapi.bulk.reading.readers import Records, open_records

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 from typing import Unpack
 
-from socialapi.bulk.audiences.audience_job import Destination
+from socialapi.bulk.audiences.upload_options import Destination
 from socialapi.bulk.linting.linter import lint_records
 from socialapi.bulk.reading.readers import Records
 from socialapi.models.audience_permissions import TargetingCampaign

@@ -8,11 +8,12 @@ from typing import Any, Final, Literal, TypedDict, get_args
 
 import attrs
 
-from socialapi.bulk.audiences.audience_job import Destination, UploadJob, UploadOptions, default_expiry
+from socialapi.bulk.audiences.audience_job import UploadJob
 from socialapi.bulk.audiences.batches import Packing
 from socialapi.bulk.audiences.preparing import prepare_user
+from socialapi.bulk.audiences.upload_options import Destination, UploadOptions, default_expiry
 from socialapi.bulk.audiences.uploading import send_until_counted
-from socialapi.bulk.job import OnProgress
+from socialapi.bulk.job_options import OnProgress
 from socialapi.bulk.journals.journal import Journal
 from socialapi.bulk.reading.readers import Records
 from socialapi.errors import InvalidInput

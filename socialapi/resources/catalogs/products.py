@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypedDict, Unpack
 
-from socialapi.bulk.job import OnProgress
+from socialapi.bulk.job_options import OnProgress
 from socialapi.bulk.journals.journal import Journal
 from socialapi.bulk.products.feeds import Products as ProductSource
 from socialapi.bulk.products.upsert_job import UpsertJob, UpsertOptions

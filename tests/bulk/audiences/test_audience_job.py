@@ -12,9 +12,10 @@ import attrs
 import pytest
 
 from socialapi.bulk.audiences import audience_job
-from socialapi.bulk.audiences.audience_job import UploadJob, UploadOptions
+from socialapi.bulk.audiences.audience_job import UploadJob
 from socialapi.bulk.audiences.ordering import RecentIdentifiers
 from socialapi.bulk.audiences.preparing import PreparedChunk, Preparer
+from socialapi.bulk.audiences.upload_options import UploadOptions
 from socialapi.bulk.reading.reader_base import ROWS_PER_STEP
 from socialapi.bulk.rows import ROWS_PER_CHUNK, RawRow
 from socialapi.config import Config

@@ -10,7 +10,8 @@ import attrs
 import orjson
 import pytest
 
-from socialapi.bulk.audiences.audience_job import Destination, UploadJob
+from socialapi.bulk.audiences.audience_job import UploadJob
+from socialapi.bulk.audiences.upload_options import Destination
 from socialapi.errors import BulkError, InvalidInput
 from socialapi.models.audiences import DO_NOT_REACH_KINDS, IDENTIFIER_KINDS
 from socialapi.reports import UploadReport

@@ -38,7 +38,9 @@ MAX_FOLLOWERS: Final = 25_000
 
 
 class UploadJob(Job[RawRow, Batch, UploadReport]):
-    """One upload, run once. `on_reject` is told of every row that is not accepted, as the batches are settled."""
+    """One upload, run once. As the batches are settled, `on_reject` is told of every row that is not accepted, and
+    `on_accept` of the numbers of rows that are: ascending, several at a time.
+    """
 
     _options: UploadOptions
 
@@ -50,6 +52,7 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
         options: UploadOptions,
         call: CallOptions,
         *,
+        on_accept: Callable[[Sequence[int]], None] | None = None,
         on_reject: Callable[[Sequence[RowIssue]], None] | None = None,
     ) -> None:
         options.check()
@@ -67,7 +70,7 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
             max_bytes=config.max_batch_bytes or route.max_body_bytes or config.max_bytes_in_flight,
         )
         self._sender = BatchSender(
-            session, destination.target, bulk_options(session, call), self._packer, tally, self._observe
+            session, destination.target, bulk_options(session, call), self._packer, tally, self._observe, on_accept
         )
         self._recorder: Recorder | None = None
         self._recent = RecentIdentifiers()

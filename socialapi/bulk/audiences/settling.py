@@ -1,7 +1,7 @@
 """One batch until each of its rows has an outcome: sending, isolating refused rows, sending the others again."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import attrs
@@ -36,6 +36,7 @@ class BatchSender:
     packer: Packer
     tally: Tally
     observe: Observer
+    on_accept: Callable[[Sequence[int]], None] | None = None
     recorder: Recorder | None = None
 
     async def settle(self, batch: Batch) -> None:
@@ -128,6 +129,9 @@ class BatchSender:
                 self._refuse(batch, rejected)
             else:
                 self.tally.accept(users)
+                if self.on_accept is not None:
+                    for run in part:
+                        self.on_accept(run.numbers)
                 if by_row or not batch.place:
                     batch.outcomes += [Outcome(number, ACCEPTED) for run in part for number in run.numbers]
             request = None

@@ -115,6 +115,7 @@ class SyncJob:
         self._call = call
         self._counts = SyncCounts(session, destination.target.route.rate_limit, dry_run=options.dry_run)
         self._phase: Phase = "reading"
+        self._accepted: list[Sequence[int]] = []
         self._refused: list[RowIssue] = []
         self._reading = ReadingJob(session, destination, desired, snapshot, self._upload_options("Update"))
 
@@ -186,7 +187,7 @@ class SyncJob:
                 self._counts.after = await self._snapshot.count()  # as it is if the sync stops here
             report = await self._upload("Update", self._snapshot.additions)
             if not self._options.dry_run:
-                await self._snapshot.confirm_additions(refused_for_sure=not report.retries)
+                await self._snapshot.confirm_additions(forget_others=report.rejected > 0 and not report.retries)
                 self._counts.after = await self._snapshot.count()
 
     async def _remove(self) -> None:
@@ -203,47 +204,54 @@ class SyncJob:
         job = UploadJob(
             self._session,
             self._destination,
-            self._records(page_from),
+            self._records(operation, page_from),
             self._upload_options(operation),
             self._call,
-            on_reject=self._take_refused,
+            on_accept=self._accepted.append,
+            on_reject=self._refused.extend,
         )
         try:
             report = await job.run()
         except BulkError as stopped:
-            await self._note_refused()
+            await self._note_outcomes(operation)
             self._counts.take(self._phase, stopped.report)
             raise
-        await self._note_refused()
+        await self._note_outcomes(operation)
         self._counts.take(self._phase, report)
         return report
 
-    def _take_refused(self, issues: Sequence[RowIssue]) -> None:
-        self._refused += issues
-
-    async def _records(self, page_from: Pages) -> AsyncIterator[Record]:
+    async def _records(self, operation: OperationType, page_from: Pages) -> AsyncIterator[Record]:
         first = 1
         while page := await page_from(first):
             for record in page:
                 yield record
             first += ROWS_PER_PAGE
-            await self._note_refused()
+            await self._note_outcomes(operation)
 
-    async def _note_refused(self) -> None:
-        """Writes down what the service refused, by the numbers that the rows have in the input; removals have none."""
-        refused = list(self._refused)
-        if not refused or self._options.dry_run:
+    async def _note_outcomes(self, operation: OperationType) -> None:
+        """Writes down what the service has taken and refused so far.
+
+        What is noted is forgotten only then: a job that stops cancels this, and it is done again at the end.
+        """
+        if self._options.dry_run:
             return
-        numbers = await self._snapshot.refuse([issue.row for issue in refused])
-        del self._refused[: len(refused)]  # not before: a job that stops cancels this, and it is done again at the end
-        if self._phase == "additions":
-            issues = [attrs.evolve(issue, row=numbers[issue.row]) for issue in refused]
-        else:
-            issues = [RowIssue(0, issue.field, f"was not removed: {issue.reason}") for issue in refused]
-        self._counts.refused[self._phase] += issues[: MAX_ISSUES_KEPT - len(self._counts.refused[self._phase])]
-        if (file := self._reading.rejects_file) is not None:
-            file.begin()
-            file.write(issues)
+        if accepted := list(self._accepted):
+            await self._snapshot.accept(operation, accepted)
+            del self._accepted[: len(accepted)]
+        if refused := list(self._refused):
+            issues = await self._renumbered(refused)
+            del self._refused[: len(refused)]
+            self._counts.refused[self._phase] += issues[: MAX_ISSUES_KEPT - len(self._counts.refused[self._phase])]
+            if (file := self._reading.rejects_file) is not None:
+                file.begin()
+                file.write(issues)
+
+    async def _renumbered(self, refused: Sequence[RowIssue]) -> list[RowIssue]:
+        """The issues by the numbers that the rows have in the input; removals have none."""
+        if self._phase == "removals":
+            return [RowIssue(0, issue.field, f"was not removed: {issue.reason}") for issue in refused]
+        numbers = await self._snapshot.numbers_of([issue.row for issue in refused])
+        return [attrs.evolve(issue, row=numbers[issue.row]) for issue in refused]
 
     def _upload_options(self, operation: OperationType) -> UploadOptions:
         """The options of a part of the sync; the rows that are sent carry their times themselves."""

@@ -3,6 +3,9 @@
 Of each identifier it says until when the service holds it for sure, and until when it may hold it. What is about to be
 sent may be held from then on and is not for sure; what was accepted is. So whenever the process ends, nothing is claimed
 that the service has not accepted, and nothing is forgotten that may be in force.
+
+While a sync sends, only the positions of what was accepted are written down, a few bytes for many. They are brought to the
+members in one walk, in the order of the digests: at the end of each part, or when the file is opened again.
 """
 
 import os
@@ -15,7 +18,7 @@ from typing import Any, Final, TypeVar
 import attrs
 
 from socialapi.errors import ConfigurationError
-from socialapi.models.audiences import AudienceUser, IdentifierKind, Operation
+from socialapi.models.audiences import AudienceUser, IdentifierKind, Operation, OperationType
 from socialapi.models.rules import parse_timestamp
 from socialapi.sqlite_thread import Schema, SqliteThread
 from socialapi.unset import UNSET
@@ -49,10 +52,11 @@ _SCHEMA: Final = Schema(
         f"CREATE TABLE desired ({_IDENTIFIERS}, {_OF_ROW}, PRIMARY KEY (kind, digest, number)) WITHOUT ROWID",
         "CREATE TABLE additions (position INTEGER PRIMARY KEY, number INTEGER NOT NULL)",
         f"CREATE TABLE removals (position INTEGER PRIMARY KEY, {_IDENTIFIERS})",
-        "CREATE TABLE refused (position INTEGER PRIMARY KEY)",
+        """CREATE TABLE accepted (operation TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+        PRIMARY KEY (operation, first)) WITHOUT ROWID""",
     ),
 )
-_OF_ONE_SYNC: Final = ("rows", "staged", "desired", "additions", "removals", "refused")
+_OF_ONE_SYNC: Final = ("rows", "staged", "desired", "additions", "removals", "accepted")
 _CACHE_KIB: Final = 32_768
 _NEW: Final = -1
 """In `sure_until`: not held before this sync, and sent by it without an answer so far."""
@@ -79,14 +83,19 @@ _EXPECT_ADDITIONS: Final = f"""
 INSERT INTO members SELECT s.kind, s.digest, {_NEW}, max(r.until) {_SENT} WHERE true GROUP BY s.kind, s.digest
 ON CONFLICT (kind, digest) DO UPDATE SET sure_until = 0, perhaps_until = max(perhaps_until, excluded.perhaps_until)
 """
-_CONFIRM_ADDITIONS: Final = f"""
-INSERT INTO members SELECT s.kind, s.digest, min(r.until), max(r.until) {_SENT}
-WHERE a.position NOT IN (SELECT position FROM refused) GROUP BY s.kind, s.digest
+# The shortest of all rows that have an identifier is for sure, as those without an answer may be in force, too.
+_TAKE_OVER_ADDITIONS: Final = f"""
+INSERT INTO members SELECT s.kind, s.digest, min(r.until), max(r.until) {_SENT} WHERE true GROUP BY s.kind, s.digest
+HAVING max(coalesce((
+    SELECT last FROM accepted WHERE operation = 'Update' AND first <= a.position ORDER BY first DESC LIMIT 1
+) >= a.position, 0))
 ON CONFLICT (kind, digest) DO UPDATE SET
     sure_until = excluded.sure_until, perhaps_until = max(perhaps_until, excluded.perhaps_until)
 """  # noqa: S608  # of constants
+_REMOVALS: Final = "SELECT kind, digest FROM removals ORDER BY position"
 _REMOVALS_TAKEN: Final = """
-SELECT kind, digest FROM removals WHERE position NOT IN (SELECT position FROM refused) ORDER BY position
+SELECT r.kind, r.digest FROM accepted AS a CROSS JOIN removals AS r ON r.position BETWEEN a.first AND a.last
+WHERE a.operation = 'Delete' ORDER BY a.first
 """
 _PAGE_OF_ADDITIONS: Final = f"""
 SELECT a.position, r.effective_at, r.expires_at, s.kind, s.digest {_SENT}
@@ -184,41 +193,49 @@ class Snapshot:
 
         await self._database.run(expect)
 
-    async def confirm_additions(self, *, refused_for_sure: bool) -> None:
-        """The service has taken the additions but those that were refused.
+    async def accept(self, operation: OperationType, numbers: Sequence[Sequence[int]]) -> None:
+        """The service has taken additions (Update) or removals (Delete) at these positions, each sequence ascending."""
 
-        What is new in these is forgotten if `refused_for_sure`; otherwise an attempt without an answer may have brought
-        it into force before another one was refused.
+        def note(connection: sqlite3.Connection) -> None:
+            ranges = ((operation, *each) for some in numbers for each in _ranges(some))
+            connection.executemany("INSERT OR IGNORE INTO accepted VALUES (?, ?, ?)", ranges)
+
+        await self._database.run(note)
+
+    async def confirm_additions(self, *, forget_others: bool) -> None:
+        """All additions have their outcome: those that were accepted are held for sure.
+
+        `forget_others` forgets what is new in the others, where no attempt without an answer may have brought it into force.
         """
 
         def confirm(connection: sqlite3.Connection) -> None:
-            connection.execute(_CONFIRM_ADDITIONS)
-            if _number(connection, "SELECT count(*) FROM refused"):
-                forget = "DELETE FROM members" if refused_for_sure else "UPDATE members SET sure_until = 0"
-                connection.execute(f"{forget} WHERE sure_until = ?", (_NEW,))
-                connection.execute("DELETE FROM refused")
+            _take_over_additions(connection)
+            if forget_others:
+                connection.execute("DELETE FROM members WHERE sure_until = ?", (_NEW,))
 
         await self._database.run(confirm)
 
     async def expect_removals(self) -> None:
         """The removals are about to be sent: none of them is held for sure any more."""
-        await self._each_removal("UPDATE members SET sure_until = 0 WHERE kind = ? AND digest = ?")
+
+        def expect(connection: sqlite3.Connection) -> None:
+            update = "UPDATE members SET sure_until = 0 WHERE kind = ? AND digest = ?"
+            connection.executemany(update, connection.execute(_REMOVALS))
+
+        await self._database.run(expect)
 
     async def confirm_removals(self) -> None:
-        """The service has taken the removals but those that were refused."""
-        await self._each_removal("DELETE FROM members WHERE kind = ? AND digest = ?")
+        """All removals have their outcome: those that were accepted are held no more."""
+        await self._database.run(_take_over_removals)
 
-    async def refuse(self, positions: Sequence[int]) -> dict[int, int]:
-        """Additions or removals at these positions were refused. Returns the numbers of the rows of additions."""
-        values = [(position,) for position in positions]
+    async def numbers_of(self, positions: Sequence[int]) -> dict[int, int]:
+        """The numbers that the additions at these positions have in the input."""
 
-        def note(connection: sqlite3.Connection) -> dict[int, int]:
-            connection.executemany("INSERT OR IGNORE INTO refused VALUES (?)", values)
+        def find(connection: sqlite3.Connection) -> dict[int, int]:
             query = "SELECT number FROM additions WHERE position = ?"
-            found = ((position, connection.execute(query, (position,)).fetchone()) for position in positions)
-            return {position: row[0] for position, row in found if row is not None}
+            return {position: _number(connection, query, position) for position in positions}
 
-        return await self._database.run(note)
+        return await self._database.run(find)
 
     async def additions(self, first: int) -> Sequence[AudienceUser | Operation]:
         """A page of the users to be added, whose positions count from `first`; nothing behind the last."""
@@ -242,12 +259,6 @@ class Snapshot:
         bounds = (first, first + ROWS_PER_PAGE - 1)
         return await self._database.run(lambda connection: connection.execute(query, bounds).fetchall())
 
-    async def _each_removal(self, statement: str) -> None:
-        def run(connection: sqlite3.Connection) -> None:  # not a cursor, which must not leave its thread
-            connection.executemany(statement, connection.execute(_REMOVALS_TAKEN))
-
-        await self._database.run(run)
-
     def _begin(self, connection: sqlite3.Connection) -> None:
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         found = connection.execute("SELECT account_id, custom_audience_id FROM target").fetchone()
@@ -264,8 +275,33 @@ class Snapshot:
 
 
 def _clear(connection: sqlite3.Connection) -> None:
+    """Drops what belongs to one sync, after what was accepted of it."""
+    if _number(connection, "SELECT count(*) FROM accepted"):
+        _take_over_additions(connection)
+        _take_over_removals(connection)
     for table in _OF_ONE_SYNC:
         connection.execute(f"DELETE FROM {table}")  # noqa: S608  # names from above
+
+
+def _take_over_additions(connection: sqlite3.Connection) -> None:
+    connection.execute(_TAKE_OVER_ADDITIONS)
+    connection.execute("DELETE FROM accepted WHERE operation = 'Update'")
+
+
+def _take_over_removals(connection: sqlite3.Connection) -> None:
+    connection.executemany("DELETE FROM members WHERE kind = ? AND digest = ?", connection.execute(_REMOVALS_TAKEN))
+    connection.execute("DELETE FROM accepted WHERE operation = 'Delete'")
+
+
+def _ranges(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The first and the last of those that follow one another."""
+    first = last = numbers[0]
+    for number in numbers[1:]:
+        if number != last + 1:
+            yield first, last
+            first = number
+        last = number
+    yield first, last
 
 
 def _number(connection: sqlite3.Connection, query: str, *values: int) -> int:

@@ -110,7 +110,7 @@ async def test_an_input_that_gives_up_waiting_by_itself_has_broken_off() -> None
     assert isinstance(caught.value.__cause__, TimeoutError)
 
 
-async def test_refused_rows_that_a_sync_was_writing_down_as_it_stopped_are_written_down(
+async def test_outcomes_that_a_sync_was_writing_down_as_it_stopped_are_written_down(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session, snapshot = session_of(ModelService()), Snapshot(tmp_path / "snapshot", "a", "c")
@@ -120,14 +120,23 @@ async def test_refused_rows_that_a_sync_was_writing_down_as_it_stopped_are_writt
     await snapshot.stage([StagedRow(7, [(CODES["handle"], b"d")], 2_000_000_000, None, None)])
     await snapshot.compare(now=0, soon=1)
     job._phase = "additions"
-    job._take_refused([RowIssue(1, "params", "no")])
-    with monkeypatch.context() as patch:
-        patch.setattr(snapshot, "refuse", lambda _: asyncio.Event().wait())
-        noting = asyncio.create_task(job._note_refused())
-        await asyncio.sleep(0)
-        noting.cancel()
-        await asyncio.wait([noting])
+    job._accepted.append([1])
+    job._refused.append(RowIssue(1, "params", "no"))
+    for step, left in (("accept", [[1]]), ("numbers_of", [])):
+        reached = asyncio.Event()
+
+        async def silent(*_: object, reached: asyncio.Event = reached) -> None:
+            reached.set()
+            await asyncio.Event().wait()
+
+        with monkeypatch.context() as patch:
+            patch.setattr(snapshot, step, silent)
+            noting = asyncio.create_task(job._note_outcomes("Update"))
+            await reached.wait()
+            noting.cancel()
+            await asyncio.wait([noting])
+        assert (job._accepted, len(job._refused)) == (left, 1)
     for _ in range(2):
-        await job._note_refused()
+        await job._note_outcomes("Update")
         assert job._counts.refused["additions"] == [RowIssue(7, "params", "no")]
     await snapshot.aclose()

@@ -14,6 +14,7 @@ import orjson
 import pytest
 
 from socialapi.bulk.sync.sync_job import RENEWED_AHEAD_SECONDS, SyncOptions, sync
+from socialapi.bulk.sync.sync_snapshot import Snapshot
 from socialapi.client import Client
 from socialapi.emulator import Emulator
 from socialapi.errors import BulkError, ConfigurationError, Forbidden, InvalidInput, NotFound
@@ -344,6 +345,65 @@ async def test_what_stops_while_removing_has_added(path: Path) -> None:
     report = await sync(session, DESTINATION, people("bob"), options, call(session.config))
     assert (report.unchanged, report.removals.accepted) == (1, 1)
     assert service.members.keys() == handles("bob")
+
+
+@pytest.mark.parametrize("packing", ["single", "packed"])
+async def test_a_sync_that_was_stopped_goes_on_with_what_was_not_accepted(path: Path, packing: Any) -> None:
+    everybody = people(*(f"p{number}" for number in range(10)))
+    service = ModelService([None, None, refusal(403)])
+    session = session_of(service, max_operations=2 if packing == "single" else 100, max_batch_bytes=400)
+    options = SyncOptions(snapshot=path, max_removal_share=1.0, packing=packing, concurrency=1)
+    call = CallOptions.interactive(session.config)
+    with pytest.raises(BulkError, match="while adding: HTTP 403") as caught:
+        await sync(session, DESTINATION, everybody, options, call)
+    assert isinstance(caught.value.report, SyncReport)
+    taken = caught.value.report.additions.accepted
+    assert taken == len(service.members) >= 2
+    report = await sync(session, DESTINATION, everybody, options, call)
+    assert (report.unchanged, report.additions.accepted) == (taken, 10 - taken)
+    service._script = iter([None, None, refusal(403)])
+    with pytest.raises(BulkError, match="while removing: HTTP 403") as caught:
+        await sync(session, DESTINATION, [], options, call)
+    assert isinstance(caught.value.report, SyncReport)
+    gone = caught.value.report.removals.accepted
+    assert gone == 10 - len(service.members) >= 2
+    report = await sync(session, DESTINATION, [], options, call)
+    assert (report.identifiers_before, report.removals.accepted) == (10 - gone, 10 - gone)
+    assert not service.members
+
+
+async def test_a_sync_that_was_killed_goes_on_with_what_was_not_noted_as_accepted(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answer_nothing_more(operations: list[Any]) -> Any:
+        service.gate = asyncio.Event()
+        silent.set()
+        return service.process(operations)
+
+    silent, noted = asyncio.Event(), asyncio.Event()
+    accept = Snapshot.accept
+
+    async def watched(self: Snapshot, operation: Any, numbers: Any) -> None:
+        await accept(self, operation, numbers)
+        noted.set()
+
+    monkeypatch.setattr(Snapshot, "accept", watched)
+    everybody = people(*(f"p{number}" for number in range(4_000)))
+    service = ModelService([None, answer_nothing_more])
+    session = session_of(service, max_operations=1_500)
+    options, call = SyncOptions(snapshot=path, concurrency=1), CallOptions.interactive(session.config)
+    running = asyncio.create_task(sync(session, DESTINATION, everybody, options, call))
+    async with asyncio.timeout(10):
+        await silent.wait()
+        await noted.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert len(service.members) == 3_000
+    service.gate = None
+    report = await sync(session, DESTINATION, everybody, options, call)
+    assert (report.unchanged, report.additions.accepted) == (1_500, 2_500)
+    assert service.members.keys() == handles(*(f"p{number}" for number in range(4_000)))
 
 
 async def test_a_row_refused_after_a_lost_answer_may_be_held_and_is_removed_later(path: Path) -> None:

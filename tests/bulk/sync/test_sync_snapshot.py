@@ -51,7 +51,8 @@ async def holding(path: Path, *rows: StagedRow) -> None:
     await snapshot.stage(rows)
     await snapshot.compare(now=NOW, soon=SOON)
     await snapshot.expect_additions(now=NOW)
-    await snapshot.confirm_additions(refused_for_sure=True)
+    await snapshot.accept("Update", [range(1, len(rows) + 1)])
+    await snapshot.confirm_additions(forget_others=False)
     await snapshot.finish()
     await snapshot.aclose()
 
@@ -76,7 +77,7 @@ async def test_a_row_is_added_whole_when_one_of_its_identifiers_is_not_held(tmp_
     )
     assert await snapshot.additions(1) == [AudienceUser(email=[ADA.hex(), BOB.hex()])]
     assert await snapshot.additions(2) == []
-    assert await snapshot.refuse([1]) == {1: 4}
+    assert await snapshot.numbers_of([1]) == {1: 4}
     await snapshot.aclose()
 
 
@@ -87,7 +88,7 @@ async def test_what_is_not_desired_is_removed_one_identifier_at_a_time(tmp_path:
     assert await compared(snapshot, row(1, EVE)) == Difference(known=3, additions=0, removals=2)
     assert await snapshot.removals(1) == [AudienceUser(email=ADA.hex()), AudienceUser(email=BOB.hex())]
     await snapshot.expect_removals()
-    await snapshot.refuse([2])
+    await snapshot.accept("Delete", [[1]])
     await snapshot.confirm_removals()
     await snapshot.aclose()
     assert held(path) == {BOB: (0, LATER), EVE: (LATER, LATER)}
@@ -110,6 +111,56 @@ async def test_an_addition_without_an_answer_is_perhaps_held_added_again_and_rem
     await snapshot.aclose()
 
 
+@pytest.mark.parametrize("is_finished", [True, False])
+async def test_of_additions_that_were_broken_off_what_was_accepted_is_held(tmp_path: Path, is_finished: bool) -> None:
+    path = tmp_path / "snapshot"
+    await holding(path, *(row(number, bytes([number]) * 32) for number in range(8, 15)))
+    snapshot = await opened(path)
+    found = await compared(snapshot, *(row(number, bytes([number]) * 32) for number in range(1, 8)))
+    assert (found.additions, found.removals) == (7, 7)
+    await snapshot.expect_additions(now=NOW)
+    await snapshot.accept("Update", [[2, 3, 5], [7]])
+    await snapshot.accept("Update", [[2, 3, 5]])
+    if is_finished:
+        await snapshot.finish()
+    await snapshot.aclose()
+    await (await opened(path)).aclose()
+    assert {digest[0]: bounds for digest, bounds in held(path).items()} == {
+        number: (0 if number in (1, 4, 6) else LATER, LATER) for number in range(1, 15)
+    }
+
+
+async def test_an_answer_that_is_missing_shortens_what_another_row_has_for_sure(tmp_path: Path) -> None:
+    path = tmp_path / "snapshot"
+    snapshot = await opened(path)
+    await compared(snapshot, row(1, ADA, until=LATER + 500), row(2, ADA, BOB))
+    await snapshot.expect_additions(now=NOW)
+    await snapshot.accept("Update", [[1]])
+    await snapshot.aclose()
+    await (await opened(path)).aclose()
+    assert held(path) == {ADA: (LATER, LATER + 500), BOB: (0, LATER)}
+
+
+@pytest.mark.parametrize("is_finished", [True, False])
+async def test_of_removals_that_were_broken_off_what_was_accepted_is_forgotten(
+    tmp_path: Path, is_finished: bool
+) -> None:
+    path = tmp_path / "snapshot"
+    await holding(path, row(1, ADA), row(2, BOB), row(3, EVE))
+    snapshot = await opened(path)
+    await compared(snapshot, row(1, b"r" * 32), row(2, b"t" * 32))
+    await snapshot.expect_additions(now=NOW)
+    await snapshot.accept("Update", [[2]])
+    await snapshot.confirm_additions(forget_others=False)
+    await snapshot.expect_removals()
+    await snapshot.accept("Delete", [[1], [3]])
+    if is_finished:
+        await snapshot.finish()
+    await snapshot.aclose()
+    await (await opened(path)).aclose()
+    assert held(path) == {BOB: (0, LATER), b"r" * 32: (0, LATER), b"t" * 32: (LATER, LATER)}
+
+
 async def test_a_removal_without_an_answer_is_removed_again_or_added_again(tmp_path: Path) -> None:
     path = tmp_path / "snapshot"
     await holding(path, row(1, ADA))
@@ -127,20 +178,19 @@ async def test_a_removal_without_an_answer_is_removed_again_or_added_again(tmp_p
 async def test_what_was_refused_for_sure_is_not_held_and_otherwise_it_may_be(tmp_path: Path) -> None:
     path = tmp_path / "snapshot"
     await holding(path, row(1, ADA))
-    for refused_for_sure, expected in ((False, {BOB: (0, LATER)}), (True, {BOB: (0, LATER)})):
+    for forget_others, expected in ((False, {BOB: (-1, LATER)}), (True, {BOB: (0, LATER)})):
         snapshot = await opened(path)
         await compared(snapshot, row(1, ADA, BOB))
         await snapshot.expect_additions(now=NOW)
-        await snapshot.refuse([1])
-        await snapshot.confirm_additions(refused_for_sure=refused_for_sure)
+        await snapshot.confirm_additions(forget_others=forget_others)
         await snapshot.aclose()
         # What was there before is not forgotten, however the new attempt ended.
         assert held(path) == {ADA: (0, LATER)} | expected
     snapshot = await opened(path)
     await compared(snapshot, row(1, EVE), row(2, ADA))
     await snapshot.expect_additions(now=NOW)
-    await snapshot.refuse([1])
-    await snapshot.confirm_additions(refused_for_sure=True)
+    await snapshot.accept("Update", [[2]])
+    await snapshot.confirm_additions(forget_others=True)
     await snapshot.aclose()
     assert held(path) == {ADA: (LATER, LATER), BOB: (0, LATER)}
 
@@ -150,8 +200,8 @@ async def test_an_identifier_of_a_refused_row_and_of_a_taken_one_is_held(tmp_pat
     snapshot = await opened(path)
     await compared(snapshot, row(1, ADA, BOB), row(2, ADA, until=SOON))
     await snapshot.expect_additions(now=NOW)
-    await snapshot.refuse([1])
-    await snapshot.confirm_additions(refused_for_sure=True)
+    await snapshot.accept("Update", [[2]])
+    await snapshot.confirm_additions(forget_others=True)
     await snapshot.aclose()
     assert held(path) == {ADA: (SOON, LATER)}
 
@@ -163,7 +213,8 @@ async def test_what_has_expired_is_absent_and_forgotten_without_a_removal(tmp_pa
     found = await compared(snapshot, row(1, ADA, until=LATER + 500), now=LATER)
     assert found == Difference(known=0, additions=1, removals=0)
     await snapshot.expect_additions(now=LATER)
-    await snapshot.confirm_additions(refused_for_sure=True)
+    await snapshot.accept("Update", [[1]])
+    await snapshot.confirm_additions(forget_others=False)
     await snapshot.aclose()
     assert held(path) == {ADA: (LATER + 500, LATER + 500)}
 

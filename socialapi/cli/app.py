@@ -104,8 +104,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
         exits.say("interrupted")
         return exits.INTERRUPTED
     except exits.EXPECTED as problem:
+        stop = exits.stop_behind(problem)
+        if stop is not None:
+            exits.say(exits.sentence(stop))
         exits.say(exits.sentence(problem))
-        return exits.status_of(problem)
+        return exits.status_of(stop or problem)
     return result if isinstance(result, int) else exits.DONE
 
 

@@ -46,14 +46,18 @@ async def run_job(
             async with Client(Config.from_env()) if dry_run else open_client() as client:
                 report = await job(client, display)
     except BulkError as stopped:
-        show(stopped.report, as_json=as_json)
-        if not isinstance(stopped.__cause__, InvalidInput):
-            _say_how_to_go_on(journal)
+        try:
+            show(stopped.report, as_json=as_json)
+        finally:  # also when nobody reads the report
+            if not isinstance(stopped.__cause__, InvalidInput):
+                _say_how_to_go_on(journal)
         raise
     except asyncio.CancelledError:
-        if display.last is not None:
-            show(display.last.report, as_json=as_json)
-        _say_how_to_go_on(journal)
+        try:
+            if display.last is not None:
+                show(display.last.report, as_json=as_json)
+        finally:
+            _say_how_to_go_on(journal)
         raise
     show(report, as_json=as_json)
     return exits.SOME_REJECTED if report.rejected or _not_removed(report) else exits.DONE

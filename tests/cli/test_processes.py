@@ -24,10 +24,10 @@ HURRY: Final = {
 }
 
 
-async def accepted(emulator: Emulator, number: int) -> None:
-    """Waits until the job is under way."""
+async def answered(emulator: Emulator, status: int, number: int) -> None:
+    """Waits until so many requests of the job were answered so."""
     async with asyncio.timeout(30):
-        while sum(request.status == 200 for request in emulator.requests) < number:  # noqa: ASYNC110  # another process
+        while sum(request.status == status for request in emulator.requests) < number:  # noqa: ASYNC110  # another process
             await asyncio.sleep(0.005)
 
 
@@ -48,7 +48,7 @@ async def test_a_service_that_goes_away_ends_the_job_with_3(tmp_path: Path) -> N
         emulator.faults.add("latency", delay_seconds=0.05)
         running = program("audience", "upload", file, *TO_AUDIENCE, "--json", environment=variables(emulator) | HURRY)
         job = await running.__aenter__()
-        await accepted(emulator, 20)  # of which 8 at most are still on their way back
+        await answered(emulator, 200, 20)  # of which 8 at most are still on their way back
     try:
         report = check_stopped(*await job.ended(), expected=3, says="socialapi: the upload stopped: 127.0.0.1:")
     finally:
@@ -64,7 +64,7 @@ async def test_an_interrupted_job_ends_with_130_and_its_report(number: int, tmp_
         emulator.faults.add("latency", delay_seconds=0.05)
         environment = variables(emulator) | HURRY
         async with program("audience", "upload", file, *TO_AUDIENCE, "--json", environment=environment) as job:
-            await accepted(emulator, 20)  # of which 8 at most are still on their way back
+            await answered(emulator, 200, 20)  # of which 8 at most are still on their way back
             job.interrupt(number)
             report = check_stopped(*await job.ended(), expected=130, says="socialapi: interrupted\n")
         assert report["pending"] > 0
@@ -81,7 +81,7 @@ async def test_a_job_in_the_background_of_a_shell_ends_on_sigterm_too(tmp_path: 
         environment = variables(emulator) | HURRY
         arguments = ("audience", "upload", file, *TO_AUDIENCE, "--json")
         async with program(*arguments, environment=environment, before=ignoring) as job:
-            await accepted(emulator, 20)
+            await answered(emulator, 200, 20)
             job.interrupt(signal.SIGTERM)
             assert (await job.ended())[0] == -signal.SIGTERM
 
@@ -133,13 +133,16 @@ async def test_a_feed_comes_through_standard_input_too() -> None:
 
 async def test_ctrl_c_ends_a_job_that_waits_for_standard_input(tmp_path: Path) -> None:
     reading, writing = os.pipe()
+    header, *lines = write_people(tmp_path / "people.csv", 12_000).read_bytes().splitlines(keepends=True)
     async with Emulator() as emulator:
-        command = ("audience", "upload", "-", *TO_AUDIENCE, "--json")
+        command = ("audience", "upload", "-", *TO_AUDIENCE, "--concurrency", "1", "--json")
         async with program(*command, environment=variables(emulator), stdin=reading) as job:
             os.close(reading)
-            people = write_people(tmp_path / "people.csv", 4_000).read_bytes()
-            await asyncio.to_thread(os.write, writing, people)
-            await accepted(emulator, 1)  # all that fills a request; what follows is waited for
+            await asyncio.to_thread(os.write, writing, header + b"".join(lines[:4_000]))
+            await answered(emulator, 200, 1)  # all that fills a request; what follows is waited for
+            emulator.faults.add("status", retry_after_seconds=60)
+            await asyncio.to_thread(os.write, writing, b"".join(lines[4_000:]))
+            await answered(emulator, 503, 1)  # one at a time: the first one is settled
             job.interrupt()
             status, out, err = await job.ended()
     os.close(writing)
@@ -158,6 +161,29 @@ async def test_a_reader_that_leaves_is_no_traceback(tmp_path: Path, json_flag: t
     finally:
         os.close(writing)
     assert (status, err) == (2, "socialapi: the output cannot be written: Broken pipe\n")
+
+
+@pytest.mark.parametrize("json_flag", [(), ("--json",)])
+async def test_a_reader_that_leaves_does_not_take_the_reason_of_a_stop_along(
+    tmp_path: Path, json_flag: tuple[str, ...]
+) -> None:
+    file, journal = write_people(tmp_path / "people.csv", 3), tmp_path / "upload.journal"
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = ("audience", "upload", file, "--account", "18ce54d4x5t", "--audience", "unknown", "--journal", journal)
+    try:
+        async with (
+            Emulator() as emulator,
+            program(*command, *json_flag, stdout=writing, environment=variables(emulator)) as job,
+        ):
+            status, _, err = await _ended_without_output(job)
+    finally:
+        os.close(writing)
+    assert status == 3
+    way_on, reason, output = err.splitlines()
+    assert f"what is confirmed stands in {journal}; to go on from there" in way_on
+    assert "the upload stopped: HTTP 404: NOT_FOUND" in reason
+    assert output == "socialapi: the output cannot be written: Broken pipe"
 
 
 async def _ended_without_output(job: Program) -> tuple[int, str, str]:

@@ -117,7 +117,8 @@ imported and opened once is in the cost of the small jobs.
 
 So many uploads of {records_a_job:,} records each, from iterables, in one process that shares a client. One job sends
 {rate[0]:,.0f} records a second, {jobs[-1]["jobs"]:,} of them {rate[-1]:,.0f} together; somebody else in the event loop waits
-for {max(held):.0f} ms at most: every job takes its turn before, and now and then a collection of garbage does.
+for {max(held):.0f} ms at most: that is a full collection of garbage, which there is more of the more jobs there are. One job
+at a time has the event loop, for two milliseconds or a little more.
 
 {rates}{_table(jobs)}
 """

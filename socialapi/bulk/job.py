@@ -147,7 +147,10 @@ class Job(abc.ABC, Generic[R, B, P]):
 
     async def _read(self) -> None:
         chunks = aiter(self._reader)
-        while self._dispatcher.failure is None:
+        while True:
+            await self._session.turns.wait()  # neither reading nor placing has to wait for anything, and others go on
+            if self._dispatcher.failure is not None:
+                return
             try:
                 # An input may be silent for as long as it likes, such as a pipe; the job ends nevertheless when it stops.
                 chunk = await self._dispatcher.unless_stopped(anext(chunks, None))

@@ -23,6 +23,7 @@ from socialapi.session.pacer import Pacer, Slot
 from socialapi.session.pager import Pager
 from socialapi.session.token_cache import TokenCache
 from socialapi.session.transport import LiveReply, Transport, close_reply
+from socialapi.session.turns import Turns
 from socialapi.wire.limits import read_limit, told_wait_seconds
 from socialapi.wire.paging import page_query, split_of
 from socialapi.wire.request import Request, build_request, refuse
@@ -62,6 +63,7 @@ class Session:
         self.pacer = pacer
         self.clock = clock
         self.rng = rng
+        self.turns = Turns()
         self.authenticators = Authenticators(
             credentials, config, token_cache, clock, self._fetch_token, self._ask_for_user_tokens
         )

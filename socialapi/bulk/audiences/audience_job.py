@@ -90,7 +90,7 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
             for run in prepared.runs:
                 await self._place_run(run)
             if loop.time() - since > SECONDS_PER_TURN:
-                await asyncio.sleep(0)  # preparing never waits, and requests under way need a turn
+                await self._session.turns.wait()
                 since = loop.time()
 
     async def _place_run(self, run: Run) -> None:

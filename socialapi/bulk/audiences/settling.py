@@ -1,6 +1,5 @@
 """One batch until each of its rows has an outcome: sending, isolating refused rows, sending the others again."""
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -150,7 +149,7 @@ class BatchSender:
         parts: list[bytes] = []
         for part in self.packer.encode(runs):
             parts.append(part)
-            await asyncio.sleep(0)  # a large body is encoded in slices, and others get their turn between them
+            await self.session.turns.wait()  # a large body is encoded in slices, and others go on between them
         return assemble(self.target, self.session.config, {}, tuple(parts))
 
 

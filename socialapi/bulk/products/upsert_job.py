@@ -5,7 +5,6 @@ reader ──chunk──▶ judged ──products──▶ journal ──▶ dig
    └─ read, pending                                                                     rejected
 """
 
-import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -113,7 +112,7 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
                 if self._dispatcher.failure is not None:
                     return
                 await self._placer.place(row)
-            await asyncio.sleep(0)  # placing may never wait, and requests under way need a turn
+            await self._session.turns.wait()
 
     async def _judge(self, rows: Sequence[ProductRow], known: Mapping[int, Outcome]) -> list[ProductRow]:
         """Those of the products that may be sent and have no outcome yet; the others are counted."""

@@ -1,6 +1,5 @@
 """Reading records that the program makes itself: iterables and asynchronous iterables."""
 
-import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Generator, Iterable, Iterator, Sequence, Sized
 from typing import Any, Protocol, TypeVar
@@ -100,7 +99,7 @@ class _ItemReader(Reader[R]):
 
 
 class IterableReader(_ItemReader[R]):
-    """Reads an iterable, on the event loop: a chunk at a time, with a breath in between."""
+    """Reads an iterable, on the event loop: a chunk at a time."""
 
     def __init__(self, records: Iterable[Any], rows: ItemRows[R]) -> None:
         super().__init__(records, rows)
@@ -108,7 +107,6 @@ class IterableReader(_ItemReader[R]):
 
     async def read_chunk(self) -> Chunk[R]:
         """The rows of the next items."""
-        await asyncio.sleep(0)  # a plain iterable never waits, and requests under way need a turn
         if self._rows_gathered < ROWS_PER_CHUNK and self._end is None:
             self._gather()
         return self._hand_out()

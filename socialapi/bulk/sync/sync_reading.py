@@ -1,6 +1,5 @@
 """The first half of a sync: what is desired is read, prepared and staged, and nothing is sent."""
 
-import asyncio
 from typing import Final
 
 import attrs
@@ -72,7 +71,7 @@ class ReadingJob(Job[RawRow, Batch, UploadReport]):
             rows = rows_of(prepared.runs)
             self._staged += map(self._stage, rows)
             self._tally.accept(len(rows))
-            await asyncio.sleep(0)  # preparing never waits, and others need a turn
+            await self._session.turns.wait()
         if len(self._staged) >= ROWS_AT_ONCE:
             await self._dispatch()
 

@@ -17,6 +17,7 @@ from socialapi.models.audiences import (
     Operation,
 )
 from tests.bulk.inputs import do_not_reach_user, read, read_until_error, user, values
+from tests.bulk.model_service import ModelService, job_of
 
 MIDNIGHT = datetime.datetime(2026, 1, 31, tzinfo=datetime.UTC)
 
@@ -163,7 +164,7 @@ async def test_a_plain_iterable_lets_others_run_between_chunks() -> None:
             await asyncio.sleep(0)
 
     task = asyncio.create_task(other())
-    await read([user(handle="x")] * (4 * ROWS_PER_CHUNK))
+    await job_of(ModelService(), [user(handle="x")] * (4 * ROWS_PER_CHUNK), dry_run=True).run()
     task.cancel()
     assert turns >= 4
 

@@ -6,12 +6,17 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import attrs
+import orjson
+import pytest
 
 from socialapi.emulator import Emulator
+
+Printed = pytest.CaptureFixture[str]
 
 
 def variables(emulator: Emulator) -> dict[str, str]:
@@ -49,6 +54,24 @@ def write_people(path: Path, count: int, *more: str) -> Path:
     return path
 
 
+def last_json(out: str) -> dict[str, Any]:
+    """The report, which is the last line of the output."""
+    report: dict[str, Any] = orjson.loads(out.splitlines()[-1])
+    return report
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Returns once the condition holds."""
+    async with asyncio.timeout(30):
+        while not condition():  # noqa: ASYNC110  # it is another process that makes it hold
+            await asyncio.sleep(0.005)
+
+
+async def answered(emulator: Emulator, status: int, number: int) -> None:
+    """Waits until so many requests of a job were answered so."""
+    await until(lambda: sum(request.status == status for request in emulator.requests) >= number)
+
+
 @attrs.define
 class Program:
     """`python -m socialapi` as it runs."""
@@ -61,7 +84,7 @@ class Program:
             out, err = await self.process.communicate(read)
         status = self.process.returncode
         assert status is not None
-        return status, out.decode(), err.decode()
+        return status, (out or b"").decode(), err.decode()  # there is none where the output goes elsewhere
 
     def interrupt(self, number: int = signal.SIGINT) -> None:
         self.process.send_signal(number)

@@ -19,12 +19,6 @@ HISTORY = ("ads", "history", FIRST, "--entity-type", "campaign", "--entity-id", 
 A_DAY = ("--start", "2025-01-06", "--end", "2025-01-07T00:00Z")
 
 
-@pytest.fixture
-def ready(shell: Shell, emulator: Emulator) -> Shell:
-    shell.put_service(emulator.ready)
-    return shell
-
-
 def fields(done: Outcome) -> dict[str, str]:
     """What is printed of a record, by field."""
     assert done.status == 0, done.err

@@ -2,7 +2,6 @@
 
 import json
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -11,7 +10,7 @@ import pytest
 from socialapi.cli import app
 from socialapi.emulator import Emulator
 from tests.bulk.products.model_catalog import HEADER, csv_file, line
-from tests.cli.terminal import emulator_in_a_thread, variables
+from tests.cli.terminal import Printed, last_json
 
 CATALOG: Final = "7pc01"
 TO_CATALOG: Final = ("--catalog", CATALOG)
@@ -19,39 +18,13 @@ JSON_KEYS: Final = {
     *("read", "accepted", "rejected", "duplicate", "pending", "warnings", "requests", "retries"),
     *("created", "updated", "unchanged", "skipped", "vanished", "deleted"),
 }
-Printed = pytest.CaptureFixture[str]
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Emulator]:
-    with emulator_in_a_thread() as emulator:
-        yield emulator
-
-
-@pytest.fixture
-def emulator(running: Emulator, monkeypatch: pytest.MonkeyPatch) -> Emulator:
-    running.reset()
-    for name, value in variables(running).items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("COLUMNS", "100")
-    return running
-
-
-@pytest.fixture
-def printed(capsys: Printed) -> Printed:
-    return capsys
 
 
 def upsert(file: Path | str, *options: str) -> int:
     return app.run(["catalog", "upsert", str(file), *TO_CATALOG, *options])
 
 
-def last_json(printed: Printed) -> dict[str, object]:
-    report: dict[str, object] = json.loads(printed.readouterr().out.splitlines()[-1])
-    return report
-
-
-def test_a_clean_file_ends_with_0_and_a_table(emulator: Emulator, tmp_path: Path, printed: Printed) -> None:
+def test_a_clean_file_ends_with_0_and_a_table(service: Emulator, tmp_path: Path, printed: Printed) -> None:
     file = csv_file(
         tmp_path / "feed.csv", *(f"{line(str(n))},Shoes" for n in range(30)), header=f"{HEADER},product_type"
     )
@@ -77,10 +50,10 @@ def test_a_clean_file_ends_with_0_and_a_table(emulator: Emulator, tmp_path: Path
     assert "quota" not in out
     assert "\x1b" not in out + err
     assert not err
-    assert emulator.products(CATALOG)["7"]["price"] == "10.00 EUR"
+    assert service.products(CATALOG)["7"]["price"] == "10.00 EUR"
 
 
-def test_rejected_products_end_with_1_and_are_named(emulator: Emulator, tmp_path: Path, printed: Printed) -> None:
+def test_rejected_products_end_with_1_and_are_named(service: Emulator, tmp_path: Path, printed: Printed) -> None:
     bad = [line(f"SKU-{n}", price="free") for n in range(7)]
     file, rejects = csv_file(tmp_path / "feed.csv", line("a"), *bad), tmp_path / "rejects.csv"
     assert upsert(file) == 1
@@ -95,13 +68,13 @@ def test_rejected_products_end_with_1_and_are_named(emulator: Emulator, tmp_path
     corrected = tmp_path / "corrected.csv"
     corrected.write_text(rejects.read_text("utf-8").replace("free", "1 EUR"), "utf-8")
     assert upsert(corrected, "--json") == 0
-    assert last_json(printed)["created"] == 7
+    assert last_json(printed.readouterr().out)["created"] == 7
 
 
-def test_json_is_the_last_line_of_standard_output(emulator: Emulator, tmp_path: Path, printed: Printed) -> None:
+def test_json_is_the_last_line_of_standard_output(service: Emulator, tmp_path: Path, printed: Printed) -> None:
     file = csv_file(tmp_path / "feed.csv", line("a"), line("NW-1001"), line("b", price="1"))
     assert upsert(file, "--json", "--concurrency", "1") == 1
-    report = last_json(printed)
+    report = last_json(printed.readouterr().out)
     assert report.keys() >= JSON_KEYS
     assert {key: report[key] for key in JSON_KEYS} == {
         **dict.fromkeys(JSON_KEYS, 0),
@@ -122,13 +95,13 @@ def test_a_dry_run_needs_no_environment_and_forecasts(tmp_path: Path, printed: P
     assert ["requests", "needed", "2"] in out
     assert ["pending", "30"] in out
     assert upsert(file, "--dry-run", "--json") == 0
-    forecast = last_json(printed)["forecast"]
+    forecast = last_json(printed.readouterr().out)["forecast"]
     assert isinstance(forecast, dict)
     assert forecast["requests"] == 2
 
 
 def test_with_digests_what_has_not_changed_is_skipped_and_what_has_vanished_is_listed(
-    emulator: Emulator, tmp_path: Path, printed: Printed
+    service: Emulator, tmp_path: Path, printed: Printed
 ) -> None:
     memory = ("--digests", str(tmp_path / "digests"))
     lines = [line(f"p{n}") for n in range(10)]
@@ -150,9 +123,9 @@ def test_with_digests_what_has_not_changed_is_skipped_and_what_has_vanished_is_l
     assert "not in the feed any more: p8\nnot in the feed any more: p9\n" in out
     assert "1 row could not be read, so nobody knows what has vanished; nothing was deleted" in err
     assert upsert(shorter, *memory, "--delete-vanished", "--max-vanished-share", "0.2", "--json") == 0
-    report = last_json(printed)
+    report = last_json(printed.readouterr().out)
     assert (report["vanished"], report["deleted"], report["vanished_ids"]) == (2, 2, ["p8", "p9"])
-    assert "p9" not in emulator.products(CATALOG)
+    assert "p9" not in service.products(CATALOG)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +149,7 @@ def test_with_digests_what_has_not_changed_is_skipped_and_what_has_vanished_is_l
     ],
 )
 def test_what_cannot_be_used_ends_with_2_and_says_why_and_nothing_is_sent(
-    emulator: Emulator,
+    service: Emulator,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     printed: Printed,
@@ -194,11 +167,11 @@ def test_what_cannot_be_used_ends_with_2_and_says_why_and_nothing_is_sent(
     assert says in err
     assert err.count("\n") == 1 or "--help" in err
     assert not out
-    assert not emulator.requests
+    assert not service.requests
 
 
 def test_a_file_that_breaks_midway_ends_with_2_and_its_report(
-    emulator: Emulator, tmp_path: Path, printed: Printed
+    service: Emulator, tmp_path: Path, printed: Printed
 ) -> None:
     assert upsert(csv_file(tmp_path / "feed.csv", line("a"), '"never closed'), "--json") == 2
     out, err = printed.readouterr()
@@ -208,7 +181,7 @@ def test_a_file_that_breaks_midway_ends_with_2_and_its_report(
 
 
 def test_a_catalog_that_is_not_there_ends_with_3_and_the_report(
-    emulator: Emulator, tmp_path: Path, printed: Printed
+    service: Emulator, tmp_path: Path, printed: Printed
 ) -> None:
     file = csv_file(tmp_path / "feed.csv", line("a"))
     assert app.run(["catalog", "upsert", str(file), "--catalog", "nowhere"]) == 3
@@ -218,21 +191,21 @@ def test_a_catalog_that_is_not_there_ends_with_3_and_the_report(
     assert "HTTP 404" in err
 
 
-def test_catalogs_are_listed_and_created(emulator: Emulator, printed: Printed) -> None:
+def test_catalogs_are_listed_and_created(service: Emulator, printed: Printed) -> None:
     assert app.run(["catalog", "list"]) == 0
     assert printed.readouterr().out == "7pc01  Northwind Outdoor shop\n"
     assert app.run(["catalog", "list", "--json"]) == 0
     assert json.loads(printed.readouterr().out) == {"id": "7pc01", "name": "Northwind Outdoor shop"}
     assert app.run(["catalog", "create", "Another"]) == 3
     assert "HTTP 400: INVALID_PARAMETER" in printed.readouterr().err
-    emulator.state.catalogs._by_id.clear()
+    service.state.catalogs._by_id.clear()
     assert app.run(["catalog", "list"]) == 0
     assert printed.readouterr() == ("", "socialapi: there are no catalogs\n")
     assert app.run(["catalog", "create", "Another", "--json"]) == 0
     assert json.loads(printed.readouterr().out)["name"] == "Another"
 
 
-def test_products_are_listed_one_of_each_group(emulator: Emulator, printed: Printed) -> None:
+def test_products_are_listed_one_of_each_group(service: Emulator, printed: Printed) -> None:
     assert app.run(["catalog", "products", CATALOG]) == 0
     lines = printed.readouterr().out.splitlines()
     assert len(lines) == 34

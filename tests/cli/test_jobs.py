@@ -8,10 +8,10 @@ import shlex
 import signal
 import sqlite3
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -24,7 +24,7 @@ from socialapi.emulator import Emulator
 from socialapi.errors import ConfigurationError
 from socialapi.sqlite_thread import SqliteThread
 from tests.bulk.products.model_catalog import csv_file, line
-from tests.cli.terminal import emulator_in_a_thread, program, variables
+from tests.cli.terminal import Printed, answered, last_json, program, variables
 
 CATALOG: Final = "7pc01"
 PRODUCTS: Final = "/ads/12/product_catalogs/*/products"
@@ -35,13 +35,6 @@ IDENTITY: Final = JobIdentity(
     source={"path": "/data/people.csv", "size": 12},
     settings={"operation": "Update", "region": None},
 )
-Printed = pytest.CaptureFixture[str]
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Emulator]:
-    with emulator_in_a_thread() as emulator:
-        yield emulator
 
 
 @pytest.fixture
@@ -51,12 +44,9 @@ def state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def emulator(running: Emulator, monkeypatch: pytest.MonkeyPatch, state: Path) -> Emulator:
-    running.reset()
-    for name, value in variables(running).items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("COLUMNS", "100")
-    return running
+def service(service: Emulator, state: Path) -> Emulator:
+    """As everywhere, with the list of jobs in a folder of the test."""
+    return service
 
 
 @pytest.fixture
@@ -75,11 +65,6 @@ def upsert(file: Path | str, journal: Path, *options: str) -> int:
 
 def jobs(*arguments: str | Path) -> int:
     return app.run(["jobs", *map(str, arguments)])
-
-
-def last_json(text: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(text.splitlines()[-1])
-    return found
 
 
 async def record(path: Path, *, state: str | None, batches: int = 2) -> None:
@@ -122,10 +107,10 @@ async def in_use(path: Path) -> AsyncIterator[None]:
 
 
 def test_a_load_that_the_service_ended_goes_on_by_its_id(
-    emulator: Emulator, feed: Path, journal: Path, printed: Printed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    service: Emulator, feed: Path, journal: Path, printed: Printed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    emulator.faults.add("status", method="PUT", path=PRODUCTS, status=403, times=100)
+    service.faults.add("status", method="PUT", path=PRODUCTS, status=403, times=100)
     assert upsert("feed.csv", Path("load.journal"), "--json", "--rejects", "rejects.csv") == 3
     out, err = printed.readouterr()
     assert last_json(out)["pending"] == 60
@@ -135,7 +120,7 @@ def test_a_load_that_the_service_ended_goes_on_by_its_id(
         err,
     )
     assert said is not None
-    emulator.faults.clear()
+    service.faults.clear()
     monkeypatch.chdir("/")
     assert jobs("resume", said[1]) == 0
     report = last_json(printed.readouterr().out)
@@ -146,12 +131,7 @@ def test_a_load_that_the_service_ended_goes_on_by_its_id(
     assert report["rejects_path"] == str(tmp_path / "rejects.csv")
 
 
-@pytest.fixture
-def printed(capsys: Printed) -> Printed:
-    return capsys
-
-
-def test_the_table_says_what_earlier_runs_did(emulator: Emulator, feed: Path, journal: Path, printed: Printed) -> None:
+def test_the_table_says_what_earlier_runs_did(service: Emulator, feed: Path, journal: Path, printed: Printed) -> None:
     assert upsert(feed, journal) == 0
     assert "of earlier runs" not in printed.readouterr().out
     assert upsert(feed, journal) == 0
@@ -159,7 +139,7 @@ def test_the_table_says_what_earlier_runs_did(emulator: Emulator, feed: Path, jo
 
 
 def test_another_input_is_refused_with_both_values(
-    emulator: Emulator, feed: Path, journal: Path, printed: Printed
+    service: Emulator, feed: Path, journal: Path, printed: Printed
 ) -> None:
     assert upsert(feed, journal) == 0
     printed.readouterr()
@@ -175,21 +155,21 @@ def test_another_input_is_refused_with_both_values(
     assert err.count("\n") == 1
 
 
-def test_a_dry_run_registers_nothing(emulator: Emulator, feed: Path, journal: Path, state: Path) -> None:
+def test_a_dry_run_registers_nothing(service: Emulator, feed: Path, journal: Path, state: Path) -> None:
     assert upsert(feed, journal, "--dry-run") == 0
     assert not journal.exists()
     assert not state.exists()
 
 
 def test_a_job_that_cannot_be_registered_runs_all_the_same(
-    emulator: Emulator, feed: Path, journal: Path, state: Path, printed: Printed
+    service: Emulator, feed: Path, journal: Path, state: Path, printed: Printed
 ) -> None:
     state.write_text("a file where the folder would be")
     assert upsert(feed, journal) == 0
     assert printed.readouterr().err.startswith(f"socialapi: the job does not get into the list of jobs: {state}")
     assert jobs("resume", journal) == 2
     assert "how the job of the journal" in printed.readouterr().err
-    emulator.faults.add("status", method="PUT", path=PRODUCTS, status=403, times=100)
+    service.faults.add("status", method="PUT", path=PRODUCTS, status=403, times=100)
     assert upsert(feed, journal.with_name("other.journal")) == 3
     assert "to go on from there, run the same command again\n" in printed.readouterr().err
 
@@ -203,9 +183,7 @@ async def test_a_load_that_is_interrupted_or_killed_goes_on(number: int, tmp_pat
         before = len(emulator.products(CATALOG))
         arguments = ("catalog", "upsert", feed, "--catalog", CATALOG, "--journal", journal, "--json")
         async with program(*arguments, environment=environment) as job:
-            async with asyncio.timeout(30):
-                while sum(each.status == 200 for each in emulator.requests) < 20:  # noqa: ASYNC110  # another process
-                    await asyncio.sleep(0.005)
+            await answered(emulator, 200, 20)
             job.interrupt(number)
             status, _, err = await job.ended()
         (registered,) = Registry(tmp_path / "state" / "jobs").all()
@@ -232,7 +210,7 @@ async def test_a_load_that_is_interrupted_or_killed_goes_on(number: int, tmp_pat
 
 
 def test_jobs_are_listed_with_what_is_confirmed(
-    emulator: Emulator, feed: Path, journal: Path, printed: Printed, tmp_path: Path
+    service: Emulator, feed: Path, journal: Path, printed: Printed, tmp_path: Path
 ) -> None:
     assert jobs("list") == 0
     assert (
@@ -329,7 +307,7 @@ def test_what_is_no_journal_is_refused_and_left_alone(
 
 
 def test_a_finished_job_is_forgotten_with_all_its_files(
-    emulator: Emulator, feed: Path, journal: Path, state: Path, printed: Printed
+    service: Emulator, feed: Path, journal: Path, state: Path, printed: Printed
 ) -> None:
     assert upsert(feed, journal) == 0
     (job,) = Registry(state / "jobs").all()
@@ -361,7 +339,7 @@ async def test_a_job_that_is_not_finished_is_forgotten_only_on_purpose(
 
 
 def test_a_job_whose_journal_is_damaged_or_gone_can_be_forgotten(
-    emulator: Emulator, feed: Path, journal: Path, state: Path, printed: Printed
+    service: Emulator, feed: Path, journal: Path, state: Path, printed: Printed
 ) -> None:
     assert upsert(feed, journal) == 0
     (job,) = Registry(state / "jobs").all()
@@ -383,16 +361,16 @@ def test_a_job_whose_journal_is_damaged_or_gone_can_be_forgotten(
 
 
 def test_a_job_whose_journal_is_gone_is_not_begun_anew_by_a_resume(
-    emulator: Emulator, feed: Path, journal: Path, state: Path, printed: Printed
+    service: Emulator, feed: Path, journal: Path, state: Path, printed: Printed
 ) -> None:
     assert upsert(feed, journal) == 0
     (job,) = Registry(state / "jobs").all()
     journal.unlink()
-    requests = len(emulator.requests)
+    requests = len(service.requests)
     printed.readouterr()
     assert jobs("resume", job.id) == 2
     out, err = printed.readouterr()
-    assert (out, journal.exists(), len(emulator.requests)) == ("", False, requests)
+    assert (out, journal.exists(), len(service.requests)) == ("", False, requests)
     assert err == (
         f"socialapi: there is no journal {journal} any more, so the job {job.id} cannot go on; to begin anew, run its "
         f"command itself: socialapi {shlex.join(job.arguments)}\n"
@@ -438,14 +416,14 @@ async def test_a_journal_of_a_job_that_was_killed_as_it_began_is_empty(
 
 
 def test_a_registration_is_for_its_owner_and_has_no_secrets(
-    emulator: Emulator, feed: Path, journal: Path, state: Path
+    service: Emulator, feed: Path, journal: Path, state: Path
 ) -> None:
     assert upsert(feed, journal, "--concurrency", "3") == 0
     (path,) = (state / "jobs").iterdir()
     assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     text = path.read_text()
-    assert not any(value in text for name, value in variables(emulator).items() if "TOKEN" in name or "KEY" in name)
-    assert emulator.ready["ads_url"] not in text
+    assert not any(value in text for name, value in variables(service).items() if "TOKEN" in name or "KEY" in name)
+    assert service.ready["ads_url"] not in text
     told = json.loads(text)
     assert told["arguments"] == [
         *("catalog", "upsert", str(feed), f"--catalog={CATALOG}", "--concurrency=3", "--max-vanished-share=0.1"),

@@ -19,12 +19,6 @@ from tests.support.server import Fault, Received, Server, answer
 GO_ON = re.compile(r"stopped after ([\d,]+) posts?; go on with --go-on (\S+)\n")
 
 
-@pytest.fixture
-def ready(shell: Shell, emulator: Emulator) -> Shell:
-    shell.put_service(emulator.ready)
-    return shell
-
-
 def position(text: str) -> str:
     found = GO_ON.search(text)
     assert found is not None, text

@@ -13,7 +13,7 @@ import pytest
 
 from socialapi.cli import app
 from socialapi.emulator import Emulator
-from tests.cli.terminal import Program, program, variables, write_people
+from tests.cli.terminal import answered, last_json, program, variables, write_people
 
 TO_AUDIENCE: Final = ("--account", "18ce54d4x5t", "--audience", "1nmth")
 TO_LIST: Final = ("--account", "18ce54d4x5t", "--list", "7b2f1")
@@ -24,18 +24,11 @@ HURRY: Final = {
 }
 
 
-async def answered(emulator: Emulator, status: int, number: int) -> None:
-    """Waits until so many requests of the job were answered so."""
-    async with asyncio.timeout(30):
-        while sum(request.status == status for request in emulator.requests) < number:  # noqa: ASYNC110  # another process
-            await asyncio.sleep(0.005)
-
-
 def check_stopped(status: int, out: str, err: str, *, expected: int, says: str) -> dict[str, Any]:
     assert "Traceback" not in err
     assert says in err
     assert err.count("\n") == 1
-    report: dict[str, Any] = json.loads(out.splitlines()[-1])
+    report = last_json(out)
     assert report["read"] == sum(report[name] for name in ("accepted", "rejected", "duplicate", "pending"))
     assert 0 < report["accepted"] < 500
     assert status == expected
@@ -157,7 +150,7 @@ async def test_a_reader_that_leaves_is_no_traceback(tmp_path: Path, json_flag: t
     os.close(reading)
     try:
         async with program("audience", "upload", file, *TO_AUDIENCE, "--dry-run", *json_flag, stdout=writing) as job:
-            status, _, err = await _ended_without_output(job)
+            status, _, err = await job.ended()
     finally:
         os.close(writing)
     assert (status, err) == (2, "socialapi: the output cannot be written: Broken pipe\n")
@@ -176,7 +169,7 @@ async def test_a_reader_that_leaves_does_not_take_the_reason_of_a_stop_along(
             Emulator() as emulator,
             program(*command, *json_flag, stdout=writing, environment=variables(emulator)) as job,
         ):
-            status, _, err = await _ended_without_output(job)
+            status, _, err = await job.ended()
     finally:
         os.close(writing)
     assert status == 3
@@ -184,13 +177,6 @@ async def test_a_reader_that_leaves_does_not_take_the_reason_of_a_stop_along(
     assert f"what is confirmed stands in {journal}; to go on from there" in way_on
     assert "the upload stopped: HTTP 404: NOT_FOUND" in reason
     assert output == "socialapi: the output cannot be written: Broken pipe"
-
-
-async def _ended_without_output(job: Program) -> tuple[int, str, str]:
-    async with asyncio.timeout(30):
-        _, err = await job.process.communicate()
-    assert job.process.returncode is not None
-    return job.process.returncode, "", err.decode()
 
 
 async def test_standard_error_without_a_terminal_gets_neither_a_bar_nor_colours(tmp_path: Path) -> None:

@@ -19,12 +19,6 @@ from tests.support.clock import VirtualClock
 from tests.support.stream_server import Act, StreamServer, notice, post
 
 
-@pytest.fixture
-def ready(shell: Shell, emulator: Emulator) -> Shell:
-    shell.put_service(emulator.ready)
-    return shell
-
-
 async def opened(emulator: Emulator, running: asyncio.Task[Outcome], connections: int) -> None:
     """Waits until there were so many connections."""
     while len(emulator.state.platform.connections) < connections:

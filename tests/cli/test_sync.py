@@ -1,9 +1,7 @@
 """`socialapi audience sync`: files in, exit statuses and reports out, and what a kill leaves behind."""
 
-import asyncio
 import json
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -11,38 +9,22 @@ import pytest
 
 from socialapi.cli import app
 from socialapi.emulator import Emulator
-from tests.cli.terminal import emulator_in_a_thread, program, variables, write_people
+from tests.cli.terminal import program, until, variables, write_people
 
 ACCOUNT: Final = "18ce54d4x5t"
 AUDIENCE: Final = "1nmth"
 TARGET: Final = ("--account", ACCOUNT, "--audience", AUDIENCE, "--snapshot", "audience.snapshot")
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[Emulator]:
-    with emulator_in_a_thread() as emulator:
-        yield emulator
-
-
 @pytest.fixture
-def emulator(running: Emulator, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Emulator:
-    running.reset()
-    for name, value in variables(running).items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("COLUMNS", "100")
+def service(service: Emulator, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Emulator:
+    """As everywhere, for commands in the folder of the test, which is where snapshots are."""
     monkeypatch.chdir(tmp_path)
-    return running
+    return service
 
 
 def synced(file: Path, *more: str) -> int:
     return app.run(["audience", "sync", str(file), *TARGET, *more])
-
-
-async def asked(emulator: Emulator, number: int) -> None:
-    """Waits until the sync has sent requests."""
-    async with asyncio.timeout(30):
-        while len(emulator.requests) < number:  # noqa: ASYNC110  # another process
-            await asyncio.sleep(0.005)
 
 
 def table_of(out: str) -> dict[str, str]:
@@ -50,7 +32,7 @@ def table_of(out: str) -> dict[str, str]:
 
 
 def test_a_file_is_synced_and_the_table_says_what_was_done(
-    emulator: Emulator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    service: Emulator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert synced(write_people(tmp_path / "people.csv", 20)) == 0
     assert synced(write_people(tmp_path / "people.csv", 19, "new@example.com")) == 0
@@ -74,11 +56,11 @@ def test_a_file_is_synced_and_the_table_says_what_was_done(
         "rows/s": shown["rows/s"],
     }
     assert not err
-    assert len(emulator.members(ACCOUNT, AUDIENCE)) == 20
+    assert len(service.members(ACCOUNT, AUDIENCE)) == 20
 
 
 def test_too_many_removals_end_with_2_until_they_are_allowed(
-    emulator: Emulator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    service: Emulator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert synced(write_people(tmp_path / "people.csv", 20)) == 0
     file = write_people(tmp_path / "people.csv", 10)
@@ -89,13 +71,13 @@ def test_too_many_removals_end_with_2_until_they_are_allowed(
     assert (report["held_back"], report["unchanged"], report["requests"]) == (10, 10, 0)
     assert err.startswith("socialapi: the sync stopped before anything was sent: 10 of the 20 identifiers")
     assert "--max-removal-share 1.0" in err
-    assert len(emulator.requests) == 1
+    assert len(service.requests) == 1
     assert synced(file, "--max-removal-share", "0.5") == 0
-    assert len(emulator.members(ACCOUNT, AUDIENCE)) == 10
+    assert len(service.members(ACCOUNT, AUDIENCE)) == 10
 
 
 def test_rejected_rows_end_with_1_and_hold_removals_back(
-    emulator: Emulator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    service: Emulator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert synced(write_people(tmp_path / "people.csv", 20)) == 0
     capsys.readouterr()
@@ -106,32 +88,32 @@ def test_rejected_rows_end_with_1_and_hold_removals_back(
     assert (tmp_path / "rejects.csv").read_text("utf-8").splitlines()[1:] == [
         "19,email,is not a plausible e-mail address"
     ]
-    assert len(emulator.members(ACCOUNT, AUDIENCE)) == 20
+    assert len(service.members(ACCOUNT, AUDIENCE)) == 20
 
 
 def test_a_removal_that_is_refused_ends_with_1(
-    emulator: Emulator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    service: Emulator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert synced(write_people(tmp_path / "people.csv", 2)) == 0
-    emulator.faults.add("operation_error", index=0)
+    service.faults.add("operation_error", index=0)
     assert synced(write_people(tmp_path / "people.csv", 1), "--max-removal-share", "1") == 1
     out = capsys.readouterr().out
     assert "an identifier params.users: was not removed: INVALID_PARAMETER: a scripted fault\n" in out
 
 
 def test_a_dry_run_forecasts_and_changes_nothing(
-    emulator: Emulator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    service: Emulator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert synced(write_people(tmp_path / "people.csv", 20)) == 0
     capsys.readouterr()
     assert synced(write_people(tmp_path / "people.csv", 19, "new@example.com"), "--dry-run") == 0
     shown = table_of(capsys.readouterr().out)
     assert (shown["pending"], shown["to remove"], shown["requests needed"]) == ("1", "1", "2")
-    assert len(emulator.requests) == 1
+    assert len(service.requests) == 1
 
 
 def test_a_refusal_of_the_service_ends_with_3_and_says_what_to_do(
-    emulator: Emulator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    service: Emulator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = write_people(tmp_path / "people.csv", 2)
     command = ["audience", "sync", str(file), "--account", ACCOUNT, "--audience", "unknown", "--snapshot", "other"]
@@ -154,7 +136,7 @@ def test_a_refusal_of_the_service_ends_with_3_and_says_what_to_do(
     ],
 )
 def test_what_cannot_be_used_ends_with_2_and_nothing_is_sent(
-    emulator: Emulator,
+    service: Emulator,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     name: str,
@@ -167,11 +149,11 @@ def test_what_cannot_be_used_ends_with_2_and_nothing_is_sent(
         file.write_text(content, "utf-8")
     assert synced(file, *more.split()) == 2
     assert says in capsys.readouterr().err
-    assert not emulator.requests
+    assert not service.requests
 
 
 def test_a_snapshot_of_another_audience_ends_with_2(
-    emulator: Emulator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    service: Emulator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = write_people(tmp_path / "people.csv", 2)
     assert synced(file) == 0
@@ -204,7 +186,7 @@ async def test_a_sync_that_is_ended_on_the_way_is_made_good_by_the_next(
     socialapi_emulator.faults.add(fault, times=2)
     socialapi_emulator.faults.add("stall", times=1_000)
     async with program("audience", "sync", first, *target, environment=environment) as it:
-        await asked(socialapi_emulator, 2)
+        await until(lambda: len(socialapi_emulator.requests) >= 2)
         it.interrupt(number)
         assert (await it.ended())[0] == status
     socialapi_emulator.faults.clear()

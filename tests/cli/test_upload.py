@@ -3,7 +3,6 @@
 import asyncio
 import json
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +13,7 @@ from socialapi.cli.progress import ProgressDisplay
 from socialapi.client import Client
 from socialapi.emulator import Emulator
 from socialapi.reports import UploadReport
-from tests.cli.terminal import emulator_in_a_thread, variables, write_people
+from tests.cli.terminal import Printed, last_json, write_people
 
 ACCOUNT: Final = "18ce54d4x5t"
 TO_AUDIENCE: Final = ("--account", ACCOUNT, "--audience", "1nmth")
@@ -22,29 +21,7 @@ TO_LIST: Final = ("--account", ACCOUNT, "--list", "7b2f1")
 JSON_KEYS: Final = {"read", "accepted", "rejected", "duplicate", "pending", "warnings", "requests", "retries"}
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[Emulator]:
-    with emulator_in_a_thread() as emulator:
-        yield emulator
-
-
-@pytest.fixture
-def emulator(running: Emulator, monkeypatch: pytest.MonkeyPatch) -> Emulator:
-    running.reset()
-    for name, value in variables(running).items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("COLUMNS", "100")
-    return running
-
-
-@pytest.fixture
-def printed(capsys: pytest.CaptureFixture[str]) -> pytest.CaptureFixture[str]:
-    return capsys
-
-
-def test_a_clean_file_ends_with_0_and_a_table(
-    emulator: Emulator, tmp_path: Path, printed: pytest.CaptureFixture[str]
-) -> None:
+def test_a_clean_file_ends_with_0_and_a_table(service: Emulator, tmp_path: Path, printed: Printed) -> None:
     file = write_people(tmp_path / "people.csv", 3, "P1@example.com")
     assert app.run(["audience", "upload", str(file), *TO_AUDIENCE]) == 0
     out, err = printed.readouterr()
@@ -61,14 +38,12 @@ def test_a_clean_file_ends_with_0_and_a_table(
     assert "rows/s" in out
     assert "\x1b" not in out + err
     assert not err
-    assert len(emulator.members(ACCOUNT, "1nmth")) == 3
+    assert len(service.members(ACCOUNT, "1nmth")) == 3
     assert app.run(["audience", "upload", str(file), *TO_AUDIENCE, "--operation", "delete"]) == 0
-    assert not emulator.members(ACCOUNT, "1nmth")
+    assert not service.members(ACCOUNT, "1nmth")
 
 
-def test_rejected_rows_end_with_1_and_are_shown(
-    emulator: Emulator, tmp_path: Path, printed: pytest.CaptureFixture[str]
-) -> None:
+def test_rejected_rows_end_with_1_and_are_shown(service: Emulator, tmp_path: Path, printed: Printed) -> None:
     file = write_people(tmp_path / "people.csv", 1, *["[planted]"] * 7)
     rejects = tmp_path / "rejects.csv"
     assert app.run(["audience", "upload", str(file), *TO_AUDIENCE]) == 1
@@ -83,12 +58,10 @@ def test_rejected_rows_end_with_1_and_are_shown(
     assert stat.S_IMODE(rejects.stat().st_mode) == 0o600
 
 
-def test_json_is_the_last_line_of_standard_output(
-    emulator: Emulator, tmp_path: Path, printed: pytest.CaptureFixture[str]
-) -> None:
+def test_json_is_the_last_line_of_standard_output(service: Emulator, tmp_path: Path, printed: Printed) -> None:
     file = write_people(tmp_path / "people.csv", 3, "wrong")
     assert app.run(["audience", "upload", str(file), *TO_AUDIENCE, "--json"]) == 1
-    report = json.loads(printed.readouterr().out.splitlines()[-1])
+    report = last_json(printed.readouterr().out)
     assert report.keys() >= JSON_KEYS
     assert {key: report[key] for key in JSON_KEYS} == {
         "read": 4,
@@ -103,9 +76,7 @@ def test_json_is_the_last_line_of_standard_output(
 
 
 @pytest.mark.parametrize(("last", "status"), [("fine@example.com", 0), ("wrong", 1)])
-def test_a_dry_run_needs_no_environment_and_forecasts(
-    last: str, status: int, tmp_path: Path, printed: pytest.CaptureFixture[str]
-) -> None:
+def test_a_dry_run_needs_no_environment_and_forecasts(last: str, status: int, tmp_path: Path, printed: Printed) -> None:
     file = write_people(tmp_path / "people.csv", 3_000, last)
     assert app.run(["audience", "upload", str(file), *TO_AUDIENCE, "--dry-run"]) == status
     out = printed.readouterr().out
@@ -116,7 +87,7 @@ def test_a_dry_run_needs_no_environment_and_forecasts(
     assert report["forecast"]["requests"] == 2
 
 
-def test_columns_regions_times_and_packing_are_passed_on(emulator: Emulator, tmp_path: Path) -> None:
+def test_columns_regions_times_and_packing_are_passed_on(service: Emulator, tmp_path: Path) -> None:
     file = tmp_path / "people.csv"
     file.write_text("Who;Second;email\n(415) 555-2671;4155552672;ignored@example.com\n", "utf-8")
     command = [
@@ -125,15 +96,15 @@ def test_columns_regions_times_and_packing_are_passed_on(emulator: Emulator, tmp
         *("--default-region", "US", "--effective-at", "2089-01-01T00:00:00Z", "--expires-at", "2090-01-01T00:00:00Z"),
     ]
     assert app.run(command) == 0
-    held = emulator.state.audiences[ACCOUNT, "1nmth"].members._by_kind
+    held = service.state.audiences[ACCOUNT, "1nmth"].members._by_kind
     assert {kind: len(values) for kind, values in held.items()} == {"phone_number": 2}
     assert set(held["phone_number"].values()) == {(3_755_376_000.0, 3_786_912_000.0)}
 
 
-def test_a_do_not_reach_list_is_uploaded_to(emulator: Emulator, tmp_path: Path) -> None:
+def test_a_do_not_reach_list_is_uploaded_to(service: Emulator, tmp_path: Path) -> None:
     file = write_people(tmp_path / "people.csv", 3)
     assert app.run(["do-not-reach", "upload", str(file), *TO_LIST, "--json"]) == 0
-    assert len(emulator.do_not_reach_members(ACCOUNT, "7b2f1")) == 3
+    assert len(service.do_not_reach_members(ACCOUNT, "7b2f1")) == 3
 
 
 @pytest.mark.parametrize(
@@ -161,10 +132,10 @@ def test_a_do_not_reach_list_is_uploaded_to(emulator: Emulator, tmp_path: Path) 
     ],
 )
 def test_what_cannot_be_used_ends_with_2_and_says_why_and_nothing_is_sent(
-    emulator: Emulator,
+    service: Emulator,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    printed: pytest.CaptureFixture[str],
+    printed: Printed,
     name: str,
     content: bytes | None,
     more: str,
@@ -178,7 +149,7 @@ def test_what_cannot_be_used_ends_with_2_and_says_why_and_nothing_is_sent(
     assert err.startswith("socialapi: ")
     assert says in err
     assert not out
-    assert not emulator.requests
+    assert not service.requests
 
 
 @pytest.mark.parametrize(
@@ -189,14 +160,14 @@ def test_what_cannot_be_used_ends_with_2_and_says_why_and_nothing_is_sent(
     ],
 )
 def test_what_stands_where_files_do_and_is_none(
-    emulator: Emulator, printed: pytest.CaptureFixture[str], files: list[str], says: str
+    service: Emulator, printed: Printed, files: list[str], says: str
 ) -> None:
     assert app.run(["audience", "upload", *files, *TO_AUDIENCE]) == 2
     assert says in printed.readouterr().err
 
 
 def test_several_files_and_patterns_are_one_upload_that_says_where_its_rows_are(
-    emulator: Emulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed: pytest.CaptureFixture[str]
+    service: Emulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed: Printed
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_people(Path("b.csv"), 2, "wrong")
@@ -207,11 +178,11 @@ def test_several_files_and_patterns_are_one_upload_that_says_where_its_rows_are(
     assert ["read", "5"] in [line.split() for line in out.splitlines()]
     assert "row 4 (b.csv, row 3): email: is not a plausible e-mail address\n" in out
     assert "row 5 (c.csv, row 1), sent without phone: has no country code" in out
-    assert len(emulator.members(ACCOUNT, "1nmth")) == 3
+    assert len(service.members(ACCOUNT, "1nmth")) == 3
 
 
 def test_a_file_that_breaks_midway_ends_with_2_and_its_report(
-    emulator: Emulator, tmp_path: Path, printed: pytest.CaptureFixture[str]
+    service: Emulator, tmp_path: Path, printed: Printed
 ) -> None:
     file = write_people(tmp_path / "people.csv", 3, '"never closed')
     assert app.run(["audience", "upload", str(file), *TO_AUDIENCE, "--json"]) == 2
@@ -230,10 +201,10 @@ def test_a_file_that_breaks_midway_ends_with_2_and_its_report(
     ],
 )
 def test_a_wrong_environment_is_said(
-    emulator: Emulator,
+    service: Emulator,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    printed: pytest.CaptureFixture[str],
+    printed: Printed,
     variable: str,
     value: str,
     status: int,
@@ -250,7 +221,7 @@ def test_a_wrong_environment_is_said(
 
 
 def test_without_credentials_it_says_what_to_set(
-    emulator: Emulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed: pytest.CaptureFixture[str]
+    service: Emulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, printed: Printed
 ) -> None:
     for name in ("API_KEY", "API_KEY_SECRET", "ACCESS_TOKEN", "ACCESS_TOKEN_SECRET", "BEARER_TOKEN"):
         monkeypatch.delenv(f"SOCIALAPI_{name}")
@@ -263,9 +234,9 @@ def test_without_credentials_it_says_what_to_set(
     [(ACCOUNT, "unknown", "HTTP 404: NOT_FOUND"), ("18ce55a9q0m", "1nmvl", "HTTP 403")],
 )
 def test_a_wrong_account_or_audience_ends_with_3_and_the_report(
-    emulator: Emulator,
+    service: Emulator,
     tmp_path: Path,
-    printed: pytest.CaptureFixture[str],
+    printed: Printed,
     account: str,
     audience: str,
     says: str,
@@ -274,7 +245,7 @@ def test_a_wrong_account_or_audience_ends_with_3_and_the_report(
     command = ["audience", "upload", str(file), "--account", account, "--audience", audience, "--json"]
     assert app.run(command) == 3
     out, err = printed.readouterr()
-    assert json.loads(out.splitlines()[-1])["pending"] == 3
+    assert last_json(out)["pending"] == 3
     assert says in err
     assert err.count("\n") == 1
 
@@ -285,7 +256,7 @@ def test_a_mapping_of_columns_is_read() -> None:
 
 
 async def test_a_job_that_is_cancelled_before_it_began_has_nothing_to_report(
-    printed: pytest.CaptureFixture[str],
+    printed: Printed,
 ) -> None:
     async def job(client: Client, display: ProgressDisplay) -> UploadReport:
         raise asyncio.CancelledError

@@ -36,12 +36,6 @@ async def owner(emulator: Emulator) -> AsyncIterator[Owner]:
         yield owner
 
 
-@pytest.fixture
-def ready(shell: Shell, emulator: Emulator) -> Shell:
-    shell.put_service(emulator.ready)
-    return shell
-
-
 async def test_a_webhook_from_its_registration_to_its_end(ready: Shell, owner: Owner) -> None:
     assert (await ready.run("webhooks", "list")).err == "socialapi: there are no webhooks\n"
     made = await ready.run("webhooks", "create", URL)

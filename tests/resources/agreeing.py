@@ -13,6 +13,11 @@ from tests.support.comparing import assert_holds, assert_holds_answer
 from tests.support.independent import Answer, Independent
 
 
+def name_of(route: Route[Any]) -> str:
+    """What an endpoint is called."""
+    return f"{route.method} {route.path}"
+
+
 @attrs.frozen
 class Both:
     """An endpoint with the two ways to ask it: the SDK's, and path, query and JSON of the request it stands for."""
@@ -27,7 +32,7 @@ class Both:
 
     @property
     def name(self) -> str:
-        return f"{self.route.method} {self.route.path}"
+        return name_of(self.route)
 
 
 async def assert_same(emulator: Emulator, http: aiohttp.ClientSession, both: Both) -> tuple[Any, Answer]:

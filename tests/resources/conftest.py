@@ -13,7 +13,10 @@ from tests.emulator.asking import Asker
 
 @pytest.fixture
 async def service() -> AsyncIterator[Emulator]:
-    """Its wall clock stands still on a whole second, so that edges in time can be asked for exactly."""
+    """Its wall clock stands still on a whole second.
+
+    So edges in time can be asked for exactly, and what is made twice has the same ids and times.
+    """
     started = float(int(time.time()))
     async with Emulator(clock=lambda: started) as emulator:
         yield emulator
@@ -26,7 +29,13 @@ async def client(service: Emulator) -> AsyncIterator[Client]:
 
 
 @pytest.fixture
-async def raw(service: Emulator) -> AsyncIterator[Asker]:
-    """Somebody who asks without the SDK."""
+async def http() -> AsyncIterator[aiohttp.ClientSession]:
+    """For who asks without the SDK."""
     async with aiohttp.ClientSession() as session:
-        yield Asker(service, session)
+        yield session
+
+
+@pytest.fixture
+def raw(service: Emulator, http: aiohttp.ClientSession) -> Asker:
+    """Somebody who asks without the SDK."""
+    return Asker(service, http)

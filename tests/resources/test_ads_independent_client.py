@@ -1,8 +1,6 @@
 """Every advertising endpoint, asked by the SDK and by a client that shares nothing with it: the same comes of it."""
 
-import time
 import typing
-from collections.abc import AsyncIterator
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qsl
@@ -16,26 +14,9 @@ from socialapi.emulator import Emulator
 from socialapi.routes import ads
 from socialapi.routes.route import Route
 from tests.resources.ads_rows import ROWS, Row, Scene
+from tests.resources.agreeing import name_of
 from tests.support.comparing import assert_holds_answer
 from tests.support.independent import Independent
-
-
-def name_of(route: Route[Any]) -> str:
-    return f"{route.method} {route.path}"
-
-
-@pytest.fixture
-async def emulator() -> AsyncIterator[Emulator]:
-    """Its clock stands still, so that what is made twice has the same ids and times."""
-    started = float(int(time.time()))
-    async with Emulator(clock=lambda: started) as emulator:
-        yield emulator
-
-
-@pytest.fixture
-async def http() -> AsyncIterator[aiohttp.ClientSession]:
-    async with aiohttp.ClientSession() as session:
-        yield session
 
 
 @attrs.define
@@ -57,11 +38,11 @@ class Sent:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: name_of(row.route))
 async def test_the_sdk_and_an_independent_client_get_the_same(
-    emulator: Emulator, http: aiohttp.ClientSession, row: Row
+    service: Emulator, http: aiohttp.ClientSession, row: Row
 ) -> None:
     async def scene() -> Scene:
-        emulator.reset()
-        made = Scene(emulator, Independent(emulator.ready, http))
+        service.reset()
+        made = Scene(service, Independent(service.ready, http))
         for prepare in row.before:
             await prepare(made)
         return made
@@ -70,21 +51,21 @@ async def test_the_sdk_and_an_independent_client_get_the_same(
     names = attrs.asdict(first, recurse=False)
     query = {name: value.format_map(names) if "{" in value else value for name, value in row.query.items()}
     host = "/ads" if row.route.family.host == "ads_url" else "/ads-sandbox"
-    before = len(emulator.requests)
+    before = len(service.requests)
     answer = await first.plain.user(
         row.route.method, host + row.path.format_map(names), query=query or None, json=row.json
     )
-    (by_hand,) = list(emulator.requests)[before:]
+    (by_hand,) = list(service.requests)[before:]
     assert f"{by_hand.method} {by_hand.route}" == f"{row.route.method} {host}{row.route.path}"
     assert answer.status == 200, answer.body
-    there = emulator.ledger()["records"]
+    there = service.ledger()["records"]
 
     second, sent = await scene(), Sent()
-    async with Client(emulator.config, emulator.credentials, trace_configs=[sent.trace()]) as client:
-        before = len(emulator.requests)
+    async with Client(service.config, service.credentials, trace_configs=[sent.trace()]) as client:
+        before = len(service.requests)
         result = await row.sdk(client, second)
         # Pages are read ahead; the first request is the one that was asked for.
-        by_sdk = list(emulator.requests)[before]
+        by_sdk = list(service.requests)[before]
     assert (by_sdk.method, by_sdk.path, by_sdk.status) == (by_hand.method, by_hand.path, answer.status)
     assert sent.queries[0] == query
     body = answer.body
@@ -92,7 +73,7 @@ async def test_the_sdk_and_an_independent_client_get_the_same(
         (counts,) = body["data"]
         body = body | {"data": counts}
     assert_holds_answer(result, body)
-    assert emulator.ledger()["records"] == there
+    assert service.ledger()["records"] == there
 
 
 def test_no_route_is_left_out() -> None:

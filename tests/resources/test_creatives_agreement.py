@@ -1,7 +1,5 @@
 """Every endpoint of creatives, asked by the SDK and by a client that shares nothing with it."""
 
-import time
-from collections.abc import AsyncIterator
 from typing import Any, Final
 
 import aiohttp
@@ -289,18 +287,11 @@ def rows() -> list[Both]:
 ROWS: Final = rows()
 
 
-@pytest.fixture
-async def emulator() -> AsyncIterator[Emulator]:
-    """Its clock stands still, so that what is made twice has the same ids and times."""
-    started = float(int(time.time()))
-    async with Emulator(clock=lambda: started) as emulator:
-        yield emulator
-
-
 @pytest.mark.parametrize("both", ROWS, ids=lambda both: both.name)
-async def test_the_sdk_and_an_independent_client_get_the_same(emulator: Emulator, both: Both) -> None:
-    async with aiohttp.ClientSession() as http:
-        await assert_same(emulator, http, both)
+async def test_the_sdk_and_an_independent_client_get_the_same(
+    service: Emulator, http: aiohttp.ClientSession, both: Both
+) -> None:
+    await assert_same(service, http, both)
 
 
 def test_every_endpoint_of_creatives_is_compared() -> None:

@@ -4,7 +4,6 @@
 
 import contextlib
 import inspect
-import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
@@ -28,6 +27,7 @@ from socialapi.routes.route import Route
 from socialapi.types import PostDraft, PostMedia, RuleDraft
 from socialapi.wire.paging import read_page
 from tests.emulator.platform.receiving import URL, Owner, owner_of_webhook
+from tests.resources.agreeing import name_of
 from tests.support import independent
 from tests.support.comparing import assert_holds, assert_holds_answer
 from tests.support.independent import Answer, Independent
@@ -321,24 +321,6 @@ def rows() -> list[Row]:
 ROWS = rows()
 
 
-def name_of(route: Route[Any]) -> str:
-    return f"{route.method} {route.path}"
-
-
-@pytest.fixture
-async def emulator() -> AsyncIterator[Emulator]:
-    """Its clock stands still, so that what is made twice has the same ids and times."""
-    started = float(int(time.time()))
-    async with Emulator(clock=lambda: started) as emulator:
-        yield emulator
-
-
-@pytest.fixture
-async def http() -> AsyncIterator[aiohttp.ClientSession]:
-    async with aiohttp.ClientSession() as session:
-        yield session
-
-
 def requested(emulator: Emulator) -> set[str]:
     """The routes that were asked."""
     return {f"{record.method} {record.route}" for record in emulator.requests}
@@ -346,37 +328,37 @@ def requested(emulator: Emulator) -> set[str]:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: name_of(row.route))
 async def test_the_sdk_and_an_independent_client_get_the_same(
-    emulator: Emulator, http: aiohttp.ClientSession, row: Row
+    service: Emulator, http: aiohttp.ClientSession, row: Row
 ) -> None:
     async def scene() -> Scene:
-        emulator.reset()
-        owner.secret = emulator.ready["api_key_secret"]
-        emulator.webhook_targets[URL] = owner.address
-        made = Scene(emulator, owner, Independent(emulator.ready, http))
+        service.reset()
+        owner.secret = service.ready["api_key_secret"]
+        service.webhook_targets[URL] = owner.address
+        made = Scene(service, owner, Independent(service.ready, http))
         for prepare in row.before:
             await prepare(made)
         return made
 
     async with owner_of_webhook("") as owner:
         first = await scene()
-        before = len(emulator.requests)
+        before = len(service.requests)
         answer = await row.raw(first.plain, first)
-        assert [f"{each.method} {each.route}" for each in list(emulator.requests)[before:]] == [name_of(row.route)]
+        assert [f"{each.method} {each.route}" for each in list(service.requests)[before:]] == [name_of(row.route)]
         assert 200 <= answer.status < 300, answer.body
         second = await scene()
-        async with Client(emulator.config, emulator.credentials) as client:
-            before = len(emulator.requests)
+        async with Client(service.config, service.credentials) as client:
+            before = len(service.requests)
             result = await row.sdk(client, second)
-        asked = [each for each in list(emulator.requests)[before:] if each.route != oauth.APP_ONLY_TOKEN.path]
+        asked = [each for each in list(service.requests)[before:] if each.route != oauth.APP_ONLY_TOKEN.path]
         assert [f"{each.method} {each.route}" for each in asked] == [name_of(row.route)]
         assert asked[0].status == answer.status
     assert bool(answer.body.get("errors")) is row.partial
     assert_holds_answer(result, answer.body)
 
 
-async def test_tokens_of_the_app_are_the_same(emulator: Emulator, http: aiohttp.ClientSession) -> None:
-    plain = Independent(emulator.ready, http)
-    async with Client(emulator.config, emulator.credentials) as client:
+async def test_tokens_of_the_app_are_the_same(service: Emulator, http: aiohttp.ClientSession) -> None:
+    plain = Independent(service.ready, http)
+    async with Client(service.config, service.credentials) as client:
         raw = await plain.basic("/oauth2/token", grant_type="client_credentials")
         token = await client.oauth.app_only_token()
         assert_holds(token, raw.body)
@@ -386,7 +368,7 @@ async def test_tokens_of_the_app_are_the_same(emulator: Emulator, http: aiohttp.
         assert raw.body.keys() == {"access_token"}
         assert_holds(ended, {"access_token": token.access_token})
         assert newer.body["access_token"] != token.access_token
-    assert requested(emulator) == {name_of(route) for route in APP_ROUTES}
+    assert requested(service) == {name_of(route) for route in APP_ROUTES}
 
 
 APP_ROUTES = (oauth.APP_ONLY_TOKEN, oauth.INVALIDATE_APP_ONLY_TOKEN)
@@ -435,14 +417,14 @@ async def _by_sdk(emulator: Emulator, client: Client, somebody: Person, page: st
 
 
 @pytest.mark.parametrize("page", ["/oauth/authorize", "/oauth/authenticate"])
-async def test_both_sign_a_person_in(emulator: Emulator, http: aiohttp.ClientSession, page: str) -> None:
-    user = emulator.state.users[emulator.seed["user_ids"][1]]
+async def test_both_sign_a_person_in(service: Emulator, http: aiohttp.ClientSession, page: str) -> None:
+    user = service.state.users[service.seed["user_ids"][1]]
     drawn = {"oauth_token", "oauth_token_secret", "access_token"}
     somebody = Person(user.username)
-    raw = await _by_hand(emulator, Independent(emulator.ready, http), somebody, page)
-    async with Client(emulator.config, emulator.credentials) as client:
-        models = await _by_sdk(emulator, client, somebody, page)
-    asked = Counter(f"{record.method} {record.route}" for record in emulator.requests)
+    raw = await _by_hand(service, Independent(service.ready, http), somebody, page)
+    async with Client(service.config, service.credentials) as client:
+        models = await _by_sdk(service, client, somebody, page)
+    asked = Counter(f"{record.method} {record.route}" for record in service.requests)
     other = {"/oauth/authorize", "/oauth/authenticate"} - {page}
     routes = [route for route in USER_ROUTES if route.path not in other]
     assert [asked[name_of(route)] for route in routes] == [2] * len(routes)
@@ -455,11 +437,11 @@ async def test_both_sign_a_person_in(emulator: Emulator, http: aiohttp.ClientSes
     assert raw[0]["oauth_token"] != models[0].oauth_token
 
 
-async def test_both_sign_a_person_in_with_pkce(emulator: Emulator, http: aiohttp.ClientSession) -> None:
-    plain, client_id = Independent(emulator.ready, http), emulator.ready["api_key"]
-    user = emulator.state.users[emulator.seed["user_ids"][1]]
+async def test_both_sign_a_person_in_with_pkce(service: Emulator, http: aiohttp.ClientSession) -> None:
+    plain, client_id = Independent(service.ready, http), service.ready["api_key"]
+    user = service.state.users[service.seed["user_ids"][1]]
     answers: list[Any] = []
-    async with Client(emulator.config, emulator.credentials) as client:
+    async with Client(service.config, service.credentials) as client:
         begun = client.oauth.authorization_url(client_id=client_id, redirect_uri=CALLBACK, state="s")
         by_sdk = parse_qs(urlsplit(begun.url).query)
         by_hand = by_sdk | {"code_challenge": [create_s256_code_challenge(VERIFIER)]}
@@ -487,7 +469,7 @@ async def test_both_sign_a_person_in_with_pkce(emulator: Emulator, http: aiohttp
         raw = (await plain.form("/2/oauth2/token", **again, refresh_token=raw["refresh_token"])).body
         model = await client.oauth.refresh(model.refresh_token, client_id=client_id)
         assert_holds(model, raw | {name: getattr(model, name) for name in drawn})
-    assert requested(emulator) >= {name_of(route) for route in USER2_ROUTES}
+    assert requested(service) >= {name_of(route) for route in USER2_ROUTES}
 
 
 STREAM_ROUTES = (platform.POST_STREAM, platform.ACTIVITY_STREAM)

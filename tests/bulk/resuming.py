@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, Literal
 
@@ -17,7 +17,8 @@ from socialapi.bulk.reading import reader_base
 from socialapi.errors import BulkError, ConfigurationError, Forbidden
 from socialapi.reports import UploadReport
 from socialapi.wire.response import Reply
-from tests.bulk.model_service import ModelService, Operation, job_of, refusal
+from tests.bulk.model_service import ModelService, Operation, job_of
+from tests.bulk.model_transport import refusal
 
 FULL: Final = "the journal in memory cannot be written: the disk is full"
 How = Literal["cancelled", "lost", "refused", "full", "full but kept", "broken input"]
@@ -156,16 +157,16 @@ class EndingService(ModelService):
         self.requests.clear()
         self.bodies.clear()
 
-    def _answer(self, operations: list[Operation]) -> Reply:
+    def _answer(self, asked: list[Operation], process: Callable[[Any], Reply]) -> Reply:
         self._answers += 1
         if self._journal is not None:
-            self._journal.events.append(("request", digest_of(self.bodies[self.requests.index(operations)])))
+            self._journal.events.append(("request", digest_of(self.bodies[self.requests.index(asked)])))
         if self.end is None or self._answers != self.end.at or self.end.how not in ("cancelled", "lost", "refused"):
-            return super()._answer(operations)
+            return super()._answer(asked, process)
         if self.end.how == "refused":
             return refusal(403)
         if self.end.how == "lost":
-            self.process(operations)
+            process(asked)
         assert self.running is not None
         self.running.cancel()
         return refusal(503)

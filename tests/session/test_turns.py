@@ -13,7 +13,8 @@ from socialapi.bulk.audiences.preparing import PreparedChunk, Preparer
 from socialapi.bulk.audiences.upload_options import UploadOptions
 from socialapi.session.calls import CallOptions
 from socialapi.session.turns import Turns
-from tests.bulk.model_service import DESTINATION, ModelService, people, session_of
+from tests.bulk.model_service import DESTINATION, ModelService, people
+from tests.bulk.model_transport import session_of
 
 CALLERS: Final = 5
 

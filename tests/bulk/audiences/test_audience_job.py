@@ -33,18 +33,8 @@ from socialapi.models.audiences import DO_NOT_REACH_KINDS
 from socialapi.reports import Progress
 from socialapi.session.calls import CallOptions
 from socialapi.wire.response import Reply
-from tests.bulk.model_service import (
-    DESTINATION,
-    ModelService,
-    Operation,
-    answer,
-    counted,
-    job_of,
-    people,
-    refusal,
-    session_of,
-    users_of,
-)
+from tests.bulk.model_service import DESTINATION, ModelService, Operation, counted, job_of, people, users_of
+from tests.bulk.model_transport import answer, refusal, session_of
 from tests.support.clock import START, VirtualClock
 
 TEN: Final = [f"p{number}" for number in range(10)]

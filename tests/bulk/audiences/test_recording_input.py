@@ -16,7 +16,8 @@ from socialapi.errors import BulkError, InvalidInput
 from socialapi.models.audiences import DO_NOT_REACH_KINDS, IDENTIFIER_KINDS
 from socialapi.reports import UploadReport
 from socialapi.routes import ads
-from tests.bulk.model_service import BAD, DESTINATION, ModelService, job_of, people, refusal
+from tests.bulk.model_service import BAD, DESTINATION, ModelService, job_of, people
+from tests.bulk.model_transport import refusal
 from tests.bulk.resuming import BrokenInput, MemoryJournal, digest_of
 from tests.support.clock import VirtualClock
 

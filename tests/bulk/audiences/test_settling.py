@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from socialapi.errors import ApiError, BulkError
 from socialapi.reports import RowIssue, UploadReport
 from socialapi.wire.response import Reply
-from tests.bulk.model_service import BAD, ModelService, answer, job_of, operation_errors, people, refusal
+from tests.bulk.model_service import BAD, ModelService, job_of, operation_errors, people
+from tests.bulk.model_transport import answer, refusal
 
 
 async def uploaded(service: ModelService, *names: str, **options: Any) -> UploadReport:

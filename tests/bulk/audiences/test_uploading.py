@@ -14,7 +14,8 @@ from socialapi.session.session import Session
 from socialapi.wire.request import assemble
 from socialapi.wire.response import Reply
 from socialapi.wire.retry import RetryPolicy
-from tests.bulk.model_service import DESTINATION, ModelService, answer, counted, session_of
+from tests.bulk.model_service import DESTINATION, ModelService, counted
+from tests.bulk.model_transport import answer, session_of
 from tests.support.clock import VirtualClock
 
 BODY: Final = (b'[{"operation_type":"Update","params":{"users":[{"partner_user_id":["a"]}]}}]',)

@@ -4,24 +4,21 @@ Products are applied in the order in which requests reach it, and answered in an
 number generator chooses. It also watches what no request and no order may do.
 """
 
-import asyncio
-import random
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import attrs
 import orjson
 
 from socialapi.bulk.products.feeds import open_products
 from socialapi.bulk.products.rows import ProductRow
 from socialapi.bulk.products.upsert_job import UpsertJob, UpsertOptions
-from socialapi.errors import OutcomeUnknown, TransportError
 from socialapi.session.calls import CallOptions
 from socialapi.session.session import Session
 from socialapi.wire.request import Request
 from socialapi.wire.response import Reply
-from tests.bulk.model_service import answer, refusal, session_of
+from tests.bulk.model_transport import ModelTransport, answer, session_of
 from tests.support.clock import VirtualClock
 
 Shape = dict[str, Any]
@@ -66,87 +63,31 @@ def result(product_id: str | None, status: str = "CREATE_SUCCESS", **more: Any) 
     return {"id": product_id, "product_key": f"k-{product_id}", "status": status, "warnings": [], "errors": [], **more}
 
 
-class ModelCatalog:
-    """Takes the place of the transport.
+@attrs.define(eq=False)
+class ModelCatalog(ModelTransport):
+    """Takes the place of the transport, for products."""
 
-    `script` are the first answers, as replies, errors to raise, or functions of the products; None processes the
-    request. After it, each request meets a fault of `faults` with the `likely` probability.
-    """
-
-    def __init__(
-        self,
-        script: Iterable[Any] = (),
-        *,
-        rng: random.Random | None = None,
-        faults: Sequence[str] = FAULTS,
-        likely: float = 0.0,
-        clock: VirtualClock | None = None,
-        latency_seconds: float = 0.0,
-    ) -> None:
-        self.products: dict[str, Shape] = {}
-        self.submitted: dict[str, list[str]] = {}
-        """The ids of each group in the order in which its products were applied for the first time."""
-        self.requests: list[list[Shape]] = []
-        self.bodies: list[bytes] = []
-        self.deletions: list[list[str]] = []
-        self.in_flight = 0
-        self.most_in_flight = 0
-        self.gate: asyncio.Event | None = None
-        """While it is there and not set, nothing is answered but the first request, before which no other one is sent."""
-        self.started = asyncio.Event()
-        self.cancelled = 0
-        self._script = iter(script)
-        self._rng = rng or random.Random(0)
-        self._faults = faults
-        self._likely = likely
-        self._clock = clock
-        self._latency_seconds = latency_seconds
-        self._on_its_way: Counter[tuple[str, str]] = Counter()
+    products: dict[str, Shape] = attrs.field(factory=dict, init=False)
+    submitted: dict[str, list[str]] = attrs.field(factory=dict, init=False)
+    """The ids of each group in the order in which its products were applied for the first time."""
+    deletions: list[list[str]] = attrs.field(factory=list, init=False)
 
     async def send(self, request: Request[Any], headers: Mapping[str, str], *, timeout_seconds: float) -> Reply:
-        body: Shape = orjson.loads(b"".join(request.body))
+        content = b"".join(request.body)
+        body: Shape = orjson.loads(content)
         if request.method == "DELETE":
             self.deletions.append(body["product_keys"])
             return self._answer(body["product_keys"], self._delete)
         sent = body["products"]
-        self.bodies.append(b"".join(request.body))
-        self.requests.append(sent)
         keys = {("id", each["id"]) for each in sent} | {
             ("group", each["item_group_id"]) for each in sent if "item_group_id" in each
         }
         self._watch(sent, keys)
-        self._on_its_way.update(keys)
-        self.in_flight += 1
-        self.most_in_flight = max(self.most_in_flight, self.in_flight)
-        self.started.set()
-        try:
-            await self._pause()
-            reply = self._answer(sent, self.process)
-            await self._pause()
-        except asyncio.CancelledError:
-            self.cancelled += 1
-            raise
-        else:
-            return reply
-        finally:
-            self.in_flight -= 1
-            self._on_its_way -= Counter(keys)
+        return await self._serve(content, sent, keys, self.process)
 
-    async def aclose(self) -> None:
-        return
-
-    async def until_in_flight(self, number: int) -> None:
-        async with asyncio.timeout(10):
-            while self.in_flight < number:  # noqa: ASYNC110  # for tests: turns of the loop, not time
-                await asyncio.sleep(0)
-
-    async def _pause(self) -> None:
-        if self.gate is not None and len(self.requests) > 1:
-            await self.gate.wait()
-        for _ in range(self._rng.randrange(6)):
-            await asyncio.sleep(0)
-        if self._clock is not None:
-            await self._clock.sleep(self._latency_seconds / 2)
+    def _has_to_pass_the_gate(self) -> bool:
+        """The first request has not, before whose answer no other one is sent."""
+        return len(self.requests) > 1
 
     def _watch(self, sent: Sequence[Shape], keys: set[tuple[str, str]]) -> None:
         """No more than 25, no id twice in a request, and none that is on its way in another one; nor a group."""
@@ -155,29 +96,8 @@ class ModelCatalog:
         assert len(set(ids)) == len(ids), "an id twice in a request"
         assert not any(self._on_its_way[key] for key in keys), "overtaken"
 
-    def _answer(self, asked: Any, process: Callable[[Any], Reply]) -> Reply:
-        scripted = next(self._script, None)
-        if isinstance(scripted, Exception):
-            raise scripted
-        if isinstance(scripted, Reply):
-            return scripted
-        if scripted is not None:
-            reply: Reply = scripted(asked)
-            return reply
-        fault = self._rng.choice(self._faults) if self._rng.random() < self._likely else None
-        return self._met(fault, asked, process)
-
     def _met(self, fault: str | None, asked: Any, process: Callable[[Any], Reply]) -> Reply:
         match fault:
-            case "503" | "500" | "429":
-                return refusal(int(fault))
-            case "html":
-                return Reply(502, {"content-type": "text/html"}, b"<html>")
-            case "reset_before":
-                raise TransportError("no connection", "host")
-            case "reset_after" | "truncate":
-                process(asked)
-                raise OutcomeUnknown("the connection was lost", "host")
             case "missing":
                 return self._without(process(asked), lambda: self._rng.random() < 0.5)
             case "none":
@@ -185,7 +105,7 @@ class ModelCatalog:
             case "odd":
                 process(asked)
                 return answer({"data": {"products_response": "?"}})
-        return process(asked)
+        return super()._met(fault, asked, process)
 
     def _without(self, reply: Reply, drop: Callable[[], bool]) -> Reply:
         body = orjson.loads(reply.content)
@@ -232,7 +152,7 @@ def job_of(
     catalog: str = "c",
     **options: Any,
 ) -> UpsertJob:
-    session = session or session_of(service, clock, **(settings or {}))  # type: ignore[arg-type]  # another service
+    session = session or session_of(service, clock, **(settings or {}))
     return UpsertJob(session, catalog, source, UpsertOptions(**options), CallOptions.interactive(session.config))
 
 

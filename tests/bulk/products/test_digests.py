@@ -13,7 +13,7 @@ from socialapi.bulk.products.digests import Digests, digest_of
 from socialapi.bulk.products.rows import ProductRow
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, OutcomeUnknown
 from socialapi.reports import Progress, UpsertReport
-from tests.bulk.model_service import answer, refusal
+from tests.bulk.model_transport import answer, refusal
 from tests.bulk.products.model_catalog import (
     REFUSED,
     ModelCatalog,

@@ -10,7 +10,7 @@ from socialapi.errors import ApiError, BulkError, DecodeError
 from socialapi.models.products import ProductResult
 from socialapi.reports import UpsertReport
 from socialapi.wire.response import Reply
-from tests.bulk.model_service import answer, refusal
+from tests.bulk.model_transport import answer, refusal
 from tests.bulk.products.model_catalog import ModelCatalog, job_of, numbered, products, result, results
 from tests.support.clock import VirtualClock
 

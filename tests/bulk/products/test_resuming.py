@@ -20,7 +20,7 @@ from socialapi.bulk.products.load_journal import INVALID
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput
 from socialapi.reports import Progress, UpsertReport
 from tests.bulk.memory_journal import MemoryJournal
-from tests.bulk.model_service import refusal
+from tests.bulk.model_transport import refusal
 from tests.bulk.products.model_catalog import (
     FAULTS,
     REFUSED,

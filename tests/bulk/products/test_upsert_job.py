@@ -15,7 +15,7 @@ from socialapi.config import Config
 from socialapi.errors import ApiError, BulkError, ConfigurationError, InvalidInput, OutcomeUnknown, TransportError
 from socialapi.reports import Progress
 from socialapi.session.calls import CallOptions
-from tests.bulk.model_service import refusal, session_of
+from tests.bulk.model_transport import refusal, session_of
 from tests.bulk.products.model_catalog import (
     WARNED,
     ModelCatalog,
@@ -137,7 +137,7 @@ async def test_progress_that_is_a_coroutine_function_is_refused() -> None:
 
 
 async def test_what_is_not_configured_is_said_before_anything_is_read() -> None:
-    session = session_of(ModelCatalog())  # type: ignore[arg-type]  # another service
+    session = session_of(ModelCatalog())
     session.config = Config()
     with pytest.raises(ConfigurationError, match="no ads_url is configured"):
         UpsertJob(session, "c", [], UpsertOptions(), CallOptions.interactive(session.config))
@@ -269,7 +269,7 @@ async def test_progress_that_raises_ends_the_load_with_its_error(call: int) -> N
 
 async def test_a_dry_run_sends_nothing_and_forecasts_what_the_real_one_takes() -> None:
     service = ModelCatalog()
-    session = session_of(service)  # type: ignore[arg-type]  # another service
+    session = session_of(service)
     rows = [*numbered(60), {"id": "x"}]
     planned = await job_of(service, rows, dry_run=True).run()
     assert not service.requests
@@ -288,7 +288,7 @@ async def test_a_dry_run_sends_nothing_and_forecasts_what_the_real_one_takes() -
 
 
 async def test_a_dry_run_needs_neither_host_nor_credentials() -> None:
-    session = session_of(ModelCatalog())  # type: ignore[arg-type]  # another service
+    session = session_of(ModelCatalog())
     session.config = Config()
     session.authenticators._by_kind.clear()
     rows = [*numbered(3), product("p1", title="New")]

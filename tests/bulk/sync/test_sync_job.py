@@ -23,7 +23,8 @@ from socialapi.reports import Progress, RowIssue, SyncReport
 from socialapi.resources.ads.custom_audience import CustomAudience
 from socialapi.session.calls import CallOptions
 from socialapi.session.transport import Transport
-from tests.bulk.model_service import DESTINATION, ModelService, counted, operation_errors, refusal, session_of, users_of
+from tests.bulk.model_service import DESTINATION, ModelService, counted, operation_errors, users_of
+from tests.bulk.model_transport import refusal, session_of
 from tests.support.clock import VirtualClock
 
 ACCOUNT: Final = "18ce54d4x5t"

@@ -24,7 +24,8 @@ from socialapi.models.audiences import AudienceUser
 from socialapi.session.calls import CallOptions
 from socialapi.session.transport import Transport
 from socialapi.sqlite_thread import SqliteThread
-from tests.bulk.model_service import DESTINATION, FAULTS, ModelService, session_of
+from tests.bulk.model_service import DESTINATION, FAULTS, ModelService
+from tests.bulk.model_transport import session_of
 
 NAMES: Final = tuple("abcdefgh")
 KINDS: Final[dict[int, str]] = {code: kind for kind, code in CODES.items()}

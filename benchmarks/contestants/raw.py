@@ -20,15 +20,28 @@ PRODUCTS_A_REQUEST: Final = 25
 def paging(order: dict[str, Any]) -> dict[str, Any]:
     """Walks a timeline."""
 
+    def read(page: dict[str, Any]) -> tuple[int, int]:
+        items = total = 0
+        for post in page["data"]:
+            items += 1
+            total += len(post["text"]) + post["public_metrics"]["like_count"]
+        return items, total
+
+    return paging_with(read, order)
+
+
+def paging_with(read: Callable[[dict[str, Any]], tuple[int, int]], order: dict[str, Any]) -> dict[str, Any]:
+    """Walks a timeline; `read` goes through the posts of a page, and says how many there are and their checksum."""
+
     async def walk(session: aiohttp.ClientSession, pages: int) -> tuple[int, int]:
         items = total = 0
         params = {"max_results": "100"}
         while True:
             async with session.get(f"{order['url']}/2/users/{pages}/tweets", params=params) as response:
                 page = orjson.loads(await response.read())
-            for post in page["data"]:
-                items += 1
-                total += len(post["text"]) + post["public_metrics"]["like_count"]
+            count, part = read(page)
+            items += count
+            total += part
             token = page["meta"].get("next_token")
             if token is None:
                 return items, total

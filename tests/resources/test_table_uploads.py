@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import hashlib
 import io
+import threading
 from pathlib import Path
 from typing import Any, Final
 
@@ -72,20 +73,27 @@ async def test_a_relation_of_duckdb_is_computed_beside_the_loop(
     socialapi_client: Client, socialapi_emulator: Emulator
 ) -> None:
     account, audience = (socialapi_emulator.seed[name][0] for name in ("account_ids", "custom_audience_ids"))
-    relation = duckdb.connect().sql("select 'user' || i as handle from range(30000) t(i)")
-    beats = 0
+    loop, asked = asyncio.get_running_loop(), asyncio.Event()
+    answer, answered = threading.Event(), list[bool]()
 
-    async def beat() -> None:
-        nonlocal beats
-        while True:
-            beats += 1
-            await asyncio.sleep(0)  # whenever the loop is free
+    def name(number: int) -> str:
+        if number == 0:
+            loop.call_soon_threadsafe(asked.set)
+            answered.append(answer.wait(30))
+        return f"user{number}"
 
-    beating = asyncio.create_task(beat())
+    async def answer_from_the_loop() -> None:
+        await asked.wait()
+        answer.set()
+
+    connection = duckdb.connect()
+    connection.create_function("name", name, ["BIGINT"], "VARCHAR")
+    relation = connection.sql("select name(i) as handle from range(30000) t(i)")
+    answering = asyncio.create_task(answer_from_the_loop())
     report = await socialapi_client.ads.account(account).custom_audience(audience).upload(relation)
-    beating.cancel()
+    await answering
     assert (report.accepted, report.requests) == (30_000, 12)
-    assert beats > 100
+    assert answered == [True]
 
 
 async def test_a_look_at_an_input_sends_nothing(socialapi_client: Client, socialapi_emulator: Emulator) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import time
 from typing import Any
 
 import pytest
@@ -100,7 +99,7 @@ async def test_an_error_while_entering_closes_it(clock: VirtualClock) -> None:
 
 @pytest.mark.parametrize("script", [[post(1)], SILENCE, answer(status=503)], ids=["reading", "connecting", "waiting"])
 async def test_a_cancelled_consumer_is_cancelled_at_once_and_the_connection_closed(script: Any) -> None:
-    """A peer swallowed the cancellation. By the clock of the machine."""
+    """A peer swallowed the cancellation."""
     async with StreamServer(VirtualClock(), script) as server, client_of(server) as client:
 
         async def consume() -> None:
@@ -112,11 +111,9 @@ async def test_a_cancelled_consumer_is_cancelled_at_once_and_the_connection_clos
         while not server.requests:
             await turns(1)
         await turns(30)
-        began = time.perf_counter()
         consuming.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await consuming
-        assert time.perf_counter() - began < 0.1
+        await turns(30)
+        assert consuming.cancelled()
         assert others() == set()
         if not isinstance(script, bytes) or script == SILENCE:
             while server.left == 0:

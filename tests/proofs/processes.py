@@ -106,7 +106,7 @@ def load(service: Service, path: Path, catalog: str, **order: Any) -> dict[str, 
 
 
 def upload_until(service: Service, path: Path, accepted: int | None, **order: Any) -> dict[str, Any] | None:
-    """Uploads the file, and kills the client when so many rows are accepted; what it tells if it came to its end."""
+    """Uploads or syncs the file, and kills the client when so much is accepted; what it tells if it came to its end."""
     account, audience = service.audience
     told: dict[str, Any] = {}
     with telling("upload_client.py", service, path, {**order, "account": account, "audience": audience}) as process:

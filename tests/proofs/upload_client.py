@@ -1,8 +1,9 @@
-"""A client in a process of its own, which uploads a file and tells what it took, memory included.
+"""A client in a process of its own, which uploads or syncs a file and tells what it took, memory included.
 
-Standard input has one JSON object: `ready` (the emulator's ready line), `path`, and optionally `config` (settings of
-`Config`), `options` (of `upload`), `timeout_seconds` (of an attempt) and `tells` (whether every step is told as it is
-done). Standard output gets one JSON object, and before it, if asked for, one on each line for every step.
+Standard input has one JSON object: `ready` (the emulator's ready line), `path`, and optionally `method` (`upload` or
+`sync`), `config` (settings of `Config`), `options` (of the method), `timeout_seconds` (of an attempt) and `tells` (whether
+every step is told as it is done). Standard output gets one JSON object, and before it, if asked for, one on each line for
+every step.
 """
 
 import asyncio
@@ -18,7 +19,7 @@ import attrs
 from socialapi.client import Client
 from socialapi.config import Config
 from socialapi.credentials import OAuth1
-from socialapi.reports import Progress
+from socialapi.reports import Progress, SyncReport, UploadReport
 
 MARKS = (0.25, 0.5, 0.75)
 
@@ -34,6 +35,13 @@ def peak_resident_bytes() -> int:
     return int(line.split()[1]) * 1024
 
 
+def taken(report: UploadReport) -> int:
+    """What the service has accepted of this run."""
+    if isinstance(report, SyncReport):
+        return report.additions.accepted + report.removals.accepted
+    return report.accepted
+
+
 async def main(order: dict[str, Any]) -> dict[str, Any]:
     ready = order["ready"]
     resident: list[int] = []
@@ -43,7 +51,7 @@ async def main(order: dict[str, Any]) -> dict[str, Any]:
         nonlocal most_in_flight
         most_in_flight = max(most_in_flight, progress.in_flight)
         if order.get("tells"):
-            print(json.dumps({"accepted": progress.report.accepted}), flush=True)
+            print(json.dumps({"accepted": taken(progress.report)}), flush=True)
         if len(resident) < len(MARKS) and (progress.fraction_read or 0.0) >= MARKS[len(resident)]:
             resident.append(resident_bytes())
 
@@ -53,7 +61,8 @@ async def main(order: dict[str, Any]) -> dict[str, Any]:
     async with Client(config, [credentials]) as client:
         view = client.with_options(timeout_seconds=order.get("timeout_seconds"))
         target = view.ads.account(order["account"]).custom_audience(order["audience"])
-        report = await target.upload(order["path"], on_progress=look, **order.get("options", {}))
+        run = getattr(target, order.get("method", "upload"))
+        report = await run(order["path"], on_progress=look, **order.get("options", {}))
     return {
         "report": report.to_dict(),
         "adds_up": report.adds_up,

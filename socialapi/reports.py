@@ -112,8 +112,8 @@ class UpsertReport(UploadReport):
 class SyncReport(UploadReport):
     """The counts of a sync. `read` are the rows of the desired state; accepted ones are unchanged, or were added now.
 
-    `additions` counts the rows that were sent, whole, since something of them was not in the snapshot; `removals` counts
-    identifiers, each sent as a user of its own. `requests`, `retries` and `bytes_sent` are those of both.
+    `additions` counts the rows to be sent, whole, since something of them is not in the snapshot; `removals` counts
+    identifiers, each sent as a user of its own. Of both, what a stop leaves undone is pending. `requests`, `retries` and `bytes_sent` are those of both.
     """
 
     unchanged: int = 0
@@ -125,6 +125,7 @@ class SyncReport(UploadReport):
     identifiers_before: int = 0
     """Identifiers in the snapshot that had not expired."""
     identifiers_after: int = 0
+    """Identifiers that the service holds, or may hold because an answer is missing."""
 
     @property
     def adds_up(self) -> bool:

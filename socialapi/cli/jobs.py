@@ -75,7 +75,8 @@ def show(report: UploadReport, *, as_json: bool) -> None:
         return
     console = Output()
     console.print(_table(report))
-    if report.pending and report.forecast is None:
+    removals = report.removals.pending if isinstance(report, SyncReport) else 0
+    if (report.pending or removals) and report.forecast is None:
         again = _AGAIN.get(type(report), "uploading")
         console.print(f"Pending rows, and what was not read, have no outcome yet; {again} the same file again is safe.")
     for issue in report.rejects[:ISSUES_SHOWN]:

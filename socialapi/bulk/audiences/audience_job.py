@@ -16,7 +16,7 @@ from socialapi.bulk.audiences.batches import Batch, Packer
 from socialapi.bulk.audiences.ordering import RecentIdentifiers, Verdict
 from socialapi.bulk.audiences.preparing import Preparer
 from socialapi.bulk.audiences.recording import Recorder
-from socialapi.bulk.audiences.settling import BatchSender
+from socialapi.bulk.audiences.settling import BatchSender, OnAccept
 from socialapi.bulk.audiences.upload_options import Destination, UploadOptions, default_expiry, settings_of
 from socialapi.bulk.job import Job
 from socialapi.bulk.job_options import bulk_options
@@ -38,8 +38,8 @@ MAX_FOLLOWERS: Final = 25_000
 
 
 class UploadJob(Job[RawRow, Batch, UploadReport]):
-    """One upload, run once. As the batches are settled, `on_reject` is told of every row that is not accepted, and
-    `on_accept` of the numbers of rows that are: ascending, several at a time.
+    """One upload, run once. `on_accept` is told of the rows of every request that this run has accepted, and `on_reject` of
+    every row that is not.
     """
 
     _options: UploadOptions
@@ -52,7 +52,7 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
         options: UploadOptions,
         call: CallOptions,
         *,
-        on_accept: Callable[[Sequence[int]], None] | None = None,
+        on_accept: OnAccept | None = None,
         on_reject: Callable[[Sequence[RowIssue]], None] | None = None,
     ) -> None:
         options.check()

@@ -1,6 +1,6 @@
 """One batch until each of its rows has an outcome: sending, isolating refused rows, sending the others again."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 
 import attrs
@@ -24,6 +24,11 @@ FOLLOWERS_AT_ONCE: Final = 2_500
 """Rows put side by side in one go: more would hold the event loop for longer than 10 ms."""
 NO_REASON: Final = "refused by the service without a reason"
 
+OnAccept = Callable[[Sequence[Sequence[int]]], Awaitable[None]]
+"""Told of the numbers of the rows of a request that was accepted, each sequence ascending. Until it has returned, their
+batch counts as being on its way.
+"""
+
 
 @attrs.define(eq=False)
 class BatchSender:
@@ -35,7 +40,7 @@ class BatchSender:
     packer: Packer
     tally: Tally
     observe: Observer
-    on_accept: Callable[[Sequence[int]], None] | None = None
+    on_accept: OnAccept | None = None
     recorder: Recorder | None = None
 
     async def settle(self, batch: Batch) -> None:
@@ -129,8 +134,7 @@ class BatchSender:
             else:
                 self.tally.accept(users)
                 if self.on_accept is not None:
-                    for run in part:
-                        self.on_accept(run.numbers)
+                    await self.on_accept([run.numbers for run in part])
                 if by_row or not batch.place:
                     batch.outcomes += [Outcome(number, ACCEPTED) for run in part for number in run.numbers]
             request = None

@@ -1,5 +1,7 @@
 """The counts of a sync while it runs, put together from those of its parts."""
 
+from collections.abc import Sequence
+
 import attrs
 
 from socialapi.bulk.sync.sync_snapshot import Difference
@@ -23,26 +25,42 @@ class SyncCounts:
         self.before = 0
         self.after = 0
         self.held_back = 0
-        self.additions = UploadReport()
-        self.removals = UploadReport()
-        self.refused: dict[str, list[RowIssue]] = {"additions": [], "removals": []}
+        self._planned = {"additions": 0, "removals": 0}
+        self._parts = {"additions": UploadReport(), "removals": UploadReport()}
+        self._refused: dict[str, list[RowIssue]] = {"additions": [], "removals": []}
         """The first rows that the service refused, by their numbers in the input."""
 
     def compared(self, found: Difference) -> None:
         """What is to be done is known."""
         self.unchanged = self.reading.accepted - found.additions
         self.before = self.after = found.known
+        self._planned = {"additions": found.additions, "removals": found.removals}
+
+    def hold_back(self) -> None:
+        """Nothing is removed in this sync."""
+        self.held_back, self._planned["removals"] = self._planned["removals"], 0
 
     def take(self, phase: str, report: UploadReport) -> None:
         """How far a part of the sync is."""
         if phase == "reading":
             self.reading = report
         else:
-            setattr(self, phase, attrs.evolve(report, rejects=tuple(self.refused[phase])))
+            self._parts[phase] = report
+
+    def refuse(self, phase: str, issues: Sequence[RowIssue]) -> None:
+        """The service refused rows of a part."""
+        refused = self._refused[phase]
+        refused += issues[: MAX_ISSUES_KEPT - len(refused)]
+
+    def _part(self, phase: str) -> UploadReport:
+        """The counts of a part; what was not read for it so far is pending as well."""
+        part, planned = self._parts[phase], self._planned[phase]
+        pending = planned - part.accepted - part.rejected - part.duplicate
+        return attrs.evolve(part, read=planned, pending=pending, rejects=tuple(self._refused[phase]))
 
     def report(self) -> SyncReport:
         """The counts as they stand."""
-        reading, additions, removals = self.reading, self.additions, self.removals
+        reading, additions, removals = self.reading, self._part("additions"), self._part("removals")
         settled = self.unchanged + additions.accepted + additions.rejected + additions.duplicate
         requests = additions.requests + removals.requests
         tally = Tally(
@@ -73,7 +91,7 @@ class SyncCounts:
 
     def _forecast(self) -> Forecast:
         """Of both parts: they are sent one after the other, within one limit."""
-        parts = [each.forecast for each in (self.additions, self.removals) if each.forecast is not None]
+        parts = [each.forecast for each in self._parts.values() if each.forecast is not None]
         return Forecast(
             requests=sum(each.requests for each in parts),
             bytes=sum(each.bytes for each in parts),

@@ -28,7 +28,7 @@ from socialapi.bulk.sync.sync_reading import ReadingJob
 from socialapi.bulk.sync.sync_snapshot import ROWS_PER_PAGE, Difference, Snapshot
 from socialapi.errors import BulkError, InvalidInput, SocialApiError
 from socialapi.models.audiences import OperationType
-from socialapi.reports import MAX_ISSUES_KEPT, Progress, RowIssue, SyncReport, UploadReport
+from socialapi.reports import Progress, RowIssue, SyncReport, UploadReport
 from socialapi.session.calls import CallOptions
 from socialapi.session.session import Session
 
@@ -115,7 +115,6 @@ class SyncJob:
         self._call = call
         self._counts = SyncCounts(session, destination.target.route.rate_limit, dry_run=options.dry_run)
         self._phase: Phase = "reading"
-        self._accepted: list[Sequence[int]] = []
         self._refused: list[RowIssue] = []
         self._reading = ReadingJob(session, destination, desired, snapshot, self._upload_options("Update"))
 
@@ -138,12 +137,19 @@ class SyncJob:
             await self._remove()
             with self._stopping("at its end"):
                 self._close_rejects()
-        except SocialApiError:
+        except SocialApiError as stop:
             with contextlib.suppress(SocialApiError):  # the first problem is the one that counts
-                await self._snapshot.finish()
+                await self._finish()
+            if isinstance(stop, BulkError):
+                stop.report = self._counts.report()
             raise
         with self._stopping("at its end"):
-            await self._snapshot.finish()
+            await self._finish()
+
+    async def _finish(self) -> None:
+        """Brings to the members what became of the sync, however far it got."""
+        await self._snapshot.finish()
+        self._counts.after = await self._snapshot.count()
 
     async def _read(self) -> None:
         try:
@@ -168,7 +174,7 @@ class SyncJob:
         """
         share, most = found.removals / found.known, self._options.max_removal_share
         if share > most:
-            self._counts.held_back = found.removals
+            self._counts.hold_back()
             raise InvalidInput(
                 f"{found.removals:,} of the {found.known:,} identifiers in the snapshot are not desired any more, which is "
                 f"{share:.1%}, and {most:.1%} may be removed: is the input complete? max_removal_share=1.0 "
@@ -176,7 +182,7 @@ class SyncJob:
             )
         doubtful = self._reading.doubtful
         if doubtful and min(1.0, (found.removals + doubtful) / found.known) > most:
-            self._counts.held_back = found.removals
+            self._counts.hold_back()
             await self._snapshot.hold_back()
 
     async def _add(self) -> None:
@@ -184,10 +190,10 @@ class SyncJob:
         with self._stopping("while adding"):
             if not self._options.dry_run:
                 await self._snapshot.expect_additions(now=int(self._session.clock.time()))
-                self._counts.after = await self._snapshot.count()  # as it is if the sync stops here
+                self._counts.after = await self._snapshot.count()  # as it may be if the sync ends here
             report = await self._upload("Update", self._snapshot.additions)
             if not self._options.dry_run:
-                await self._snapshot.confirm_additions(forget_others=report.rejected > 0 and not report.retries)
+                await self._snapshot.confirm_additions(refused=report.rejected > 0, repeated=report.retries > 0)
                 self._counts.after = await self._snapshot.count()
 
     async def _remove(self) -> None:
@@ -196,62 +202,54 @@ class SyncJob:
             if not self._options.dry_run:
                 await self._snapshot.expect_removals()
             await self._upload("Delete", self._snapshot.removals)
-            if not self._options.dry_run:
-                await self._snapshot.confirm_removals()
-                self._counts.after = await self._snapshot.count()
 
     async def _upload(self, operation: OperationType, page_from: Pages) -> UploadReport:
+        async def note_accepted(numbers: Sequence[Sequence[int]]) -> None:
+            await self._snapshot.accept(operation, numbers)
+
         job = UploadJob(
             self._session,
             self._destination,
-            self._records(operation, page_from),
+            self._records(page_from),
             self._upload_options(operation),
             self._call,
-            on_accept=self._accepted.append,
+            on_accept=note_accepted,
             on_reject=self._refused.extend,
         )
         try:
             report = await job.run()
         except BulkError as stopped:
-            await self._note_outcomes(operation)
             self._counts.take(self._phase, stopped.report)
             raise
-        await self._note_outcomes(operation)
-        self._counts.take(self._phase, report)
-        return report
+        else:
+            self._counts.take(self._phase, report)
+            return report
+        finally:
+            await self._note_refused()
 
-    async def _records(self, operation: OperationType, page_from: Pages) -> AsyncIterator[Record]:
+    async def _records(self, page_from: Pages) -> AsyncIterator[Record]:
         first = 1
         while page := await page_from(first):
             for record in page:
                 yield record
             first += ROWS_PER_PAGE
-            await self._note_outcomes(operation)
+            await self._note_refused()
 
-    async def _note_outcomes(self, operation: OperationType) -> None:
-        """Writes down what the service has taken and refused so far.
-
-        What is noted is forgotten only then: a job that stops cancels this, and it is done again at the end.
-        """
-        if self._options.dry_run:
+    async def _note_refused(self) -> None:
+        """Writes down what the service refused, by the numbers that the rows have in the input; removals have none."""
+        refused = list(self._refused)
+        if not refused or self._options.dry_run:
             return
-        if accepted := list(self._accepted):
-            await self._snapshot.accept(operation, accepted)
-            del self._accepted[: len(accepted)]
-        if refused := list(self._refused):
-            issues = await self._renumbered(refused)
-            del self._refused[: len(refused)]
-            self._counts.refused[self._phase] += issues[: MAX_ISSUES_KEPT - len(self._counts.refused[self._phase])]
-            if (file := self._reading.rejects_file) is not None:
-                file.begin()
-                file.write(issues)
-
-    async def _renumbered(self, refused: Sequence[RowIssue]) -> list[RowIssue]:
-        """The issues by the numbers that the rows have in the input; removals have none."""
-        if self._phase == "removals":
-            return [RowIssue(0, issue.field, f"was not removed: {issue.reason}") for issue in refused]
-        numbers = await self._snapshot.numbers_of([issue.row for issue in refused])
-        return [attrs.evolve(issue, row=numbers[issue.row]) for issue in refused]
+        if self._phase == "additions":
+            numbers = await self._snapshot.numbers_of([issue.row for issue in refused])
+            issues = [attrs.evolve(issue, row=numbers[issue.row]) for issue in refused]
+        else:
+            issues = [RowIssue(0, issue.field, f"was not removed: {issue.reason}") for issue in refused]
+        del self._refused[: len(refused)]  # not before: a job that stops cancels this, and it is done again at the end
+        self._counts.refuse(self._phase, issues)
+        if (file := self._reading.rejects_file) is not None:
+            file.begin()
+            file.write(issues)
 
     def _upload_options(self, operation: OperationType) -> UploadOptions:
         """The options of a part of the sync; the rows that are sent carry their times themselves."""

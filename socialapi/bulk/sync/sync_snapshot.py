@@ -4,8 +4,9 @@ Of each identifier it says until when the service holds it for sure, and until w
 sent may be held from then on and is not for sure; what was accepted is. So whenever the process ends, nothing is claimed
 that the service has not accepted, and nothing is forgotten that may be in force.
 
-While a sync sends, only the positions of what was accepted are written down, a few bytes for many. They are brought to the
-members in one walk, in the order of the digests: at the end of each part, or when the file is opened again.
+While a sync sends, only positions are written down, a few bytes for many: how far it was handed out, and what was accepted.
+They are brought to the members in one walk, in the order of the digests: at the end of each part, or when the file is
+opened again.
 """
 
 import os
@@ -54,12 +55,14 @@ _SCHEMA: Final = Schema(
         f"CREATE TABLE removals (position INTEGER PRIMARY KEY, {_IDENTIFIERS})",
         """CREATE TABLE accepted (operation TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
         PRIMARY KEY (operation, first)) WITHOUT ROWID""",
+        # Of additions that were announced; empty before that.
+        "CREATE TABLE handed_out (last INTEGER NOT NULL)",
     ),
 )
-_OF_ONE_SYNC: Final = ("rows", "staged", "desired", "additions", "removals", "accepted")
+_OF_ONE_SYNC: Final = ("rows", "staged", "desired", "additions", "removals", "accepted", "handed_out")
 _CACHE_KIB: Final = 32_768
 _NEW: Final = -1
-"""In `sure_until`: not held before this sync, and sent by it without an answer so far."""
+"""In `sure_until`: not held before this sync, which has announced it and got no answer so far."""
 
 # Sorted once, so that the two tables are walked through side by side: a look at random places would wait for the disk.
 _FILL_DESIRED: Final = """
@@ -83,15 +86,23 @@ _EXPECT_ADDITIONS: Final = f"""
 INSERT INTO members SELECT s.kind, s.digest, {_NEW}, max(r.until) {_SENT} WHERE true GROUP BY s.kind, s.digest
 ON CONFLICT (kind, digest) DO UPDATE SET sure_until = 0, perhaps_until = max(perhaps_until, excluded.perhaps_until)
 """
-# The shortest of all rows that have an identifier is for sure, as those without an answer may be in force, too.
+_HANDED_OUT: Final = "(SELECT last FROM handed_out)"
+# Of the rows that have an identifier the shortest is for sure: of those accepted, or of all that may be in force.
 _TAKE_OVER_ADDITIONS: Final = f"""
-INSERT INTO members SELECT s.kind, s.digest, min(r.until), max(r.until) {_SENT} WHERE true GROUP BY s.kind, s.digest
-HAVING max(coalesce((
-    SELECT last FROM accepted WHERE operation = 'Update' AND first <= a.position ORDER BY first DESC LIMIT 1
-) >= a.position, 0))
+INSERT INTO members SELECT kind, digest, min(until), max(until) FROM (
+    SELECT s.kind AS kind, s.digest AS digest, r.until AS until, coalesce((
+        SELECT last FROM accepted WHERE operation = 'Update' AND first <= a.position ORDER BY first DESC LIMIT 1
+    ) >= a.position, 0) AS is_accepted {_SENT} WHERE a.position <= {_HANDED_OUT}
+) WHERE is_accepted OR :others_in_doubt GROUP BY kind, digest HAVING max(is_accepted)
 ON CONFLICT (kind, digest) DO UPDATE SET
     sure_until = excluded.sure_until, perhaps_until = max(perhaps_until, excluded.perhaps_until)
 """  # noqa: S608  # of constants
+_DOUBT_ADDITIONS: Final = f"""
+UPDATE members SET sure_until = 0 WHERE sure_until = {_NEW} AND (kind, digest) IN (
+    SELECT s.kind, s.digest {_SENT} WHERE a.position <= {_HANDED_OUT}
+)
+"""  # noqa: S608  # of constants
+_FORGET_ADDITIONS: Final = f"DELETE FROM members WHERE sure_until = {_NEW}"  # noqa: S608  # of constants
 _REMOVALS: Final = "SELECT kind, digest FROM removals ORDER BY position"
 _REMOVALS_TAKEN: Final = """
 SELECT r.kind, r.digest FROM accepted AS a CROSS JOIN removals AS r ON r.position BETWEEN a.first AND a.last
@@ -130,8 +141,8 @@ class Difference:
 class Snapshot:
     """The file of one audience; use it between `open` and `aclose`. It holds digests, never an identifier.
 
-    A sync stages what is desired, compares, announces what it is about to send, sends, and confirms what was accepted;
-    each of these steps is one transaction. Every method raises ConfigurationError when the file cannot be used.
+    A sync stages what is desired, compares, announces what it is about to send, says what is accepted while it sends, and
+    confirms it at the end of each part. Every method raises ConfigurationError when the file cannot be used.
     """
 
     def __init__(self, path: str | os.PathLike[str], account_id: str, custom_audience_id: str) -> None:
@@ -139,7 +150,10 @@ class Snapshot:
         self._database = SqliteThread(path, _SCHEMA, purpose="snapshot")
 
     async def open(self) -> None:
-        """Opens the file, or makes it, and drops what an earlier sync left. Raises as well when it is of another audience."""
+        """Opens the file, or makes it, and takes over what an earlier sync was accepted before it was ended.
+
+        Raises as well when it is of another audience.
+        """
         await self._database.open(self._begin)
 
     async def aclose(self) -> None:
@@ -190,28 +204,31 @@ class Snapshot:
         def expect(connection: sqlite3.Connection) -> None:
             connection.execute("DELETE FROM members WHERE perhaps_until <= ?", (now,))
             connection.execute(_EXPECT_ADDITIONS)
+            connection.execute("INSERT INTO handed_out VALUES (0)")
 
         await self._database.run(expect)
 
     async def accept(self, operation: OperationType, numbers: Sequence[Sequence[int]]) -> None:
-        """The service has taken additions (Update) or removals (Delete) at these positions, each sequence ascending."""
+        """The service has taken additions (Update) or removals (Delete) at these positions, each sequence ascending.
+
+        To be said before anything else is: whoever waits for it and is cancelled has said it nevertheless.
+        """
 
         def note(connection: sqlite3.Connection) -> None:
             ranges = ((operation, *each) for some in numbers for each in _ranges(some))
-            connection.executemany("INSERT OR IGNORE INTO accepted VALUES (?, ?, ?)", ranges)
+            connection.executemany("INSERT INTO accepted VALUES (?, ?, ?)", ranges)
 
-        await self._database.run(note)
+        await self._database.write(note)
 
-    async def confirm_additions(self, *, forget_others: bool) -> None:
+    async def confirm_additions(self, *, refused: bool, repeated: bool) -> None:
         """All additions have their outcome: those that were accepted are held for sure.
 
-        `forget_others` forgets what is new in the others, where no attempt without an answer may have brought it into force.
+        What is new in others that were `refused` is forgotten, unless attempts were `repeated`: one without an answer may
+        have brought it into force.
         """
 
         def confirm(connection: sqlite3.Connection) -> None:
-            _take_over_additions(connection)
-            if forget_others:
-                connection.execute("DELETE FROM members WHERE sure_until = ?", (_NEW,))
+            _take_over_additions(connection, others_in_doubt=refused and repeated, forget=refused)
 
         await self._database.run(confirm)
 
@@ -224,10 +241,6 @@ class Snapshot:
 
         await self._database.run(expect)
 
-    async def confirm_removals(self) -> None:
-        """All removals have their outcome: those that were accepted are held no more."""
-        await self._database.run(_take_over_removals)
-
     async def numbers_of(self, positions: Sequence[int]) -> dict[int, int]:
         """The numbers that the additions at these positions have in the input."""
 
@@ -238,12 +251,22 @@ class Snapshot:
         return await self._database.run(find)
 
     async def additions(self, first: int) -> Sequence[AudienceUser | Operation]:
-        """A page of the users to be added, whose positions count from `first`; nothing behind the last."""
-        return list(_users(await self._page(_PAGE_OF_ADDITIONS, first)))
+        """A page of the users to be added, whose positions count from `first`; nothing behind the last.
+
+        What was never handed out was never sent, and does not count as held after a sync that was ended.
+        """
+
+        def hand_out(connection: sqlite3.Connection) -> list[Any]:
+            page = connection.execute(_PAGE_OF_ADDITIONS, _bounds(first)).fetchall()
+            if page:
+                connection.execute("UPDATE handed_out SET last = ?", (page[-1][0],))
+            return page
+
+        return list(_users(await self._database.run(hand_out)))
 
     async def removals(self, first: int) -> Sequence[AudienceUser]:
         """A page of users of the identifiers to be removed, one each."""
-        page = await self._page(_PAGE_OF_REMOVALS, first)
+        page = await self._database.run(lambda c: c.execute(_PAGE_OF_REMOVALS, _bounds(first)).fetchall())
         return [AudienceUser(**{_KINDS[code]: digest.hex()}) for code, digest in page]
 
     async def count(self) -> int:
@@ -251,13 +274,11 @@ class Snapshot:
         return await self._database.run(lambda connection: _number(connection, "SELECT count(*) FROM members"))
 
     async def finish(self) -> None:
-        """The sync is over: nothing of it stays but what is held, nor is anything that was removed left to be read."""
+        """The sync is over, however far it got: what the service has taken of it is brought to the members, and nothing else
+        of it stays, nor is anything that was removed left to be read.
+        """
         await self._database.run(_clear)
         await self._database.erase()
-
-    async def _page(self, query: str, first: int) -> list[Any]:
-        bounds = (first, first + ROWS_PER_PAGE - 1)
-        return await self._database.run(lambda connection: connection.execute(query, bounds).fetchall())
 
     def _begin(self, connection: sqlite3.Connection) -> None:
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
@@ -271,20 +292,24 @@ class Snapshot:
                 f"{audience_id} of the account {account_id}: choose another path"
             )
         _clear(connection)
-        connection.execute("UPDATE members SET sure_until = 0 WHERE sure_until = ?", (_NEW,))
 
 
 def _clear(connection: sqlite3.Connection) -> None:
-    """Drops what belongs to one sync, after what was accepted of it."""
-    if _number(connection, "SELECT count(*) FROM accepted"):
-        _take_over_additions(connection)
-        _take_over_removals(connection)
+    """Drops what belongs to one sync, after it was taken over what became of it."""
+    if _number(connection, "SELECT count(*) FROM handed_out"):
+        _take_over_additions(connection, others_in_doubt=True, forget=True)
+    _take_over_removals(connection)
     for table in _OF_ONE_SYNC:
         connection.execute(f"DELETE FROM {table}")  # noqa: S608  # names from above
 
 
-def _take_over_additions(connection: sqlite3.Connection) -> None:
-    connection.execute(_TAKE_OVER_ADDITIONS)
+def _take_over_additions(connection: sqlite3.Connection, *, others_in_doubt: bool, forget: bool) -> None:
+    connection.execute(_TAKE_OVER_ADDITIONS, {"others_in_doubt": others_in_doubt})
+    if others_in_doubt:
+        connection.execute(_DOUBT_ADDITIONS)
+    if forget:
+        connection.execute(_FORGET_ADDITIONS)
+    connection.execute("DELETE FROM handed_out")
     connection.execute("DELETE FROM accepted WHERE operation = 'Update'")
 
 
@@ -302,6 +327,11 @@ def _ranges(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
             first = number
         last = number
     yield first, last
+
+
+def _bounds(first: int) -> tuple[int, int]:
+    """The first and the last position of a page."""
+    return first, first + ROWS_PER_PAGE - 1
 
 
 def _number(connection: sqlite3.Connection, query: str, *values: int) -> int:

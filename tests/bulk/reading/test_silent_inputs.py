@@ -111,7 +111,7 @@ async def test_an_input_that_gives_up_waiting_by_itself_has_broken_off() -> None
     assert isinstance(caught.value.__cause__, TimeoutError)
 
 
-async def test_outcomes_that_a_sync_was_writing_down_as_it_stopped_are_written_down(
+async def test_refused_rows_that_a_sync_was_writing_down_as_it_stopped_are_written_down(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session, snapshot = session_of(ModelService()), Snapshot(tmp_path / "snapshot", "a", "c")
@@ -121,23 +121,14 @@ async def test_outcomes_that_a_sync_was_writing_down_as_it_stopped_are_written_d
     await snapshot.stage([StagedRow(7, [(CODES["handle"], b"d")], 2_000_000_000, None, None)])
     await snapshot.compare(now=0, soon=1)
     job._phase = "additions"
-    job._accepted.append([1])
     job._refused.append(RowIssue(1, "params", "no"))
-    for step, left in (("accept", [[1]]), ("numbers_of", [])):
-        reached = asyncio.Event()
-
-        async def silent(*_: object, reached: asyncio.Event = reached) -> None:
-            reached.set()
-            await asyncio.Event().wait()
-
-        with monkeypatch.context() as patch:
-            patch.setattr(snapshot, step, silent)
-            noting = asyncio.create_task(job._note_outcomes("Update"))
-            await reached.wait()
-            noting.cancel()
-            await asyncio.wait([noting])
-        assert (job._accepted, len(job._refused)) == (left, 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(snapshot, "numbers_of", lambda _: asyncio.Event().wait())
+        noting = asyncio.create_task(job._note_refused())
+        await asyncio.sleep(0)
+        noting.cancel()
+        await asyncio.wait([noting])
     for _ in range(2):
-        await job._note_outcomes("Update")
-        assert job._counts.refused["additions"] == [RowIssue(7, "params", "no")]
+        await job._note_refused()
+        assert job._counts.report().additions.rejects == (RowIssue(7, "params", "no"),)
     await snapshot.aclose()

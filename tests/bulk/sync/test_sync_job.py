@@ -14,7 +14,7 @@ import orjson
 import pytest
 
 from socialapi.bulk.sync.sync_job import RENEWED_AHEAD_SECONDS, SyncOptions, sync
-from socialapi.bulk.sync.sync_snapshot import Snapshot
+from socialapi.bulk.sync.sync_snapshot import ROWS_PER_PAGE, Snapshot
 from socialapi.client import Client
 from socialapi.emulator import Emulator
 from socialapi.errors import BulkError, ConfigurationError, Forbidden, InvalidInput, NotFound
@@ -368,43 +368,62 @@ async def test_a_sync_that_was_stopped_goes_on_with_what_was_not_accepted(path: 
     assert isinstance(caught.value.report, SyncReport)
     gone = caught.value.report.removals.accepted
     assert gone == 10 - len(service.members) >= 2
+    assert caught.value.report.removals.pending == caught.value.report.identifiers_after == 10 - gone
     report = await sync(session, DESTINATION, [], options, call)
     assert (report.identifiers_before, report.removals.accepted) == (10 - gone, 10 - gone)
     assert not service.members
 
 
-async def test_a_sync_that_was_killed_goes_on_with_what_was_not_noted_as_accepted(
+async def test_what_was_accepted_before_a_sync_is_interrupted_is_not_sent_again(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Also when all of the input has been read, and one last request is waited for."""
+
     def answer_nothing_more(operations: list[Any]) -> Any:
         service.gate = asyncio.Event()
         silent.set()
         return service.process(operations)
 
-    silent, noted = asyncio.Event(), asyncio.Event()
+    noted = 0
     accept = Snapshot.accept
 
     async def watched(self: Snapshot, operation: Any, numbers: Any) -> None:
+        nonlocal noted
         await accept(self, operation, numbers)
-        noted.set()
+        noted += sum(map(len, numbers))
+        if noted == 3_000:
+            everything_noted.set()
 
+    everything_noted, silent = asyncio.Event(), asyncio.Event()
     monkeypatch.setattr(Snapshot, "accept", watched)
     everybody = people(*(f"p{number}" for number in range(4_000)))
-    service = ModelService([None, answer_nothing_more])
-    session = session_of(service, max_operations=1_500)
+    service = ModelService([None, None, None, answer_nothing_more])
+    session = session_of(service, max_operations=1_000)
     options, call = SyncOptions(snapshot=path, concurrency=1), CallOptions.interactive(session.config)
     running = asyncio.create_task(sync(session, DESTINATION, everybody, options, call))
     async with asyncio.timeout(10):
+        await everything_noted.wait()
         await silent.wait()
-        await noted.wait()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert len(service.members) == 3_000
     service.gate = None
     report = await sync(session, DESTINATION, everybody, options, call)
-    assert (report.unchanged, report.additions.accepted) == (1_500, 2_500)
+    assert (report.unchanged, report.additions.accepted) == (3_000, 1_000)
     assert service.members.keys() == handles(*(f"p{number}" for number in range(4_000)))
+
+
+async def test_what_never_went_out_is_neither_held_nor_removed_later(path: Path) -> None:
+    service = ModelService([refusal(403)])
+    session = session_of(service, max_operations=100)
+    options, call = SyncOptions(snapshot=path, concurrency=1), CallOptions.interactive(session.config)
+    with pytest.raises(BulkError, match="while adding: HTTP 403") as caught:
+        await sync(session, DESTINATION, people(*(f"p{number}" for number in range(20_000))), options, call)
+    assert isinstance(caught.value.report, SyncReport)
+    assert caught.value.report.identifiers_after <= 3 * ROWS_PER_PAGE
+    assert caught.value.report.additions.pending == caught.value.report.pending == 20_000
+    report = await sync(session, DESTINATION, [], attrs.evolve(options, max_removal_share=1.0), call)
+    assert report.removals.accepted == caught.value.report.identifiers_after
 
 
 async def test_a_row_refused_after_a_lost_answer_may_be_held_and_is_removed_later(path: Path) -> None:

@@ -15,6 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from socialapi.bulk.reading import iterable_reader
+from socialapi.bulk.sync import sync_job, sync_snapshot
 from socialapi.bulk.sync.sync_job import SyncOptions, sync
 from socialapi.bulk.sync.sync_snapshot import CODES
 from socialapi.client import Client
@@ -82,7 +84,11 @@ class Killer:
 
     @contextmanager
     def watching(self, *methods: tuple[type, str]) -> Iterator[None]:
+        """Counts the steps of these methods; what is read and sent is so small that few rows are many of them."""
         with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sync_snapshot, "ROWS_PER_PAGE", 1)
+            patch.setattr(sync_job, "ROWS_PER_PAGE", 1)
+            patch.setattr(iterable_reader, "ROWS_PER_CHUNK", 1)
             for owner, name in methods:
                 patch.setattr(owner, name, self.around(getattr(owner, name)))
             yield
@@ -111,7 +117,7 @@ class Step:
 
 
 rows = st.lists(st.frozensets(st.sampled_from(NAMES), min_size=1, max_size=3), max_size=4)
-steps = st.lists(st.builds(Step, rows, st.none() | st.integers(0, 24)), min_size=1, max_size=5)
+steps = st.lists(st.builds(Step, rows, st.none() | st.integers(0, 60)), min_size=1, max_size=5)
 
 
 async def follow_on_the_emulator(plan: Sequence[Step], path: Path) -> None:
@@ -121,7 +127,7 @@ async def follow_on_the_emulator(plan: Sequence[Step], path: Path) -> None:
         config = attrs.evolve(emulator.config, max_operations=2)
         async with Client(config, emulator.credentials) as client:
             audience = client.ads.account(ids[0]).custom_audience(ids[1])
-            with killer.watching((SqliteThread, "run"), (Transport, "send")):
+            with killer.watching((SqliteThread, "run"), (SqliteThread, "write"), (Transport, "send")):
                 for step in [*plan, Step(plan[-1].desired, None)]:
                     running = audience.sync(users(step.desired), snapshot=path, max_removal_share=1.0)
                     ended = await killer.ends(running, step.killed_after)
@@ -147,7 +153,7 @@ class FaultyStep:
 
 
 faulty_steps = st.lists(
-    st.builds(FaultyStep, rows, st.sampled_from((0.0, 0.3, 0.6)), st.none() | st.integers(0, 40)),
+    st.builds(FaultyStep, rows, st.sampled_from((0.0, 0.3, 0.6)), st.none() | st.integers(0, 80)),
     min_size=1,
     max_size=5,
 )
@@ -157,7 +163,7 @@ async def follow_with_faults(plan: Sequence[FaultyStep], seed: int, path: Path, 
     killer = Killer()
     service = ModelService(rng=random.Random(seed), faults=(*FAULTS, "operation_error"))
     options = SyncOptions(snapshot=path, max_removal_share=1.0, packing=packing)
-    with killer.watching((SqliteThread, "run"), (ModelService, "send")):
+    with killer.watching((SqliteThread, "run"), (SqliteThread, "write"), (ModelService, "send")):
         for step in [*plan, FaultyStep(plan[-1].desired, 0.0, None)]:
             service._likely = step.likely
             session = session_of(service, max_operations=2)

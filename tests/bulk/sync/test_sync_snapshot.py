@@ -7,6 +7,7 @@ from typing import Final
 
 import pytest
 
+from socialapi.bulk.sync import sync_snapshot
 from socialapi.bulk.sync.sync_snapshot import Difference, Snapshot, StagedRow
 from socialapi.errors import ConfigurationError
 from socialapi.models.audiences import AudienceUser, Operation, OperationParams
@@ -50,11 +51,16 @@ async def holding(path: Path, *rows: StagedRow) -> None:
     snapshot = await opened(path)
     await snapshot.stage(rows)
     await snapshot.compare(now=NOW, soon=SOON)
-    await snapshot.expect_additions(now=NOW)
+    await send_additions(snapshot)
     await snapshot.accept("Update", [range(1, len(rows) + 1)])
-    await snapshot.confirm_additions(forget_others=False)
+    await snapshot.confirm_additions(refused=False, repeated=False)
     await snapshot.finish()
     await snapshot.aclose()
+
+
+async def send_additions(snapshot: Snapshot, *, now: int = NOW) -> None:
+    await snapshot.expect_additions(now=now)
+    await snapshot.additions(1)
 
 
 async def compared(snapshot: Snapshot, *rows: StagedRow, now: int = NOW) -> Difference:
@@ -89,7 +95,7 @@ async def test_what_is_not_desired_is_removed_one_identifier_at_a_time(tmp_path:
     assert await snapshot.removals(1) == [AudienceUser(email=ADA.hex()), AudienceUser(email=BOB.hex())]
     await snapshot.expect_removals()
     await snapshot.accept("Delete", [[1]])
-    await snapshot.confirm_removals()
+    await snapshot.finish()
     await snapshot.aclose()
     assert held(path) == {BOB: (0, LATER), EVE: (LATER, LATER)}
 
@@ -100,7 +106,7 @@ async def test_an_addition_without_an_answer_is_perhaps_held_added_again_and_rem
     path = tmp_path / "snapshot"
     snapshot = await opened(path)
     await compared(snapshot, row(1, ADA))
-    await snapshot.expect_additions(now=NOW)
+    await send_additions(snapshot)
     await snapshot.aclose()
     snapshot = await opened(path)
     assert await compared(snapshot, row(1, ADA)) == Difference(known=1, additions=1, removals=0)
@@ -118,9 +124,8 @@ async def test_of_additions_that_were_broken_off_what_was_accepted_is_held(tmp_p
     snapshot = await opened(path)
     found = await compared(snapshot, *(row(number, bytes([number]) * 32) for number in range(1, 8)))
     assert (found.additions, found.removals) == (7, 7)
-    await snapshot.expect_additions(now=NOW)
+    await send_additions(snapshot)
     await snapshot.accept("Update", [[2, 3, 5], [7]])
-    await snapshot.accept("Update", [[2, 3, 5]])
     if is_finished:
         await snapshot.finish()
     await snapshot.aclose()
@@ -134,7 +139,7 @@ async def test_an_answer_that_is_missing_shortens_what_another_row_has_for_sure(
     path = tmp_path / "snapshot"
     snapshot = await opened(path)
     await compared(snapshot, row(1, ADA, until=LATER + 500), row(2, ADA, BOB))
-    await snapshot.expect_additions(now=NOW)
+    await send_additions(snapshot)
     await snapshot.accept("Update", [[1]])
     await snapshot.aclose()
     await (await opened(path)).aclose()
@@ -149,9 +154,9 @@ async def test_of_removals_that_were_broken_off_what_was_accepted_is_forgotten(
     await holding(path, row(1, ADA), row(2, BOB), row(3, EVE))
     snapshot = await opened(path)
     await compared(snapshot, row(1, b"r" * 32), row(2, b"t" * 32))
-    await snapshot.expect_additions(now=NOW)
+    await send_additions(snapshot)
     await snapshot.accept("Update", [[2]])
-    await snapshot.confirm_additions(forget_others=False)
+    await snapshot.confirm_additions(refused=True, repeated=True)
     await snapshot.expect_removals()
     await snapshot.accept("Delete", [[1], [3]])
     if is_finished:
@@ -178,32 +183,52 @@ async def test_a_removal_without_an_answer_is_removed_again_or_added_again(tmp_p
 async def test_what_was_refused_for_sure_is_not_held_and_otherwise_it_may_be(tmp_path: Path) -> None:
     path = tmp_path / "snapshot"
     await holding(path, row(1, ADA))
-    for forget_others, expected in ((False, {BOB: (-1, LATER)}), (True, {BOB: (0, LATER)})):
+    for repeated, expected in ((True, {BOB: (0, LATER)}), (False, {BOB: (0, LATER)})):
         snapshot = await opened(path)
         await compared(snapshot, row(1, ADA, BOB))
-        await snapshot.expect_additions(now=NOW)
-        await snapshot.confirm_additions(forget_others=forget_others)
+        await send_additions(snapshot)
+        await snapshot.confirm_additions(refused=True, repeated=repeated)
         await snapshot.aclose()
         # What was there before is not forgotten, however the new attempt ended.
         assert held(path) == {ADA: (0, LATER)} | expected
     snapshot = await opened(path)
     await compared(snapshot, row(1, EVE), row(2, ADA))
-    await snapshot.expect_additions(now=NOW)
+    await send_additions(snapshot)
     await snapshot.accept("Update", [[2]])
-    await snapshot.confirm_additions(forget_others=True)
+    await snapshot.confirm_additions(refused=True, repeated=False)
     await snapshot.aclose()
     assert held(path) == {ADA: (LATER, LATER), BOB: (0, LATER)}
 
 
-async def test_an_identifier_of_a_refused_row_and_of_a_taken_one_is_held(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("repeated", "bob"), [(False, {}), (True, {BOB: (0, SOON)})])
+async def test_an_identifier_of_a_refused_row_and_of_a_taken_one_is_held(
+    tmp_path: Path, repeated: bool, bob: Held
+) -> None:
     path = tmp_path / "snapshot"
     snapshot = await opened(path)
-    await compared(snapshot, row(1, ADA, BOB), row(2, ADA, until=SOON))
-    await snapshot.expect_additions(now=NOW)
+    await compared(snapshot, row(1, ADA, BOB, until=SOON), row(2, ADA))
+    await send_additions(snapshot)
     await snapshot.accept("Update", [[2]])
-    await snapshot.confirm_additions(forget_others=True)
+    await snapshot.confirm_additions(refused=True, repeated=repeated)
     await snapshot.aclose()
-    assert held(path) == {ADA: (SOON, LATER)}
+    assert held(path) == {ADA: (SOON if repeated else LATER, LATER)} | bob
+
+
+async def test_what_was_announced_and_never_handed_out_is_not_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sync_snapshot, "ROWS_PER_PAGE", 2)
+    path = tmp_path / "snapshot"
+    await holding(path, row(1, EVE))
+    snapshot = await opened(path)
+    await compared(snapshot, row(1, ADA), row(2, BOB), row(3, BOB, b"x" * 32), row(4, EVE, b"y" * 32))
+    await snapshot.expect_additions(now=NOW)
+    await snapshot.additions(1)
+    await snapshot.accept("Update", [[1]])
+    await snapshot.aclose()
+    await (await opened(path)).aclose()
+    # Eve was held before, and her row would have said so again.
+    assert held(path) == {ADA: (LATER, LATER), BOB: (0, LATER), EVE: (0, LATER)}
 
 
 async def test_what_has_expired_is_absent_and_forgotten_without_a_removal(tmp_path: Path) -> None:
@@ -212,9 +237,9 @@ async def test_what_has_expired_is_absent_and_forgotten_without_a_removal(tmp_pa
     snapshot = await opened(path)
     found = await compared(snapshot, row(1, ADA, until=LATER + 500), now=LATER)
     assert found == Difference(known=0, additions=1, removals=0)
-    await snapshot.expect_additions(now=LATER)
+    await send_additions(snapshot, now=LATER)
     await snapshot.accept("Update", [[1]])
-    await snapshot.confirm_additions(forget_others=False)
+    await snapshot.confirm_additions(refused=False, repeated=False)
     await snapshot.aclose()
     assert held(path) == {ADA: (LATER + 500, LATER + 500)}
 

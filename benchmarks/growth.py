@@ -58,6 +58,7 @@ def of_jobs(service: StubProcess, sizes: Sequence[int], records: int) -> list[Ro
                 "records a second": jobs * records / told["seconds"],
                 "peak MB": told["peak"] / MEGABYTE,
                 "longest wait for a turn, ms": told["max_lag_seconds"] * 1_000,
+                "longest collection of garbage, ms": told["max_collection_seconds"] * 1_000,
             }
         )
         _say(rows[-1])
@@ -96,7 +97,10 @@ def _drawn(rows: Sequence[Row], path: Path, across: str, up: Sequence[str], y: s
 def page(records: Sequence[Row], jobs: Sequence[Row], records_a_job: int, plots: Path, day: datetime.date) -> str:
     """The whole page; draws its pictures into the folder."""
     most, cost, peak = ([row[name] for row in records] for name in ("records", "µs of CPU a record", "peak MB"))
-    rate, held = ([row[name] for row in jobs] for name in ("records a second", "longest wait for a turn, ms"))
+    rate, held, collected = (
+        [row[name] for row in jobs]
+        for name in ("records a second", "longest wait for a turn, ms", "longest collection of garbage, ms")
+    )
     sizes = _drawn(records, plots / "growth-records.svg", "records", ["seconds", "CPU seconds"], "seconds", "xy")
     memory = _drawn(records, plots / "growth-memory.svg", "records", ["peak MB"], "peak MB", "x")
     rates = _drawn(jobs, plots / "growth-jobs.svg", "jobs", ["records a second"], "records a second", "x")
@@ -117,8 +121,8 @@ imported and opened once is in the cost of the small jobs.
 
 So many uploads of {records_a_job:,} records each, from iterables, in one process that shares a client. One job sends
 {rate[0]:,.0f} records a second, {jobs[-1]["jobs"]:,} of them {rate[-1]:,.0f} together; somebody else in the event loop waits
-for {max(held):.0f} ms at most: that is a full collection of garbage, which there is more of the more jobs there are. One job
-at a time has the event loop, for two milliseconds or a little more.
+for {max(held):.0f} ms at most. One job at a time has the event loop, for two milliseconds or a little more; a full collection of
+garbage takes up to {max(collected):.0f} ms.
 
 {rates}{_table(jobs)}
 """

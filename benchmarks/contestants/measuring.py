@@ -24,6 +24,21 @@ class Meter:
         return {"cpu_seconds": cpu_seconds, "seconds": self.seconds, **further}
 
 
+class CollectionWatch:
+    """One of `gc.callbacks`: how long the longest collection of garbage took."""
+
+    def __init__(self) -> None:
+        self.max_seconds = 0.0
+        self._began = 0.0
+
+    def __call__(self, phase: str, info: dict[str, int]) -> None:
+        """Called by Python before and after a collection."""
+        if phase == "start":
+            self._began = time.perf_counter()
+        else:
+            self.max_seconds = max(self.max_seconds, time.perf_counter() - self._began)
+
+
 def resident_bytes() -> int:
     """What this process holds in memory now."""
     return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -148,7 +148,7 @@ class Job(abc.ABC, Generic[R, B, P]):
     async def _read(self) -> None:
         chunks = aiter(self._reader)
         while True:
-            await self._session.turns.wait()  # neither reading nor placing has to wait for anything, and others go on
+            await self._session.turns.wait()  # an iterable is read without ever waiting, and others go on
             if self._dispatcher.failure is not None:
                 return
             try:
@@ -164,6 +164,7 @@ class Job(abc.ABC, Generic[R, B, P]):
                     self._tally.rejects_file.columns = self._columns()
                     self._tally.rejects_file.begin()  # what it held before goes only now that there is an input
                 self._tally.take_in(len(chunk))
+                await self._session.turns.wait()  # others were read to at the same time
                 await self._place_chunk(chunk)
             except OURS as problem:
                 self._dispatcher.stop(problem)

@@ -4,7 +4,8 @@ import asyncio
 import itertools
 import operator
 from collections.abc import AsyncIterator, Sequence
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
@@ -13,7 +14,7 @@ from socialapi.bulk.audiences.preparing import PreparedChunk, Preparer
 from socialapi.bulk.audiences.upload_options import UploadOptions
 from socialapi.session.calls import CallOptions
 from socialapi.session.turns import Turns
-from tests.bulk.model_service import DESTINATION, ModelService, people
+from tests.bulk.model_service import DESTINATION, ModelService, job_of, people
 from tests.bulk.model_transport import session_of
 
 CALLERS: Final = 5
@@ -75,7 +76,44 @@ async def test_who_is_cancelled_takes_no_turn_away(rounds: Rounds) -> None:
     assert given == [1, 3, 9]
 
 
-async def test_jobs_side_by_side_prepare_one_at_a_time(rounds: Rounds, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_loop_that_ended_while_somebody_waited_does_not_stand_in_the_way_of_another_one() -> None:
+    turns = Turns()
+
+    async def leave() -> None:
+        for _ in range(CALLERS):
+            asyncio.ensure_future(turns.wait())  # noqa: RUF006  # to be left behind
+        await asyncio.sleep(0)
+
+    async def wait() -> None:
+        async with asyncio.timeout(10):
+            await turns.wait()
+
+    asyncio.run(leave())
+    asyncio.run(wait())
+
+
+Names = list[dict[str, str]]
+
+
+def as_iterable(rows: Names, path: Path) -> object:
+    return rows
+
+
+async def as_async_iterable(rows: Names, path: Path) -> AsyncIterator[dict[str, str]]:
+    for row in rows:
+        await asyncio.sleep(0)
+        yield row
+
+
+def as_file(rows: Names, path: Path) -> object:
+    path.write_text("".join(f"{line}\n" for line in ("partner_user_id", *(row["partner_user_id"] for row in rows))))
+    return path
+
+
+@pytest.mark.parametrize("source", [as_iterable, as_async_iterable, as_file])
+async def test_jobs_side_by_side_prepare_one_at_a_time(
+    source: Any, rounds: Rounds, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     session = session_of(ModelService())
     prepare = Preparer.prepare_chunk
     seen: list[tuple[int, int]] = []
@@ -86,11 +124,27 @@ async def test_jobs_side_by_side_prepare_one_at_a_time(rounds: Rounds, monkeypat
 
     monkeypatch.setattr(Preparer, "prepare_chunk", watched)
     options, call = UploadOptions(dry_run=True), CallOptions.interactive(session.config)
-    jobs = [
-        UploadJob(session, DESTINATION, people(*(f"p{job}-{row}" for row in range(5_000))), options, call)
-        for job in range(CALLERS)
+    inputs = [
+        source(people(*(f"p{job}-{row}" for row in range(5_000))), tmp_path / f"{job}.csv") for job in range(CALLERS)
     ]
+    jobs = [UploadJob(session, DESTINATION, records, options, call) for records in inputs]
     await asyncio.gather(*(job.run() for job in jobs))
     assert len(seen) >= CALLERS * 4
     for _, same in itertools.groupby(seen, key=operator.itemgetter(0)):
         assert len({job for _, job in same}) == 1
+
+
+async def test_a_small_request_waits_for_no_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = 0
+    wait = Turns.wait
+
+    async def watched(self: Turns) -> None:
+        nonlocal taken
+        taken += 1
+        await wait(self)
+
+    monkeypatch.setattr(Turns, "wait", watched)
+    service = ModelService()
+    await job_of(service, people(*(f"p{row}" for row in range(1_000))), settings={"max_operations": 10}).run()
+    assert len(service.requests) == 100
+    assert 0 < taken < 20

@@ -152,8 +152,9 @@ class BatchSender:
     async def _request(self, runs: Sequence[Run]) -> Request[UploadCounts]:
         parts: list[bytes] = []
         for part in self.packer.encode(runs):
+            if parts:
+                await self.session.turns.wait()  # a large body is encoded in slices, and others go on between them
             parts.append(part)
-            await self.session.turns.wait()  # a large body is encoded in slices, and others go on between them
         return assemble(self.target, self.session.config, {}, tuple(parts))
 
 

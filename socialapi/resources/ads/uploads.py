@@ -1,6 +1,5 @@
 """What custom audiences and do-not-reach lists share: one request of operations, and the job."""
 
-import asyncio
 import datetime
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -125,7 +124,7 @@ async def send_operations(
             broken += [attrs.evolve(rule, path=f"{path}.{rule.path}" if rule.path else path) for rule in rules]
             users += 1
             if users % USERS_PER_SLICE == 0:
-                await asyncio.sleep(0)
+                await session.turns.wait()
         times = json_shape(attrs.evolve(operation.params, users=()))
         params = ({} if expiry is None else {"expires_at": expiry}) | times | {"users": prepared}
         shapes.append({"operation_type": operation.operation_type, "params": params})

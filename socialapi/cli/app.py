@@ -104,11 +104,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         exits.say("interrupted")
         return exits.INTERRUPTED
     except exits.EXPECTED as problem:
-        stop = exits.stop_behind(problem)
-        if stop is not None:
-            exits.say(exits.sentence(stop))
         exits.say(exits.sentence(problem))
-        return exits.status_of(stop or problem)
+        return exits.status_of(problem)
     return result if isinstance(result, int) else exits.DONE
 
 
@@ -122,7 +119,8 @@ def main() -> NoReturn:
         signal.signal(signal.SIGTERM, _as_interrupt)
     status = run()
     try:
-        sys.stdout.flush()
+        if sys.stdout is not None:  # as it is when it was closed by who started this
+            sys.stdout.flush()
     except OSError as problem:
         status = _without_output(status, problem)
     sys.exit(status)

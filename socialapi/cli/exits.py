@@ -37,14 +37,6 @@ def sentence(problem: BaseException) -> str:
     return str(problem)
 
 
-def stop_behind(problem: BaseException) -> BulkError | None:
-    """Why the job stopped whose report could not be printed."""
-    before = problem.__context__ if isinstance(problem, OSError) else None
-    while before is not None and not isinstance(before, BulkError):
-        before = before.__context__
-    return before
-
-
 def words_of(error: Problem | ServiceError) -> str:
     """What the service says in one of the errors of an answer; empty if it has no words for it."""
     if isinstance(error, ServiceError):

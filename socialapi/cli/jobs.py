@@ -46,21 +46,25 @@ async def run_job(
             async with Client(Config.from_env()) if dry_run else open_client() as client:
                 report = await job(client, display)
     except BulkError as stopped:
-        try:
-            show(stopped.report, as_json=as_json)
-        finally:  # also when nobody reads the report
-            if not isinstance(stopped.__cause__, InvalidInput):
-                _say_how_to_go_on(journal)
+        _show_so_far(stopped.report, as_json=as_json)
+        if not isinstance(stopped.__cause__, InvalidInput):
+            _say_how_to_go_on(journal)
         raise
     except asyncio.CancelledError:
-        try:
-            if display.last is not None:
-                show(display.last.report, as_json=as_json)
-        finally:
-            _say_how_to_go_on(journal)
+        if display.last is not None:
+            _show_so_far(display.last.report, as_json=as_json)
+        _say_how_to_go_on(journal)
         raise
     show(report, as_json=as_json)
     return exits.SOME_REJECTED if report.rejected or _not_removed(report) else exits.DONE
+
+
+def _show_so_far(report: UploadReport, *, as_json: bool) -> None:
+    """As `show`, where there is more to say than that nobody reads it."""
+    try:
+        show(report, as_json=as_json)
+    except OSError as problem:
+        exits.say(exits.sentence(problem))
 
 
 def _say_how_to_go_on(journal: RegisteredJournal | None) -> None:

@@ -125,22 +125,27 @@ async def test_a_feed_comes_through_standard_input_too() -> None:
 
 
 async def test_ctrl_c_ends_a_job_that_waits_for_standard_input(tmp_path: Path) -> None:
+    """Two requests are full, the first of them is settled and the second one waits; a third one is being filled."""
     reading, writing = os.pipe()
-    header, *lines = write_people(tmp_path / "people.csv", 12_000).read_bytes().splitlines(keepends=True)
+    # So wide that all but few of the rows are in blocks that are full, and read.
+    rows = [f"p{number}@example.com,{'x' * 1_000}\n".encode() for number in range(2_900)]
     async with Emulator() as emulator:
         command = ("audience", "upload", "-", *TO_AUDIENCE, "--concurrency", "1", "--json")
-        async with program(*command, environment=variables(emulator), stdin=reading) as job:
+        environment = variables(emulator) | {"SOCIALAPI_MAX_OPERATIONS": "1000"}
+        async with program(*command, environment=environment, stdin=reading) as job:
             os.close(reading)
-            await asyncio.to_thread(os.write, writing, header + b"".join(lines[:4_000]))
-            await answered(emulator, 200, 1)  # all that fills a request; what follows is waited for
-            emulator.faults.add("status", retry_after_seconds=60)
-            await asyncio.to_thread(os.write, writing, b"".join(lines[4_000:]))
-            await answered(emulator, 503, 1)  # one at a time: the first one is settled
-            job.interrupt()
-            status, out, err = await job.ended()
-    os.close(writing)
+            with os.fdopen(writing, "wb", buffering=0) as pipe:
+                await asyncio.to_thread(pipe.write, b"email,note\n" + b"".join(rows[:1_500]))
+                await answered(emulator, 200, 1)
+                emulator.faults.add("status", retry_after_seconds=60)
+                await asyncio.to_thread(pipe.write, b"".join(rows[1_500:]))
+                await answered(emulator, 503, 1)
+                job.interrupt()
+                status, out, err = await job.ended()
+    report = json.loads(out)
     assert (status, err) == (130, "socialapi: interrupted\n")
-    assert json.loads(out)["accepted"] == 2_500
+    assert report["accepted"] == 1_000
+    assert 2_000 <= report["read"] < 3_000
 
 
 @pytest.mark.parametrize("json_flag", [(), ("--json",)])
@@ -173,10 +178,52 @@ async def test_a_reader_that_leaves_does_not_take_the_reason_of_a_stop_along(
     finally:
         os.close(writing)
     assert status == 3
-    way_on, reason, output = err.splitlines()
+    output, way_on, reason = err.splitlines()
     assert f"what is confirmed stands in {journal}; to go on from there" in way_on
     assert "the upload stopped: HTTP 404: NOT_FOUND" in reason
     assert output == "socialapi: the output cannot be written: Broken pipe"
+
+
+async def test_a_reader_that_leaves_as_the_job_is_interrupted(tmp_path: Path) -> None:
+    """As in a pipe, where Ctrl-C ends both."""
+    file = write_people(tmp_path / "people.csv", 500)
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        async with Emulator() as emulator:
+            emulator.faults.add("latency", delay_seconds=0.05)
+            environment = variables(emulator) | HURRY
+            async with program(
+                "audience", "upload", file, *TO_AUDIENCE, stdout=writing, environment=environment
+            ) as job:
+                await answered(emulator, 200, 20)
+                job.interrupt()
+                status, _, err = await job.ended()
+    finally:
+        os.close(writing)
+    assert (status, err) == (
+        130,
+        "socialapi: the output cannot be written: Broken pipe\nsocialapi: interrupted\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("audience", "status", "says"), [("1nmth", 0, ""), ("unknown", 3, "the upload stopped: HTTP 404: NOT_FOUND")]
+)
+async def test_without_a_standard_output_the_status_is_the_same(
+    tmp_path: Path, audience: str, status: int, says: str
+) -> None:
+    file = write_people(tmp_path / "people.csv", 3)
+    command = ("audience", "upload", file, "--account", "18ce54d4x5t", "--audience", audience)
+    without = ("sh", "-c", 'exec "$@" >&-', "sh")
+    async with (
+        Emulator() as emulator,
+        program(*command, environment=variables(emulator), before=without) as job,
+    ):
+        found, _, err = await job.ended()
+    assert found == status
+    assert says in err
+    assert err.count("\n") == bool(says)
 
 
 async def test_standard_error_without_a_terminal_gets_neither_a_bar_nor_colours(tmp_path: Path) -> None:

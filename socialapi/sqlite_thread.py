@@ -200,9 +200,9 @@ class SqliteThread:
         """What to raise in the place of what SQLite raises: it names the file and says what to do."""
         code = primary_code(problem)
         if is_in_use(problem):
-            return self._error("is in use by another process: end that one, or choose another path")
+            return self._error("is in use by another process: wait for that one, or end it")
         if code in _NOT_OURS:
-            return self._error("is damaged, or no such file at all: restore it, or choose another path")
+            return self._error("is damaged, or was never one: restore it, or choose another path")
         if code == sqlite3.SQLITE_FULL:
             return self._error("cannot be written: the disk is full; make room, and run it again")
         if code == sqlite3.SQLITE_IOERR:

@@ -118,8 +118,8 @@ def refuse(code: int) -> Callable[[sqlite3.Connection], None]:
 @pytest.mark.parametrize(
     ("code", "says"),
     [
-        (sqlite3.SQLITE_BUSY, "is in use by another process: end that one, or choose another path"),
-        (sqlite3.SQLITE_CORRUPT, "is damaged, or no such file at all: restore it, or choose another path"),
+        (sqlite3.SQLITE_BUSY, "is in use by another process: wait for that one, or end it"),
+        (sqlite3.SQLITE_CORRUPT, "is damaged, or was never one: restore it, or choose another path"),
         (sqlite3.SQLITE_FULL, "cannot be written: the disk is full; make room, and run it again"),
     ],
 )
@@ -156,7 +156,7 @@ async def test_who_goes_on_after_a_failure_gets_what_sqlite_raises(tmp_path: Pat
         assert primary_code(caught.value) == sqlite3.SQLITE_FULL
     await database.aclose()
     (tmp_path / "file.sqlite").write_bytes(b"no database" * 1_000)
-    with pytest.raises(ConfigurationError, match="is damaged, or no such file at all"):
+    with pytest.raises(ConfigurationError, match="is damaged, or was never one"):
         await database.open(names)
 
 

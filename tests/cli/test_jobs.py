@@ -297,7 +297,7 @@ def test_what_is_no_journal_is_refused_and_left_alone(
         f"socialapi: {other} is no journal of a job, or one of another version of this package\n"
     )
     assert jobs(command, text, *more) == 2
-    assert "is damaged, or no such file at all" in printed.readouterr().err
+    assert "is damaged, or was never one" in printed.readouterr().err
     assert jobs(command, tmp_path / "nowhere", *more) == 2
     assert "nowhere" in printed.readouterr().err
     assert [path.read_bytes() for path in (other, text)] == contents

@@ -57,7 +57,7 @@ async def test_an_inbox_belongs_to_one_process(tmp_path: Path) -> None:
     waiting = asyncio.ensure_future(rest(second))
     async with another_process(inbox) as (_, sender):
         assert (await sender.post(event(1))).status == 200
-        with pytest.raises(ConfigurationError, match=r"inbox\.sqlite is in use by another process: end that one"):
+        with pytest.raises(ConfigurationError, match=r"inbox\.sqlite is in use by another process: wait for that one"):
             async with second:
                 raise AssertionError
         assert await waiting == []

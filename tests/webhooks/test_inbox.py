@@ -441,7 +441,7 @@ async def refused(path: Path) -> str:
 async def test_a_file_that_is_no_inbox_is_refused_and_left_alone(path: Path) -> None:
     content = b"some text, long enough to be no header of a database\n" * 100
     await asyncio.to_thread(path.write_bytes, content)
-    says = "the inbox FILE is damaged, or no such file at all: restore it, or choose another path"
+    says = "the inbox FILE is damaged, or was never one: restore it, or choose another path"
     assert await refused(path) == says
     assert await asyncio.to_thread(path.read_bytes) == content
 

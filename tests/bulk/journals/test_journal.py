@@ -173,7 +173,7 @@ async def test_the_file_is_for_its_owner_alone_and_closing_leaves_one_file(path:
     async with opened(path) as journal:
         await journal.begin(batch(1))
         assert modes_in(path.parent) == {0o600}
-        with pytest.raises(ConfigurationError, match=r"^the journal .* is in use by another process: end that one"):
+        with pytest.raises(ConfigurationError, match=r"^the journal .* is in use by another process: wait for that one"):
             await SqliteJournal(path).open(IDENTITY, NOW)
     assert names_in(path.parent) == [path.name]
 
@@ -383,7 +383,7 @@ async def test_nothing_that_waited_for_a_failed_write_passes_for_written(path: P
 )
 async def test_what_is_no_journal_is_refused_and_left_alone(path: Path, content: bytes) -> None:
     write(path, content)
-    with pytest.raises(ConfigurationError, match=r"^the journal .* is damaged, or no such file at all: restore it, or"):
+    with pytest.raises(ConfigurationError, match=r"^the journal .* is damaged, or was never one: restore it, or"):
         await reopened(path)
     assert content_of(path) == content
 

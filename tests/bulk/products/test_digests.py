@@ -439,8 +439,8 @@ async def test_input_rejects_and_digests_are_different_files(tmp_path: Path, *, 
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"id,title\n" * 500, "is damaged, or no such file at all: restore it, or choose another path"),
-        (b"SQLite format 3\x00" + b"\x07" * 5_000, "is damaged, or no such file at all"),
+        (b"id,title\n" * 500, "is damaged, or was never one: restore it, or choose another path"),
+        (b"SQLite format 3\x00" + b"\x07" * 5_000, "is damaged, or was never one"),
     ],
 )
 async def test_a_file_that_is_none_is_refused(path: Path, content: bytes, says: str) -> None:

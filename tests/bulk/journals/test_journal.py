@@ -173,7 +173,9 @@ async def test_the_file_is_for_its_owner_alone_and_closing_leaves_one_file(path:
     async with opened(path) as journal:
         await journal.begin(batch(1))
         assert modes_in(path.parent) == {0o600}
-        with pytest.raises(ConfigurationError, match=r"^the journal .* is in use by another process: wait for that one"):
+        with pytest.raises(
+            ConfigurationError, match=r"^the journal .* is in use by another process: wait for that one"
+        ):
             await SqliteJournal(path).open(IDENTITY, NOW)
     assert names_in(path.parent) == [path.name]
 

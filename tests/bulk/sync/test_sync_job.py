@@ -466,7 +466,7 @@ async def test_a_snapshot_that_breaks_on_the_way_stops_the_sync(
     audience: CustomAudience, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "socialapi.bulk.sync.sync_snapshot._PAGE_OF_ADDITIONS", "SELECT nothing FROM nowhere WHERE ? < ?"
+        "socialapi.bulk.sync.sync_statements.PAGE_OF_ADDITIONS", "SELECT nothing FROM nowhere WHERE ? < ?"
     )
     with pytest.raises(
         BulkError, match=r"the sync stopped while adding: the snapshot .* cannot be written: near "

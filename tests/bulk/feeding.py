@@ -10,7 +10,7 @@ from socialapi.bulk.audiences.audience_job import UploadJob
 from socialapi.bulk.audiences.batches import Batch
 from socialapi.bulk.reading.reader_base import Chunk, Reader
 from socialapi.bulk.rows import RawColumn, RawRow, RawTable, Run, rows_of
-from tests.bulk.model_service import Identifier, Times
+from tests.bulk.model_service import Identifier, Times, members_after
 
 SOME_TURNS: Final = 60
 """Turns of the event loop in which the model service answers a request or two, whatever it has drawn."""
@@ -98,11 +98,8 @@ def bounded(job: UploadJob, most: int = 10_000) -> None:
 
 def replayed(wishes: Sequence[Wish], rejected: set[int]) -> Mapping[Identifier, Times]:
     """The members after the rows that were not rejected, one after another."""
-    members: dict[Identifier, Times] = {}
-    for number, wish in enumerate(wishes, 1):
-        for value in wish.values if number not in rejected else ():
-            if wish.operation_type == "Delete":
-                members.pop(("partner_user_id", value), None)
-            else:
-                members["partner_user_id", value] = (None, wish.expires_at)
-    return members
+    rows = [
+        {"partner_user_id": wish.values, "operation_type": wish.operation_type, "expires_at": wish.expires_at}
+        for wish in wishes
+    ]
+    return members_after(rows, rejected)

@@ -129,6 +129,18 @@ def job_of(
     return UploadJob(session, destination, records, UploadOptions(**options), CallOptions.interactive(session.config))
 
 
+def members_after(rows: Sequence[Mapping[str, Any]], rejected: set[int]) -> dict[Identifier, Times]:
+    """The members after the rows that were not rejected, one after another; rows count from 1."""
+    members: dict[Identifier, Times] = {}
+    for number, row in enumerate(rows, 1):
+        for value in row["partner_user_id"] if number not in rejected else ():
+            if row["operation_type"] == "Delete":
+                members.pop(("partner_user_id", value), None)
+            else:
+                members["partner_user_id", value] = (None, row["expires_at"])
+    return members
+
+
 def people(*names: str) -> list[dict[str, str]]:
     """Records whose identifiers are as they are sent."""
     return [{"partner_user_id": name} for name in names]

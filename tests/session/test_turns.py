@@ -16,32 +16,15 @@ from socialapi.session.calls import CallOptions
 from socialapi.session.turns import Turns
 from tests.bulk.model_service import DESTINATION, ModelService, job_of, people
 from tests.bulk.model_transport import session_of
+from tests.support.rounds import Rounds, counted_rounds
 
 CALLERS: Final = 5
 
 
-class Rounds:
-    """Counts how often the event loop has gone round."""
-
-    def __init__(self) -> None:
-        self.now = 0
-        self._counting = asyncio.ensure_future(self._count())
-
-    async def _count(self) -> None:
-        while True:
-            self.now += 1
-            await asyncio.sleep(0)
-
-    async def aclose(self) -> None:
-        self._counting.cancel()
-        await asyncio.wait([self._counting])
-
-
 @pytest.fixture
 async def rounds() -> AsyncIterator[Rounds]:
-    counting = Rounds()
-    yield counting
-    await counting.aclose()
+    async with counted_rounds() as counted:
+        yield counted
 
 
 async def test_each_round_of_the_loop_has_one_turn_and_they_come_in_order(rounds: Rounds) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from socialapi.bulk.audiences import audience_job
 from socialapi.bulk.audiences.ordering import RecentIdentifiers
 from socialapi.reports import UploadReport
-from tests.bulk.model_service import BAD, FAULTS, Identifier, ModelService, Times, job_of
+from tests.bulk.model_service import BAD, FAULTS, ModelService, job_of, members_after
 
 TIMES: Final = (None, "2090-01-01T00:00:00Z", "2091-01-01T00:00:00Z")
 
@@ -58,18 +58,6 @@ SETTING: Final = st.builds(
 )
 
 
-def replayed(rows: Sequence[Mapping[str, Any]], rejected: set[int]) -> dict[Identifier, Times]:
-    """The members after the rows that were not rejected, one after another."""
-    members: dict[Identifier, Times] = {}
-    for number, row in enumerate(rows, 1):
-        for value in row["partner_user_id"] if number not in rejected else ():
-            if row["operation_type"] == "Delete":
-                members.pop(("partner_user_id", value), None)
-            else:
-                members["partner_user_id", value] = (None, row["expires_at"])
-    return members
-
-
 def uploaded(rows: Sequence[Mapping[str, Any]], chosen: Setting) -> tuple[UploadReport, ModelService]:
     async def run() -> tuple[UploadReport, ModelService]:
         service = ModelService(rng=random.Random(chosen.seed), likely=chosen.likely, faults=chosen.faults)
@@ -100,7 +88,7 @@ def test_the_members_are_those_of_the_accepted_rows_in_their_order(
     report, service = uploaded(rows, chosen)
     assert report.read == len(rows) == report.accepted + report.rejected + report.duplicate
     assert report.pending == 0
-    assert service.members == replayed(rows, {issue.row for issue in report.rejects})
+    assert service.members == members_after(rows, {issue.row for issue in report.rejects})
 
 
 @settings(max_examples=100, deadline=None)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from socialapi.bulk.journals.journal import RecordedBatch
 from socialapi.reports import UploadReport
-from tests.bulk.model_service import BAD, FAULTS, Identifier, Times
+from tests.bulk.model_service import BAD, FAULTS, Identifier, Times, members_after
 from tests.bulk.resuming import HOWS, End, EndingService, MemoryJournal, Ran, Shape, Way, digest_of, run_once
 
 Row = Mapping[str, Any]
@@ -55,18 +55,6 @@ def alone(rows: Sequence[Row]) -> list[Row]:
         {**row, "partner_user_id": [f"{BAD} {number}"]} if any(BAD in each for each in row["partner_user_id"]) else row
         for number, row in enumerate(rows)
     ]
-
-
-def replayed(rows: Sequence[Row], rejected: set[int]) -> dict[Identifier, Times]:
-    """The members after the rows that were not rejected, one after another."""
-    members: dict[Identifier, Times] = {}
-    for number, row in enumerate(rows, 1):
-        for value in row["partner_user_id"] if number not in rejected else ():
-            if row["operation_type"] == "Delete":
-                members.pop(("partner_user_id", value), None)
-            else:
-                members["partner_user_id", value] = (None, row["expires_at"])
-    return members
 
 
 @attrs.frozen
@@ -153,7 +141,7 @@ def test_what_is_not_confirmed_is_sent_byte_for_byte_and_nothing_else(
 
     async def run(folder: Path) -> None:
         expected = await reference(rows, shape, folder)
-        assert expected.members == replayed(rows, {issue.row for issue in expected.report.rejects})
+        assert expected.members == members_after(rows, {issue.row for issue in expected.report.rejects})
         await ended_and_resumed(rows, shape, ends, MemoryJournal(), expected, folder)
 
     with tempfile.TemporaryDirectory() as folder:
@@ -206,7 +194,7 @@ def test_refused_rows_that_others_repeat_faults_and_broken_inputs_change_nothing
 ) -> None:
     async def run(folder: Path) -> None:
         expected = await reference(rows, shape, folder)
-        assert expected.members == replayed(rows, {issue.row for issue in expected.report.rejects})
+        assert expected.members == members_after(rows, {issue.row for issue in expected.report.rejects})
         service = EndingService(rng=random.Random(seed), likely=likely, faults=FAULTS)
         path = folder / "rejects.csv"
         journal = await misfortunes(rows, shape, ends, service, expected, path)

@@ -1,6 +1,5 @@
 """What is settled when is another matter in every run; what is sent and counted must not depend on it."""
 
-import asyncio
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -13,6 +12,7 @@ from socialapi.bulk.journals.journal import Opened, RecordedBatch
 from socialapi.bulk.rows import Action, Row, Run
 from tests.bulk.model_service import BAD, ModelService, job_of, people
 from tests.bulk.resuming import End, EndingService, MemoryJournal, Shape, Way, digest_of, run_once
+from tests.support.rounds import counted_rounds
 
 DELETE_A: Final = {"partner_user_id": "a", "operation_type": "Delete"}
 A_BAD: Final = {"partner_user_id": ["a", f"{BAD} row"]}
@@ -73,14 +73,6 @@ async def test_a_row_that_waits_for_room_finds_out_that_what_it_repeats_is_settl
 
 
 async def test_others_get_their_turn_while_a_large_batch_is_compared_with_the_journal() -> None:
-    turns = 0
-
-    async def count_turns() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
-
     packer = Packer("packed", max_operations=1, max_bytes=5_000_000)
     names = [f"person number {number}" for number in range(50_000)]
     users = [f'{{"partner_user_id":["{name}"]}}' for name in names]
@@ -91,11 +83,10 @@ async def test_others_get_their_turn_while_a_large_batch_is_compared_with_the_jo
     digest = digest_of(b"".join(parts))
     journal.batches[1] = RecordedBatch(1, 1, 50_000, 50_000, digest, confirmed=True)
     opened = Opened(job_id="j", started_at=datetime.now(UTC), is_new=False, last_batch=1)
-    counting = asyncio.create_task(count_turns())
-    await Recorder(journal, opened, packer).take_over(batch)
-    counting.cancel()
+    async with counted_rounds() as rounds:
+        await Recorder(journal, opened, packer).take_over(batch)
     assert batch.earlier == ()
-    assert turns > len(parts) > 10
+    assert rounds.now > len(parts) > 10
 
 
 async def test_rows_of_a_confirmed_batch_are_not_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,7 @@ from tests.bulk.products.model_catalog import (
     results,
 )
 from tests.support.clock import VirtualClock
+from tests.support.rounds import counted_rounds
 
 
 async def stopped(job: UpsertJob) -> BulkError:
@@ -315,15 +316,9 @@ async def test_eight_requests_are_on_their_way_unless_said_otherwise() -> None:
 
 
 async def test_others_get_their_turn_while_products_are_judged() -> None:
-    async def count() -> int:
-        turns = 0
-        while not running.done():
-            turns += 1
-            await asyncio.sleep(0)
-        return turns
-
-    running = asyncio.create_task(job_of(ModelCatalog(), numbered(2_000), dry_run=True).run())
-    assert await count() >= 2_000 // upsert_job.ROWS_AT_ONCE
+    async with counted_rounds() as rounds:
+        await job_of(ModelCatalog(), numbered(2_000), dry_run=True).run()
+    assert rounds.now >= 2_000 // upsert_job.ROWS_AT_ONCE
 
 
 async def test_memory_does_not_grow_with_the_products() -> None:

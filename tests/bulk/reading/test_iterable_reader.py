@@ -18,6 +18,7 @@ from socialapi.models.audiences import (
 )
 from tests.bulk.inputs import do_not_reach_user, read, read_until_error, user, values
 from tests.bulk.model_service import ModelService, job_of
+from tests.support.rounds import counted_rounds
 
 MIDNIGHT = datetime.datetime(2026, 1, 31, tzinfo=datetime.UTC)
 
@@ -155,18 +156,9 @@ async def test_an_iterable_that_breaks_hands_out_what_came_before(source: Any, c
 
 
 async def test_a_plain_iterable_lets_others_run_between_chunks() -> None:
-    turns = 0
-
-    async def other() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
-
-    task = asyncio.create_task(other())
-    await job_of(ModelService(), [user(handle="x")] * (4 * ROWS_PER_CHUNK), dry_run=True).run()
-    task.cancel()
-    assert turns >= 4
+    async with counted_rounds() as rounds:
+        await job_of(ModelService(), [user(handle="x")] * (4 * ROWS_PER_CHUNK), dry_run=True).run()
+    assert rounds.now >= 4
 
 
 async def test_closing_ends_generators() -> None:

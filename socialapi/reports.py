@@ -113,7 +113,8 @@ class SyncReport(UploadReport):
     """The counts of a sync. `read` are the rows of the desired state; accepted ones are unchanged, or were added now.
 
     `additions` counts the rows to be sent, whole, since something of them is not in the snapshot; `removals` counts
-    identifiers, each sent as a user of its own. Of both, what a stop leaves undone is pending. `requests`, `retries` and `bytes_sent` are those of both.
+    identifiers, each sent as a user of its own. Of both, what a stop leaves undone is pending. `requests`, `retries` and
+    `bytes_sent` are those of both.
     """
 
     unchanged: int = 0

@@ -17,6 +17,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -360,7 +361,7 @@ def test_a_console_block_has_to_start_with_a_command() -> None:
         ("took 1.2 s", "took 14.25 s"),
         ("took 900 ms at 12,345 rows/s", "took 1 ms at 9 rows/s"),
         ("http://127.0.0.1:8080/ads", "http://127.0.0.1:51234/ads"),
-        ("wrote /tmp/abc/crm.csv", "wrote /tmp/x-1/y/crm.csv"),
+        (f"wrote {tempfile.gettempdir()}/abc/crm.csv", f"wrote {tempfile.gettempdir()}/x-1/y/crm.csv"),
         ("rows   1  \n-----", "rows 1\n---------"),
         ("│ rate │ 1 rows/s │", "│ rate │    10,000 rows/s │"),
         ("0:01:05 left", "12:00 left"),

@@ -140,8 +140,8 @@ class SyncJob:
         except SocialApiError as stop:
             with contextlib.suppress(SocialApiError):  # the first problem is the one that counts
                 await self._finish()
-            if isinstance(stop, BulkError):
-                stop.report = self._counts.report()
+            if isinstance(stop, BulkError):  # what is held is known only now
+                raise BulkError(stop.message, self._counts.report()) from stop.__cause__
             raise
         with self._stopping("at its end"):
             await self._finish()

@@ -8,7 +8,8 @@ import orjson
 from socialapi.cli import exits
 from socialapi.cli.exits import printable
 from socialapi.cli.output import moment
-from socialapi.models.events import ActivityEvent, MatchedPost, StreamNotice, Undecoded
+from socialapi.models.events import ActivityEvent, MatchedPost, StreamNotice
+from socialapi.models.pages import Undecoded
 from socialapi.problems import Problem
 
 Event = ActivityEvent | MatchedPost | Undecoded

@@ -83,14 +83,6 @@ class MatchedPost:
 
 
 @attrs.frozen
-class Undecoded:
-    """What arrived and cannot be read by this version: the bytes as they came, and why. Nothing is dropped."""
-
-    content: bytes = attrs.field(repr=False)
-    reason: str
-
-
-@attrs.frozen
 class StreamNotice:
     """What the service says on a stream beside events, and goes on."""
 

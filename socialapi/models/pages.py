@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
 import attrs
+import orjson
 
 from socialapi.models.media import Media, Place, Poll
 from socialapi.models.posts import Post
@@ -47,6 +48,24 @@ class Includes:
             self._posts_by_id = {each.id: each for each in self.tweets}
         found = (self._posts_by_id.get(reference.id) for reference in post.referenced_tweets)
         return tuple(each for each in found if each is not None)
+
+
+@attrs.frozen
+class Undecoded:
+    """Something that arrived and cannot be read by this version: nothing that the service sends is dropped.
+
+    `raw` is what arrived: the bytes of a line or a body, or the decoded JSON of an item of a page. `path` names the
+    field at fault, where one is known, and `reason` says what is wrong with it.
+    """
+
+    raw: Any = attrs.field(repr=False)
+    path: str = ""
+    reason: str = ""
+
+    @property
+    def content(self) -> bytes:
+        """What arrived as bytes; an item of a page is written as JSON again."""
+        return self.raw if isinstance(self.raw, bytes) else orjson.dumps(self.raw)
 
 
 @attrs.define(kw_only=True)

@@ -6,8 +6,8 @@ from socialapi.models.events import (
     MatchedPost,
     MatchingRule,
     StreamNotice,
-    Undecoded,
 )
+from socialapi.models.pages import Undecoded
 from socialapi.streams.dispatcher import Dispatcher, Unfinished
 from socialapi.streams.status import Gap, SlowReading, StreamCounters, StreamState
 from socialapi.streams.stream import Stream

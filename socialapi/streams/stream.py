@@ -6,7 +6,8 @@ from types import TracebackType
 from typing import Any, Final, Generic, Self, TypeVar, get_args
 
 from socialapi.errors import SocialApiError
-from socialapi.models.events import MatchedPost, Streamed, StreamNotice, Undecoded
+from socialapi.models.events import MatchedPost, Streamed, StreamNotice
+from socialapi.models.pages import Undecoded
 from socialapi.routes.route import Target
 from socialapi.session.calls import CallOptions
 from socialapi.session.session import Session

@@ -9,7 +9,8 @@
 Registering a webhook is `client.webhooks.create(url)`.
 """
 
-from socialapi.models.events import ActivityEvent, DirectMessage, MatchedPost, Undecoded
+from socialapi.models.events import ActivityEvent, DirectMessage, MatchedPost
+from socialapi.models.pages import Undecoded
 from socialapi.webhooks.receiver import Receiver
 from socialapi.webhooks.signatures import SIGNATURE_HEADER, crc_response, verify_signature
 

@@ -13,7 +13,8 @@ import orjson
 from aiohttp import web
 
 from socialapi.errors import ConfigurationError
-from socialapi.models.events import ActivityEvent, MatchedPost, Undecoded
+from socialapi.models.events import ActivityEvent, MatchedPost
+from socialapi.models.pages import Undecoded
 from socialapi.webhooks.bodies import Bodies, Unread
 from socialapi.webhooks.inbox import Inbox
 from socialapi.webhooks.refusals import Refusals

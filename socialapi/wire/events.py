@@ -12,7 +12,8 @@ import orjson
 
 from socialapi.errors import DecodeError
 from socialapi.models.activity import DEPRECATED_EVENT_TYPES
-from socialapi.models.events import ActivityEvent, DirectMessage, MatchedPost, StreamNotice, Undecoded
+from socialapi.models.events import ActivityEvent, DirectMessage, MatchedPost, StreamNotice
+from socialapi.models.pages import Undecoded
 from socialapi.problems import Problem, ServiceError
 from socialapi.wire.converter import structure
 from socialapi.wire.problems import read_partial_error
@@ -35,12 +36,12 @@ def read_post(content: bytes) -> MatchedPost | StreamNotice | Undecoded:
     try:
         body = orjson.loads(content)
         if body.__class__ is not dict:
-            return Undecoded(content, NO_OBJECT)
+            return Undecoded(content, reason=NO_OBJECT)
         if "data" not in body:
             return _notice(body, content)
         return _matched_post(body, content)
     except (DecodeError, orjson.JSONDecodeError) as problem:
-        return Undecoded(content, _reason(problem))
+        return Undecoded(content, reason=_reason(problem))
 
 
 def read_activity(content: bytes) -> ActivityEvent | StreamNotice | Undecoded:
@@ -48,9 +49,9 @@ def read_activity(content: bytes) -> ActivityEvent | StreamNotice | Undecoded:
     try:
         body = orjson.loads(content)
     except orjson.JSONDecodeError as problem:
-        return Undecoded(content, _reason(problem))
+        return Undecoded(content, reason=_reason(problem))
     if not isinstance(body, dict):
-        return Undecoded(content, NO_OBJECT)
+        return Undecoded(content, reason=NO_OBJECT)
     if "data" not in body and ("errors" in body or "title" in body):
         return _notice(body, content)
     return _activity(body, content)
@@ -61,11 +62,11 @@ def read_delivery(content: bytes) -> ActivityEvent | MatchedPost | Undecoded:
     try:
         body = orjson.loads(content)
         if not isinstance(body, dict):
-            return Undecoded(content, NO_OBJECT)
+            return Undecoded(content, reason=NO_OBJECT)
         if _is_post(body):
             return _matched_post(body, content)
     except (DecodeError, orjson.JSONDecodeError) as problem:
-        return Undecoded(content, _reason(problem))
+        return Undecoded(content, reason=_reason(problem))
     return _activity(body, content)
 
 
@@ -115,7 +116,7 @@ def _notice(body: Mapping[str, Any], content: bytes) -> StreamNotice | Undecoded
     """Problems without data; a bare one is tolerated."""
     listed = body.get("errors", [body] if "title" in body else None)
     problems = _errors(listed) if isinstance(listed, list) else ()
-    return StreamNotice(problems, content) if problems else Undecoded(content, "has neither data nor errors")
+    return StreamNotice(problems, content) if problems else Undecoded(content, reason="has neither data nor errors")
 
 
 def _errors(listed: Sequence[Any]) -> tuple[Problem | ServiceError, ...]:

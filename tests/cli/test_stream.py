@@ -11,7 +11,8 @@ import pytest
 from socialapi.cli.events import json_line, say_notice, text_line
 from socialapi.cli.stream import _say_gap
 from socialapi.emulator import Emulator
-from socialapi.models.events import ActivityEvent, StreamNotice, Undecoded
+from socialapi.models.events import ActivityEvent, StreamNotice
+from socialapi.models.pages import Undecoded
 from socialapi.problems import Problem, ServiceError
 from socialapi.streams import Gap
 from tests.cli.running import Outcome, Shell
@@ -190,6 +191,9 @@ def test_items_of_every_kind_have_a_line(capsys: pytest.CaptureFixture[str]) -> 
     problems = (Problem(title="Slow\n"), Problem(), ServiceError(code=1, message="odd"), ServiceError())
     say_notice(StreamNotice(problems))
     assert capsys.readouterr() == ("", "socialapi: the service says: Slow , about:blank, odd, -\n")
-    odd = Undecoded(b"\xff" * 1_200, "is not JSON")
+    odd = Undecoded(b"\xff" * 1_200, reason="is not JSON")
     assert text_line(odd, with_text=True).endswith("  undecoded  1,200 bytes: is not JSON")
-    assert json.loads(json_line(Undecoded(b"\xff", "is not JSON"))) == {"undecoded": "/w==", "reason": "is not JSON"}
+    assert json.loads(json_line(Undecoded(b"\xff", reason="is not JSON"))) == {
+        "undecoded": "/w==",
+        "reason": "is not JSON",
+    }

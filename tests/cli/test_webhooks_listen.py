@@ -17,7 +17,8 @@ import pytest
 from socialapi.cli import exits
 from socialapi.cli.events import name_of, text_line
 from socialapi.emulator import Emulator
-from socialapi.models.events import ActivityEvent, Undecoded
+from socialapi.models.events import ActivityEvent
+from socialapi.models.pages import Undecoded
 from socialapi.webhooks import Receiver
 from socialapi.wire.events import read_delivery
 from tests.cli.running import Outcome, Shell
@@ -346,7 +347,7 @@ def test_an_event_of_which_nothing_is_known_has_a_line() -> None:
     found = read_delivery(b"{}")
     assert isinstance(found, ActivityEvent)
     assert text_line(found).endswith("  -  -")
-    assert text_line(Undecoded(b"", "is empty")).endswith("  undecoded  0 bytes: is empty")
+    assert text_line(Undecoded(b"", reason="is empty")).endswith("  undecoded  0 bytes: is empty")
     assert name_of(found) == "an event without an id"
 
 

@@ -91,8 +91,8 @@ async def test_an_event_that_cannot_be_read_is_handed_over_as_it_came(clock: Vir
     async with StreamServer(clock, [odd + b"\r\n", b"<html>\n", post(2)]) as server:
         stream, items = await read_for(server, 10.0)
     first, second, third = items
-    assert first == Undecoded(odd, "cannot read the answer at data.id: expected a string")
-    assert second == Undecoded(b"<html>", "is not JSON (at byte 0)")
+    assert first == Undecoded(odd, reason="cannot read the answer at data.id: expected a string")
+    assert second == Undecoded(b"<html>", reason="is not JSON (at byte 0)")
     assert ids([third]) == ["2"]
     assert (stream.counters.items, stream.counters.undecoded) == (3, 2)
 
@@ -113,7 +113,7 @@ async def test_one_that_cannot_be_read_among_many_that_came_with_it_is_handed_ov
     lines = [*(post(number) for number in before), odd + b"\n", *(post(number) for number in behind)]
     async with StreamServer(clock, [b"".join(lines)]) as server:
         stream, items = await read_for(server, 10.0)
-    assert items[20] == Undecoded(odd, reason)
+    assert items[20] == Undecoded(odd, reason=reason)
     assert ids(items[:20] + items[21:]) == [str(number) for number in [*before, *behind]]
     assert (stream.counters.items, stream.counters.undecoded) == (41, 1)
 

@@ -23,7 +23,7 @@ def activity(name: str, event_id: str = "1") -> ActivityEvent:
 
 
 POST = MatchedPost(data=Post(id="1", text=SECRET))
-ODD = Undecoded(SECRET.encode(), "is not JSON")
+ODD = Undecoded(SECRET.encode(), reason="is not JSON")
 
 
 async def handled(*kinds: str | type, events: Iterable[Any]) -> list[Any]:

@@ -13,7 +13,8 @@ import attrs
 import orjson
 
 from socialapi import Client
-from socialapi.models.events import MatchedPost, StreamNotice, Undecoded
+from socialapi.models.events import MatchedPost, StreamNotice
+from socialapi.models.pages import Undecoded
 from socialapi.streams.stream import Stream
 from tests.support.clients import client_of
 from tests.support.clock import VirtualClock

@@ -168,7 +168,7 @@ def test_problems_without_data_are_a_notice(read: Callable[[bytes], Any]) -> Non
 @pytest.mark.parametrize("read", READERS)
 def test_what_is_no_object_is_handed_over_as_it_came(read: Callable[[bytes], Any], content: bytes, reason: str) -> None:
     found = read(content)
-    assert found == Undecoded(content, reason)
+    assert found == Undecoded(content, reason=reason)
     assert SECRET not in repr(found)
 
 
@@ -187,7 +187,7 @@ def test_what_is_no_object_is_handed_over_as_it_came(read: Callable[[bytes], Any
 )  # fmt: skip
 def test_a_post_that_cannot_be_read_says_where(body: Any, reason: str) -> None:
     content = orjson.dumps(body)
-    assert read_post(content) == Undecoded(content, reason)
+    assert read_post(content) == Undecoded(content, reason=reason)
 
 
 def test_errors_of_another_shape_are_kept_beside_the_post() -> None:

@@ -263,7 +263,9 @@ class Client:
         from socialapi.routes.matching import written_out
 
         target = written_out(method, path, family)
-        return await self._session.request(target, options=self._options, query=params, body=json)
+        reply = await self._session.request(target, options=self._options, query=params, body=json)
+        reply.check_whole(executed=target.route.method != "GET")
+        return reply
 
 
 def _stay_closed() -> NoReturn:

@@ -10,16 +10,18 @@
      │    ├── Unauthorized  401      Forbidden   403      NotFound     404
      │    ├── Conflict      409      RateLimited 429      ServerError  5xx
      │    ├── WebhookRejected        `reason` says why the webhook is not taken
+     │    │    ├── WebhookNotFound     no such webhook; a NotFound, too
+     │    │    └── WebhookUrlRejected  the address cannot be one; an InvalidInput, too
      │    └── StreamEnded            the service ended a stream for good; `problems` say what to mend
      ├── DecodeError             report it: the service answered something this version cannot read; `path` says where
      └── BulkError               a job stopped; `report` says what was done, `__cause__` why
 
-Each of them can be pickled, and none holds a secret, a response body or a personal value.
+Each of them can be pickled. None shows a secret, a response body or a personal value in its text, repr or pickle.
 """
 
 import datetime
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from socialapi.problems import BrokenRule, OperationError, Problem, ServiceError
@@ -27,7 +29,29 @@ if TYPE_CHECKING:
 
 
 class SocialApiError(Exception):
-    """The base of every error that this package raises on purpose."""
+    """The base of every error that this package raises on purpose.
+
+    `collected` and `position` are set where it ended `Pager.collect`: the items that had arrived, and where to go on
+    (`start=`). Neither they nor a response body are ever part of the text, the repr or the pickle of an error.
+    """
+
+    collected: "tuple[Any, ...]" = ()
+    position: str | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = {name: value for name, value in self.__dict__.items() if name not in _KEPT_HERE}
+        return _rebuild, (type(self), self.args, state)
+
+
+_KEPT_HERE: Final = frozenset({"collected", "body"})
+"""What an error holds only for whoever catches it: it may be personal."""
+
+
+def _rebuild(cls: "type[SocialApiError]", args: tuple[Any, ...], state: dict[str, Any]) -> SocialApiError:
+    error = cls.__new__(cls, *args)
+    error.args = args
+    error.__dict__.update(state)
+    return error
 
 
 class ConfigurationError(SocialApiError):
@@ -119,9 +143,6 @@ class ApiError(SocialApiError):
         self.summary = summary
         self.attempts = attempts
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self.args, self.__dict__)
-
     @property
     def codes(self) -> tuple[int | str, ...]:
         """The codes of `errors` and `operation_errors`, in their order."""
@@ -129,7 +150,7 @@ class ApiError(SocialApiError):
         return tuple(code for code in codes if code is not None)
 
     def __str__(self) -> str:
-        said = [f"{e.code}: {e.message}" if e.code is not None else str(e.message) for e in self.errors]
+        said = [": ".join(str(part) for part in (e.code, e.message) if part is not None) for e in self.errors]
         said += [p.detail or p.title or p.type for p in self.problems]
         said += [
             f"operation {'?' if e.index is None else e.index}: {e.code}: {e.message}" for e in self.operation_errors[:3]
@@ -145,13 +166,6 @@ class ApiError(SocialApiError):
         return f"HTTP {self.status}: {reason}{tries}"
 
 
-def _rebuild(cls: type[ApiError], args: tuple[Any, ...], state: dict[str, Any]) -> ApiError:
-    error = cls.__new__(cls, *args)
-    error.args = args
-    error.__dict__.update(state)
-    return error
-
-
 class Unauthorized(ApiError):
     """HTTP 401: the credentials are missing, wrong or no longer valid (code 89)."""
 
@@ -161,7 +175,7 @@ class Forbidden(ApiError):
 
 
 class NotFound(ApiError):
-    """HTTP 404: there is no such thing, or it is deleted."""
+    """There is no such thing, or it is deleted: HTTP 404, or an answer all of whose errors say that."""
 
 
 class Conflict(ApiError):
@@ -182,6 +196,27 @@ class WebhookRejected(ApiError):
     """
 
     reason: str = ""
+
+
+class WebhookNotFound(NotFound, WebhookRejected):
+    """No webhook of the app has this id: `reason` is `WebhookIdInvalid`."""
+
+
+class WebhookUrlRejected(WebhookRejected, InvalidInput):
+    """The address cannot be that of a webhook: `reason` is `UrlValidationFailed`.
+
+    Where it was found before anything was sent, `status` is 0 and `broken_rules` says what is wrong.
+    """
+
+    reason = "UrlValidationFailed"
+
+    def __init__(self, status: int = 0, *, refused: InvalidInput | None = None, **said: Any) -> None:
+        WebhookRejected.__init__(self, status, **said)
+        self.message = refused.message if refused is not None else self.reason
+        self.broken_rules = refused.broken_rules if refused is not None else ()
+
+    def __str__(self) -> str:
+        return WebhookRejected.__str__(self) if self.status else InvalidInput.__str__(self)
 
 
 class StreamEnded(ApiError):
@@ -209,15 +244,28 @@ def error_class(status: int) -> type[ApiError]:
 
 
 class DecodeError(SocialApiError):
-    """The answer does not have the documented shape. `path` names the field, `reason` what is wrong; no value."""
+    """The answer does not have the documented shape. `path` names the field, `reason` what is wrong; no value.
+
+    `executed` says that the answer was one to a write, which the service has done: it is not to be sent again. `status`
+    is then the HTTP status, and `body` the answer as it came (None where it was not kept, as those with tokens are not).
+    """
+
+    executed: bool = False
+    status: int | None = None
+    body: bytes | None = None
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(path, reason)
         self.path = path
         self.reason = reason
 
-    def __str__(self) -> str:
+    @property
+    def fault(self) -> str:
+        """What cannot be read, and why."""
         return f"cannot read the answer at {self.path or 'its top'}: {self.reason}"
+
+    def __str__(self) -> str:
+        return f"{self.fault}; the request was executed" if self.executed else self.fault
 
 
 class BulkError(SocialApiError):

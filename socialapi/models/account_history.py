@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Required
 import attrs
 
 from socialapi.models.collections import CountQuery, Id, Long
+from socialapi.models.model import Model
 from socialapi.models.rules import Conditions, Pattern, parse_timestamp
 from socialapi.problems import BrokenRule
 
@@ -19,7 +20,7 @@ WholeHour = Annotated[
 
 
 @attrs.define(kw_only=True)
-class CampaignSnapshot:
+class CampaignSnapshot(Model):
     """A campaign as it was; amounts are millionths of the currency unit."""
 
     name: str | None = None
@@ -35,20 +36,18 @@ class CampaignSnapshot:
     created_at: datetime.datetime | None = None
     updated_at: datetime.datetime | None = None
     deleted: bool | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class ChangedBy:
+class ChangedBy(Model):
     """Who made a change, and by what."""
 
     user_id: str | None = None
     platform: str | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class HistoryEntry:
+class HistoryEntry(Model):
     """A change of an entity; `entity_data` is what it was then, typed where it is a campaign."""
 
     entity: EntityType | str | None = None
@@ -60,7 +59,6 @@ class HistoryEntry:
     change_time: datetime.datetime | None = None
     changes: Mapping[str, Any] = attrs.field(factory=dict)
     change_by: ChangedBy | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 class HistoryFilter(CountQuery, total=False):

@@ -1,12 +1,13 @@
 """Account media (creatives documentation, sections 2 and 4.1)."""
 
 import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import attrs
 from annotated_types import MinLen
 
 from socialapi.models.collections import TOTAL_OR_CURSOR, CollectionQuery, Ids
+from socialapi.models.model import Model
 
 CreativeType = Literal[
     "BANNER",
@@ -22,7 +23,7 @@ CreativeType = Literal[
 
 
 @attrs.define(kw_only=True)
-class AccountMedia:
+class AccountMedia(Model):
     """A creative of an account, made from a video or an image at a URL."""
 
     id: str
@@ -32,7 +33,6 @@ class AccountMedia:
     created_at: datetime.datetime | None = None
     updated_at: datetime.datetime | None = None
     deleted: bool | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 class AccountMediaFilter(CollectionQuery, total=False):

@@ -1,12 +1,13 @@
 """Ad accounts, their apps and features (advertising documentation, section 4.2)."""
 
 import datetime
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 import attrs
 from annotated_types import MinLen
 
 from socialapi.models.collections import TOTAL_OR_CURSOR, CollectionQuery, Element, Ids
+from socialapi.models.model import Model
 
 IndustryType = Literal[
     "AGENCY",
@@ -28,7 +29,7 @@ FeatureKey = Literal["REACH_AND_FREQUENCY_ANALYTICS", "REACH_FREQUENCY_CAP", "WE
 
 
 @attrs.define(kw_only=True)
-class Account:
+class Account(Model):
     """An ad account. `industry_type` comes with a single account only."""
 
     id: str
@@ -42,11 +43,10 @@ class Account:
     created_at: datetime.datetime | None = None
     updated_at: datetime.datetime | None = None
     deleted: bool | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class AccountApp:
+class AccountApp(Model):
     """A mobile app of an account."""
 
     id: str
@@ -57,7 +57,6 @@ class AccountApp:
     created_at: datetime.datetime | None = None
     updated_at: datetime.datetime | None = None
     deleted: bool | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 class AccountsFilter(CollectionQuery, total=False):

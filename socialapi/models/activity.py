@@ -6,6 +6,7 @@ from typing import Any, Final, Literal
 
 import attrs
 
+from socialapi.models.model import Model
 from socialapi.problems import BrokenRule
 from socialapi.unset import UNSET, Unset
 
@@ -69,7 +70,7 @@ class SubscriptionDraft:
 
 
 @attrs.define(kw_only=True)
-class Subscription:
+class Subscription(Model):
     """An activity subscription; its fields are not documented and stand in `extra`."""
 
     subscription_id: str | None = None

@@ -8,6 +8,7 @@ import attrs
 from annotated_types import MaxLen
 
 from socialapi.models.collections import Long
+from socialapi.models.model import Model
 from socialapi.models.rules import Conditions
 from socialapi.problems import BrokenRule
 
@@ -16,7 +17,7 @@ MAX_MEDIA: Final = 4
 
 
 @attrs.define(kw_only=True)
-class AdvertiserPost:
+class AdvertiserPost(Model):
     """A post of an advertiser; the documentation names few of its fields, the others stand in `extra`."""
 
     id: str
@@ -24,7 +25,6 @@ class AdvertiserPost:
     text: str | None = None
     card_uri: str | None = None
     nullcast: bool | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 class AdvertiserPostFields(TypedDict, total=False):

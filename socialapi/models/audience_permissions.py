@@ -1,17 +1,18 @@
 """Who else may use an audience, and what targets it (advertising documentation, sections 4.7 and 4.8)."""
 
 import datetime
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 import attrs
 
 from socialapi.models.collections import TOTAL_OR_CURSOR, CountQuery, CursorQuery, Id, Ids, SortBy
+from socialapi.models.model import Model
 
 PermissionLevel = Literal["READ_ONLY", "READ_WRITE"]
 
 
 @attrs.define(kw_only=True)
-class AudiencePermission:
+class AudiencePermission(Model):
     """That another account may use a tailored audience."""
 
     id: str
@@ -21,7 +22,6 @@ class AudiencePermission:
     created_at: datetime.datetime | None = None
     updated_at: datetime.datetime | None = None
     deleted: bool | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 class AudiencePermissionsFilter(CountQuery, total=False):
@@ -44,23 +44,21 @@ class AudiencePermissionDraft(TypedDict):
 
 
 @attrs.define(kw_only=True)
-class TargetingLineItem:
+class TargetingLineItem(Model):
     """A line item that targets an audience."""
 
     id: str
     name: str | None = None
     servable: bool | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class TargetingCampaign:
+class TargetingCampaign(Model):
     """A campaign with those of its line items that target an audience."""
 
     campaign_id: str = attrs.field(metadata={"key": True})
     campaign_name: str | None = None
     line_items: tuple[TargetingLineItem, ...] = ()
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 class TargetedQuery(CursorQuery, total=False):

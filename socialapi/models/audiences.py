@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, Literal
 import attrs
 from annotated_types import MaxLen
 
+from socialapi.models.model import Model
 from socialapi.models.rules import Pattern, parse_timestamp
 from socialapi.problems import BrokenRule
 from socialapi.unset import UNSET, Unset
@@ -156,16 +157,15 @@ DoNotReachOperations = Annotated[tuple[DoNotReachOperation, ...], MaxLen(MAX_OPE
 
 
 @attrs.define(kw_only=True)
-class UploadCounts:
+class UploadCounts(Model):
     """What an upload request did: both counts equal the number of user objects sent, or it is to be sent again."""
 
     success_count: int
     total_count: int
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class DoNotReachList:
+class DoNotReachList(Model):
     """A list of people whom no campaign of the account reaches (section 2)."""
 
     id: str
@@ -177,7 +177,6 @@ class DoNotReachList:
     created_at: datetime.datetime | None = None
     updated_at: datetime.datetime | None = None
     deleted: bool | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 def months_later(start: datetime.datetime, months: int) -> datetime.datetime:

@@ -9,6 +9,7 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 
 from socialapi.models.categories import CountryCode
 from socialapi.models.collections import CursorQuery, Ids, SortBy
+from socialapi.models.model import Model
 from socialapi.models.rules import Tagged
 from socialapi.problems import BrokenRule
 from socialapi.unset import UNSET, Unset
@@ -149,7 +150,7 @@ _ACTION_TYPES: Final = ("DETAILS", "BUTTON")
 
 
 @attrs.define(kw_only=True)
-class Card:
+class Card(Model):
     """A card. Posts show it by its `card_uri`. Components of kinds that this version does not know stay mappings."""
 
     id: str
@@ -161,7 +162,6 @@ class Card:
     created_at: datetime.datetime | None = None
     updated_at: datetime.datetime | None = None
     deleted: bool | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 def _layout_rules(data: Mapping[str, Any]) -> Iterator[BrokenRule]:

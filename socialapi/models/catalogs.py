@@ -8,6 +8,7 @@ import attrs
 from annotated_types import MinLen
 
 from socialapi.models.collections import CursorQuery, Long
+from socialapi.models.model import Model
 from socialapi.problems import BrokenRule
 from socialapi.unset import UNSET, Unset
 
@@ -28,13 +29,12 @@ ProductSetType = Literal["MANUAL", "FILTERED"]
 
 
 @attrs.define(kw_only=True)
-class ProductCatalog:
+class ProductCatalog(Model):
     """The catalog of a user."""
 
     id: str
     name: str | None = None
     deleted: bool | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 class CatalogsQuery(CursorQuery, total=False):
@@ -66,7 +66,7 @@ class ProductFilter:
 
 
 @attrs.define(kw_only=True)
-class ProductSet:
+class ProductSet(Model):
     """A group of products for ads: chosen one by one, or found by filters.
 
     `product_ids` are the ids that the products have in the catalog, complete once `processing_status` is DONE.
@@ -79,7 +79,6 @@ class ProductSet:
     product_ids: tuple[str, ...] = ()
     filters: tuple[Mapping[str, Any], ...] = ()
     processing_status: Literal["DONE", "PROCESSING", "FAILED"] | str | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)

@@ -1,29 +1,29 @@
 """Business categories and curated categories (advertising documentation, sections 4.3 and 4.5)."""
 
 import datetime
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, TypedDict
 
 import attrs
 from annotated_types import MinLen
 
 from socialapi.models.collections import TOTAL_OR_CURSOR, CollectionQuery, CountQuery, Id
+from socialapi.models.model import Model
 from socialapi.models.rules import Pattern
 
 CountryCode = Annotated[str, Pattern("[A-Z]{2}", "must be a country code of two capital letters")]
 
 
 @attrs.define(kw_only=True)
-class BusinessCategory:
+class BusinessCategory(Model):
     """What an advertiser does; its `iab_categories` go into `categories` of PREROLL_VIEWS line items."""
 
     id: str
     name: str | None = None
     iab_categories: tuple[str, ...] = ()
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class CuratedCategory:
+class CuratedCategory(Model):
     """A group of publishers, which can be had in the countries of `country_codes` only."""
 
     id: str
@@ -34,11 +34,10 @@ class CuratedCategory:
     videos_monetized_in_last_thirty_days: int | None = None
     created_at: datetime.datetime | None = None
     updated_at: datetime.datetime | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class LineItemCuratedCategory:
+class LineItemCuratedCategory(Model):
     """That a line item runs beside the content of a curated category."""
 
     id: str
@@ -47,7 +46,6 @@ class LineItemCuratedCategory:
     created_at: datetime.datetime | None = None
     updated_at: datetime.datetime | None = None
     deleted: bool | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 class CuratedCategoriesQuery(CountQuery, total=False):

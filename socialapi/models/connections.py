@@ -1,20 +1,21 @@
 """Streaming connections of an app (platform documentation, section 4.4)."""
 
 import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import attrs
 from annotated_types import MinLen
 
+from socialapi.models.model import Model
 from socialapi.models.rules import Pattern
-from socialapi.problems import Problem
+from socialapi.problems import Problem, ServiceError
 
 # The path with `all` in its place is that of another endpoint, which ends every connection of the app.
 EndpointId = Annotated[str, Pattern("(?!all$).*", "must not be `all`, which ends every connection: that is end_all()")]
 
 
 @attrs.define(kw_only=True)
-class Connection:
+class Connection(Model):
     """An active or past streaming connection; `disconnected_at` is None while it is active."""
 
     id: str | None = None
@@ -22,7 +23,6 @@ class Connection:
     connected_at: datetime.datetime | None = None
     disconnected_at: datetime.datetime | None = None
     disconnect_reason: str | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
@@ -33,11 +33,29 @@ class ConnectionIds:
 
 
 @attrs.define(kw_only=True)
-class EndedConnections:
-    """What was ended; the documentation names no field of it. `errors` are the problems beside it."""
+class EndedConnection(Model):
+    """What became of one connection that was to be ended."""
+
+    uuid: str | None = None
+    success: bool | None = None
+    error_message: str | None = None
+
+
+@attrs.define(kw_only=True)
+class EndedConnections(Model):
+    """What was ended.
+
+    `ended_count` is how many connections were ended and `uuids` are theirs, as far as the answer says so;
+    `failed_kills` is how many were not, and `results` has a line for each where the service gives them.
+    """
 
     ended_count: int | None = None
     uuids: tuple[str, ...] = ()
+    successful_kills: int | None = None
+    failed_kills: int | None = None
+    results: tuple[EndedConnection, ...] = ()
 
-    errors: tuple[Problem, ...] = ()
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+    @property
+    def errors(self) -> tuple[Problem | ServiceError, ...]:
+        """The problems beside it; the same as `partial_errors`."""
+        return self.partial_errors

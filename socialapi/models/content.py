@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import attrs
 
+from socialapi.models.model import Model
 from socialapi.unset import UNSET, Unset
 
 
@@ -23,7 +24,7 @@ class ArticleDraft:
 
 
 @attrs.define(kw_only=True)
-class Article:
+class Article(Model):
     """A drafted article."""
 
     id: str | None = None
@@ -32,7 +33,7 @@ class Article:
 
 
 @attrs.define(kw_only=True)
-class PublishedArticle:
+class PublishedArticle(Model):
     """The post that an article was published as."""
 
     post_id: str | None = None
@@ -43,7 +44,7 @@ NewsField = Literal["name", "summary", "contexts", "cluster_posts_results", "las
 
 
 @attrs.define(kw_only=True)
-class NewsStory:
+class NewsStory(Model):
     """A trending story; `last_updated_at_ms` is epoch milliseconds."""
 
     id: str | None = None
@@ -63,7 +64,7 @@ class NoteDraft:
 
 
 @attrs.define(kw_only=True)
-class Note:
+class Note(Model):
     """A community note, or the evaluation of one."""
 
     id: str | None = None
@@ -71,7 +72,7 @@ class Note:
 
 
 @attrs.define(kw_only=True)
-class PowerstreamRule:
+class PowerstreamRule(Model):
     """A rule of a dedicated stream instance."""
 
     id: str | None = None
@@ -88,7 +89,7 @@ class ReplayRequest:
 
 
 @attrs.define(kw_only=True)
-class Replay:
+class Replay(Model):
     """A replay job that was started."""
 
     extra: dict[str, Any] = attrs.field(factory=dict)

@@ -11,6 +11,7 @@ from typing import Any, Final, Generic, Literal, TypeVar
 import attrs
 
 from socialapi.models.activity import EventType
+from socialapi.models.model import Model
 from socialapi.models.pages import Includes
 from socialapi.models.posts import Post
 from socialapi.problems import Problem, ServiceError
@@ -28,7 +29,7 @@ class Streamed(Generic[T]):
 
 
 @attrs.define(kw_only=True)
-class DirectMessage:
+class DirectMessage(Model):
     """A direct-message event; `participant_ids` is None but for those who joined or left."""
 
     kind: DirectMessageKind | str | None = attrs.field(default=None, metadata={"name": "event_type"})
@@ -38,11 +39,10 @@ class DirectMessage:
     text: str | None = attrs.field(default=None, repr=False)
     participant_ids: tuple[str, ...] | None = None
     created_at: datetime.datetime | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class ActivityEvent:
+class ActivityEvent(Model):
     """Something that happened on the platform (section 6.2).
 
     `event_type` is the present name, also where the service sent a deprecated one; one that this version does not know
@@ -57,28 +57,25 @@ class ActivityEvent:
     filter: Mapping[str, Any] = attrs.field(factory=dict)
     payload: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
     message: DirectMessage | None = attrs.field(init=False, default=None)
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
     content: bytes = attrs.field(init=False, default=b"", eq=False, repr=False)
 
 
 @attrs.define(kw_only=True)
-class MatchingRule:
+class MatchingRule(Model):
     """A rule of the app that a post matches."""
 
     id: str | None = None
     tag: str | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class MatchedPost:
+class MatchedPost(Model):
     """A post that matches rules of the app's filtered stream, with what was selected beside it."""
 
     data: Post
     includes: Includes = attrs.field(factory=Includes)
     matching_rules: tuple[MatchingRule, ...] = ()
     errors: tuple[Problem | ServiceError, ...] = attrs.field(init=False, default=())
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
     content: bytes = attrs.field(init=False, default=b"", eq=False, repr=False)
 
 

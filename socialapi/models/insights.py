@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal, Required, TypedDict
 import attrs
 from annotated_types import MinLen
 
+from socialapi.models.model import Model
 from socialapi.models.rules import Conditions, parse_timestamp
 from socialapi.problems import BrokenRule
 
@@ -17,12 +18,11 @@ Granularity = Literal["DAY", "HOUR"]
 
 
 @attrs.define(kw_only=True)
-class KeywordInsights:
+class KeywordInsights(Model):
     """Keywords that go with those asked about, and how many posts there were in each unit of the range."""
 
     related_keywords: tuple[str, ...] = ()
     tweet_volume: tuple[int, ...] = ()
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 class KeywordInsightsFilter(TypedDict, total=False):

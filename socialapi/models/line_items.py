@@ -8,6 +8,7 @@ import attrs
 from annotated_types import Ge, Gt, Le, MinLen
 
 from socialapi.models.collections import Element, Id
+from socialapi.models.model import Model
 from socialapi.models.money import LARGEST, Micros
 from socialapi.models.rules import Conditions, Pattern
 from socialapi.problems import BrokenRule
@@ -61,7 +62,7 @@ FOR_TARGET: Final = frozenset({"REACH", "WEBSITE_CLICKS"})
 
 
 @attrs.define(kw_only=True)
-class LineItem:
+class LineItem(Model):
     """A line item. Amounts are millionths of a unit of `currency`; `money` gives them as exact decimals."""
 
     id: str
@@ -95,7 +96,6 @@ class LineItem:
     created_at: datetime.datetime | None = None
     updated_at: datetime.datetime | None = None
     deleted: bool | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
     def money(self, field: AmountField) -> Micros | None:
         """An amount with its currency; None where there is none, or no currency. `_local_micro` may be left out."""

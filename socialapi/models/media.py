@@ -1,30 +1,30 @@
 """Media, and the objects whose fields are documented as names only (platform documentation, section 2.5)."""
 
-from typing import Any, Literal
+from typing import Literal
 
 import attrs
 
+from socialapi.models.model import Model
+
 
 @attrs.define(kw_only=True)
-class MediaMetrics:
+class MediaMetrics(Model):
     """Public counts of a video."""
 
     view_count: int | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class MediaVariant:
+class MediaVariant(Model):
     """One encoding of a video."""
 
     url: str | None = None
     content_type: str | None = None
     bit_rate: int | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class Media:
+class Media(Model):
     """An image or video of a post; `duration_ms` is in milliseconds."""
 
     media_key: str = attrs.field(metadata={"key": True})
@@ -32,37 +32,32 @@ class Media:
     duration_ms: int | None = None
     public_metrics: MediaMetrics | None = None
     variants: tuple[MediaVariant, ...] = ()
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class Poll:
+class Poll(Model):
     """A poll; its fields are not documented and stand in `extra`."""
 
     id: str
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class Place:
+class Place(Model):
     """A place; its fields are not documented and stand in `extra`."""
 
     id: str
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class Space:
+class Space(Model):
     """An audio space; its fields are not documented and stand in `extra`."""
 
     id: str
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class UserList:
+class UserList(Model):
     """A list of users; its fields are not documented and stand in `extra`."""
 
     id: str
     name: str | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)

@@ -1,12 +1,13 @@
 """The media library of an account (creatives documentation, sections 2 and 4.3)."""
 
 import datetime
-from typing import Annotated, Any, Final, Literal, Required, TypedDict
+from typing import Annotated, Final, Literal, Required, TypedDict
 
 import attrs
 from annotated_types import Ge, Le, MaxLen, MinLen
 
 from socialapi.models.collections import CursorQuery
+from socialapi.models.model import Model
 
 MediaType = Literal["GIF", "IMAGE", "VIDEO"]
 MediaCategory = Literal["TWEET_IMAGE", "TWEET_VIDEO", "TWEET_GIF", "AMPLIFY_VIDEO"]
@@ -16,7 +17,7 @@ VIDEO_FIELDS: Final = ("description", "title", "poster_media_key")
 
 
 @attrs.define(kw_only=True)
-class LibraryMedia:
+class LibraryMedia(Model):
     """A media object of the library; `duration` is in milliseconds."""
 
     media_key: str
@@ -36,7 +37,6 @@ class LibraryMedia:
     created_at: datetime.datetime | None = None
     updated_at: datetime.datetime | None = None
     deleted: bool | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 class MediaLibraryQuery(CursorQuery, total=False):

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal, Required, TypedDict
 import attrs
 from annotated_types import MaxLen, MinLen
 
+from socialapi.models.model import Model
 from socialapi.problems import BrokenRule
 from socialapi.unset import UNSET, Unset
 
@@ -26,20 +27,18 @@ class InvalidateTokenRequest:
 
 
 @attrs.define(kw_only=True)
-class AppOnlyToken:
+class AppOnlyToken(Model):
     """The one outstanding bearer token of an app; `token_type` is `bearer`."""
 
     access_token: str = attrs.field(repr=False)
     token_type: str | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class InvalidatedToken:
+class InvalidatedToken(Model):
     """The token that was invalidated."""
 
     access_token: str = attrs.field(repr=False)
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 # OAuth 1.0a in three steps (section 5.3)
@@ -53,13 +52,12 @@ class RequestTokenQuery:
 
 
 @attrs.define(kw_only=True)
-class RequestToken:
+class RequestToken(Model):
     """The token of a sign-in that has begun; its secret signs the third step."""
 
     oauth_token: str
     oauth_token_secret: str = attrs.field(repr=False)
     oauth_callback_confirmed: bool | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 class AuthorizeQuery(TypedDict, total=False):
@@ -79,14 +77,13 @@ class AccessTokenRequest:
 
 
 @attrs.define(kw_only=True)
-class AccessToken:
+class AccessToken(Model):
     """A user's token and secret."""
 
     oauth_token: str = attrs.field(repr=False)
     oauth_token_secret: str = attrs.field(repr=False)
     user_id: str | None = None
     screen_name: str | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 # OAuth 2.0 with PKCE (section 5.4; the shapes are those of RFC 6749 and RFC 7636)
@@ -128,7 +125,7 @@ _CODE_PARAMETERS: Final = ("code", "redirect_uri", "code_verifier")
 
 
 @attrs.define(kw_only=True)
-class OAuth2Token:
+class OAuth2Token(Model):
     """A user's tokens; `expires_in` is in seconds, `scope` a list joined by blanks."""
 
     access_token: str = attrs.field(repr=False)
@@ -136,7 +133,6 @@ class OAuth2Token:
     expires_in: int | None = None
     refresh_token: str | None = attrs.field(default=None, repr=False)
     scope: str | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.frozen(kw_only=True)

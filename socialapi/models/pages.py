@@ -7,6 +7,7 @@ import attrs
 import orjson
 
 from socialapi.models.media import Media, Place, Poll
+from socialapi.models.model import Model
 from socialapi.models.posts import Post
 from socialapi.models.users import User
 from socialapi.problems import Problem, ServiceError
@@ -14,8 +15,26 @@ from socialapi.problems import Problem, ServiceError
 T = TypeVar("T")
 
 
+@attrs.frozen
+class Undecoded:
+    """Something that arrived and cannot be read by this version: nothing that the service sends is dropped.
+
+    `raw` is what arrived: the bytes of a line or a body, or the decoded JSON of an item of a page. `path` names the
+    field at fault, where one is known, and `reason` says what is wrong with it.
+    """
+
+    raw: Any = attrs.field(repr=False)
+    path: str = ""
+    reason: str = ""
+
+    @property
+    def content(self) -> bytes:
+        """What arrived as bytes; an item of a page is written as JSON again."""
+        return self.raw if isinstance(self.raw, bytes) else orjson.dumps(self.raw)
+
+
 @attrs.define(kw_only=True)
-class Includes:
+class Includes(Model):
     """Related objects that an expansion asked for, joined back by id and never by position."""
 
     users: tuple[User, ...] = ()
@@ -23,7 +42,7 @@ class Includes:
     all_media: tuple[Media, ...] = attrs.field(default=(), metadata={"name": "media"})
     polls: tuple[Poll, ...] = ()
     places: tuple[Place, ...] = ()
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+    undecoded: tuple[Undecoded, ...] = attrs.field(init=False, factory=tuple, eq=False, repr=False)
     _users_by_id: dict[str, User] | None = attrs.field(init=False, default=None, eq=False, repr=False)
     _posts_by_id: dict[str, Post] | None = attrs.field(init=False, default=None, eq=False, repr=False)
     _media_by_key: dict[str, Media] | None = attrs.field(init=False, default=None, eq=False, repr=False)
@@ -50,37 +69,45 @@ class Includes:
         return tuple(each for each in found if each is not None)
 
 
-@attrs.frozen
-class Undecoded:
-    """Something that arrived and cannot be read by this version: nothing that the service sends is dropped.
-
-    `raw` is what arrived: the bytes of a line or a body, or the decoded JSON of an item of a page. `path` names the
-    field at fault, where one is known, and `reason` says what is wrong with it.
-    """
-
-    raw: Any = attrs.field(repr=False)
-    path: str = ""
-    reason: str = ""
-
-    @property
-    def content(self) -> bytes:
-        """What arrived as bytes; an item of a page is written as JSON again."""
-        return self.raw if isinstance(self.raw, bytes) else orjson.dumps(self.raw)
-
-
 @attrs.define(kw_only=True)
 class Page(Generic[T]):
     """One page. `errors` are the partial errors of a successful answer, `next_token` is None on the last page.
 
-    `params` is what an advertising collection says that it was asked for, `total_count` what it counted on demand.
+    `undecoded` has the items, and the included objects, that this version cannot read: `data` and `includes` are without
+    them. `params` is what an advertising collection says that it was asked for, `total_count` what it counted on demand.
     """
 
     data: tuple[T, ...] = ()
     includes: Includes = attrs.field(factory=Includes)
     meta: Mapping[str, Any] = attrs.field(factory=dict)
     errors: tuple[Problem | ServiceError, ...] = ()
+    undecoded: tuple[Undecoded, ...] = ()
     next_token: str | None = None
     previous_token: str | None = None
     result_count: int | None = None
     total_count: int | None = None
     params: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
+    _places: tuple[int, ...] | None = attrs.field(default=None, eq=False, repr=False)
+    """Where each item of `data` stood in the answer, and then how many items that had; None where all could be read."""
+
+    @property
+    def next_cursor(self) -> str | None:
+        """What the advertising API calls `next_token` (section 4.11)."""
+        return self.next_token
+
+    def arrived_before(self, index: int) -> int:
+        """How many items arrived up to the one before this index of `data`, also counting those that cannot be read.
+
+        For the length of `data` it is how many arrived at all.
+        """
+        if self._places is None:
+            return min(index, len(self.data))
+        if index >= len(self.data):
+            return self._places[-1]
+        return self._places[index - 1] + 1 if index else 0
+
+    def index_after(self, arrived: int) -> int:
+        """The index in `data` of the first item behind so many that arrived."""
+        if self._places is None:
+            return min(arrived, len(self.data))
+        return sum(place < arrived for place in self._places[:-1])

@@ -8,6 +8,7 @@ import attrs
 from annotated_types import Ge, Le, MaxLen, MinLen
 
 from socialapi.models.collections import TOTAL_OR_CURSOR, CollectionQuery, Ids
+from socialapi.models.model import Model
 from socialapi.models.rules import Conditions
 from socialapi.problems import BrokenRule
 
@@ -15,7 +16,7 @@ Choice = Annotated[str, MinLen(1), MaxLen(25)]
 
 
 @attrs.define(kw_only=True)
-class PollCard:
+class PollCard(Model):
     """A poll, which cannot be changed once it is made; it counts down from its creation to `end_time`."""
 
     id: str
@@ -40,7 +41,6 @@ class PollCard:
     created_at: datetime.datetime | None = None
     updated_at: datetime.datetime | None = None
     deleted: bool | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 class CreativeCardsFilter(CollectionQuery, total=False):

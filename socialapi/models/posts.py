@@ -7,60 +7,56 @@ from typing import Annotated, Any, Final, Literal
 import attrs
 from annotated_types import MaxLen
 
+from socialapi.models.model import Model
 from socialapi.unset import UNSET, Unset
 
 MAX_TEXT_LENGTH: Final = 25_000
 
 
 @attrs.define(kw_only=True)
-class Attachments:
+class Attachments(Model):
     """What a post carries, by key."""
 
     media_keys: tuple[str, ...] = ()
     poll_ids: tuple[str, ...] = ()
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class ContextDomain:
+class ContextDomain(Model):
     """The subject area of a context annotation."""
 
     id: str | None = None
     name: str | None = None
     description: str | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class ContextEntity:
+class ContextEntity(Model):
     """What a context annotation is about."""
 
     id: str | None = None
     name: str | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class ContextAnnotation:
+class ContextAnnotation(Model):
     """A subject that the service found in a post."""
 
     domain: ContextDomain | None = None
     entity: ContextEntity | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class UrlImage:
+class UrlImage(Model):
     """A preview image of a linked page."""
 
     url: str | None = None
     width: int | None = None
     height: int | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class UrlEntity:
+class UrlEntity(Model):
     """A link in a text; `start` and `end` are offsets in characters."""
 
     start: int
@@ -73,32 +69,29 @@ class UrlEntity:
     description: str | None = None
     unwound_url: str | None = None
     images: tuple[UrlImage, ...] = ()
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class MentionEntity:
+class MentionEntity(Model):
     """A user named in a text."""
 
     start: int
     end: int
     username: str | None = None
     id: str | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class TagEntity:
+class TagEntity(Model):
     """A hashtag in a text, without its sign."""
 
     start: int
     end: int
     tag: str | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class AnnotationEntity:
+class AnnotationEntity(Model):
     """Something the service recognised in a text."""
 
     start: int
@@ -106,22 +99,20 @@ class AnnotationEntity:
     type: str | None = None
     normalized_text: str | None = None
     probability: float | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class Entities:
+class Entities(Model):
     """What stands in a text, each with its offsets."""
 
     urls: tuple[UrlEntity, ...] = ()
     mentions: tuple[MentionEntity, ...] = ()
     hashtags: tuple[TagEntity, ...] = ()
     annotations: tuple[AnnotationEntity, ...] = ()
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class PostMetrics:
+class PostMetrics(Model):
     """Public counts of a post."""
 
     retweet_count: int | None = None
@@ -129,30 +120,27 @@ class PostMetrics:
     like_count: int | None = None
     quote_count: int | None = None
     impression_count: int | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class ReferencedPost:
+class ReferencedPost(Model):
     """Another post that a post answers, quotes or repeats."""
 
     type: Literal["replied_to", "quoted", "retweeted"] | str
     id: str
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class EditControls:
+class EditControls(Model):
     """Whether and until when a post can be edited."""
 
     edits_remaining: int | None = None
     is_edit_eligible: bool | None = None
     editable_until: datetime.datetime | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class Post:
+class Post(Model):
     """A post. Only `id` and `text` come unasked; the others are selected with `Fields(post=…)`."""
 
     id: str
@@ -172,7 +160,6 @@ class Post:
     possibly_sensitive: bool | None = None
     public_metrics: PostMetrics | None = None
     referenced_tweets: tuple[ReferencedPost, ...] = ()
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)

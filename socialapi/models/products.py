@@ -11,6 +11,7 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 
 from socialapi.models.collections import CursorQuery
 from socialapi.models.currencies import CURRENCIES
+from socialapi.models.model import Model
 from socialapi.models.rules import Pattern
 from socialapi.problems import BrokenRule
 from socialapi.unset import UNSET, Unset
@@ -136,7 +137,7 @@ def _image_rules(text: str) -> Iterator[BrokenRule]:
 
 
 @attrs.define(kw_only=True)
-class StoredProduct:
+class StoredProduct(Model):
     """A product as the catalog has it; what it does not say is None."""
 
     id: str
@@ -169,7 +170,6 @@ class StoredProduct:
     custom_label_2: str | None = None
     custom_label_3: str | None = None
     custom_label_4: str | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 class ProductsQuery(CursorQuery, total=False):
@@ -193,7 +193,7 @@ def _said(value: Any) -> tuple[Any, ...]:
 
 
 @attrs.define(kw_only=True)
-class ProductResult:
+class ProductResult(Model):
     """What became of one product of a request. Errors and warnings are texts, or objects."""
 
     id: str | None = None
@@ -201,15 +201,13 @@ class ProductResult:
     status: UpsertStatus | str | None = None
     warnings: tuple[Any, ...] = attrs.field(default=(), converter=_said, metadata={"read_as": Any})
     errors: tuple[Any, ...] = attrs.field(default=(), converter=_said, metadata={"read_as": Any})
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class ProductResults:
+class ProductResults(Model):
     """What became of the products of a request; those whose id stands there more than once are missing."""
 
     products_response: tuple[ProductResult, ...] = ()
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 class ProductKeys(TypedDict):
@@ -219,18 +217,16 @@ class ProductKeys(TypedDict):
 
 
 @attrs.define(kw_only=True)
-class ProductDeletion:
+class ProductDeletion(Model):
     """What became of one product: its key, or the key that failed and why."""
 
     product_key: str | None = None
     failed_product_key: str | None = None
     message: str | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class ProductDeletions:
+class ProductDeletions(Model):
     """What became of the products of a request."""
 
     delete_products: tuple[ProductDeletion, ...] = ()
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)

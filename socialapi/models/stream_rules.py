@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 import attrs
 from annotated_types import MaxLen, MinLen
 
+from socialapi.models.model import Model
 from socialapi.problems import BrokenRule
 from socialapi.unset import UNSET, Unset
 
@@ -16,13 +17,12 @@ MAX_RULES: Final = 25_000
 
 
 @attrs.define(kw_only=True)
-class StreamRule:
+class StreamRule(Model):
     """A rule of the app: posts that match `value` are delivered, marked with `tag`."""
 
     value: str
     id: str | None = None
     tag: str | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define
@@ -57,7 +57,7 @@ class RulesChange:
 
 
 @attrs.define(kw_only=True)
-class RulesSummary:
+class RulesSummary(Model):
     """How many rules a change touched."""
 
     created: int | None = None
@@ -66,7 +66,6 @@ class RulesSummary:
     invalid: int | None = None
     deleted: int | None = None
     not_deleted: int | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 def summary_of(meta: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,43 +1,41 @@
 """Users (platform documentation, section 2.5)."""
 
 import datetime
-from typing import Any, Literal
+from typing import Literal
 
 import attrs
 
+from socialapi.models.model import Model
 from socialapi.models.posts import Entities
 
 
 @attrs.define(kw_only=True)
-class UserEntities:
+class UserEntities(Model):
     """What stands in a user's profile: in the web address and in the description."""
 
     url: Entities | None = None
     description: Entities | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class UserMetrics:
+class UserMetrics(Model):
     """Public counts of a user."""
 
     followers_count: int | None = None
     following_count: int | None = None
     tweet_count: int | None = None
     listed_count: int | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class Affiliation:
+class Affiliation(Model):
     """The organisations a user belongs to; `user_id` is an array since 2025-02-18."""
 
     user_id: tuple[str, ...] = ()
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class User:
+class User(Model):
     """A user. Fields beyond `id`, `name` and `username` are selected with `Fields(user=…)`."""
 
     id: str
@@ -57,4 +55,3 @@ class User:
     url: str | None = None
     verified: bool | None = None
     verified_type: str | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal, Required, TypedDict
 import attrs
 from annotated_types import MaxLen, MinLen
 
+from socialapi.models.model import Model
 from socialapi.models.rules import Conditions, Pattern
 from socialapi.problems import BrokenRule
 
@@ -17,7 +18,7 @@ Call = Annotated[str, Pattern(r"#?[^#][\s\S]{0,19}", f"must have 1 to {MAX_CALL_
 
 
 @attrs.define(kw_only=True)
-class VideoConversationCard:
+class VideoConversationCard(Model):
     """A video with up to four things to say about it. Each call to action (`cta`) is a hashtag with its text."""
 
     id: str
@@ -44,7 +45,6 @@ class VideoConversationCard:
     created_at: datetime.datetime | None = None
     updated_at: datetime.datetime | None = None
     deleted: bool | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 class _Further(TypedDict, total=False):

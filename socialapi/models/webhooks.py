@@ -1,12 +1,13 @@
 """Webhook configurations and the link from filtered streams to them (platform documentation, sections 2.1 and 2.2)."""
 
 import datetime
-from typing import Annotated, Any, Final, Literal, get_args
+from typing import Annotated, Final, Literal, get_args
 
 import attrs
 
+from socialapi.models.model import Model
 from socialapi.models.rules import Pattern
-from socialapi.problems import Problem
+from socialapi.problems import Problem, ServiceError
 
 WebhookId = Annotated[str, Pattern("[0-9]{1,19}", "must be 1 to 19 digits")]
 WebhookUrl = Annotated[
@@ -22,39 +23,39 @@ class WebhookDraft:
 
 
 @attrs.define(kw_only=True)
-class WebhookConfig:
+class WebhookConfig(Model):
     """A registered webhook; events are delivered while it is `valid`."""
 
     id: str
     url: str | None = None
     valid: bool | None = None
     created_at: datetime.datetime | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class WebhookValidity:
+class WebhookValidity(Model):
     """Whether the webhook passed the new challenge."""
 
     valid: bool | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class Deleted:
+class Deleted(Model):
     """Whether it is gone."""
 
     deleted: bool | None = None
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
 
 @attrs.define(kw_only=True)
-class StreamLink:
+class StreamLink(Model):
     """The link between the app's filtered-stream rules and a webhook; `errors` are the problems beside it."""
 
     provisioned: bool | None = None
-    errors: tuple[Problem, ...] = ()
-    extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
+
+    @property
+    def errors(self) -> tuple[Problem | ServiceError, ...]:
+        """The problems beside it (section 2.2); the same as `partial_errors`."""
+        return self.partial_errors
 
 
 WebhookFailure = Literal[

@@ -74,6 +74,7 @@ PRODUCTS_PUT: Final = Route(
     ProductsBody,
     "json",
     repeatable=True,
+    resent_unread=True,
     section="4.7",
 )
 PRODUCTS_DELETE: Final = Route(

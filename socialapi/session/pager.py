@@ -2,16 +2,19 @@
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Generator
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import attrs
 
-from socialapi.errors import DecodeError, InvalidInput
+from socialapi.errors import DecodeError, InvalidInput, SocialApiError
 from socialapi.models.pages import Page
 from socialapi.wire.paging import Position, next_token_path
 
 T = TypeVar("T")
+
+logger: Final = logging.getLogger("socialapi")
 
 Fetch = Callable[[str | None], Coroutine[Any, Any, Page[T]]]
 Spawn = Callable[[Coroutine[Any, Any, Page[T]]], "asyncio.Task[Page[T]]"]
@@ -28,6 +31,10 @@ class Pager(Generic[T]):
     It ends when the service names no next page, never because a page is empty. The next page is fetched while one is
     worked on; leaving the loop wastes at most that one request. Raises DecodeError when a page token repeats, which
     would never end.
+
+    `undecoded` counts items that this version could not read, and `partial_errors` errors beside the items, on the pages
+    so far. Neither ends the walk; the pages have them, and the log has a warning for each page with items of the first
+    kind.
     """
 
     def __init__(self, fetch: Fetch[T], spawn: Spawn[T], *, start: str | None = None) -> None:
@@ -38,6 +45,8 @@ class Pager(Generic[T]):
         except ValueError:
             raise InvalidInput("start is not the position of a pager") from None
         self._taken: tuple[str | None, Page[T], int] | None = None  # the last item: its token, page and index
+        self.undecoded = 0
+        self.partial_errors = 0
 
     @property
     def position(self) -> str:
@@ -55,9 +64,9 @@ class Pager(Generic[T]):
 
     async def first(self) -> Page[T]:
         """The first page (of those from `start` on). `position` is behind it then."""
-        page = await self._fetch(self._begin.token)
+        page = self._counted(await self._fetch(self._begin.token))
         self._taken = self._begin.token, page, len(page.data) - 1
-        return _without(page, self._begin.find([page.data])[1])
+        return _without(page, self._begin.find([page])[1])
 
     async def __aiter__(self) -> AsyncIterator[T]:
         # Not by way of `with_pages`: an item that passes two generators costs twice as much.
@@ -83,14 +92,22 @@ class Pager(Generic[T]):
                 yield _without(page, skip)
 
     async def collect(self, *, limit: int | None = None) -> list[T]:
-        """The items as a list, at most `limit` of them."""
+        """The items as a list, at most `limit` of them.
+
+        An error on the way has what had arrived in `collected`, and where to go on in `position`: nothing short is
+        returned as if it were whole.
+        """
         items: list[T] = []
         if limit is not None and limit < 1:
             return items
-        async for item in self:
-            items.append(item)
-            if len(items) == limit:
-                break
+        try:
+            async for item in self:
+                items.append(item)
+                if len(items) == limit:
+                    break
+        except SocialApiError as problem:
+            problem.collected, problem.position = tuple(items), self.position
+            raise
         return items
 
     async def _walk_from_start(self) -> AsyncGenerator[tuple[str | None, Page[T], int], None]:
@@ -107,17 +124,17 @@ class Pager(Generic[T]):
                     yield token, page, 0
                     continue
                 held.append((token, page))
-                left -= min(left, len(page.data))
-                if left and page.next_token is not None and not self._begin.is_on(page.data):
+                left -= min(left, page.arrived_before(len(page.data)))
+                if left and page.next_token is not None and not self._begin.is_on(page):
                     continue
                 left = 0
-                first, skip = self._begin.find([each.data for _, each in held])
+                first, skip = self._begin.find([each for _, each in held])
                 for number, (earlier, each) in enumerate(held[first:]):
                     yield earlier, each, 0 if number else skip
 
     async def _walk(self) -> AsyncGenerator[tuple[str | None, Page[T]], None]:
         token, seen = self._begin.token, set()
-        page = await self._fetch(token)
+        page = self._counted(await self._fetch(token))
         while True:
             upcoming = page.next_token
             if upcoming is None:
@@ -129,13 +146,22 @@ class Pager(Generic[T]):
             ahead = self._spawn(self._fetch(upcoming))
             try:
                 yield token, page
-                page = await ahead
+                page = self._counted(await ahead)
             finally:
                 ahead.cancel()
                 await asyncio.gather(ahead, return_exceptions=True)
             token = upcoming
 
+    def _counted(self, page: Page[T]) -> Page[T]:
+        self.partial_errors += len(page.errors)
+        if page.undecoded:
+            self.undecoded += len(page.undecoded)
+            first = page.undecoded[0]
+            more = f" and {len(page.undecoded) - 1} more" if len(page.undecoded) > 1 else ""
+            logger.warning("a page has items that cannot be read: %s %s%s", first.path, first.reason, more)
+        return page
+
 
 def _without(page: Page[T], count: int) -> Page[T]:
     """The page without so many of its first items."""
-    return attrs.evolve(page, data=page.data[count:]) if count else page
+    return attrs.evolve(page, data=page.data[count:], places=None) if count else page

@@ -2,6 +2,7 @@
 
 import asyncio
 import datetime
+import functools
 import logging
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
@@ -27,7 +28,7 @@ from socialapi.session.turns import Turns
 from socialapi.wire.limits import read_limit, told_wait_seconds
 from socialapi.wire.paging import page_query, split_of
 from socialapi.wire.request import Request, build_request, refuse
-from socialapi.wire.response import Reply, read_error, read_result
+from socialapi.wire.response import Reply, read_error, read_result, unread
 from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, Failure, GiveUp, decide, failure_of_status
 
 if TYPE_CHECKING:
@@ -86,7 +87,9 @@ class Session:
         authenticator: Authenticator | None = None,
     ) -> R:
         """The result of a route. Raises what the error tree says: nothing else comes out of here."""
-        reply = await self.request(target, options=options, query=query, body=body, authenticator=authenticator)
+        request = build_request(target, self.config, now=self.now(), query=query, body=body)
+        accept = functools.partial(unread, target.route) if target.route.resent_unread else None
+        reply = await self.send(request, options=options, authenticator=authenticator, accept=accept)
         return read_result(target.route, reply)
 
     def pages(

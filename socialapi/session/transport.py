@@ -13,7 +13,7 @@ from aiohttp import payload
 from aiohttp.abc import AbstractStreamWriter
 
 from socialapi.config import Config
-from socialapi.errors import DecodeError, OutcomeUnknown, TransportError
+from socialapi.errors import OutcomeUnknown, TransportError
 from socialapi.wire.request import Request
 from socialapi.wire.response import Reply
 
@@ -173,13 +173,12 @@ class Transport:
     async def send(self, request: Request[Any], headers: Mapping[str, str], *, timeout_seconds: float) -> Reply:
         """One attempt: the response whole, whatever its status.
 
-        Raises TransportError when the service cannot have executed the request, OutcomeUnknown when it may have,
-        DecodeError for an answer that is too large.
+        Raises TransportError when the service cannot have executed the request, OutcomeUnknown when it may have.
         """
 
         async def finish(response: aiohttp.ClientResponse) -> Reply:
             async with response:
-                return Reply(response.status, _headers_of(response), await self._read(response))
+                return await self._reply(response)
 
         return await self._exchange(request, headers, finish, timeout_seconds=timeout_seconds, total=timeout_seconds)
 
@@ -197,7 +196,7 @@ class Transport:
                 self._live.add(live)
                 return live
             async with response:
-                return Reply(response.status, _headers_of(response), await self._read(response))
+                return await self._reply(response)
 
         # Compressed lines would wait for others to fill a block.
         headers = {**headers, "Accept-Encoding": "identity"}
@@ -241,8 +240,8 @@ class Transport:
         # Out here, so that aiohttp's error, which may hold the headers of the request, is not even its context.
         raise error
 
-    async def _read(self, response: aiohttp.ClientResponse) -> bytes:
-        """The body; of a refusal that is too large the beginning, since its status says enough."""
+    async def _reply(self, response: aiohttp.ClientResponse) -> Reply:
+        """The response whole, or the beginning of one that is too large: its status may say enough."""
         limit = self._config.max_response_bytes
         chunks: list[bytes] = []
         size = 0
@@ -252,9 +251,8 @@ class Transport:
             if size > limit:
                 response.close()
                 break
-        if size > limit and response.ok:
-            raise DecodeError("", f"is larger than the {limit:,} bytes that Config.max_response_bytes allows")
-        return b"".join(chunks)[:limit]
+        content = b"".join(chunks)[:limit]
+        return Reply(response.status, _headers_of(response), content, max_bytes=limit if size > limit else None)
 
     async def aclose(self) -> None:
         """Closes the connections, if the session is ours, and those of answers that do not end. Idempotent."""

@@ -1,12 +1,12 @@
 """From decoded JSON to models: one generated function per class, registered with cattrs.
 
-Reading is tolerant where the documentation leaves room: unknown fields go to `extra`, a missing or null optional
-field gets its default, an enumeration takes values it does not know. It is strict about shapes: a number where a text
-is documented is a `DecodeError` that names the field. Stock cattrs costs twice as much an object, and coerces.
+Reading is tolerant, since the documentation shows few answers: unknown fields go to `extra`, a missing or null optional
+field gets its default, an enumeration takes values it does not know, and single values may be written in the ways that
+`scalars` lists. What cannot be read is a `DecodeError` that names the field. Stock cattrs costs twice as much an object,
+and would make `true` of any text that is not empty.
 """
 
-import contextlib
-import datetime
+import functools
 import typing
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -17,16 +17,22 @@ from cattrs.preconf.orjson import OrjsonConverter, make_converter
 from socialapi.errors import DecodeError
 from socialapi.models.account_history import CampaignSnapshot, HistoryEntry
 from socialapi.models.audiences import UploadCounts
+from socialapi.models.connections import EndedConnections
+from socialapi.models.pages import Includes, Undecoded
 from socialapi.models.rules import Tagged, members_by_tag, wire_name
+from socialapi.wire import scalars
 from socialapi.wire.readers import (
-    PLAIN,
     UNREADABLE,
     Reader,
     Structure,
     is_tagged,
     is_tuple,
     item_kind,
+    join_path,
     kind_of,
+    read_items,
+    read_value,
+    scalar_reader,
     without_none,
 )
 
@@ -48,27 +54,62 @@ def structure(data: Any, cls: Any) -> Any:
     raise error
 
 
-_IS_WRONG: Final[Mapping[Any, Callable[[Any], bool]]] = {
-    kind: eval(f"lambda value: {test.format(v='value')}")  # noqa: S307  # the five constants above
-    for kind, test in PLAIN.items()
-}
+def structure_each(items: list[Any], cls: Any, path: str) -> tuple[tuple[Any, ...], tuple[Undecoded, ...]]:
+    """The items as instances of `cls`, and those that cannot be read; `path` is where the array stands."""
+    hook = CONVERTER.get_structure_hook(cls)
+    if isinstance(hook, Reader):
+        try:
+            return tuple([hook[tuple(item)](item) for item in items]), ()
+        except UNREADABLE:
+            pass  # which of them it is, is found out below
+    read: list[Any] = []
+    undecoded: list[Undecoded] = []
+    for index, item in enumerate(items):
+        try:
+            read.append(required_value(cls, item))
+        except DecodeError as problem:
+            at = join_path(f"{path}[{index}]", problem.path)
+            undecoded.append(Undecoded(item, at, problem.reason))
+    return tuple(read), tuple(undecoded)
 
 
-def _says(kind: Any) -> str:
-    names = {str: "a string", bool: "true or false", int: "a whole number", float: "a number"}
-    return f"expected {names[kind]}"
+@functools.cache
+def names_of(cls: Any) -> frozenset[str]:
+    """What the members of an object of the class are called; nothing for what is no class of ours."""
+    if not attrs.has(cls):
+        return frozenset()
+    return frozenset(wire_name(field) for field in attrs.fields(cls) if field.init and field.name != "extra")
+
+
+def required_value(kind: Any, value: Any, field_name: str = "") -> Any:
+    """A value of the kind. Raises DecodeError for one that says nothing."""
+    found = read_value(kind, _hook_of(kind, field_name), value)
+    if found is None and kind is not Any:
+        raise DecodeError("", _missing(kind))
+    return found
+
+
+def _missing(kind: Any) -> str:
+    """What is wrong with a value that says nothing where there has to be one of the kind."""
+    if scalar_reader(kind) is not None:
+        return "is empty"
+    return "expected an array" if is_tuple(kind) else "expected an object"
 
 
 def _tagged_fn(declared: Any) -> Structure:
-    """Reads what the tag says; an object with a tag that is not known stays as it came."""
+    """Reads what the tag says; an object with a tag that is not known, or unlike what its tag says, stays as it came."""
     field = next(each.field for each in declared.__metadata__ if isinstance(each, Tagged))
     members = members_by_tag(declared.__origin__, field)
 
     def read(data: Any, _: Any) -> Any:
-        if data.__class__ is not dict:
-            raise DecodeError("", "expected an object")
-        kind = members.get(str(data.get(field)))
-        return data if kind is None else CONVERTER.structure(data, kind)
+        data = scalars.only_object(data)
+        kind = None if data is None else members.get(str(data.get(field)))
+        if kind is None:
+            return data
+        try:
+            return CONVERTER.structure(data, kind)
+        except DecodeError:
+            return data
 
     return read
 
@@ -84,55 +125,32 @@ def _explain(cls: Any, data: Any, problem: Exception) -> DecodeError:
         return DecodeError("", "expected an object")
     for field in attrs.fields(cls):
         name, kind = wire_name(field), kind_of(field)
-        if field.name == "extra":
+        if field.name == "extra" or not field.init:
             continue
         if name not in data:
             if field.default is attrs.NOTHING:
                 return DecodeError(name, "is missing")
         elif data[name] is not None or field.default is attrs.NOTHING:
             try:
-                _read_value(kind, data[name])
+                found = read_value(kind, _hook_of(kind, field.name), data[name])
             except DecodeError as inner:
                 return DecodeError(join_path(name, inner.path), inner.reason)
+            if found is None and field.default is attrs.NOTHING:
+                return DecodeError(name, _missing(kind))
     return DecodeError("", f"expected an object of type {cls.__name__} ({type(problem).__name__})")
 
 
-def _read_value(kind: Any, value: Any) -> Any:
-    if kind in PLAIN:
-        if _IS_WRONG[kind](value):
-            raise DecodeError("", _says(kind))
-        return value
-    return CONVERTER.get_structure_hook(kind)(value, kind)
-
-
-def join_path(name: str, rest: str) -> str:
-    """The path of a field and, within it, of what could not be read: `a` and `b` are `a.b`, `a` and `[0]` are `a[0]`."""
-    return name + rest if rest.startswith("[") else f"{name}.{rest}" if rest else name
+def _hook_of(kind: Any, field_name: str) -> Any:
+    return scalar_reader(kind, field_name) or (None if kind is Any else CONVERTER.get_structure_hook(kind))
 
 
 def _tuple_fn(declared: Any) -> Structure:
     kind = item_kind(declared)
-    return _array_fn(kind, None if kind in PLAIN else CONVERTER.get_structure_hook(kind))
+    hook = _hook_of(kind, "")
 
-
-def _array_fn(kind: Any, hook: Structure | None) -> Structure:
-    is_wrong = _IS_WRONG.get(kind)
-
-    def read(data: Any, _: Any) -> tuple[Any, ...]:
-        if data.__class__ is not list:
-            raise DecodeError("", "expected an array")
-        if is_wrong is not None and not any(map(is_wrong, data)):
-            return tuple(data)
-        if isinstance(hook, Reader):
-            with contextlib.suppress(*UNREADABLE):  # which of them it is, is found out below
-                return tuple([hook[tuple(value)](value) for value in data])
-        items: list[Any] = []
-        try:
-            for value in data:
-                items.append(_read_value(kind, value) if hook is None else hook(value, kind))  # noqa: PERF401  # keeps the index for the path
-        except DecodeError as inner:
-            raise DecodeError(join_path(f"[{len(items)}]", inner.path), inner.reason) from None
-        return tuple(items)
+    def read(data: Any, _: Any) -> tuple[Any, ...] | None:
+        items = scalars.several(data)
+        return None if items is None else read_items(items, kind, hook)
 
     return read
 
@@ -140,23 +158,17 @@ def _array_fn(kind: Any, hook: Structure | None) -> Structure:
 def _mapping_fn(declared: Any) -> Structure:
     arguments = typing.get_args(declared)
     kind = without_none(arguments[1]) if arguments else Any
+    hook = _hook_of(kind, "")
 
-    def read(data: Any, _: Any) -> dict[str, Any]:
-        if data.__class__ is not dict:
-            raise DecodeError("", "expected an object")
-        return {name: _read_value(kind, value) for name, value in data.items()}
+    def read(data: Any, _: Any) -> dict[str, Any] | None:
+        found = scalars.only_object(data)
+        return found if found is None or kind is Any else {n: read_value(kind, hook, v) for n, v in found.items()}
 
     return read
 
 
-def _read_datetime(data: Any, _: Any) -> datetime.datetime:
-    if isinstance(data, str):
-        try:
-            value = datetime.datetime.fromisoformat(data)
-        except ValueError:
-            raise DecodeError("", "expected an ISO 8601 time") from None
-        return value if value.tzinfo else value.replace(tzinfo=datetime.UTC)
-    raise DecodeError("", "expected an ISO 8601 time")
+def _scalar_fn(read: Callable[[Any], Any]) -> Structure:
+    return lambda value, _: read(value)
 
 
 def _is_mapping(declared: Any) -> bool:
@@ -169,7 +181,8 @@ def _make_converter() -> OrjsonConverter:
     converter.register_structure_hook_factory(is_tagged, _tagged_fn)
     converter.register_structure_hook_factory(is_tuple, _tuple_fn)
     converter.register_structure_hook_factory(_is_mapping, _mapping_fn)
-    converter.register_structure_hook(datetime.datetime, _read_datetime)
+    for kind, read in scalars.READERS.items():
+        converter.register_structure_hook(kind, _scalar_fn(read))
     return converter
 
 
@@ -181,27 +194,76 @@ def _upload_counts(data: Any, _: Any) -> UploadCounts:
     if not isinstance(data, list):
         counts: UploadCounts = _read_counts(data, UploadCounts)
         return counts
-    parts: tuple[UploadCounts, ...] = _read_each(data, None)
+    if not data:
+        raise DecodeError("", "expected an object")
+    parts: tuple[UploadCounts, ...] = read_items(data, UploadCounts, _read_counts)
     return UploadCounts(
         success_count=sum(part.success_count for part in parts), total_count=sum(part.total_count for part in parts)
     )
 
 
 _read_counts: Final = _structure_fn(UploadCounts)
-_read_each: Final = _array_fn(UploadCounts, _read_counts)
 CONVERTER.register_structure_hook(UploadCounts, _upload_counts)
 
 
 def _history_entry(data: Any, _: Any) -> HistoryEntry:
     """The snapshot of a campaign is typed; that of anything else stays as it came."""
-    entry: HistoryEntry = _read_history_entry(data, HistoryEntry)
+    entry: HistoryEntry = _read_history_entry(scalars.only_object(data), HistoryEntry)
     if entry.entity == "CAMPAIGN":
-        try:
-            entry.entity_data = CONVERTER.structure(entry.entity_data, CampaignSnapshot)
-        except DecodeError as problem:
-            raise DecodeError(join_path("entity_data", problem.path), problem.reason) from None
+        entry.entity_data = _below("entity_data", entry.entity_data, CampaignSnapshot)
     return entry
+
+
+def _below(path: str, data: Any, cls: Any) -> Any:
+    try:
+        return CONVERTER.structure(data, cls)
+    except DecodeError as problem:
+        error = DecodeError(join_path(path, problem.path), problem.reason)
+    raise error
 
 
 _read_history_entry: Final = _structure_fn(HistoryEntry)
 CONVERTER.register_structure_hook(HistoryEntry, _history_entry)
+
+
+def _ended_connections(data: Any, _: Any) -> EndedConnections:
+    """Counts of what was ended, with or without a result for each connection (platform section 4.4)."""
+    ended: EndedConnections = _read_ended_connections(scalars.only_object(data), EndedConnections)
+    if ended.ended_count is None:
+        ended.ended_count = ended.successful_kills
+    if not ended.uuids:
+        ended.uuids = tuple(each.uuid for each in ended.results if each.success and each.uuid is not None)
+    return ended
+
+
+_read_ended_connections: Final = _structure_fn(EndedConnections)
+CONVERTER.register_structure_hook(EndedConnections, _ended_connections)
+
+
+def _includes(data: Any, _: Any) -> Includes | None:
+    """Objects that cannot be read are set aside, and cost none of the others."""
+    given = scalars.only_object(data)
+    if given is None:
+        return None
+    try:
+        found: Includes = _read_includes(given, Includes)
+    except DecodeError:
+        found = Includes()
+    else:
+        return found
+    undecoded: list[Undecoded] = []
+    for field in attrs.fields(Includes):
+        name = wire_name(field)
+        if not field.init or name not in given:
+            continue
+        items = scalars.several(given[name]) or []
+        objects, odd = structure_each(items, item_kind(field.type), name)
+        setattr(found, field.name, objects)
+        undecoded += odd
+    found.extra = {name: value for name, value in given.items() if name not in names_of(Includes)}
+    found.undecoded = tuple(undecoded)
+    return found
+
+
+_read_includes: Final = _structure_fn(Includes)
+CONVERTER.register_structure_hook(Includes, _includes)

@@ -23,7 +23,7 @@ def json_shape(value: Any) -> Any:
     if isinstance(value, (list, tuple)):  # a tuple of types, because a union is made anew at each call
         return [json_shape(each) for each in value]
     if kind is not dict and attrs.has(kind):
-        fields = ((wire_name(f), getattr(value, f.name)) for f in attrs.fields(type(value)))
+        fields = ((wire_name(f), getattr(value, f.name)) for f in attrs.fields(type(value)) if f.init)
         shape = {name: json_shape(each) for name, each in fields if each is not UNSET}
         # What a class has no field for, a caller may give in `extra`; it stands beside the fields.
         return shape | shape.pop("extra", {})

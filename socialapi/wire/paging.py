@@ -2,9 +2,8 @@
 
 import datetime
 import functools
-import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 from urllib.parse import quote, unquote
 
@@ -12,12 +11,14 @@ import attrs
 from annotated_types import MaxLen
 
 from socialapi.errors import DecodeError, InvalidInput
-from socialapi.models.pages import Includes, Page
+from socialapi.models.pages import Includes, Page, Undecoded
 from socialapi.models.rules import broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.routes.route import Family
-from socialapi.wire.converter import join_path, structure
-from socialapi.wire.problems import read_partial_error
+from socialapi.wire import scalars
+from socialapi.wire.converter import names_of, structure, structure_each
+from socialapi.wire.problems import read_errors
+from socialapi.wire.readers import join_path
 from socialapi.wire.request import refuse
 
 T = TypeVar("T")
@@ -34,25 +35,81 @@ def is_paged(result: Any) -> bool:
     return getattr(result, "__origin__", None) is Page
 
 
-def read_page(result: Any, body: Mapping[str, Any]) -> Page[Any]:
-    """The page that an envelope holds. Raises DecodeError with the path of the field that cannot be read."""
-    if not ("data" in body or "meta" in body or "errors" in body):
-        # Not the end of a collection, but something that is no page at all.
-        raise DecodeError("data", "is missing, and so are meta and errors")
-    meta, errors = body.get("meta") or {}, body.get("errors")
-    if not isinstance(meta, dict):
-        raise DecodeError("meta", "expected an object")
+def read_page(result: Any, body: Any) -> Page[Any]:
+    """The page that an envelope holds; an array by itself is its data.
+
+    Items that cannot be read are in `undecoded`. Raises DecodeError with the path of the field for what makes the page
+    as a whole unreadable: without the token of the next page, for example, there is nowhere to go on.
+    """
+    envelope = _envelope(body)
+    meta = _read_whole("meta", scalars.only_object, envelope.get("meta")) or {}
+    kind = typing.get_args(result)[0]
+    items = _items(envelope.get("data"), kind)
+    data, undecoded = structure_each(items, kind, "data")
+    includes, odd = _included(envelope.get("includes"))
     return Page(
-        data=_read("data", body.get("data"), _items_of(result), ()),
-        includes=_read("includes", body.get("includes"), Includes, None) or Includes(),
+        data=data,
+        includes=includes,
         meta=meta,
-        errors=tuple(read_partial_error(each) for each in errors if isinstance(each, dict)) if errors else (),
-        next_token=_token(next_token_path(meta), meta.get("next_token", body.get("next_cursor"))),
+        errors=read_errors(envelope.get("errors")),
+        undecoded=(*undecoded, *odd),
+        places=_places(items, undecoded),
+        next_token=_token(next_token_path(meta), meta.get("next_token", envelope.get("next_cursor"))),
         previous_token=_token("meta.previous_token", meta.get("previous_token")),
         result_count=_count(meta.get("result_count")),
-        total_count=_count(body.get("total_count")),
-        params=_echo(body.get("request")),
+        total_count=_count(envelope.get("total_count")),
+        params=_echo(envelope.get("request")),
     )
+
+
+def _envelope(body: Any) -> Mapping[str, Any]:
+    """The envelope of a page; items that stand below a name of their own are its data."""
+    if isinstance(body, list):
+        return {"data": body}
+    if not isinstance(body, dict):
+        raise DecodeError("", "expected an object")
+    if not body.keys().isdisjoint(("data", "meta", "errors")):
+        return body
+    arrays = [value for value in body.values() if isinstance(value, list)]
+    if len(arrays) != 1:
+        # Not the end of a collection, but something that is no page at all.
+        raise DecodeError("data", "is missing, and so are meta and errors")
+    return {**body, "data": arrays[0]}
+
+
+def _items(data: Any, kind: Any) -> list[Any]:
+    """The items of a page: an array, one object by itself, or an array below a name of its own."""
+    if isinstance(data, dict) and names_of(kind).isdisjoint(data):
+        arrays = [value for value in data.values() if isinstance(value, list)]
+        data = arrays[0] if len(arrays) == 1 else data
+    if data is None or isinstance(data, list | dict):
+        return scalars.several(data) or []
+    raise DecodeError("data", "expected an array")
+
+
+def _included(given: Any) -> tuple[Includes, tuple[Undecoded, ...]]:
+    """What was included, and those of its objects that cannot be read."""
+    try:
+        found = structure(given, Includes) or Includes()
+    except DecodeError as problem:
+        return Includes(), (Undecoded(given, "includes", problem.reason),)
+    return found, tuple(attrs.evolve(each, path=join_path("includes", each.path)) for each in found.undecoded)
+
+
+def _places(items: Sequence[Any], undecoded: Sequence[Undecoded]) -> tuple[int, ...] | None:
+    """Where each item that could be read stands, and how many arrived; None where all could be read."""
+    if not undecoded:
+        return None
+    odd = {each.path.partition("]")[0] for each in undecoded}
+    return (*(place for place in range(len(items)) if f"data[{place}" not in odd), len(items))
+
+
+def _read_whole(path: str, read: Callable[[Any], T], value: Any) -> T:
+    try:
+        return read(value)
+    except DecodeError as problem:
+        error = DecodeError(path, problem.reason)
+    raise error
 
 
 def _echo(request: Any) -> Mapping[str, Any]:
@@ -60,34 +117,22 @@ def _echo(request: Any) -> Mapping[str, Any]:
     return params if isinstance(params, dict) else {}
 
 
-@functools.cache
-def _items_of(result: Any) -> Any:
-    return types.GenericAlias(tuple, (typing.get_args(result)[0], ...))
-
-
-def _read(name: str, data: Any, declared: Any, default: Any) -> Any:
-    if data is None:
-        return default
-    try:
-        return structure(data, declared)
-    except DecodeError as problem:
-        raise DecodeError(join_path(name, problem.path), problem.reason) from None
-
-
 def _token(path: str, value: Any) -> str | None:
-    """A token that is no text would end the walk as if there were no more pages."""
-    if value is not None and not isinstance(value, str):
-        raise DecodeError(path, "expected a string")
-    return value or None
+    """A token that cannot be read would end the walk as if there were no more pages."""
+    return _read_whole(path, scalars.identifier, value) or None
+
+
+def _count(value: Any) -> int | None:
+    """A count that cannot be read is not known; nothing depends on it."""
+    try:
+        return scalars.whole_number(value)
+    except DecodeError:
+        return None
 
 
 def next_token_path(meta: Mapping[str, Any]) -> str:
     """What the token of the next page is called in the answer that has this `meta`."""
     return "meta.next_token" if "next_token" in meta else "next_cursor"
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def page_query(family: Family, query: Mapping[str, Any], token: str | None) -> dict[str, Any]:
@@ -101,6 +146,8 @@ def page_query(family: Family, query: Mapping[str, Any], token: str | None) -> d
 @attrs.frozen
 class Position:
     """A place between two items of a collection: behind `taken` items of a page, the last of which have the ids `after`.
+
+    Items that could not be read count as well: another version may read them.
 
     The ids, the latest first, matter where a page is not what it was: the first one grows at its head while nobody
     looks, and any loses what is deleted. The place is behind the nearest of these items that is still there, and at
@@ -117,7 +164,11 @@ class Position:
         if index + 1 >= len(page.data) and page.next_token is not None:
             return cls(page.next_token)
         latest = page.data[max(0, index + 1 - MAX_ANCHORS) : index + 1]
-        return cls(token, index + 1, tuple(found for item in reversed(latest) if (found := _key_of(item)) is not None))
+        return cls(
+            token,
+            page.arrived_before(index + 1),
+            tuple(found for item in reversed(latest) if (found := _key_of(item)) is not None),
+        )
 
     @classmethod
     def read(cls, text: str) -> "Position":
@@ -132,29 +183,30 @@ class Position:
         after = ",".join(quote(each, safe="") for each in self.after)
         return f"{self.taken}{'@' if after else ''}{after}:{self.token or ''}"
 
-    def is_on(self, data: Sequence[Any]) -> bool:
-        """Whether the item just before this place is among these, so that no others have to be looked at."""
-        return bool(self.after) and any(_key_of(item) == self.after[0] for item in data)
+    def is_on(self, page: Page[Any]) -> bool:
+        """Whether the item just before this place is on the page, so that no others have to be looked at."""
+        return bool(self.after) and any(_key_of(item) == self.after[0] for item in page.data)
 
-    def find(self, pages: Sequence[Sequence[Any]]) -> tuple[int, int]:
+    def find(self, pages: Sequence[Page[Any]]) -> tuple[int, int]:
         """Where this place is on pages that begin with its own: the index of one, and how many of its items are before."""
         if not self.after:
             return self._counted(pages)
         places = {
             key: (number, index + 1)
-            for number, data in enumerate(pages)
-            for index, item in enumerate(data)
+            for number, page in enumerate(pages)
+            for index, item in enumerate(page.data)
             if (key := _key_of(item)) is not None
         }
         return next((places[each] for each in self.after if each in places), (0, 0))
 
-    def _counted(self, pages: Sequence[Sequence[Any]]) -> tuple[int, int]:
+    def _counted(self, pages: Sequence[Page[Any]]) -> tuple[int, int]:
         left = self.taken
-        for number, data in enumerate(pages):
-            if left <= len(data):
-                return number, left
-            left -= len(data)
-        return len(pages) - 1, len(pages[-1])
+        for number, page in enumerate(pages):
+            arrived = page.arrived_before(len(page.data))
+            if left <= arrived:
+                return number, page.index_after(left)
+            left -= arrived
+        return len(pages) - 1, len(pages[-1].data)
 
 
 def _key_of(item: Any) -> str | None:

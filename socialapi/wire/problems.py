@@ -1,11 +1,14 @@
 """Reading problems and coded errors (platform section 7.1, advertising section 7)."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from socialapi.errors import DecodeError
 from socialapi.problems import PROBLEM_TYPES, Problem, ServiceError
 from socialapi.wire.converter import structure
+
+NO_OBJECT: Final = "an error that is no object"
+MAX_CODE_DIGITS: Final = 10
 
 
 def read_problem(data: Mapping[str, Any]) -> Problem:
@@ -25,14 +28,33 @@ def read_service_error(item: Mapping[str, Any]) -> ServiceError:
     """A coded error of either API."""
     code = item.get("code")
     return ServiceError(
-        code=code if isinstance(code, int | str) else None,
-        message=_text(item.get("message") or item.get("detail")),
+        code=_code(code),
+        message=_text(item.get("message") or item.get("detail") or item.get("reason")),
         parameter=_text(item.get("parameter")),
     )
 
 
-def read_partial_error(data: Mapping[str, Any]) -> Problem | ServiceError:
-    """An error beside data: a typed problem, or a coded error."""
+def _code(given: Any) -> int | str | None:
+    """A code; one that came as digits in a text is a number, as documented."""
+    if isinstance(given, str):
+        return int(given) if given.isascii() and given.isdecimal() and len(given) < MAX_CODE_DIGITS else given
+    return given if isinstance(given, int) and not isinstance(given, bool) else None
+
+
+def read_errors(listed: Any) -> tuple[Problem | ServiceError, ...]:
+    """The errors of an answer, none of which is dropped; null stands for none. Raises DecodeError for what is no array."""
+    if listed is None:
+        return ()
+    if not isinstance(listed, list):
+        raise DecodeError("errors", "expected an array")
+    return tuple(read_partial_error(each) for each in listed)
+
+
+def read_partial_error(data: Any) -> Problem | ServiceError:
+    """An error beside data: a typed problem, a coded error, or the text or number that stands in the place of one."""
+    if not isinstance(data, Mapping):
+        is_code = isinstance(data, int) and not isinstance(data, bool)
+        return ServiceError(code=data if is_code else None, message=_text(data) or (None if is_code else NO_OBJECT))
     return read_problem(data) if "title" in data or "type" in data else read_service_error(data)
 
 

@@ -6,6 +6,7 @@ left over: it takes the values all at once. Both do the same with a value. That 
 """
 
 import datetime
+import re
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ import attrs
 from socialapi.errors import DecodeError
 from socialapi.models.rules import Tagged, wire_name
 from socialapi.unset import Unset
+from socialapi.wire import scalars
 
 Structure = Callable[[Any, Any], Any]
 Read = Callable[[Any], Any]
@@ -31,14 +33,13 @@ MAX_COUNTED: Final = 1024
 MAX_LEFT_OVER: Final = 16
 """Objects with more unknown names than this are not counted: each may have others, and they may be long."""
 
-PLAIN: Final[Mapping[Any, str]] = {
+ODD: Final[Mapping[Any, str]] = {
     str: "{v}.__class__ is not str",
     bool: "{v}.__class__ is not bool",
     int: "{v}.__class__ is not int",
     float: "{v}.__class__ is not float and {v}.__class__ is not int",
-    Any: "False",
 }
-"""What is taken as it is, and when it is not what it should be."""
+"""When a value of a kind has to be looked at: any other is taken as it is."""
 
 
 UNREADABLE: Final = (AttributeError, KeyError, TypeError, ValueError, DecodeError)
@@ -79,6 +80,66 @@ def item_kind(declared: Any) -> Any:
     return without_none(typing.get_args(declared)[0])
 
 
+def scalar_reader(kind: Any, field_name: str = "") -> Read | None:
+    """What reads a single value of the kind, however it is written; None for a kind that is no single value.
+
+    Texts under the name of an id are read as ids.
+    """
+    if kind is str and _names_an_id(field_name):
+        return scalars.identifier
+    return scalars.READERS.get(kind)
+
+
+_names_an_id: Final = re.compile(r"(?:.*_)?(?:id|ids|key|keys|uuid|uuids|token)").fullmatch
+
+
+def required(value: Any) -> Any:
+    """A value that has to be there. Raises DecodeError for one that says nothing."""
+    if value is None:
+        raise DecodeError("", "is empty")
+    return value
+
+
+def read_items(items: Sequence[Any], kind: Any, hook: Any) -> tuple[Any, ...]:
+    """The items of an array, one by one; `hook` is what reads the kind. Raises DecodeError with the index of the fault.
+
+    A null is no item, except among numbers: there the place of an item may say what it is about.
+    """
+    found: list[Any] = []
+    for index, item in enumerate(items):
+        try:
+            value = read_value(kind, hook, item)
+            if value is None and kind not in _TEXTS_AND_OBJECTS and scalar_reader(kind) is not None:
+                required(value)
+        except DecodeError as problem:
+            error = DecodeError(join_path(f"[{index}]", problem.path), problem.reason)
+        else:
+            if value is not None:
+                found.append(value)
+            continue
+        raise error
+    return tuple(found)
+
+
+_TEXTS_AND_OBJECTS: Final = (str, Any)
+
+
+def read_value(kind: Any, hook: Any, value: Any) -> Any:
+    """A value of the kind, by what reads it; None for one that says nothing. Raises DecodeError."""
+    if kind is Any or value is None:
+        return value
+    if scalar_reader(kind) is not None:
+        return hook(value)
+    if isinstance(hook, Reader):
+        value = scalars.only_object(value)
+    return None if value is None else hook(value, kind)
+
+
+def join_path(name: str, rest: str) -> str:
+    """The path of a field and, within it, of what could not be read: `a` and `b` are `a.b`, `a` and `[0]` are `a[0]`."""
+    return name + rest if rest.startswith("[") else f"{name}.{rest}" if rest else name
+
+
 class Reader(dict[Names, Read]):
     """What reads objects of an attrs class: the function for their names, by these names.
 
@@ -98,7 +159,8 @@ class Reader(dict[Names, Read]):
         try:
             return self[tuple(data)](data)
         except UNREADABLE as problem:
-            raise self.explain(data, problem) from None
+            error = self.explain(data, problem)
+        raise error
 
     def explain(self, data: Any, problem: Exception) -> DecodeError:
         """Which field is at fault, after a function has failed; slow."""
@@ -131,15 +193,17 @@ class _Writer:
         self._is_bare = _is_bare(cls)
         self._late = {field.name for field in self._every if self._is_bare and _is_made_late(cls, field)}
         self._scope: dict[str, Any] = {"cls": cls, "new": cls.__new__, "known": frozenset(self._fields)}
-        self._scope |= {"fromisoformat": datetime.datetime.fromisoformat, "UTC": datetime.UTC}
+        self._scope |= {"fromisoformat": datetime.datetime.fromisoformat, "UTC": datetime.UTC, "moment": scalars.moment}
+        self._scope |= {"only_object": scalars.only_object, "several": scalars.several, "required": required}
+        self._scope |= {"unreadable": UNREADABLE, "read_items": read_items}
         self._scope |= {f"set_{name}": getattr(cls, name).slot.__set__ for name in self._late}
         for field in self._every:
             self._scope[f"default_{field.name}"] = getattr(field.default, "factory", field.default)
         for field in self._fields.values():
             kind = kind_of(field)
             self._scope[f"kind_{field.name}"] = kind = item_kind(kind) if is_tuple(kind) else kind
-            if kind not in PLAIN and kind is not datetime.datetime:
-                self._scope[f"hook_{field.name}"] = hook_of(kind)
+            read = scalar_reader(kind, field.name)
+            self._scope[f"hook_{field.name}"] = read or (None if kind is Any else hook_of(kind))
         self._required = frozenset(name for name, field in self._fields.items() if field.default is attrs.NOTHING)
 
     def takes(self, names: Names) -> bool:
@@ -178,39 +242,66 @@ class _Writer:
         return read
 
     def _conversion(self, field: "attrs.Attribute[Any]", v: str) -> list[str]:
-        """What makes the value of a field of what came; a missing and a null one get the default."""
-        kind, required = kind_of(field), field.default is attrs.NOTHING
-        late = field.name in self._late
-        absent = [] if required or late or field.default is None else [f"{v} = {_default(field)}"]
-        if kind in PLAIN and kind is not Any:
-            # One question where all is well, so the type is asked first.
-            wrong = "raise TypeError" if required else f"if {v} is not None: raise TypeError"
-            return [f"if {PLAIN[kind].format(v=v)}:", f"    {wrong}", *(f"    {line}" for line in absent)]
-        present = [] if kind is Any else self._reading(field, v)
-        if required:
-            return present
-        lines = [f"if {v} is None:", f"    {absent[0]}"] if absent else []
-        if present:
-            lines += ["else:" if absent else f"if {v} is not None:", *(f"    {line}" for line in present)]
-        return lines
+        """What makes the value of a field of what came; a missing one, and one that says nothing, get the default."""
+        kind = kind_of(field)
+        if kind is Any:
+            lines = []
+        elif kind in ODD:
+            return self._scalar(field, v)
+        elif kind is datetime.datetime:
+            lines = [
+                f"try: {v} = fromisoformat({v})",
+                f"except (TypeError, ValueError): {v} = moment({v})",
+                f"if {v} is not None and {v}.tzinfo is None: {v} = {v}.replace(tzinfo=UTC)",
+            ]
+        else:
+            lines = self._array(field, v) if is_tuple(kind) else self._object(field, v)
+        if field.default is attrs.NOTHING:
+            return [*lines, f"required({v})"] if lines else []
+        if lines:
+            lines = [f"if {v} is not None:", *(f"    {line}" for line in lines)]
+        return lines + self._or_default(field, v)
 
-    def _reading(self, field: "attrs.Attribute[Any]", v: str) -> list[str]:
-        kind, hook = kind_of(field), f"hook_{field.name}({{v}}, kind_{field.name})"
-        if isinstance(self._scope.get(f"hook_{field.name}"), Reader):
-            hook = f"hook_{field.name}[tuple({{v}})]({{v}})"
-        if kind is datetime.datetime:
-            return [f"{v} = fromisoformat({v})", f"if {v}.tzinfo is None: {v} = {v}.replace(tzinfo=UTC)"]
-        if not is_tuple(kind):
-            return [f"{v} = {hook.format(v=v)}"]
-        lines, item = [f"if {v}.__class__ is not list: raise TypeError"], self._scope[f"kind_{field.name}"]
-        if item in PLAIN:
+    def _scalar(self, field: "attrs.Attribute[Any]", v: str) -> list[str]:
+        """One question where all is well, so the type is asked first."""
+        is_odd, hook = ODD[kind_of(field)].format(v=v), f"hook_{field.name}"
+        if field.default is attrs.NOTHING:
+            return [f"if {is_odd}: {v} = required({hook}({v}))"]
+        rest = [f"if {v} is not None: {v} = {hook}({v})", *self._or_default(field, v)]
+        return [f"if {is_odd}:", *(f"    {line}" for line in rest)]
+
+    def _or_default(self, field: "attrs.Attribute[Any]", v: str) -> list[str]:
+        if field.default is None or field.name in self._late:
+            return []
+        return [f"if {v} is None: {v} = {_default(field)}"]
+
+    def _object(self, field: "attrs.Attribute[Any]", v: str) -> list[str]:
+        """What reads an object; an array of one stands for what is in it."""
+        hook = f"hook_{field.name}"
+        if not isinstance(self._scope[hook], Reader):
+            return [f"{v} = {hook}({v}, kind_{field.name})"]
+        return [
+            f"if {v}.__class__ is not dict: {v} = only_object({v})",
+            f"if {v} is not None: {v} = {hook}[tuple({v})]({v})",
+        ]
+
+    def _array(self, field: "attrs.Attribute[Any]", v: str) -> list[str]:
+        """What reads an array: all items at once as long as nothing is odd about them, else one by one."""
+        item, hook = self._scope[f"kind_{field.name}"], f"hook_{field.name}"
+        lines = [f"if {v}.__class__ is not list: {v} = several({v})", f"if {v} is not None:"]
+        one_by_one = f"{v} = read_items({v}, kind_{field.name}, {hook})"
+        if item in ODD:
+            is_odd = ODD[item].format(v="item")
             return [
                 *lines,
-                f"for item in {v}:",
-                f"    if {PLAIN[item].format(v='item')}: raise TypeError",
-                f"{v} = tuple({v})",
+                f"    for item in {v}:",
+                f"        if {is_odd}: {one_by_one}; break",
+                f"    {v} = tuple({v})",
             ]
-        return [*lines, "items = []", f"for item in {v}: items.append({hook.format(v='item')})", f"{v} = tuple(items)"]
+        if isinstance(self._scope[hook], Reader):
+            read = f"{v} = tuple([{hook}[tuple(item)](item) for item in {v}])"
+            return [*lines, f"    try: {read}", f"    except unreadable: {one_by_one}"]
+        return [*lines, f"    {v} = tuple({v})" if item is Any else f"    {one_by_one}"]
 
     def _making(self, values: Mapping[str, str], extra: str) -> list[str]:
         """What makes the object of the values of its fields."""

@@ -1,18 +1,32 @@
 """Reading responses: bytes become a model, or an error that says what the service said."""
 
+import codecs
+import re
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Final, TypeVar, cast
 from urllib.parse import parse_qsl
 
 import attrs
 import orjson
 
-from socialapi.errors import ApiError, DecodeError, WebhookRejected, error_class
-from socialapi.problems import OperationError, Problem
+from socialapi.errors import (
+    ApiError,
+    DecodeError,
+    NotFound,
+    WebhookNotFound,
+    WebhookRejected,
+    WebhookUrlRejected,
+    error_class,
+)
+from socialapi.models.model import Model
+from socialapi.problems import OperationError, Problem, ResourceNotFound, ServiceError
 from socialapi.routes.route import Route
-from socialapi.wire.converter import join_path, structure
+from socialapi.wire.converter import names_of, required_value, structure
 from socialapi.wire.paging import is_paged, read_page
-from socialapi.wire.problems import read_partial_error, read_problem, read_service_error
+from socialapi.wire.problems import read_errors, read_partial_error, read_problem, read_service_error
+from socialapi.wire.readers import is_tuple, join_path
+from socialapi.wire.retry import Failure
 
 R = TypeVar("R")
 
@@ -21,11 +35,15 @@ REQUEST_ID_HEADERS: Final = ("x-transaction-id", "x-request-id")
 
 @attrs.frozen(repr=False)
 class Reply:
-    """An HTTP response, whole: status, headers with lower-case names, body."""
+    """An HTTP response: status, headers with lower-case names, body.
+
+    `content` is the whole body, unless `max_bytes` says that only so much of it was read.
+    """
 
     status: int
     headers: Mapping[str, str]
     content: bytes
+    max_bytes: int | None = attrs.field(default=None, kw_only=True)
 
     @property
     def ok(self) -> bool:
@@ -41,16 +59,25 @@ class Reply:
     @property
     def body(self) -> Any:
         """The body, decoded when it is JSON, else its bytes. Raises DecodeError for JSON that does not decode."""
+        self.check_whole(executed=False)
         return decode(self.content) if self.is_json and self.content else self.content
+
+    def check_whole(self, *, executed: bool) -> None:
+        """Raises DecodeError for a success of which only a part was read; `executed` says that it answers a write."""
+        if self.max_bytes is None or not self.ok:
+            return
+        error = DecodeError("", f"is larger than the {self.max_bytes:,} bytes that Config.max_response_bytes allows")
+        error.executed, error.status = executed, self.status
+        raise error
 
     def __repr__(self) -> str:
         return f"Reply({self.status}, {len(self.content)} bytes)"
 
 
 def decode(content: bytes) -> Any:
-    """JSON bytes as Python data. Raises DecodeError."""
+    """JSON bytes as Python data, also behind a byte order mark. Raises DecodeError."""
     try:
-        return orjson.loads(content)
+        return orjson.loads(content.removeprefix(codecs.BOM_UTF8))
     except orjson.JSONDecodeError as problem:
         error = DecodeError("", f"is not JSON ({problem.msg} at byte {problem.pos})")
     # Out here, so that orjson's error, which holds the whole document, is not even its context.
@@ -67,64 +94,129 @@ def _decode_form(content: bytes) -> Any:
 
 
 def read_result(route: Route[R], reply: Reply) -> R:
-    """The result of a successful call.
+    """The result of a successful call, with the errors that stand beside it.
 
     Raises ApiError for any other status, for errors without data, and for operation errors whatever the status;
-    DecodeError when the answer is not what is documented.
+    DecodeError when the answer is not what is documented, which says of a write that it was executed.
     """
     if not reply.ok:
         raise read_error(reply)
-    # The token steps are said to answer JSON and shown to answer pairs: what came tells, whatever its content type.
-    body = decode(reply.content) if route.family.envelope else _decode_form(reply.content)
-    if not route.family.envelope:
-        result: R = structure(body, route.result)
-        return result
-    if not isinstance(body, dict):
-        raise DecodeError("", "expected an object")
-    if body.get("operation_errors") or (body.get("data") is None and body.get("errors")):
-        raise read_error(reply)
-    if is_paged(route.result):
-        return cast("R", read_page(route.result, body))
-    enveloped = "data" in body
     try:
-        result = structure(body["data"] if enveloped else body, route.result)
+        reply.check_whole(executed=False)
+        return _read_success(route, reply)
     except DecodeError as problem:
-        raise DecodeError(join_path("data", problem.path) if enveloped else problem.path, problem.reason) from None
-    return with_partial_errors(result, body)
+        error = DecodeError(problem.path, problem.reason)
+    error.status, error.executed = reply.status, route.method != "GET"
+    if route.family.envelope and reply.max_bytes is None:  # answers without one hold tokens
+        error.body = reply.content
+    raise error
+
+
+def unread(route: Route[Any], reply: Reply) -> Failure | None:
+    """For a route that is sent again when its answer cannot be read: what failed; None for an answer that can be."""
+    try:
+        read_result(route, reply)
+    except DecodeError as problem:
+        return Failure("unknown", problem.fault, reply.status)
+    except ApiError:
+        return None
+    return None
+
+
+def _read_success(route: Route[R], reply: Reply) -> R:
+    if not route.family.envelope:
+        # The token steps are said to answer JSON and shown to answer pairs: what came tells, whatever its content type.
+        result: R = structure(_decode_form(reply.content), route.result)
+        return result
+    body = decode(reply.content)
+    if is_paged(route.result):
+        if _is_refusal(body, names=frozenset()):
+            raise read_error(reply)
+        return cast("R", read_page(route.result, body))
+    if not isinstance(body, dict):
+        return _read_object(route.result, body, "")
+    if _is_refusal(body, names_of(cast("Any", route.result))):
+        raise read_error(reply)
+    if body.get("data") is None and "data" not in body:
+        return with_partial_errors(_read_object(route.result, _without_envelope(body), ""), body)
+    return with_partial_errors(_read_object(route.result, body.get("data"), "data"), body)
+
+
+_ENVELOPE: Final = frozenset({"data", "errors", "request"})
+"""What stands in an envelope beside what is kept of it."""
+
+
+def _without_envelope(body: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in body.items() if name not in _ENVELOPE}
+
+
+def _is_refusal(body: Any, names: AbstractSet[str]) -> bool:
+    """Whether a successful status does not mean success: operations are refused, or there are errors and nothing else."""
+    if not isinstance(body, dict):
+        return False
+    if body.get("operation_errors"):
+        return True
+    return bool(body.get("errors")) and body.get("data") is None and names.isdisjoint(_without_envelope(body))
+
+
+def _read_object(result: type[R], data: Any, path: str) -> R:
+    """The object of an answer, which may stand below a name of its own."""
+    inner, beside = _unwrapped(result, data)
+    try:
+        _check_array(result, inner)
+        found: R = required_value(result, inner)
+    except DecodeError as problem:
+        error = DecodeError(join_path(path, problem.path) if path else problem.path, problem.reason)
+    else:
+        if beside and isinstance(found, Model):
+            found.extra = beside | found.extra
+        return found
+    raise error
+
+
+def _check_array(result: Any, data: Any) -> None:
+    """One value by itself is no list of results: it may well be something else."""
+    if is_tuple(result) and not isinstance(data, list):
+        raise DecodeError("", "expected an array")
+
+
+def _unwrapped(result: Any, data: Any) -> tuple[Any, dict[str, Any]]:
+    """The object within another one that has none of the documented names, and what stands beside it there."""
+    names = names_of(result)
+    outer = data[0] if isinstance(data, list) and len(data) == 1 else data
+    if not names or not isinstance(outer, dict) or not names.isdisjoint(outer):
+        return data, {}
+    for name, value in outer.items():
+        inner = value[0] if isinstance(value, list) and len(value) == 1 else value
+        if isinstance(inner, dict) and not names.isdisjoint(inner):
+            return inner, {other: beside for other, beside in outer.items() if other != name}
+    return data, {}
 
 
 def with_partial_errors(result: R, body: Mapping[str, Any]) -> R:
-    """Errors beside data are kept on results that have a place for them."""
-    listed = body.get("errors")
-    if listed and attrs.has(type(result)) and hasattr(result, "errors"):
-        errors = tuple(read_partial_error(each) for each in listed if isinstance(each, dict))
-        return attrs.evolve(result, errors=errors)  # type: ignore[misc]  # attrs.has has said that it is one
+    """Errors beside data, and whatever else stands there, are kept on results that have a place for them."""
+    errors = read_errors(body.get("errors"))
+    if isinstance(result, Model):
+        if errors:
+            result.partial_errors = errors
+        if "data" in body and (beside := _without_envelope(body)):
+            result.extra = beside | result.extra
     return result
 
 
 def read_error(reply: Reply) -> ApiError:
     """The error that a reply stands for; never raises, so that an HTML page or an empty body keeps its status."""
-    body: Any = None
-    if reply.content.lstrip()[:1] in (b"{", b"["):
-        try:
-            body = orjson.loads(reply.content)
-        except orjson.JSONDecodeError:
-            body = None
-    listed = body.get("errors") if isinstance(body, dict) else None
-    items = [item for item in (listed if isinstance(listed, list) else ()) if isinstance(item, dict)]
-    is_problem = isinstance(body, dict) and ("title" in body or "type" in body)
-    if is_problem or (isinstance(body, dict) and not items and "code" in body):
-        items = [body]
-    if isinstance(body, dict) and isinstance(body.get("error"), str):
-        items.append({"code": body["error"], "message": body.get("error_description")})  # RFC 6749, section 5.2
+    body = _refusal_body(reply.content)
+    items = _said(body)
+    problems = [read_problem(item) for item in items if _is_problem(item)]
+    errors = [read_partial_error(item) for item in items if not _is_problem(item)]
     request_ids = (reply.headers.get(name) for name in REQUEST_ID_HEADERS)
-    problems = [read_problem(item) for item in items if "title" in item or "type" in item]
-    reason = _webhook_failure(problems)
-    error = (WebhookRejected if reason else error_class(reply.status))(
+    reason = _webhook_failure(body)
+    error = _class_of(reply.status, reason, problems, errors)(
         reply.status,
         headers=reply.headers,
         problems=problems,
-        errors=[read_service_error(item) for item in items if not ("title" in item or "type" in item)],
+        errors=[each for each in errors if isinstance(each, ServiceError)],
         operation_errors=_operation_errors(body),
         request_id=next((each for each in request_ids if each), None),
         summary=_summary(reply),
@@ -134,12 +226,69 @@ def read_error(reply: Reply) -> ApiError:
     return error
 
 
-def _webhook_failure(problems: Sequence[Problem]) -> str | None:
-    """The reason of section 7.2 that a problem begins with."""
+def _refusal_body(content: bytes) -> Any:
+    text = content.removeprefix(codecs.BOM_UTF8).lstrip()
+    if text[:1] not in (b"{", b"["):
+        return None
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _said(body: Any) -> list[Any]:
+    """Everything that a refusal says, in whichever place: as problems, coded errors, or plain texts."""
+    if isinstance(body, list):
+        return [item for item in body if isinstance(item, dict | str)]
+    if not isinstance(body, dict):
+        return []
+    listed = body.get("errors")
+    items = listed if isinstance(listed, list) else [] if listed is None else [listed]
+    if _is_problem(body) or (not items and not {"code", "message", "detail", "reason"}.isdisjoint(body)):
+        items = [body]  # the errors of a problem are a part of it
+    if isinstance(body.get("error"), str):
+        return [*items, {"code": body["error"], "message": body.get("error_description")}]  # RFC 6749, section 5.2
+    return [*items, body["error"]] if isinstance(body.get("error"), dict) else items
+
+
+def _is_problem(item: Any) -> bool:
+    return isinstance(item, dict) and ("title" in item or "type" in item)
+
+
+def _class_of(
+    status: int, reason: str | None, problems: Sequence[Problem], errors: Sequence[Problem | ServiceError]
+) -> type[ApiError]:
+    """The class by what the caller does about it: what is not there is not found, whatever the status."""
+    says_not_found = [isinstance(each, ResourceNotFound) for each in problems]
+    says_not_found += [str(getattr(each, "code", "")).endswith(NOT_FOUND) for each in errors]
+    found = error_class(status)
+    if found is ApiError and says_not_found and all(says_not_found):
+        found = NotFound
+    if reason is None:
+        return found
+    if reason == "UrlValidationFailed":
+        return WebhookUrlRejected
+    return WebhookNotFound if found is NotFound else WebhookRejected
+
+
+NOT_FOUND: Final = "NOT_FOUND"
+"""How the codes end by which the advertising API says that something is not there."""
+
+
+def _webhook_failure(body: Any, depth: int = 0) -> str | None:
+    """The reason of section 7.2 that an answer carries, in whichever of its texts."""
     from socialapi.models.webhooks import WEBHOOK_FAILURES
 
-    texts = [text for problem in problems for text in (problem.title, problem.detail, problem.slug) if text]
-    return next((reason for reason in WEBHOOK_FAILURES if any(text.startswith(reason) for text in texts)), None)
+    if isinstance(body, str):
+        return next((reason for reason in WEBHOOK_FAILURES if re.search(rf"\b{reason}\b", body)), None)
+    if depth > MAX_DEPTH or not isinstance(body, dict | list):
+        return None
+    parts = [value for name, value in body.items() if name in _TELLING] if isinstance(body, dict) else body
+    return next((reason for part in parts if (reason := _webhook_failure(part, depth + 1))), None)
+
+
+_TELLING: Final = ("title", "detail", "reason", "code", "message", "type", "errors", "error")
+MAX_DEPTH: Final = 4
 
 
 def _operation_errors(body: Any) -> Sequence[OperationError]:

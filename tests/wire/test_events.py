@@ -80,9 +80,9 @@ def test_a_message_names_no_participants() -> None:
 
 
 def test_a_message_of_another_shape_leaves_the_event_as_it_is() -> None:
-    found = event({"event_type": "dm.sent", "payload": {"id": 5, "text": SECRET}})
+    found = event({"event_type": "dm.sent", "payload": {"id": {}, "text": SECRET}})
     assert found.message is None
-    assert found.payload == {"id": 5, "text": SECRET}
+    assert found.payload == {"id": {}, "text": SECRET}
     assert event({"event_type": "dm.sent", "payload": {"event_type": "Reaction"}}).message == DirectMessage(
         kind="Reaction"
     )
@@ -182,7 +182,7 @@ def test_what_is_no_object_is_handed_over_as_it_came(read: Callable[[bytes], Any
         ({"errors": ["x"]}, "has neither data nor errors"),
         ({"data": None}, "cannot read the answer at data: expected an object"),
         ({"data": {"text": "x"}}, "cannot read the answer at data.id: is missing"),
-        ({"data": {"id": "1", "text": "x"}, "matching_rules": 5}, "cannot read the answer at matching_rules: expected an array"),
+        ({"data": {"id": "1", "text": "x"}, "matching_rules": 5}, "cannot read the answer at matching_rules[0]: expected an object"),
     ],
 )  # fmt: skip
 def test_a_post_that_cannot_be_read_says_where(body: Any, reason: str) -> None:

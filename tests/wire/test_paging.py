@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import attrs
 import pytest
 
 from socialapi.errors import DecodeError, InvalidInput
@@ -74,7 +75,7 @@ def test_an_advertising_page_says_what_it_was_asked_for() -> None:
         assert read_page(Page[Post], {"data": [], **odd}).params == {}
 
 
-@pytest.mark.parametrize("count", ["7", 7.0, True, None])
+@pytest.mark.parametrize("count", ["seven", 7.5, True, None, [7, 8], {}])
 def test_a_total_count_that_is_no_whole_number_is_left_out(count: object) -> None:
     assert read_page(Page[Post], {"data": [], "total_count": count}).total_count is None
 
@@ -86,15 +87,62 @@ def test_a_page_without_data_is_an_empty_one() -> None:
 @pytest.mark.parametrize(
     ("body", "path"),
     [
-        ({"data": [{"id": "1"}, {"id": 2}]}, "data[1].id"),
-        ({"data": {"id": "1"}}, "data"),
-        ({"data": [], "includes": {"users": [{"name": "x"}]}}, "includes.users[0].id"),
+        ({"data": [{"id": "1"}, {"id": True}, {"id": "3"}]}, "data[1].id"),
+        ({"data": [{"id": "1"}, None, {"id": "3"}]}, "data[1]"),
+        ({"data": [{"id": "1"}, 5, {"id": "3"}]}, "data[1]"),
+        (
+            {"data": [{"id": "1"}, {"id": "2", "entities": {"urls": [{}]}}, {"id": "3"}]},
+            "data[1].entities.urls[0].start",
+        ),
+        ({"data": [{"id": "1"}, {"id": "3"}], "includes": {"users": [{"name": "x"}]}}, "includes.users[0].id"),
+        ({"data": [{"id": "1"}, {"id": "3"}], "includes": {"media": [{}]}}, "includes.media[0].media_key"),
+        ({"data": [{"id": "1"}, {"id": "3"}], "includes": "no"}, "includes"),
     ],
 )
-def test_a_field_that_cannot_be_read_is_named(body: dict[str, object], path: str) -> None:
-    with pytest.raises(DecodeError) as caught:
-        read_page(Page[Post], body)
-    assert caught.value.path == path
+def test_what_cannot_be_read_is_set_aside_with_its_path_and_costs_nothing_else(body: dict[str, Any], path: str) -> None:
+    page = read_page(Page[Post], body)
+    (odd,) = page.undecoded
+    assert odd.path == path
+    assert [post.id for post in page.data] == ["1", "3"]
+    found = body["data"][1] if path.startswith("data") else body["includes"]
+    assert odd.raw == (
+        found if path in ("data[1]", "includes") or path.startswith("data") else next(iter(found.values()))[0]
+    )
+
+
+def test_included_objects_beside_one_that_cannot_be_read_are_joined_as_ever() -> None:
+    page = read_page(
+        Page[Post],
+        {"data": [{"id": "1", "author_id": "7"}], "includes": {"users": [{}, {"id": 7}], "spaces": [{"id": "s"}]}},
+    )
+    author = page.includes.author(page.data[0])
+    assert author is not None
+    assert author.id == "7"
+    assert page.includes.extra == {"spaces": [{"id": "s"}]}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"data": {"id": "1"}},
+        {"data": [{"id": 1}]},
+        [{"id": "1"}],
+        {"rules": [{"id": "1"}]},
+        {"data": {"posts": [{"id": "1"}]}, "meta": []},
+    ],
+)
+def test_one_item_is_a_page_of_one_and_items_may_stand_below_a_name_of_their_own(body: Any) -> None:
+    assert [post.id for post in read_page(Page[Post], body).data] == ["1"]
+
+
+def test_a_position_counts_the_items_that_cannot_be_read() -> None:
+    page = read_page(Page[Post], {"data": [{"id": "0"}, {"id": True}, {"id": "2"}, None, {"id": "4"}, {}]})
+    assert [post.id for post in page.data] == ["0", "2", "4"]
+    taken = [Position.behind(None, page, index).taken for index in range(3)]
+    assert taken == [1, 3, 6], "behind the last one that can be read is behind them all"
+    assert [page.index_after(arrived) for arrived in range(7)] == [0, 1, 1, 2, 2, 3, 3]
+    for arrived, place in ((3, 2), (6, 3), (2, 1)):
+        assert Position(None, arrived).find([page]) == (0, place)
 
 
 def test_later_pages_carry_the_token_and_nothing_it_cannot_go_with() -> None:
@@ -114,16 +162,16 @@ def test_a_position_of_one_id_as_they_were_once_is_read() -> None:
     assert Position.read("5@i%40%3Ad:to:ken") == Position("to:ken", 5, ("i@:d",))
 
 
-def posts(*numbers: int) -> tuple[Post, ...]:
-    return tuple(Post(id=str(number)) for number in numbers)
+def posts(*numbers: int) -> Page[Post]:
+    return Page(data=tuple(Post(id=str(number)) for number in numbers))
 
 
 def test_a_place_names_up_to_eight_items_the_latest_first() -> None:
-    page: Page[Post] = Page(data=posts(*range(20)), next_token="n")
+    page: Page[Post] = attrs.evolve(posts(*range(20)), next_token="n")
     assert Position.behind("t", page, 1) == Position("t", 2, ("1", "0"))
     assert Position.behind("t", page, 11) == Position("t", 12, ("11", "10", "9", "8", "7", "6", "5", "4"))
     assert Position.behind("t", page, 19) == Position("n")
-    assert Position.behind("t", Page(data=posts(1)), 0) == Position("t", 1, ("1",))
+    assert Position.behind("t", posts(1), 0) == Position("t", 1, ("1",))
 
 
 def test_a_place_is_behind_the_nearest_item_that_is_still_there() -> None:
@@ -165,11 +213,17 @@ def test_an_item_is_known_by_the_field_that_says_so_or_else_by_its_id() -> None:
     ("body", "path"),
     [
         ({}, "data"),
-        ({"data": [], "meta": {"next_token": 7}}, "meta.next_token"),
+        ("a page", ""),
+        ({"data": [], "meta": {"next_token": True}}, "meta.next_token"),
         ({"data": [], "meta": [1]}, "meta"),
+        ({"data": [], "meta": "none"}, "meta"),
         ({"data": ""}, "data"),
-        ({"data": [], "next_cursor": 7}, "next_cursor"),
-        ({"data": [], "meta": {}, "next_cursor": ["c"]}, "next_cursor"),
+        ({"data": 5}, "data"),
+        ({"data": [], "errors": {"code": 1}}, "errors"),
+        ({"data": [], "errors": "none"}, "errors"),
+        ({"data": [], "next_cursor": 7.5}, "next_cursor"),
+        ({"data": [], "meta": {}, "next_cursor": ["c", "d"]}, "next_cursor"),
+        ({"posts": [], "users": []}, "data"),
     ],
 )
 def test_what_is_no_page_never_looks_like_the_last_one(body: dict[str, object], path: str) -> None:

@@ -112,12 +112,13 @@ def test_each_type_is_on_the_error_and_beside_data(slug: str) -> None:
 
 
 def test_an_invalid_request_whose_list_is_odd_is_a_plain_problem() -> None:
-    found = read_problem(problem("invalid-request", errors=[{"message": "no", "parameters": {"ids": "17"}}]))
+    found = read_problem(problem("invalid-request", errors=[{"message": "no", "parameters": {"ids": {}}}]))
     assert type(found) is Problem
-    assert found.extra["errors"] == [{"message": "no", "parameters": {"ids": "17"}}]
-    good = read_problem(problem("invalid-request", errors=[{"parameters": {"ids": ["17"]}}]))
-    assert isinstance(good, problems.InvalidRequest)
-    assert good.errors == (InvalidParameters(parameters={"ids": ("17",)}),)
+    assert found.extra["errors"] == [{"message": "no", "parameters": {"ids": {}}}]
+    for ids in ("17", ["17"], 17):
+        good = read_problem(problem("invalid-request", errors=[{"parameters": {"ids": ids}}]))
+        assert isinstance(good, problems.InvalidRequest)
+        assert good.errors == (InvalidParameters(parameters={"ids": ("17",)}),)
 
 
 @pytest.mark.parametrize("kind", [None, 5, ["x"]])

@@ -100,11 +100,14 @@ def test_operation_errors_are_never_plain_success_and_name_the_operation(operati
         (b'{"data": {"success_count": 1', "", "is not JSON"),
         (b"<html>", "", "is not JSON"),
         ([], "", "expected an object"),
+        ([{"success_count": 1, "total_count": 1}, 5], "[1]", "expected an object"),
         ({"data": 5}, "data", "expected an object"),
         ({"data": None}, "data", "expected an object"),
         ({"data": {"total_count": 1}}, "data.success_count", "is missing"),
         ({"total_count": 1}, "success_count", "is missing"),
-        ({"data": {"success_count": "1", "total_count": 1}}, "data.success_count", "expected a whole number"),
+        ({"data": {"success_count": "one", "total_count": 1}}, "data.success_count", "expected a whole number"),
+        ({"data": {"success_count": 1.5, "total_count": 1}}, "data.success_count", "expected a whole number"),
+        ({"data": {"success_count": "", "total_count": 1}}, "data.success_count", "is empty"),
         ({"data": {"success_count": True, "total_count": 1}}, "data.success_count", "expected a whole number"),
         ({"data": [{"success_count": 1, "total_count": 1}, {"success_count": 1}]}, "data[1].total_count", "is missing"),
         ({"data": ["x"]}, "data[0]", "expected an object"),
@@ -117,14 +120,20 @@ def test_an_answer_of_another_shape_names_the_field_and_no_value(body: Any, path
     assert caught.value.reason.startswith(reason)
 
 
-def test_a_number_where_text_is_documented_is_an_error_and_not_made_a_text() -> None:
-    with pytest.raises(errors.DecodeError, match=r"cannot read the answer at data\.id: expected a string"):
-        read_result(ads.DO_NOT_REACH_LIST_DELETE, reply({"data": {"id": 12345}}))
+def test_counts_may_come_as_texts() -> None:
+    counts = {"success_count": "1", "total_count": "1"}
+    assert read_result(ads.CUSTOM_AUDIENCE_USERS, reply({"data": counts})) == UploadCounts(
+        success_count=1, total_count=1
+    )
+
+
+def test_a_number_where_text_is_documented_is_read_as_it_is_written() -> None:
+    assert read_result(ads.DO_NOT_REACH_LIST_DELETE, reply({"data": {"id": 12345}})).id == "12345"
 
 
 def test_the_path_goes_through_lists() -> None:
     with pytest.raises(errors.DecodeError) as caught:
-        read_result(ads.DO_NOT_REACH_LIST_DELETE, reply({"data": {"id": "1", "reasons_not_targetable": ["x", 5]}}))
+        read_result(ads.DO_NOT_REACH_LIST_DELETE, reply({"data": {"id": "1", "reasons_not_targetable": ["x", {}]}}))
     assert caught.value.path == "data.reasons_not_targetable[1]"
 
 
@@ -166,7 +175,6 @@ def test_the_status_chooses_the_class(status: int, kind: type[errors.ApiError]) 
         (b'{"errors": [{"code"', "application/json", "an answer of type application/json with no reason in it"),
         (b"[1, 2]", "application/json; charset=utf-8", "an answer of type application/json with no reason in it"),
         (b"\xff\xfe", "", "an answer of type unknown with no reason in it"),
-        (b'{"errors": "no"}', "application/json", "an answer of type application/json with no reason in it"),
     ],
 )
 def test_a_body_without_a_reason_keeps_the_status(content: bytes, content_type: str, says: str) -> None:
@@ -176,6 +184,26 @@ def test_a_body_without_a_reason_keeps_the_status(content: bytes, content_type: 
     assert str(error) == f"HTTP 503: {says}"
     with pytest.raises(errors.ServerError):
         read_result(ads.CUSTOM_AUDIENCE_USERS, reply(content, 503, content_type))
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({"errors": "the disk is full"}, "the disk is full"),
+        ({"errors": {"code": 131, "message": "Internal error"}}, "131: Internal error"),
+        ({"errors": ["one", {"message": "two"}]}, "one; two"),
+        ({"errors": [5]}, "5"),
+        ({"detail": "is not a note writer"}, "is not a note writer"),
+        ({"message": "already written"}, "already written"),
+        ({"error": {"code": "7", "message": "no"}}, "7: no"),
+        ({"error": "invalid_grant", "error_description": "it was used"}, "invalid_grant: it was used"),
+        ({"title": "Bad", "detail": "very bad", "errors": [{"message": "a part"}]}, "very bad"),
+        ([{"message": "in an array"}], "in an array"),
+        (b'\xef\xbb\xbf{"detail": "behind a mark"}', "behind a mark"),
+    ],
+)
+def test_a_reason_is_found_wherever_a_refusal_has_it(body: Any, says: str) -> None:
+    assert str(refusal(body, 503)) == f"HTTP 503: {says}"
 
 
 def test_coded_errors_of_both_apis_are_read() -> None:
@@ -336,18 +364,19 @@ def test_values_of_an_enumeration_that_are_not_known_survive() -> None:
 
 
 def test_a_problem_with_an_odd_field_keeps_what_can_be_read() -> None:
-    odd = {"type": f"{BASE}/rule-cap", "title": "Cap", "status": "400", "detail": 5}
+    odd = {"type": f"{BASE}/rule-cap", "title": "Cap", "status": "bad", "detail": {}}
     found = read_problem(odd)
-    assert (found.title, found.slug, found.extra) == ("Cap", "rule-cap", {"status": "400", "detail": 5})
-    half_odd = read_problem({"type": f"{BASE}/usage-capped", "title": "Cap", "period": 5})
-    assert (type(half_odd), half_odd.extra) == (Problem, {"period": 5})
+    assert (found.title, found.slug, found.extra) == ("Cap", "rule-cap", {"status": "bad", "detail": {}})
+    half_odd = read_problem({"type": f"{BASE}/usage-capped", "title": "Cap", "period": {}})
+    assert (type(half_odd), half_odd.extra) == (Problem, {"period": {}})
+    assert read_problem({"title": "Cap", "status": "400"}).status == 400
 
 
 def test_problems_and_coded_errors_can_stand_side_by_side() -> None:
     error = refusal({"errors": [{"type": f"{BASE}/conflict", "title": "Busy"}, {"code": 1, "message": "x"}, "odd"]})
     assert [type(each) for each in error.problems] == [problems.ConflictProblem]
     assert error.codes == (1,)
-    assert str(error) == "HTTP 400: 1: x; Busy"
+    assert str(error) == "HTTP 400: 1: x; odd; Busy"
 
 
 # Replies as they are

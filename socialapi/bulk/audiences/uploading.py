@@ -9,7 +9,7 @@ from socialapi.models.audiences import UploadCounts
 from socialapi.session.calls import CallOptions, Observer
 from socialapi.session.session import Session
 from socialapi.wire.request import Request
-from socialapi.wire.response import Reply, decode, read_result
+from socialapi.wire.response import Reply, read_result
 from socialapi.wire.retry import Failure
 
 SAME_MISMATCH_MOST: Final = 12
@@ -50,9 +50,9 @@ class _Counting:
         except ApiError:
             return None
         except DecodeError as problem:
-            return self._wrong(reply, str(problem))
+            return self._wrong(reply, problem.fault)
         found = (counts.success_count, counts.total_count)
-        if decode(reply.content).get("errors"):  # whatever the content type, as the counts were read
+        if counts.partial_errors:
             return self._wrong(reply, "the service reported errors beside its counts")
         if found != (self.users, self.users):
             return self._wrong(

@@ -1,5 +1,6 @@
 """One batch of products until each has an outcome; the answers are matched by id, and missing ones asked for again."""
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -10,14 +11,14 @@ from socialapi.bulk.products.digests import Digests
 from socialapi.bulk.products.load_journal import REFUSED, LoadJournal
 from socialapi.bulk.products.rows import ENVELOPE, ProductBatch, ProductRow
 from socialapi.bulk.products.tally import COUNTED, ProductTally, Refused
-from socialapi.errors import ApiError, DecodeError
+from socialapi.errors import ApiError
 from socialapi.models.products import ProductResult, ProductResults
 from socialapi.reports import RowIssue
 from socialapi.routes.route import Target
 from socialapi.session.calls import CallOptions, Observer
 from socialapi.session.session import Session
 from socialapi.wire.request import assemble
-from socialapi.wire.response import Reply, read_result
+from socialapi.wire.response import read_result, unread
 from socialapi.wire.retry import Failure, Wait, decide
 
 NO_REASON: Final = "refused by the service without a reason"
@@ -62,18 +63,10 @@ class ProductSender:
     async def _put(self, rows: Iterable[ProductRow]) -> Sequence[ProductResult]:
         body = b",".join(row.json for row in rows).join(ENVELOPE)
         request = assemble(self.target, self.session.config, {}, (body,))
-        reply = await self.session.send(request, options=self.options, observer=self.observe, accept=self._why_not)
+        reply = await self.session.send(
+            request, options=self.options, observer=self.observe, accept=functools.partial(unread, self.target.route)
+        )
         return read_result(self.target.route, reply).products_response
-
-    def _why_not(self, reply: Reply) -> Failure | None:
-        """An answer that cannot be read is asked for again: the same products put twice are put once."""
-        try:
-            read_result(self.target.route, reply)
-        except DecodeError as problem:
-            return Failure("unknown", str(problem), reply.status)
-        except ApiError:
-            return None
-        return None
 
     async def _wait(self, attempt: int, elapsed_seconds: float, missing: Sequence[str]) -> None:
         shown = ", ".join(missing[:IDS_SHOWN]) + (", …" if len(missing) > IDS_SHOWN else "")

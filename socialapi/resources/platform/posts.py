@@ -108,6 +108,7 @@ def _merged(pages: Sequence[Page[Post]]) -> Page[Post]:
             extra=_further([part.extra for part in includes]),
         ),
         errors=tuple(chain.from_iterable(page.errors for page in pages)),
+        undecoded=tuple(chain.from_iterable(page.undecoded for page in pages)),
         result_count=len(data),
     )
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from socialapi.errors import InvalidInput, WebhookUrlRejected
 from socialapi.models.content import Replay, ReplayRequest
 from socialapi.models.webhooks import Deleted, WebhookConfig, WebhookDraft, WebhookValidity
 from socialapi.resources.resource import Resource
@@ -15,10 +16,18 @@ class Webhooks(Resource):
     async def create(self, url: str) -> WebhookConfig:
         """Registers an address for events; the service sends it a challenge at once (section 4.1).
 
-        Raises InvalidInput for an address that is not https or has a port, WebhookRejected with its `reason` when the
-        challenge fails, the address is registered already or the app has as many webhooks as it may.
+        Raises WebhookRejected with its `reason` when the challenge fails, the address is registered already or the app
+        has as many webhooks as it may; WebhookUrlRejected, which is an InvalidInput as well, for an address that is not
+        https or has a port, whether that is found here or by the service.
         """
-        return await self._session.call(routes.WEBHOOK_CREATE.at(), options=self._options, body=WebhookDraft(url=url))
+        draft = WebhookDraft(url=url)
+        try:
+            return await self._session.call(routes.WEBHOOK_CREATE.at(), options=self._options, body=draft)
+        except WebhookUrlRejected:
+            raise
+        except InvalidInput as refused:
+            error = WebhookUrlRejected(refused=refused)
+        raise error
 
     def list(self) -> Pager[WebhookConfig]:
         """The app's webhooks, valid or not (section 4.1)."""

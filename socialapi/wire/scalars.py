@@ -1,0 +1,191 @@
+"""Single values of an answer, and how they may be written.
+
+The documentation shows few answers, and those that the service gives write numbers as texts (`"10080"`), ids as
+numbers, one object as an array of one, and nothing as an empty text. All of that is read. What would leave the meaning
+in doubt is refused: a boolean for a number, several values for one, a fraction of a whole number, and an id or a
+number that went through floating point and is too large to have come out unchanged.
+
+Every function returns None for a value that says nothing (null, an empty array, and an empty text where no text is
+expected), and raises DecodeError, which never quotes the value, for one that cannot be read.
+"""
+
+import datetime
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from socialapi.errors import DecodeError
+
+MAX_EXACT: Final = 2**53 - 1
+"""The largest whole number up to which floating point knows every one."""
+
+_WHOLE: Final = re.compile(r"[+-]?[0-9]{1,30}(?:\.0*)?", re.ASCII).fullmatch
+_DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?", re.ASCII).fullmatch
+
+
+def only(value: Any) -> Any:
+    """The one value of an array of one; any other value as it is. Raises DecodeError for several."""
+    while value.__class__ is list:
+        if len(value) > 1:
+            raise DecodeError("", "expected one value, not several")
+        value = value[0] if value else None
+    return value
+
+
+def text(value: Any) -> str | None:
+    """A text; a number as it is written."""
+    value = only(value)
+    if value is None or value.__class__ is str:
+        found: str | None = value
+        return found
+    if value.__class__ is float:
+        return str(_unchanged(value)) if value.is_integer() else repr(value)
+    if value.__class__ is int:
+        return str(value)
+    raise DecodeError("", "expected a string")
+
+
+def identifier(value: Any) -> str | None:
+    """The text of an id, which may come as a number, but never as a fraction."""
+    value = only(value)
+    return str(_unchanged(value)) if value.__class__ is float else text(value)
+
+
+def whole_number(value: Any) -> int | None:
+    """A whole number, which may come as a text or with a fraction of zero."""
+    value = only(value)
+    if value.__class__ is float:
+        return _unchanged(value)
+    if value.__class__ is str:
+        digits = value.strip()
+        if not digits:
+            return None
+        if _WHOLE(digits):
+            return int(digits.partition(".")[0])
+    elif value is None or value.__class__ is int:
+        found: int | None = value
+        return found
+    raise DecodeError("", "expected a whole number")
+
+
+def number(value: Any) -> float | None:
+    """A number, which may come as a text."""
+    value = only(value)
+    if value.__class__ is str:
+        digits = value.strip()
+        if not digits:
+            return None
+        if _DECIMAL(digits) and math.isfinite(found := float(digits)):
+            return found
+    elif value is None or value.__class__ in (int, float):
+        given: float | None = value
+        return given
+    raise DecodeError("", "expected a number")
+
+
+def boolean(value: Any) -> bool | None:
+    """True or false, also as a text; no number is either of them."""
+    value = only(value)
+    if value.__class__ is str:
+        said = value.strip().lower()
+        if said in _BOOLEANS:
+            return _BOOLEANS[said]
+    elif value is None or value.__class__ is bool:
+        found: bool | None = value
+        return found
+    raise DecodeError("", "expected true or false")
+
+
+_BOOLEANS: Final[Mapping[str, bool | None]] = {"true": True, "false": False, "": None}
+
+
+def moment(value: Any) -> datetime.datetime | None:
+    """A time of ISO 8601 with any offset and precision; one without an offset is in UTC."""
+    value = only(value)
+    if value is None:
+        return None
+    if value.__class__ is str:
+        written = value.strip()
+        if not written:
+            return None
+        found = _parsed(written) or _taken_apart(written)
+        if found is not None:
+            return found if found.tzinfo else found.replace(tzinfo=datetime.UTC)
+    raise DecodeError("", "expected an ISO 8601 time")
+
+
+def _parsed(written: str) -> datetime.datetime | None:
+    try:
+        return datetime.datetime.fromisoformat(written.upper().replace("\u2212", "-"))
+    except ValueError:
+        return None
+
+
+_TIME: Final = re.compile(
+    r"(?P<year>[0-9]{4})(?:-(?P<month>[0-9]{2})(?:-(?P<day>[0-9]{2}))?|-(?P<ordinal>[0-9]{3}))?"
+    r"(?:[Tt ](?P<hour>[0-9]{2})(?::?(?P<minute>[0-9]{2})(?::?(?P<second>[0-9]{2})(?:[.,](?P<fraction>[0-9]+))?)?)?"
+    r"(?P<offset>[Zz]|[+-][0-9]{2}(?::?[0-9]{2}(?::?[0-9]{2})?)?)?)?",
+    re.ASCII,
+).fullmatch
+
+
+def _taken_apart(written: str) -> datetime.datetime | None:
+    """The forms of ISO 8601 that Python's parser does not know.
+
+    These are years and months, days of a year, the midnight at the end of a day, and leap seconds.
+    """
+    found = _TIME(written.replace("\u2212", "-"))
+    if found is None:
+        return None
+    hour, minute, second = (int(found[name] or 0) for name in ("hour", "minute", "second"))
+    is_midnight = hour == 24 and not (minute or second or int(found["fraction"] or 0))
+    if not (hour < 24 or is_midnight) or minute > 59 or second > 60:
+        return None
+    seconds = second + float(f"0.{found['fraction'] or 0}")
+    try:
+        first = datetime.datetime(int(found["year"]), int(found["month"] or 1), int(found["day"] or 1))  # noqa: DTZ001  # below
+        day = first + datetime.timedelta(days=int(found["ordinal"] or 1) - 1)
+        offset = datetime.datetime.fromisoformat(f"2000-01-01T00:00:00{found['offset'] or 'Z'}".upper())
+        moment = day + datetime.timedelta(hours=hour, minutes=minute, seconds=seconds)
+    except (ValueError, OverflowError):
+        return None
+    return moment.replace(tzinfo=offset.tzinfo) if day.year == first.year else None
+
+
+def _unchanged(value: float) -> int:
+    """The whole number that a float stands for, if it can be only that one."""
+    if not value.is_integer():
+        raise DecodeError("", "expected a whole number")
+    if abs(value) > MAX_EXACT:
+        raise DecodeError("", "expected a number without loss: this one is too large for floating point")
+    return int(value)
+
+
+def only_object(value: Any) -> dict[str, Any] | None:
+    """An object, which may come as an array of one."""
+    value = only(value)
+    if value.__class__ is dict:
+        found: dict[str, Any] = value
+        return found
+    if value is None or value == "":
+        return None
+    raise DecodeError("", "expected an object")
+
+
+def several(value: Any) -> list[Any] | None:
+    """An array; one value by itself is an array of one."""
+    if value.__class__ is list:
+        found: list[Any] = value
+        return found
+    return None if value is None or value == "" else [value]
+
+
+READERS: Final[Mapping[Any, Callable[[Any], Any]]] = {
+    str: text,
+    bool: boolean,
+    int: whole_number,
+    float: number,
+    datetime.datetime: moment,
+}
+"""What reads a value of each kind, however it is written."""

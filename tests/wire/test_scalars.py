@@ -1,0 +1,175 @@
+"""Single values in the ways in which services write them."""
+
+import contextlib
+import datetime
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from socialapi.errors import DecodeError
+from socialapi.wire.scalars import (
+    MAX_EXACT,
+    boolean,
+    identifier,
+    moment,
+    number,
+    only,
+    only_object,
+    several,
+    text,
+    whole_number,
+)
+
+WHOLE = st.integers(-MAX_EXACT, MAX_EXACT)
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+)
+UTC = datetime.UTC
+
+
+@given(WHOLE)
+def test_a_whole_number_is_the_same_in_every_form(value: int) -> None:
+    forms: list[Any] = [
+        value,
+        float(value),
+        str(value),
+        f" {value} ",
+        f"{value}.",
+        f"{value}.00",
+        [value],
+        [str(value)],
+    ]
+    assert [whole_number(form) for form in forms] == [value] * len(forms)
+    assert {type(whole_number(form)) for form in forms} == {int}
+    assert identifier(value) == identifier(float(value)) == text(value) == text(float(value)) == str(value)
+
+
+@given(st.floats(min_value=MAX_EXACT + 1, allow_infinity=True) | st.floats(max_value=-MAX_EXACT - 1))
+def test_a_number_too_large_for_floating_point_is_refused_where_every_digit_counts(value: float) -> None:
+    for read in (whole_number, identifier, text):
+        if math.isfinite(value):
+            with pytest.raises(DecodeError, match="without loss"):
+                read(value)
+
+
+@given(st.integers(min_value=2**53).filter(lambda n: len(str(n)) <= 30))
+def test_a_whole_number_that_never_was_a_float_may_be_of_any_size(value: int) -> None:
+    assert whole_number(value) == whole_number(str(value)) == value
+    assert identifier(value) == str(value)
+
+
+@pytest.mark.parametrize(
+    "value", [True, False, "x", "1.5", 1.5, "1e3", "0x10", "१", "1,000", "--1", "1_000", "9" * 31, {}, [1, 2]]
+)
+def test_what_is_no_whole_number_is_refused(value: Any) -> None:
+    with pytest.raises(DecodeError):
+        whole_number(value)
+
+
+@pytest.mark.parametrize("value", [True, "nan", "inf", "-Infinity", "1e999", "x", "१", "1,5", {}, [1, 2]])
+def test_what_is_no_number_is_refused(value: Any) -> None:
+    with pytest.raises(DecodeError):
+        number(value)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_number_may_come_as_a_text(value: float) -> None:
+    assert number(repr(value)) == number(value) == value
+
+
+@pytest.mark.parametrize("value", [1, 0, 1.0, "1", "yes", "t", {}, ["true", "true"]])
+def test_no_number_and_no_other_word_is_true_or_false(value: Any) -> None:
+    with pytest.raises(DecodeError, match="expected"):
+        boolean(value)
+    assert [boolean(each) for each in (True, "true", " FALSE ", [False], "", None)] == [
+        True,
+        True,
+        False,
+        False,
+        None,
+        None,
+    ]
+
+
+@pytest.mark.parametrize("value", [1.5, -0.25])
+def test_a_fraction_is_a_text_and_no_id(value: float) -> None:
+    assert text(value) == repr(value)
+    with pytest.raises(DecodeError, match="expected a whole number"):
+        identifier(value)
+
+
+@pytest.mark.parametrize(
+    ("written", "found"),
+    [
+        ("2026-01-31T09:00:00Z", datetime.datetime(2026, 1, 31, 9, tzinfo=UTC)),
+        ("2026-01-31T09:00:00.250Z", datetime.datetime(2026, 1, 31, 9, 0, 0, 250_000, tzinfo=UTC)),
+        ("2026-01-31T09:00:00.123456789Z", datetime.datetime(2026, 1, 31, 9, 0, 0, 123_456, tzinfo=UTC)),
+        ("2026-01-31T09:00:00,5Z", datetime.datetime(2026, 1, 31, 9, 0, 0, 500_000, tzinfo=UTC)),
+        ("2026-01-31t09:00:00z", datetime.datetime(2026, 1, 31, 9, tzinfo=UTC)),
+        ("2026-01-31 09:00:00", datetime.datetime(2026, 1, 31, 9, tzinfo=UTC)),
+        (" 2026-01-31T09:00:00 ", datetime.datetime(2026, 1, 31, 9, tzinfo=UTC)),
+        ("2026-01-31T09:00Z", datetime.datetime(2026, 1, 31, 9, tzinfo=UTC)),
+        ("2026-01-31T09Z", datetime.datetime(2026, 1, 31, 9, tzinfo=UTC)),
+        ("20260131T090000Z", datetime.datetime(2026, 1, 31, 9, tzinfo=UTC)),
+        ("2026-01-31", datetime.datetime(2026, 1, 31, tzinfo=UTC)),
+        ("2026-01", datetime.datetime(2026, 1, 1, tzinfo=UTC)),
+        ("2026", datetime.datetime(2026, 1, 1, tzinfo=UTC)),
+        ("2026-031", datetime.datetime(2026, 1, 31, tzinfo=UTC)),
+        ("2026-031T09:00:00Z", datetime.datetime(2026, 1, 31, 9, tzinfo=UTC)),
+        ("2026-W05-6T09:00:00Z", datetime.datetime(2026, 1, 31, 9, tzinfo=UTC)),
+        ("2026-01-31T24:00:00Z", datetime.datetime(2026, 2, 1, tzinfo=UTC)),
+        ("2026-12-31T23:59:60Z", datetime.datetime(2027, 1, 1, tzinfo=UTC)),
+        ("2026-01-31T11:00:00+02:00", datetime.datetime(2026, 1, 31, 9, tzinfo=UTC)),
+        ("2026-01-31T11:00:00+0200", datetime.datetime(2026, 1, 31, 9, tzinfo=UTC)),
+        ("2026-01-31T11:00:00+02", datetime.datetime(2026, 1, 31, 9, tzinfo=UTC)),
+        ("2026-01-31T03:30:00-05:30", datetime.datetime(2026, 1, 31, 9, tzinfo=UTC)),
+        ("2026-01-31T03:30:00\u221205:30", datetime.datetime(2026, 1, 31, 9, tzinfo=UTC)),
+        ("2026-01-31T09:00:00-00:00", datetime.datetime(2026, 1, 31, 9, tzinfo=UTC)),
+        (["2026-01-31T09:00:00Z"], datetime.datetime(2026, 1, 31, 9, tzinfo=UTC)),
+        ("", None),
+        ([], None),
+        (None, None),
+    ],
+)
+def test_a_time_may_have_any_offset_and_precision(written: Any, found: datetime.datetime | None) -> None:
+    assert moment(written) == found
+    assert found is None or moment(written).tzinfo is not None  # type: ignore[union-attr]  # it is the same moment
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["soon", 1_800_000_000, True, {}, "2026-13-01", "2026-02-30", "2026-01-31T25:00Z", "2026-01-31T24:01Z", "2026-366", "2026-000", "09:00",
+     "2026-01-31T09:61Z", "2026-01-31T09:00:61Z", "10000-01-01", "9999-12-31T24:00:00Z", "2026-01-31T09:00:00+25:00"],
+)  # fmt: skip
+def test_what_is_no_time_is_refused(value: Any) -> None:
+    with pytest.raises(DecodeError, match="expected an ISO 8601 time"):
+        moment(value)
+
+
+@given(st.datetimes(timezones=st.timezones()))
+def test_every_time_is_read_as_it_was_written(value: datetime.datetime) -> None:
+    assert moment(value.isoformat()) == datetime.datetime.fromisoformat(value.isoformat())
+
+
+def test_one_is_an_array_of_one_and_several_are_not_one() -> None:
+    assert (only([["a"]]), only([]), only({"a": 1}), only([None])) == ("a", None, {"a": 1}, None)
+    assert (only_object([{"a": 1}]), only_object(""), only_object([])) == ({"a": 1}, None, None)
+    assert (several("a"), several(["a"]), several(None), several(""), several({})) == (["a"], ["a"], None, None, [{}])
+    for read in (only, only_object, text):
+        with pytest.raises(DecodeError, match="expected one value, not several"):
+            read([1, 2])
+
+
+@pytest.mark.parametrize("read", [text, identifier, whole_number, number, boolean, moment, only_object])
+@given(value=ANY_JSON)
+def test_any_json_is_read_or_refused_without_quoting_it(read: Callable[[Any], Any], value: Any) -> None:
+    with contextlib.suppress(DecodeError):
+        read(value)
+        return
+    with pytest.raises(DecodeError, match=r"^cannot read the answer at its top: expected [a-zA-Z0-9 ,:]+$"):
+        read(value)

@@ -136,7 +136,7 @@ NAMED: Final = {
 def declared(model: Any) -> Mapping[str, "attrs.Attribute[Any]"]:
     """The fields of a class by the names that the service gives them, without what holds the unknown ones."""
     attrs.resolve_types(model)
-    return {wire_name(field): field for field in attrs.fields(model) if field.name != "extra"}
+    return {wire_name(field): field for field in attrs.fields(model) if field.init and field.name != "extra"}
 
 
 def _type(kind: Any) -> str:
@@ -167,8 +167,8 @@ def markdown() -> str:
         "",
         "Every documented field of every resource of the advertising API, its creatives and catalogs among them, made from the code by `docs/resources.py`. The",
         "classes and enumerations are in `socialapi.types`. A value that an enumeration does not know stays a text, and a",
-        "field that a class does not know is in its `extra`; times are aware, amounts whole millionths of the currency",
-        "unit (`Micros` makes exact decimals of them).",
+        "field that a class does not know is in its `extra`, errors beside the object in its `partial_errors`; times are",
+        "aware, amounts whole millionths of the currency unit (`Micros` makes exact decimals of them).",
     ]
     for resource in RESOURCES:
         fields = declared(resource.model)

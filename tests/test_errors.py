@@ -32,6 +32,9 @@ API_SAYS = "88: slow down; and again; Not Found; operation 3: NO: bad hash (afte
 REJECTED = api_error(errors.WebhookRejected, 400)
 REJECTED.reason = "CrcValidationFailed"  # type: ignore[attr-defined]  # of the class that was asked for
 
+EXECUTED = errors.DecodeError("data", "is missing")
+EXECUTED.executed, EXECUTED.status = True, 201
+
 SAMPLES: list[tuple[errors.SocialApiError, str]] = [
     (errors.SocialApiError("on purpose"), "on purpose"),
     (errors.ConfigurationError("set this"), "set this"),
@@ -67,8 +70,17 @@ SAMPLES: list[tuple[errors.SocialApiError, str]] = [
     (errors.ApiError(200, summary="1 of 2 were counted", attempts=2), "1 of 2 were counted (after 2 attempts)"),
     (api_error(errors.StreamEnded, 200), f"the service refused: {API_SAYS}"),
     (REJECTED, f"HTTP 400: {API_SAYS}"),
+    (api_error(errors.WebhookNotFound, 404), f"HTTP 404: {API_SAYS}"),
+    (api_error(errors.WebhookUrlRejected, 400), f"HTTP 400: {API_SAYS}"),
+    (
+        errors.WebhookUrlRejected(
+            refused=errors.InvalidInput("wrong", [BrokenRule(path="url", reason="must be https")])
+        ),
+        "wrong\n  - url: must be https",
+    ),
     (errors.DecodeError("data.id", "expected a string"), "cannot read the answer at data.id: expected a string"),
     (errors.DecodeError("", "is not JSON"), "cannot read the answer at its top: is not JSON"),
+    (EXECUTED, "cannot read the answer at data: is missing; the request was executed"),
     (
         errors.BulkError(
             "the upload stopped",
@@ -104,6 +116,14 @@ def test_what_was_learned_later_is_pickled_too() -> None:
     error = errors.TransportError("could not connect")
     error.attempts = 5
     assert pickle.loads(pickle.dumps(error)).attempts == 5
+
+
+def test_what_may_be_personal_is_neither_pickled_nor_shown() -> None:
+    error = errors.DecodeError("data", "is missing")
+    error.body, error.collected, error.position = b"ada@example.com", ("ada@example.com",), "1:"
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.body, again.collected, again.position) == (None, (), "1:")
+    assert "ada@" not in f"{error}{error!r}{again!r}"
 
 
 def test_every_class_is_tested_here() -> None:

@@ -10,6 +10,7 @@ import attrs
 from socialapi.bulk.journals.journal import Journal
 from socialapi.bulk.rejects import is_rejects_file, same_file
 from socialapi.errors import InvalidInput
+from socialapi.file_lock import SUFFIX
 from socialapi.reports import Progress
 from socialapi.session.calls import CallOptions
 from socialapi.session.session import Session
@@ -37,11 +38,17 @@ class JobOptions:
         return given if isinstance(given, str | os.PathLike) else None
 
     @property
+    def databases(self) -> Sequence[str | os.PathLike[str]]:
+        """The SQLite files that such a job writes."""
+        return [] if self.journal_path is None else [self.journal_path]
+
+    @property
     def own_files(self) -> Sequence[str | os.PathLike[str]]:
         """The files that such a job writes: an export in the place of the rejects file is none of them."""
-        journal = self.journal_path
-        beside = [os.fsdecode(journal) + ending for ending in ("", "-wal", "-shm")] if journal is not None else []
-        return [*beside, self.rejects] if self.rejects is not None and is_rejects_file(self.rejects) else beside
+        found = [os.fsdecode(path) + ending for path in self.databases for ending in ("", "-wal", "-shm", SUFFIX)]
+        if self.rejects is not None:
+            found += [os.fsdecode(self.rejects)] * is_rejects_file(self.rejects) + [os.fsdecode(self.rejects) + SUFFIX]
+        return found
 
     def check(self) -> None:
         """Raises InvalidInput for an option that makes no sense."""

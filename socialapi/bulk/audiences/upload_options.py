@@ -1,6 +1,7 @@
 """What an upload is asked: where users go, what is done with them, and how a journal knows the same call again."""
 
 import datetime
+import os
 from collections.abc import Mapping, Sequence
 
 import attrs
@@ -39,6 +40,13 @@ class UploadOptions(JobOptions):
     default_region: str | None = None
     effective_at: datetime.datetime | str | None = None
     expires_at: datetime.datetime | str | None = None
+    snapshot: str | os.PathLike[str] | None = None
+    """The snapshot of the sync that this is a part of."""
+
+    @property
+    def databases(self) -> Sequence[str | os.PathLike[str]]:
+        """As of any job, and the snapshot."""
+        return [*super().databases, *([] if self.snapshot is None else [self.snapshot])]
 
     def check(self) -> None:
         """Raises InvalidInput for an option that makes no sense."""

@@ -46,6 +46,11 @@ class UpsertOptions(JobOptions):
     delete_vanished: bool = False
     max_vanished_share: float = 0.1
 
+    @property
+    def databases(self) -> Sequence[str | os.PathLike[str]]:
+        """As of any job, and the digest file."""
+        return [*super().databases, *([] if self.digests is None else [self.digests])]
+
     def check(self) -> None:
         """Raises InvalidInput for an option that makes no sense."""
         if self.delete_vanished and self.digests is None:

@@ -183,6 +183,16 @@ async def test_a_pattern_leaves_out_what_the_job_itself_writes(tmp_path: Path) -
     assert rejects.read_text("utf-8").count("\n") == 2
 
 
+async def test_lock_files_that_were_left_behind_are_none_of_the_files(tmp_path: Path) -> None:
+    write(tmp_path / "a.csv", "email\na@b.example\n")
+    write(tmp_path / "older.csv.lock", ' {"socialapi_lock": {"pid": 1, "since": "2026-01-01T00:00:00Z"}}\n')
+    write(tmp_path / "rejects.csv.lock", "")
+    report = await job_of(ModelService(), f"{tmp_path}/*", rejects=tmp_path / "rejects.csv").run()
+    assert (report.read, report.accepted) == (1, 1)
+    write(tmp_path / "mine.lock", "email\nc@d.example\n")
+    assert (await job_of(ModelService(), f"{tmp_path}/*", rejects=tmp_path / "rejects.csv").run()).read == 2
+
+
 async def test_a_pattern_that_matches_nothing_else_is_said(tmp_path: Path) -> None:
     write(tmp_path / "rejects.csv", "row,field,reason\n")
     with pytest.raises(InvalidInput, match="no file matches the pattern but those that the job itself writes"):

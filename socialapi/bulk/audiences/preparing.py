@@ -15,7 +15,7 @@ import attrs
 from socialapi.bulk.audiences.normalizing import Normalizer, Unusable, normalizers
 from socialapi.bulk.audiences.normalizing_columns import column_normalizers
 from socialapi.bulk.audiences.user_json import user_json, write_users
-from socialapi.bulk.reading.records import NOT_TEXT, texts_of
+from socialapi.bulk.reading.records import texts_of
 from socialapi.bulk.rows import Action, Column, RawRow, RawTable, Row, Run, When, runs_of
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import (
@@ -221,7 +221,7 @@ def _value(field: str, normalize: Normalizer, text: str, problems: list[Problem]
 
 
 def _normalized(
-    identifiers: Iterable[tuple[str, IdentifierKind, str | None]],
+    identifiers: Iterable[tuple[str, IdentifierKind, str]],
     normalize: Mapping[IdentifierKind, Normalizer],
     problems: list[Problem],
     *,
@@ -230,9 +230,6 @@ def _normalized(
     """The different values of each kind; `problems` gets the others, and with the reason `blank` those of blanks."""
     found: dict[IdentifierKind, list[str]] = {}
     for field, kind, text in identifiers:
-        if text is None:
-            problems.append((field, NOT_TEXT))
-            continue
         before = len(problems)
         value = _value(field, normalize[kind], text, problems)
         if len(problems) > before:
@@ -274,11 +271,13 @@ def prepare_user(
     `default_region`.
     """
     problems: list[Problem] = []
-    identifiers: list[tuple[str, IdentifierKind, str | None]] = [
-        (f"{kind}[{index}]", kind, text)
-        for kind in IDENTIFIER_KINDS
-        for index, text in enumerate(texts_of(getattr(user, kind, ())))
-    ]
+    identifiers: list[tuple[str, IdentifierKind, str]] = []
+    for kind in IDENTIFIER_KINDS:
+        for index, (text, reason) in enumerate(texts_of(getattr(user, kind, ()))):
+            if reason:
+                problems.append((f"{kind}[{index}]", reason))
+            else:
+                identifiers.append((f"{kind}[{index}]", kind, text))
     data = _normalized(identifiers, normalizers(kinds, default_region), problems, blank=IS_EMPTY)
     if not data and not problems:
         problems.append(("", NO_IDENTIFIER))

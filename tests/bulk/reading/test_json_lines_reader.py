@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.bulk.reading.json_lines_reader import MAX_LINE_BYTES
+from socialapi.bulk.reading.numbers import INEXACT, INFINITE, NOT_TEXT
 from socialapi.bulk.reading.readers import open_records
 from socialapi.bulk.rows import ROWS_PER_CHUNK
 from socialapi.errors import InvalidInput
@@ -51,9 +52,23 @@ async def test_whole_numbers_are_identifiers_and_other_types_are_not(path: Path)
     ]
     write(path, "".join(json.dumps(line) + "\n" for line in lines))
     rows = await read(path)
-    assert values(rows) == [["123456789012345"], ["", "1", "2"], ["1"]]
+    assert values(rows) == [["123456789012345"], ["", "1", "2"], ["", "1"]]
     reason = "is neither a text nor a whole number"
-    assert rows[2].unusable == (("email", reason), ("handle", reason), ("handle", reason), ("service_id", reason))
+    assert rows[2].unusable == (("email", reason), ("handle", reason), ("service_id", reason))
+
+
+async def test_a_number_with_a_point_is_a_whole_one_as_long_as_all_its_digits_are_sure(path: Path) -> None:
+    numbers = ["1000.0", "1e3", "9007199254740991.0", "9007199254740992.0", "1000.5", "NaN", "Infinity", "-0.0"]
+    write(path, "".join(f'{{"handle": "h", "service_id": {number}}}\n' for number in numbers))
+    rows = await read(path)
+    assert values(rows) == [
+        *(["h", "1000"], ["h", "1000"], ["h", "9007199254740991"], ["h"], ["h"], ["h", ""], ["h"], ["h", "0"]),
+    ]
+    assert [row.unusable for row in rows if row.unusable] == [
+        (("service_id", INEXACT),),
+        (("service_id", NOT_TEXT),),
+        (("service_id", INFINITE),),
+    ]
 
 
 async def test_a_number_of_absurd_length_does_not_spoil_its_row(path: Path) -> None:

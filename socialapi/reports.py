@@ -9,6 +9,8 @@ import attrs
 
 MAX_ISSUES_KEPT: Final = 1_000
 """How many rejected rows and how many warnings a report names; the counts are always complete."""
+MENDED: Final = "was mended"
+"""How the reason of a warning begins that is about a value which was sent without what stood around it."""
 
 
 @attrs.frozen
@@ -58,7 +60,7 @@ class UploadReport:
     rejects: tuple[RowIssue, ...] = attrs.field(default=(), repr=False)
     """The first rejected rows, at most `MAX_ISSUES_KEPT`; the rejects file has all of them."""
     warning_details: tuple[RowIssue, ...] = attrs.field(default=(), repr=False)
-    """The first warnings, at most `MAX_ISSUES_KEPT`: fields left out of rows that were sent."""
+    """The first warnings, at most `MAX_ISSUES_KEPT`: fields left out of rows that were sent, and values that were mended."""
     rejects_path: str | None = None
     forecast: Forecast | None = None
 
@@ -183,6 +185,8 @@ class KindLint:
     present: int = 0
     usable: int = 0
     """What an upload would send, be it good for anything or not."""
+    mended: int = 0
+    """Values among them around which something stands that an upload would remove: quotation marks, `mailto:`, …"""
     digests: int = 0
     """SHA-256 digests: 64 hexadecimal digits, which are sent as they are, in lower case."""
     upper_case: int = 0

@@ -16,7 +16,7 @@ from socialapi.cli.progress import ProgressDisplay
 from socialapi.client import Client
 from socialapi.config import Config
 from socialapi.errors import BulkError, InvalidInput
-from socialapi.reports import Forecast, RowIssue, SyncReport, UploadReport, UpsertReport
+from socialapi.reports import MENDED, Forecast, RowIssue, SyncReport, UploadReport, UpsertReport
 
 ISSUES_SHOWN: Final = 5
 
@@ -101,15 +101,16 @@ def show(report: UploadReport, *, as_json: bool) -> None:
 def _show_warnings(console: Console, report: UploadReport) -> None:
     is_load = isinstance(report, UpsertReport)
     for issue in report.warning_details[:ISSUES_SHOWN]:
-        if not is_load:
+        if issue.reason.startswith(MENDED):
+            _say(console, f"row {issue.row}{_who(issue)}: {issue.field} {issue.reason}")
+        elif not is_load:
             _say(console, f"row {issue.row}{_who(issue)}, sent without {_what(issue)}")
         elif issue.row:
             _say(console, f"row {issue.row}{_who(issue)}, with a warning: {_what(issue)}")
         else:
             _say(console, f"product {issue.product_id} {issue.reason}")
     if report.warnings > ISSUES_SHOWN:
-        what = "warnings" if is_load else "fields left out"
-        _say(console, f"… {report.warnings - ISSUES_SHOWN:,} more {what}")
+        _say(console, f"… {report.warnings - ISSUES_SHOWN:,} more warnings")
 
 
 def _show_removals(console: Console, report: SyncReport) -> None:

@@ -86,7 +86,7 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
         for some in in_steps(chunk):
             prepared = self._preparer.prepare_chunk(some)
             self._tally.reject(prepared.rejects)
-            self._tally.warn(prepared.warnings)
+            self._tally.warn([*prepared.warnings, *prepared.mended])
             for run in prepared.runs:
                 await self._place_run(run)
             if loop.time() - since > SECONDS_PER_TURN:

@@ -8,6 +8,7 @@ import attrs
 import orjson
 
 from socialapi.bulk.audiences.batches import PACKINGS, Packing
+from socialapi.bulk.audiences.normalizing import NORMALIZER_VERSION
 from socialapi.bulk.job_options import JobOptions
 from socialapi.bulk.journals.journal import Setting, impersonal
 from socialapi.config import Config
@@ -65,6 +66,7 @@ def default_expiry(destination: Destination, now: datetime.datetime) -> str | No
 def settings_of(options: UploadOptions, config: Config) -> Mapping[str, Setting]:
     """For a journal, everything that changes what is sent; no personal value."""
     return {
+        "normalizer": NORMALIZER_VERSION,
         "operation": str(options.operation),
         "packing": options.packing,
         "columns": _named(options.columns) if options.columns else None,

@@ -96,6 +96,7 @@ class _Counts:
     present: int = 0
     digests: int = 0
     usable: int = 0
+    mended: int = 0
     upper_case: int = 0
     wrong_length: int = 0
     of_nothing: int = 0
@@ -150,19 +151,20 @@ class Linter:
 
     def _judge(self, field: str, kind: IdentifierKind, text: str) -> str:
         """What an upload would send, or an empty text."""
-        text = trimmed(text)
-        if not text:
+        if not trimmed(text):
             return ""
         counts, column = self._kinds[kind], self._columns[field, kind]
         counts.present += 1
         column.present += 1
         value, reason = "", ""
         try:
-            value = self._normalizers[kind](text)
+            value, mended = self._normalizers[kind](text)
             counts.usable += 1
+            counts.mended += bool(mended)
         except Unusable as unusable:
             reason = unusable.reason
             counts.reasons[reason] += 1
+        text = trimmed(text)
         if kind == "partner_user_id":
             counts.placeholders += is_placeholder(kind, text)
             return value

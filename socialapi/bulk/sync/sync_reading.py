@@ -66,7 +66,7 @@ class ReadingJob(Job[RawRow, Batch, UploadReport]):
         for some in in_steps(chunk):
             prepared = _explained(self._preparer.prepare_chunk(some))
             self._tally.reject(prepared.rejects)
-            self._tally.warn(prepared.warnings)
+            self._tally.warn([*prepared.warnings, *prepared.mended])
             self.doubtful += len(prepared.rejects) + sum(NOT_SYNCED not in each.reason for each in prepared.warnings)
             rows = rows_of(prepared.runs)
             self._staged += map(self._stage, rows)

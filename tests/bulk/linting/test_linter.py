@@ -197,6 +197,19 @@ async def test_a_column_of_numbers_that_a_gap_made_floats_of_is_one_of_whole_num
     assert (service_ids.present, service_ids.usable) == (2, 2)
 
 
+async def test_what_an_upload_would_mend_is_counted_and_said(tmp_path: Path) -> None:
+    path = tmp_path / "crm.csv"
+    write(path, "email;phone\nmailto:a@b.example;'+14155550101\nc@d.example;+14155550102\n<e@f.example>;\n")
+    report = await lint_records(path)
+    emails, phones = report.kinds
+    assert (emails.present, emails.usable, emails.mended) == (3, 3, 2)
+    assert (phones.present, phones.usable, phones.mended) == (2, 2, 1)
+    found = [finding for finding in report.findings if "an upload removes it" in finding.text]
+    assert [finding.text.split(":")[0] for finding in found] == ["email", "phone_number"]
+    assert {(finding.risk, finding.is_error) for finding in found} == {("low", False)}
+    assert "2 of 3 values" in found[0].text
+
+
 async def test_a_sample_is_the_first_rows(tmp_path: Path) -> None:
     path = tmp_path / "crm.csv"
     write(path, "email\n" + "a@b.example\n" * 3 * ROWS_PER_CHUNK)

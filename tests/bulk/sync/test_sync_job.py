@@ -230,13 +230,45 @@ async def test_nobody_at_all_empties_an_audience_only_if_that_is_said(
     assert not members(socialapi_emulator)
 
 
+async def test_with_another_version_of_the_normaliser_only_what_it_changed_is_sent(
+    audience: CustomAudience, socialapi_emulator: Emulator, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once the address was hashed with what stood around it."""
+    people = [f"{name}@b.example" for name in "abcdefghijklmnopqrst"]
+    with monkeypatch.context() as then:
+        for module in ("sync_snapshot", "sync_job"):
+            then.setattr(f"socialapi.bulk.sync.{module}.NORMALIZER_VERSION", 1)
+        wrong = hashlib.sha256(b"<z@b.example>").hexdigest()
+        await audience.sync([{"email": each} for each in (*people, wrong)], snapshot=path)
+    now = [{"email": each} for each in (*people, "<z@b.example>")]
+    with pytest.raises(
+        BulkError, match=r"made by version 1 of the normaliser, and this is version 2: what it makes another"
+    ):
+        await audience.sync(now, snapshot=path, max_removal_share=0.01)
+    report = await audience.sync(now, snapshot=path)
+    assert (report.unchanged, report.additions.accepted, report.removals.accepted, report.warnings) == (20, 1, 1, 1)
+    with pytest.raises(BulkError) as stopped:
+        await audience.sync(now[:-2], snapshot=path, max_removal_share=0.01)
+    assert "normaliser" not in str(stopped.value)
+
+
+async def test_a_mended_value_casts_no_doubt_on_removals(
+    audience: CustomAudience, socialapi_emulator: Emulator, path: Path
+) -> None:
+    people = [{"email": f"{name}@b.example"} for name in "abcdefghij"]
+    await audience.sync(people, snapshot=path)
+    desired = [{"email": f"<{person['email']}>"} for person in people[:-1]]
+    report = await audience.sync(desired, snapshot=path)
+    assert (report.unchanged, report.warnings, report.held_back, report.removals.accepted) == (9, 9, 0, 1)
+
+
 async def test_a_value_that_became_unusable_may_mean_somebody_who_seems_to_have_left(
     audience: CustomAudience, socialapi_emulator: Emulator, path: Path
 ) -> None:
     before = [{"handle": name, "service_id": str(number)} for number, name in enumerate("abcdefghij", 1)]
     await audience.sync(before, snapshot=path)
     # As a spreadsheet makes them. A value that is never synced, whatever it is, casts no doubt.
-    desired = [*before[:-1], {"handle": "j", "service_id": "10.0", "partner_user_id": "p"}]
+    desired = [*before[:-1], {"handle": "j", "service_id": "10.5", "partner_user_id": "p"}]
     report = await audience.sync(desired, snapshot=path, max_removal_share=0.05)
     assert (report.held_back, report.removals.accepted, report.warnings) == (1, 0, 2)
     assert len(members(socialapi_emulator)) == 20

@@ -27,7 +27,7 @@ from socialapi.bulk.products.tally import ProductTally, Refused
 from socialapi.bulk.reading.reader_base import Chunk
 from socialapi.bulk.rejects import same_file
 from socialapi.errors import InvalidInput, SocialApiError
-from socialapi.reports import UpsertReport
+from socialapi.reports import RowIssue, UpsertReport
 from socialapi.routes import catalogs as routes
 from socialapi.session.calls import CallOptions
 from socialapi.session.session import Session
@@ -127,6 +127,8 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
         for row in rows:
             fault = judge(row, now)
             outcome = recalled(row, known, is_good=fault is None)
+            if fault is None and row.warnings:
+                self._tally.warn([RowIssue(row.number, *each, row.known_id) for each in row.warnings])
             if fault is not None:
                 refused.append((row, *fault))
             elif outcome is not None:

@@ -233,7 +233,17 @@ async def test_a_column_that_no_product_has_may_hold_anything(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("cell", "read_as"),
-    [("7", 7), (" 12 ", 12), ("7.0", "7.0"), ("-1", "-1"), ("many", "many"), ("9" * 30, "9" * 30), ("٣", "٣")],
+    [
+        ("7", 7),
+        (" 12 ", 12),
+        ("7.0", 7),
+        ("7.50", "7.50"),
+        ("7e3", "7e3"),
+        ("-1", "-1"),
+        ("many", "many"),
+        ("9" * 30, "9" * 30),
+        ("٣", "٣"),
+    ],
 )
 async def test_a_whole_number_is_read_where_one_is_meant(tmp_path: Path, cell: str, read_as: object) -> None:
     (row,) = await read(csv_file(tmp_path / "feed.csv", f"{line('a')},{cell}", header=f"{HEADER},inventory"))

@@ -92,7 +92,8 @@ class UpsertReport(UploadReport):
     """The counts of a catalog load. Accepted products were created, updated, unchanged, or skipped.
 
     `unchanged` is what the service says of products that it was sent, `skipped` were not sent, since they are as they
-    were loaded last. `vanished` were loaded earlier and are not in this feed; `deleted` of them are gone.
+    were loaded last. `vanished` were loaded earlier and are not in this feed; `deleted` of them are gone, and `unconfirmed`
+    ones were to be deleted, which the service has refused or not confirmed: the next load tries again.
     """
 
     created: int = 0
@@ -101,6 +102,7 @@ class UpsertReport(UploadReport):
     skipped: int = 0
     vanished: int = 0
     deleted: int = 0
+    unconfirmed: int = 0
     vanished_ids: tuple[str, ...] = attrs.field(default=(), repr=False)
     """The first vanished products, at most `MAX_ISSUES_KEPT`."""
 

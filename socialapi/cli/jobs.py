@@ -28,7 +28,7 @@ _OF_ACCEPTED: Final[Mapping[type[UploadReport], Sequence[str]]] = {
     UpsertReport: ("created", "updated", "unchanged", "skipped"),
     SyncReport: ("unchanged", "added"),
 }
-_OF_THE_FEED: Final = ("vanished", "deleted")
+_OF_THE_FEED: Final = ("vanished", "deleted", "unconfirmed")
 _AGAIN: Final[Mapping[type[UploadReport], str]] = {UpsertReport: "loading", SyncReport: "syncing"}
 
 

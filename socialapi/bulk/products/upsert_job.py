@@ -15,8 +15,8 @@ import attrs
 from socialapi.bulk.job import Job
 from socialapi.bulk.job_options import JobOptions, bulk_options
 from socialapi.bulk.journals.journal import Outcome, Setting
-from socialapi.bulk.products.deletion import Gone, VanishedProducts
-from socialapi.bulk.products.digests import Digests
+from socialapi.bulk.products.deletion import VanishedProducts
+from socialapi.bulk.products.digests import Digests, Vanished
 from socialapi.bulk.products.feeds import Products, open_products
 from socialapi.bulk.products.judging import judge
 from socialapi.bulk.products.load_journal import INVALID, SKIPPED, LoadJournal, recalled
@@ -204,7 +204,7 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
         except SocialApiError as problem:
             self._dispatcher.stop(problem)
 
-    async def _delete(self, vanished: VanishedProducts, gone: Sequence[Gone]) -> None:
+    async def _delete(self, vanished: VanishedProducts, gone: Sequence[Vanished]) -> None:
         """Deletes what has vanished, once in all runs: what another load has added since then is not of this one."""
         journal = self._load_journal
         if journal is not None and await journal.has_deleted():

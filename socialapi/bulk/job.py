@@ -16,7 +16,7 @@ from socialapi.bulk.concurrency import Concurrency
 from socialapi.bulk.dispatcher import Dispatcher, Sendable
 from socialapi.bulk.job_options import JobOptions
 from socialapi.bulk.journals.journal import JobIdentity, Journal, Opened, Setting, State, fingerprint
-from socialapi.bulk.reading.reader_base import Chunk, Reader
+from socialapi.bulk.reading.reader_base import Chunk, NoRows, Reader
 from socialapi.bulk.rejects import PLACE, RejectsFile
 from socialapi.bulk.tally import Tally
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, SocialApiError
@@ -158,6 +158,7 @@ class Job(abc.ABC, Generic[R, B, P]):
                 self._broken_input = problem
                 return
             if chunk is None:
+                self._refuse_nothing()
                 return
             try:
                 if self._tally.rejects_file is not None:
@@ -169,6 +170,16 @@ class Job(abc.ABC, Generic[R, B, P]):
             except OURS as problem:
                 self._dispatcher.stop(problem)
             self._show()
+
+    def _refuse_nothing(self) -> None:
+        """Stops the job at the end of an input without rows, where there have to be some."""
+        if self._tally.read:
+            return
+        says = self._reader.why_empty or "the input has no rows"
+        if (reason := self._options.why_not_empty) is not None:
+            self._broken_input = InvalidInput(f"{says}: {reason}")
+        elif not self._options.allow_empty:
+            self._broken_input = NoRows(says)
 
     async def _send_rest(self) -> None:
         """What is left to do once everything is read."""

@@ -30,6 +30,13 @@ class JobOptions:
     rejects: str | os.PathLike[str] | None = None
     dry_run: bool = False
     on_progress: OnProgress | None = None
+    allow_empty: bool = True
+    """Whether an input without rows gives an empty report, rather than InvalidInput."""
+
+    @property
+    def why_not_empty(self) -> str | None:
+        """Why the job never takes an input without rows, whatever is allowed; None if it may."""
+        return None
 
     @property
     def journal_path(self) -> str | os.PathLike[str] | None:

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from socialapi.cli import exits
 from socialapi.cli.connecting import open_client
+from socialapi.cli.inputs import telling_how_to_allow_nothing
 from socialapi.cli.job_registry import RegisteredJournal
 from socialapi.cli.output import Output
 from socialapi.cli.progress import ProgressDisplay
@@ -41,7 +42,7 @@ async def run_job(
     """
     display = ProgressDisplay(title)
     try:
-        with display:
+        with telling_how_to_allow_nothing(), display:
             # Nothing is sent in a dry run, so half a set of credentials is no obstacle.
             async with Client(Config.from_env()) if dry_run else open_client() as client:
                 report = await job(client, display)

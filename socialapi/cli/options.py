@@ -20,6 +20,9 @@ JournalOption = Annotated[
         "the same command again, sends only what is left."
     ),
 ]
+AllowEmpty = Annotated[
+    bool, Parameter(help="Take an input without rows for one, rather than for a mistake.", negative=())
+]
 _WHOLE: Final = re.compile("[+-]?[0-9]{1,18}")
 
 

@@ -12,7 +12,7 @@ from socialapi.bulk.journals.journal import Journal
 from socialapi.cli.inputs import Column, Files, Region, mapping_of, records_of, title_of
 from socialapi.cli.job_registry import RegisteredJournal, command_line
 from socialapi.cli.jobs import run_job
-from socialapi.cli.options import JournalOption, whole_number
+from socialapi.cli.options import AllowEmpty, JournalOption, whole_number
 from socialapi.cli.progress import ProgressDisplay
 from socialapi.client import Client
 from socialapi.models.audiences import OperationType
@@ -71,6 +71,7 @@ class UploadFlags(RowFlags):
     ] = "update"
 
     journal: JournalOption = None
+    allow_empty: AllowEmpty = False
 
     def kept(self, command: str, files: Sequence[str], **more: str | None) -> RegisteredJournal | None:
         """The journal, which knows how to run the command again; `more` are the options that only it has."""
@@ -82,7 +83,9 @@ class UploadFlags(RowFlags):
     def keywords(self, on_progress: OnProgress, journal: Journal | None) -> UploadKeywords:
         """The options of the job."""
         operation = cast("OperationType", self.operation.capitalize())
-        return UploadKeywords(operation=operation, journal=journal, **self.row_keywords(on_progress))
+        return UploadKeywords(
+            operation=operation, journal=journal, allow_empty=self.allow_empty, **self.row_keywords(on_progress)
+        )
 
 
 async def upload_audience(

@@ -128,6 +128,21 @@ def test_with_digests_what_has_not_changed_is_skipped_and_what_has_vanished_is_l
     assert "p9" not in service.products(CATALOG)
 
 
+def test_a_feed_without_products_is_a_mistake_unless_it_is_allowed(
+    service: Emulator, tmp_path: Path, printed: Printed
+) -> None:
+    file, memory = csv_file(tmp_path / "feed.csv"), ("--digests", str(tmp_path / "digests"))
+    assert upsert(file, *memory) == 2
+    says = f"socialapi: {file}: the file has no products, only column names"
+    assert printed.readouterr().err == f"{says}; --allow-empty accepts that\n"
+    assert upsert(file, *memory, "--allow-empty", "--json") == 0
+    assert last_json(printed.readouterr().out)["read"] == 0
+    assert upsert(file, *memory, "--allow-empty", "--delete-vanished") == 2
+    assert printed.readouterr().err == (
+        f"{says}: everything would have vanished, which is not deleted for a feed of nothing\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "content", "more", "says"),
     [

@@ -101,6 +101,26 @@ def test_columns_regions_times_and_packing_are_passed_on(service: Emulator, tmp_
     assert set(held["phone_number"].values()) == {(3_755_376_000.0, 3_786_912_000.0)}
 
 
+@pytest.mark.parametrize("content", ["", "email\n", "\n\n"])
+@pytest.mark.parametrize("command", [("audience", *TO_AUDIENCE), ("do-not-reach", *TO_LIST)], ids=lambda each: each[0])
+def test_a_file_without_rows_is_a_mistake_unless_it_is_allowed(
+    service: Emulator, tmp_path: Path, printed: Printed, content: str, command: tuple[str, ...]
+) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text(content, "utf-8")
+    area, *target = command
+    for more in ([], ["--dry-run"]):
+        assert app.run([area, "upload", str(file), *target, *more]) == 2
+        out, err = printed.readouterr()
+        assert not out
+        assert err.startswith(f"socialapi: {file}: the file ")
+        assert err.endswith("; --allow-empty accepts that\n")
+        assert app.run([area, "upload", str(file), *target, *more, "--allow-empty", "--json"]) == 0
+        report = json.loads(printed.readouterr().out)
+        assert (report["read"], report["accepted"], report["requests"]) == (0, 0, 0)
+    assert not service.requests
+
+
 def test_a_do_not_reach_list_is_uploaded_to(service: Emulator, tmp_path: Path) -> None:
     file = write_people(tmp_path / "people.csv", 3)
     assert app.run(["do-not-reach", "upload", str(file), *TO_LIST, "--json"]) == 0

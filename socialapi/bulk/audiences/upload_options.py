@@ -49,6 +49,11 @@ class UploadOptions(JobOptions):
         """As of any job, and the snapshot."""
         return [*super().databases, *([] if self.snapshot is None else [self.snapshot])]
 
+    @property
+    def why_not_empty(self) -> str | None:
+        """A sync of nothing would remove everybody."""
+        return None if self.snapshot is None else "everybody would be removed, which no sync does for a list of nobody"
+
     def check(self) -> None:
         """Raises InvalidInput for an option that makes no sense."""
         if self.packing not in PACKINGS:

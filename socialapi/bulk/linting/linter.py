@@ -17,7 +17,7 @@ from socialapi.bulk.linting.duplicates import DuplicateCounter
 from socialapi.bulk.linting.findings import findings_of
 from socialapi.bulk.linting.known_values import is_placeholder, known_as
 from socialapi.bulk.reading.columns import ColumnMapping, Columns, Wanted, looks_personal
-from socialapi.bulk.reading.reader_base import in_steps
+from socialapi.bulk.reading.reader_base import NoRows, in_steps
 from socialapi.bulk.reading.readers import Records, open_wanted
 from socialapi.bulk.rows import RawRow
 from socialapi.errors import InvalidInput
@@ -40,12 +40,13 @@ async def lint_records(
     sample: int | None = None,
     takes_effective_at: bool = True,
     now: datetime.datetime | None = None,
+    allow_empty: bool = True,
 ) -> LintReport:
     """Reads the records, or the first `sample` of them, and says what an upload of them has to expect.
 
     `takes_effective_at` says whether the target takes a time of effect, and `now` when the rows would be uploaded: at once,
-    if it is left out. Nothing is sent, and memory stays flat. Raises InvalidInput for options and input that cannot be used at all; where
-    the input breaks later, the report says so.
+    if it is left out. Nothing is sent, and memory stays flat. Raises InvalidInput for options and input that cannot be used at all, and
+    NoRows for an input without rows that is not allowed; where the input breaks later, the report says so.
     """
     if sample is not None and sample < 1:
         raise InvalidInput("sample must be a number of rows of at least 1")
@@ -65,6 +66,8 @@ async def lint_records(
                     await asyncio.sleep(0)  # judging never waits, and other tasks need a turn
                 if linter.rows == sample:
                     break
+        if not (linter.rows or allow_empty):
+            raise NoRows(reader.why_empty or "the input has no rows")
     except InvalidInput as error:
         if not linter.rows:
             raise

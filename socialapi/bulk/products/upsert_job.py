@@ -51,6 +51,15 @@ class UpsertOptions(JobOptions):
         """As of any job, and the digest file."""
         return [*super().databases, *([] if self.digests is None else [self.digests])]
 
+    @property
+    def why_not_empty(self) -> str | None:
+        """Of an empty feed, everything has vanished."""
+        return (
+            "everything would have vanished, which is not deleted for a feed of nothing"
+            if self.delete_vanished
+            else None
+        )
+
     def check(self) -> None:
         """Raises InvalidInput for an option that makes no sense."""
         if self.delete_vanished and self.digests is None:

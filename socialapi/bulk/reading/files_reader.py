@@ -20,7 +20,7 @@ from socialapi.bulk.rows import RawRow, RawTable
 from socialapi.errors import InvalidInput
 from socialapi.file_lock import is_lock_file
 
-NO_ROWS: Final = "none of the files has any rows, only column names"
+NO_ROWS: Final = "none of the files has any rows"
 
 
 def is_pattern(records: Any) -> TypeGuard[str | os.PathLike[str]]:

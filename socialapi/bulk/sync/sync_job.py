@@ -277,7 +277,7 @@ class SyncJob:
             expires_at=options.expires_at if is_reading else None,
             concurrency=options.concurrency,
             rejects=options.rejects if is_reading else None,
-            snapshot=options.snapshot,
+            snapshot=options.snapshot if is_reading else None,
             dry_run=options.dry_run,
             on_progress=None if options.on_progress is None else self._show,
         )

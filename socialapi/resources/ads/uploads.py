@@ -60,6 +60,8 @@ class UploadKeywords(RowKeywords, total=False):
     journal: str | os.PathLike[str] | Journal | None
     """File that makes the job resumable: the same call with the same journal goes on where it was, also after a kill.
     Made if missing; a job with another input or other settings is refused. Or an object with its methods."""
+    allow_empty: bool
+    """True (the default) gives an empty report for an input without rows, False raises InvalidInput."""
 
 
 class AudienceUploadKeywords(UploadKeywords, total=False):

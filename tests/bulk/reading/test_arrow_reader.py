@@ -27,7 +27,7 @@ from socialapi.bulk.reading.numbers import INEXACT
 from socialapi.bulk.reading.readers import Records, open_records
 from socialapi.bulk.rows import ROWS_PER_CHUNK, RawTable
 from socialapi.errors import InvalidInput
-from tests.bulk.inputs import read, read_until_error, values, write
+from tests.bulk.inputs import read, read_until_error, values, why_empty, write
 from tests.bulk.model_service import ModelService, job_of
 from tests.bulk.reading.test_archives import without
 
@@ -286,11 +286,13 @@ async def test_columns_of_the_same_name_are_two_columns() -> None:
     assert values(await read(table)) == [["a@b.example", "c@d.example"]]
 
 
-async def test_a_table_without_rows_has_none_and_a_file_without_rows_is_refused(tmp_path: Path) -> None:
+async def test_a_table_without_rows_has_none_and_so_has_one_without_columns() -> None:
     empty = pyarrow.table({"email": pyarrow.array([], pyarrow.string())})
-    assert await read(empty) == []
-    with pytest.raises(InvalidInput, match="the file has no rows, only column names"):
-        await read(in_parquet(empty))
+    assert await why_empty(empty) is None
+    assert await why_empty(in_parquet(empty)) == "the BytesIO: the file has no rows, only column names"
+    for nothing in (pyarrow.table({}), pandas.DataFrame(), polars.DataFrame()):
+        assert await why_empty(nothing) == "the table has neither columns nor rows"
+    assert await why_empty(in_parquet(pyarrow.table({}))) == "the BytesIO: the table has neither columns nor rows"
 
 
 @pytest.mark.parametrize(
@@ -382,8 +384,7 @@ async def test_a_damaged_parquet_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"crm\.parquet: this is not Parquet, whatever its name says"):
         await read(path)
     write(path, "")
-    with pytest.raises(InvalidInput, match="the file is empty"):
-        await read(path)
+    assert await why_empty(path) == f"{path}: the file is empty"
 
 
 async def test_a_parquet_file_whose_middle_is_damaged_gives_the_rows_before(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from socialapi.bulk.reading.numbers import INEXACT, INFINITE, NOT_TEXT
 from socialapi.bulk.reading.readers import open_records
 from socialapi.bulk.rows import ROWS_PER_CHUNK
 from socialapi.errors import InvalidInput
-from tests.bulk.inputs import read, read_until_error, values, write
+from tests.bulk.inputs import read, read_until_error, values, why_empty, write
 
 
 @pytest.fixture
@@ -147,6 +147,12 @@ async def test_an_array_is_not_json_lines(tmp_path: Path, content: str, extensio
         await read(path)
 
 
+@pytest.mark.parametrize("content", ["[]", " [\n ]\n"])
+async def test_an_array_of_nothing_is_nothing(tmp_path: Path, content: str) -> None:
+    write(tmp_path / "crm.json", content)
+    assert await why_empty(tmp_path / "crm.json") == f"{tmp_path / 'crm.json'}: the array is empty"
+
+
 async def test_a_file_without_any_object_is_refused(path: Path) -> None:
     write(path, "email,phone\na@b.example,1\n")
     with pytest.raises(InvalidInput, match="none of the first lines is a JSON object"):
@@ -159,8 +165,7 @@ async def test_blank_lines_at_the_start_are_rows_and_alone_they_are_nothing(path
     assert len(rows) == 70_001
     assert rows[0].problem == ("", "is blank")
     write(path, "\n" * 70_000)
-    _, error = await read_until_error(path, InvalidInput)
-    assert str(error).endswith("the file is empty")
+    assert await why_empty(path) == f"{path}: the file is empty"
 
 
 async def test_the_share_that_is_read_grows(path: Path) -> None:

@@ -30,6 +30,8 @@ class JobOptions:
     rejects: str | os.PathLike[str] | None = None
     dry_run: bool = False
     on_progress: OnProgress | None = None
+    max_reject_share: float | None = None
+    """Largest share of the rows read that may be rejected."""
     allow_empty: bool = True
     """Whether an input without rows gives an empty report, rather than InvalidInput."""
 
@@ -62,6 +64,9 @@ class JobOptions:
         number = isinstance(self.concurrency, int) and not isinstance(self.concurrency, bool)
         if self.concurrency != "auto" and not (number and int(self.concurrency) >= 1):
             raise InvalidInput('concurrency must be "auto" or a number of at least 1')
+        share = self.max_reject_share
+        if share is not None and (isinstance(share, bool) or not 0 <= share <= 1):
+            raise InvalidInput("max_reject_share must be a number from 0 to 1")
         if inspect.iscoroutinefunction(self.on_progress):
             raise InvalidInput("on_progress is called, not awaited: give a plain function")
         if not isinstance(self.journal, str | os.PathLike | Journal | None):

@@ -12,7 +12,7 @@ from socialapi.bulk.journals.journal import Journal
 from socialapi.cli.inputs import Column, Files, Region, mapping_of, records_of, title_of
 from socialapi.cli.job_registry import RegisteredJournal, command_line
 from socialapi.cli.jobs import run_job
-from socialapi.cli.options import AllowEmpty, JournalOption, whole_number
+from socialapi.cli.options import AllowEmpty, JournalOption, MaxRejectShare, whole_number
 from socialapi.cli.progress import ProgressDisplay
 from socialapi.client import Client
 from socialapi.models.audiences import OperationType
@@ -40,6 +40,7 @@ class RowFlags:
         Path | None,
         Parameter(help="Write rejected rows here: row (the first below the header is 1), field, reason; no values."),
     ] = None
+    max_reject_share: MaxRejectShare = None
     dry_run: Annotated[
         bool, Parameter(help="Read and check everything, send nothing, and forecast the job.", negative=())
     ] = False
@@ -56,6 +57,7 @@ class RowFlags:
             expires_at=self.expires_at,
             concurrency="auto" if self.concurrency is None else self.concurrency,
             rejects=self.rejects,
+            max_reject_share=self.max_reject_share,
             dry_run=self.dry_run,
             on_progress=on_progress,
         )

@@ -121,6 +121,25 @@ def test_a_file_without_rows_is_a_mistake_unless_it_is_allowed(
     assert not service.requests
 
 
+@pytest.mark.parametrize("command", [("audience", *TO_AUDIENCE), ("do-not-reach", *TO_LIST)], ids=lambda each: each[0])
+def test_more_rejected_rows_than_may_be_end_with_2_and_a_report(
+    service: Emulator, tmp_path: Path, printed: Printed, command: tuple[str, ...]
+) -> None:
+    file, journal = write_people(tmp_path / "people.csv", 8, "nobody", "nowhere"), tmp_path / "job.journal"
+    area, *target = command
+    upload = [area, "upload", str(file), *target, "--json"]
+    assert app.run([*upload, "--max-reject-share", "0.1", "--journal", str(journal)]) == 2
+    out, err = printed.readouterr()
+    report = json.loads(out.splitlines()[-1])
+    assert (report["read"], report["accepted"], report["rejected"]) == (10, 8, 2)
+    assert "2 of 10 rows were rejected, which is 20.0%, and 10.0% may be" in err
+    assert journal.exists()
+    assert app.run([*upload, "--max-reject-share", "0.2", "--journal", str(journal)]) == 1
+    assert json.loads(printed.readouterr().out.splitlines()[-1])["resumed"] == 8
+    assert app.run([*upload, "--max-reject-share", "2"]) == 2
+    assert "max_reject_share must be a number from 0 to 1" in printed.readouterr().err
+
+
 def test_a_do_not_reach_list_is_uploaded_to(service: Emulator, tmp_path: Path) -> None:
     file = write_people(tmp_path / "people.csv", 3)
     assert app.run(["do-not-reach", "upload", str(file), *TO_LIST, "--json"]) == 0

@@ -228,6 +228,7 @@ class SyncJob:
             self._call,
             on_accept=note_accepted,
             on_reject=self._refused.extend,
+            part_of=self._counts.reading,
         )
         try:
             report = await job.run()
@@ -278,6 +279,7 @@ class SyncJob:
             concurrency=options.concurrency,
             rejects=options.rejects if is_reading else None,
             snapshot=options.snapshot if is_reading else None,
+            max_reject_share=None if operation == "Delete" else options.max_reject_share,
             dry_run=options.dry_run,
             on_progress=None if options.on_progress is None else self._show,
         )

@@ -85,6 +85,11 @@ class ReadingJob(Job[RawRow, Batch, UploadReport]):
             expires_at=row.action.expires_at,
         )
 
+    def _judge_rejects(self, *, at_end: bool = False) -> None:
+        """Nothing is sent before all is read, so that all of it can be judged."""
+        if at_end:
+            super()._judge_rejects(at_end=True)
+
     async def _dispatch(self) -> None:
         """Writes down what is gathered; with it, reading is over."""
         staged, self._staged = self._staged, []

@@ -32,6 +32,12 @@ class ShortFloat(float):
         found.limit = _LIMITS_BY_BYTES.get(size_bytes, EXACT_LIMIT)
         return found
 
+    def __str__(self) -> str:
+        return float.__repr__(self)
+
+    def __repr__(self) -> str:
+        return "ShortFloat(<hidden>)"  # it may be a phone number
+
 
 class NoDigits(Exception):
     """The value is not written by digits alone; `reason` says why, without quoting it."""

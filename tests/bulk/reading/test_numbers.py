@@ -91,6 +91,10 @@ def test_whatever_else_has_none(value: Any, expected: str) -> None:
     assert reason(value) == expected
 
 
+def test_a_short_float_is_written_as_the_number_that_it_is_and_not_shown() -> None:
+    assert (str(ShortFloat(41.5, 4)), repr(ShortFloat(41.5, 4))) == ("41.5", "ShortFloat(<hidden>)")
+
+
 def test_truth_values_are_no_numbers() -> None:
     assert [is_number(each) for each in (True, numpy.True_, "1", None)] == [False] * 4
     assert [is_number(each) for each in (1, 1.0, Decimal(1), numpy.int8(1), numpy.float16(1))] == [True] * 5

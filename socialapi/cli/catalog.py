@@ -35,7 +35,10 @@ async def upsert(
     journal: JournalOption = None,
     rejects: Annotated[
         Path | None,
-        Parameter(help="Write rejected products here: row, field, reason, and the row itself, to be corrected."),
+        Parameter(
+            help="Write rejected products here: row, field, reason, and the row itself, to be corrected. Open it as text: a "
+            "spreadsheet takes cells such as =… for formulas."
+        ),
     ] = None,
     digests: Annotated[
         Path | None,

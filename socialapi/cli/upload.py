@@ -38,7 +38,10 @@ class RowFlags:
     ] = None
     rejects: Annotated[
         Path | None,
-        Parameter(help="Write rejected rows here: row (the first below the header is 1), field, reason; no values."),
+        Parameter(
+            help="Write rejected rows here: row (the first below the header is 1), field, reason; no values. For programs: "
+            "a spreadsheet takes cells such as =… for formulas."
+        ),
     ] = None
     max_reject_share: MaxRejectShare = None
     dry_run: Annotated[

@@ -11,6 +11,11 @@ MAX_ISSUES_KEPT: Final = 1_000
 """How many rejected rows and how many warnings a report names; the counts are always complete."""
 MENDED: Final = "was mended"
 """How the reason of a warning begins that is about a value which was sent without what stood around it."""
+LOOKS_LIKE_FLOAT: Final = (
+    "looks like a number that a spreadsheet or a program has written in another way (1000.0, 1E+15), and is sent as it is: "
+    "export the column as text"
+)
+"""The reason of a warning about a text that is meant to be an id or a code."""
 
 
 @attrs.frozen
@@ -189,6 +194,8 @@ class KindLint:
     """What an upload would send, be it good for anything or not."""
     mended: int = 0
     """Values among them around which something stands that an upload would remove: quotation marks, `mailto:`, …"""
+    like_floats: int = 0
+    """Values of `partner_user_id` among them that look like numbers which a spreadsheet has rewritten."""
     digests: int = 0
     """SHA-256 digests: 64 hexadecimal digits, which are sent as they are, in lower case."""
     upper_case: int = 0

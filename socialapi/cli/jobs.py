@@ -17,7 +17,7 @@ from socialapi.cli.progress import ProgressDisplay
 from socialapi.client import Client
 from socialapi.config import Config
 from socialapi.errors import BulkError, InvalidInput
-from socialapi.reports import MENDED, Forecast, RowIssue, SyncReport, UploadReport, UpsertReport
+from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED, Forecast, RowIssue, SyncReport, UploadReport, UpsertReport
 
 ISSUES_SHOWN: Final = 5
 
@@ -102,7 +102,7 @@ def show(report: UploadReport, *, as_json: bool) -> None:
 def _show_warnings(console: Console, report: UploadReport) -> None:
     is_load = isinstance(report, UpsertReport)
     for issue in report.warning_details[:ISSUES_SHOWN]:
-        if issue.reason.startswith(MENDED):
+        if issue.reason.startswith((MENDED, LOOKS_LIKE_FLOAT)):
             _say(console, f"row {issue.row}{_who(issue)}: {issue.field} {issue.reason}")
         elif not is_load:
             _say(console, f"row {issue.row}{_who(issue)}, sent without {_what(issue)}")

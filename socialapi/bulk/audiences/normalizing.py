@@ -1,8 +1,8 @@
 """From an identifier as somebody wrote it to the text that is sent (advertising documentation, section 4.9).
 
 A normaliser takes the raw text and returns the text to send: the SHA-256 of the normalised value in lower-case
-hexadecimal digits (UTF-8, no salt), or for `partner_user_id` the value itself; and, in words, what was removed from
-around an e-mail address or a phone number, empty if nothing was. A text of nothing but blanks gives `""`: there is no
+hexadecimal digits (UTF-8, no salt), or for `partner_user_id` the value itself; and a remark, empty if there is none: what
+was removed from around an e-mail address or a phone number, or that an id may have been another one. A text of nothing but blanks gives `""`: there is no
 such identifier, which is no error. A text that cannot be an identifier of its kind raises `Unusable`, whose reason never
 quotes it.
 
@@ -30,14 +30,15 @@ from socialapi.bulk.audiences.debris import (
     is_email,
     is_plain_phone_number,
 )
+from socialapi.bulk.reading.numbers import looks_like_float
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
-from socialapi.reports import MENDED
+from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED
 
 NORMALIZER_VERSION: Final = 2
 """Raised whenever the text that is sent for some value is another one than before: journals and snapshots have it."""
 
 Normalized = tuple[str, str]
-"""The text to send, and what was removed from around the value."""
+"""The text to send, and a remark about what was made of the value."""
 Normalizer = Callable[[str], Normalized]
 
 NOT_UTF8: Final = "is not valid UTF-8"
@@ -154,7 +155,7 @@ def partner_user_id(text: str) -> Normalized:
     text = trimmed(text)
     if _find_surrogate(text):
         raise Unusable(NOT_UTF8)
-    return text, ""
+    return text, LOOKS_LIKE_FLOAT if looks_like_float(text) else ""
 
 
 def _digest_or(text: str, reason: str, removed: tuple[str, ...] = ()) -> Normalized:

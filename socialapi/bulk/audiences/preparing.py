@@ -27,7 +27,7 @@ from socialapi.models.audiences import (
 )
 from socialapi.models.rules import format_timestamp
 from socialapi.problems import BrokenRule
-from socialapi.reports import RowIssue
+from socialapi.reports import MENDED, RowIssue
 
 NO_IDENTIFIER: Final = "has no identifier"
 NO_OPERATION: Final = "is neither Update nor Delete"
@@ -292,7 +292,7 @@ def prepare_user(
             else:
                 identifiers.append((f"{kind}[{index}]", kind, text))
     data = _normalized(identifiers, normalizers(kinds, default_region), problems, mended, blank=IS_EMPTY)
-    problems += [(path, NOT_BARE) for path, _ in mended]
+    problems += [(path, NOT_BARE) for path, remark in mended if remark.startswith(MENDED)]
     if not data and not problems:
         problems.append(("", NO_IDENTIFIER))
     return data, [BrokenRule(path=path, reason=reason) for path, reason in problems]

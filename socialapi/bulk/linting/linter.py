@@ -22,7 +22,7 @@ from socialapi.bulk.reading.readers import Records, open_wanted
 from socialapi.bulk.rows import RawRow
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
-from socialapi.reports import ColumnLint, KindLint, LintReport
+from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED, ColumnLint, KindLint, LintReport
 
 MOST_NAMES: Final = 1_000
 """How many names of columns are kept: objects may have ever new ones."""
@@ -100,6 +100,7 @@ class _Counts:
     digests: int = 0
     usable: int = 0
     mended: int = 0
+    like_floats: int = 0
     upper_case: int = 0
     wrong_length: int = 0
     of_nothing: int = 0
@@ -161,9 +162,10 @@ class Linter:
         column.present += 1
         value, reason = "", ""
         try:
-            value, mended = self._normalizers[kind](text)
+            value, remark = self._normalizers[kind](text)
             counts.usable += 1
-            counts.mended += bool(mended)
+            counts.mended += remark.startswith(MENDED)
+            counts.like_floats += remark == LOOKS_LIKE_FLOAT
         except Unusable as unusable:
             reason = unusable.reason
             counts.reasons[reason] += 1

@@ -8,22 +8,18 @@ from typing import Any, ClassVar, Final
 import attrs
 
 from socialapi.bulk.products.rows import FIELDS, IDENTIFYING, REQUIRED, ProductRow, printable
-from socialapi.bulk.reading.numbers import NOT_TEXT, NoDigits, digits_of, is_missing, is_number
+from socialapi.bulk.reading.numbers import NOT_TEXT, NoDigits, digits_of, is_missing, is_number, looks_like_float
 from socialapi.bulk.rejects import HEADER
 from socialapi.errors import InvalidInput
 from socialapi.models.products import Product
+from socialapi.reports import LOOKS_LIKE_FLOAT
 from socialapi.wire.encoding import json_shape
 
 NOT_UTF8: Final = "is not UTF-8 text: save the file as UTF-8"
 NOT_UNICODE: Final = "is not UTF-8 text"
 NUL: Final = "holds a NUL byte"
-LOOKS_LIKE_FLOAT: Final = (
-    "looks like a number that a spreadsheet or a program has written in another way (1000.0, 1E+15), and is sent as it is: "
-    "export the column as text"
-)
 _IDENTIFIERS: Final = frozenset({"id", "gtin", "mpn", "item_group_id", "product_key", "item_group_key"})
 _whole: Final = re.compile(r"([0-9]{1,18})|([0-9]{1,15})\.0+").fullmatch
-_float: Final = re.compile(r"[+-]?[0-9]+(?:[.,]0+|(?:[.,][0-9]*)?[eE][+-]?[0-9]+)").fullmatch
 
 
 @attrs.define(eq=False)
@@ -153,7 +149,7 @@ def _of_text(field: str, text: str, warnings: list[tuple[str, str]]) -> Any:
     """A count where one is meant, as far as the text is one; the rules judge everything else. Other texts stay."""
     if field == "inventory" and (found := _whole(text)) is not None:
         return int(found[1] or found[2])
-    if field in _IDENTIFIERS and _float(text) is not None:
+    if field in _IDENTIFIERS and looks_like_float(text):
         warnings.append((field, LOOKS_LIKE_FLOAT))
     return text
 

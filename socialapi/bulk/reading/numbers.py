@@ -5,6 +5,7 @@ a number is a whole one again, as long as no digit of it can have been lost on t
 """
 
 import math
+import re
 from decimal import Decimal
 from numbers import Rational, Real
 from typing import Any, Final, Self
@@ -17,6 +18,7 @@ INEXACT: Final = (
     "is a floating-point number so large that digits were lost before it was read: export the column as text"
 )
 
+_float: Final = re.compile(r"[+-]?[0-9]+(?:[.,]0+|(?:[.,][0-9]*)?[eE][+-]?[0-9]+)").fullmatch
 _LIMITS_BY_BYTES: Final = {2: 2**11 - 1, 4: 2**24 - 1}
 
 
@@ -64,6 +66,11 @@ def is_missing(value: Any) -> bool:
 def is_number(value: object) -> bool:
     """Whether it is a number of any type; truth values are none."""
     return isinstance(value, Real | Decimal) and not isinstance(value, bool)
+
+
+def looks_like_float(text: str) -> bool:
+    """Whether a text that is meant to be an id or a code is probably a number that something has rewritten."""
+    return _float(text) is not None
 
 
 def digits_of(value: Any) -> str:

@@ -15,7 +15,7 @@ from socialapi.bulk.audiences.debris import (
 )
 from socialapi.bulk.audiences.normalizing import Unusable, normalizers
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
-from socialapi.reports import MENDED
+from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED
 from tests.bulk.model_service import ModelService, job_of
 
 ADA = "ada@example.com"
@@ -309,3 +309,15 @@ def test_the_quick_pattern_takes_what_the_whole_one_takes_of_ascii_without_quota
     for text in (f"{name}@{domain}.com".lower(), f"{name}{domain}".lower()):
         if '"' not in text:
             assert (is_ascii_email(text) is None) == (is_email(text) is None)
+
+
+@pytest.mark.parametrize("text", ["1000.0", "1E+15", "8.7e12"])
+async def test_a_partner_id_that_looks_like_a_float_is_sent_as_it_is_with_a_warning(text: str) -> None:
+    service = ModelService()
+    rows = [{"partner_user_id": text}, {"partner_user_id": "1000"}, {"partner_user_id": "v1.5"}]
+    report = await job_of(service, rows).run()
+    assert {value for _, value in service.members} == {text, "1000", "v1.5"}
+    assert [(each.row, each.field, each.reason) for each in report.warning_details] == [
+        (1, "partner_user_id", LOOKS_LIKE_FLOAT),
+    ]
+    assert report.accepted == 3

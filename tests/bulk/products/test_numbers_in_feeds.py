@@ -14,9 +14,9 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from socialapi.bulk.products.feed import LOOKS_LIKE_FLOAT
 from socialapi.bulk.reading.numbers import INEXACT, INFINITE, NOT_TEXT
 from socialapi.models.products import Product
+from socialapi.reports import LOOKS_LIKE_FLOAT
 from tests.bulk.products.model_catalog import HEADER, ModelCatalog, csv_file, job_of, line, product, read
 
 IDENTIFIERS = ("id", "gtin", "mpn", "item_group_id")

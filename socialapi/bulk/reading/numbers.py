@@ -18,7 +18,8 @@ INEXACT: Final = (
     "is a floating-point number so large that digits were lost before it was read: export the column as text"
 )
 
-_float: Final = re.compile(r"[+-]?[0-9]+(?:[.,]0+|(?:[.,][0-9]*)?[eE][+-]?[0-9]+)").fullmatch
+looks_like_float: Final = re.compile(r"[+-]?[0-9]+(?:[.,]0+|(?:[.,][0-9]*)?[eE][+-]?[0-9]+)").fullmatch
+"""Finds texts that, where an id or a code is meant, are probably numbers which something has rewritten."""
 _LIMITS_BY_BYTES: Final = {2: 2**11 - 1, 4: 2**24 - 1}
 
 
@@ -66,11 +67,6 @@ def is_missing(value: Any) -> bool:
 def is_number(value: object) -> bool:
     """Whether it is a number of any type; truth values are none."""
     return isinstance(value, Real | Decimal) and not isinstance(value, bool)
-
-
-def looks_like_float(text: str) -> bool:
-    """Whether a text that is meant to be an id or a code is probably a number that something has rewritten."""
-    return _float(text) is not None
 
 
 def digits_of(value: Any) -> str:

@@ -9,6 +9,13 @@ import attrs
 
 MAX_ISSUES_KEPT: Final = 1_000
 """How many rejected rows and how many warnings a report names; the counts are always complete."""
+MENDED: Final = "was mended"
+"""How the reason of a warning begins that is about a value which was sent without what stood around it."""
+LOOKS_LIKE_FLOAT: Final = (
+    "looks like a number that a spreadsheet or a program has written in another way (1000.0, 1E+15), and is sent as it is: "
+    "export the column as text"
+)
+"""The reason of a warning about a text that is meant to be an id or a code."""
 
 
 @attrs.frozen
@@ -58,7 +65,7 @@ class UploadReport:
     rejects: tuple[RowIssue, ...] = attrs.field(default=(), repr=False)
     """The first rejected rows, at most `MAX_ISSUES_KEPT`; the rejects file has all of them."""
     warning_details: tuple[RowIssue, ...] = attrs.field(default=(), repr=False)
-    """The first warnings, at most `MAX_ISSUES_KEPT`: fields left out of rows that were sent."""
+    """The first warnings, at most `MAX_ISSUES_KEPT`: fields left out of rows that were sent, and values that were mended."""
     rejects_path: str | None = None
     forecast: Forecast | None = None
 
@@ -90,7 +97,8 @@ class UpsertReport(UploadReport):
     """The counts of a catalog load. Accepted products were created, updated, unchanged, or skipped.
 
     `unchanged` is what the service says of products that it was sent, `skipped` were not sent, since they are as they
-    were loaded last. `vanished` were loaded earlier and are not in this feed; `deleted` of them are gone.
+    were loaded last. `vanished` were loaded earlier and are not in this feed; `deleted` of them are gone, and `unconfirmed`
+    ones were to be deleted, which the service has refused or not confirmed: the next load tries again.
     """
 
     created: int = 0
@@ -99,6 +107,7 @@ class UpsertReport(UploadReport):
     skipped: int = 0
     vanished: int = 0
     deleted: int = 0
+    unconfirmed: int = 0
     vanished_ids: tuple[str, ...] = attrs.field(default=(), repr=False)
     """The first vanished products, at most `MAX_ISSUES_KEPT`."""
 
@@ -183,6 +192,10 @@ class KindLint:
     present: int = 0
     usable: int = 0
     """What an upload would send, be it good for anything or not."""
+    mended: int = 0
+    """Values among them around which something stands that an upload would remove: quotation marks, `mailto:`, …"""
+    like_floats: int = 0
+    """Values of `partner_user_id` among them that look like numbers which a spreadsheet has rewritten."""
     digests: int = 0
     """SHA-256 digests: 64 hexadecimal digits, which are sent as they are, in lower case."""
     upper_case: int = 0

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import sqlite3
+import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,8 +14,15 @@ from typing import Final, TypeVar
 import attrs
 
 from socialapi.errors import ConfigurationError
+from socialapi.file_lock import FileLock
 
 T = TypeVar("T")
+
+LOOK_SECONDS: Final = 2.0
+"""How long a file that is ours alone may be looked into by somebody else, as `socialapi jobs` does, when it is opened."""
+_POLL_SECONDS: Final = 0.01
+
+USE_THAT_VERSION: Final = "use that version, or choose another path"
 
 _IN_USE: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _NOT_OURS: Final = frozenset({sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT})
@@ -24,28 +32,41 @@ _PRIMARY_CODE: Final = 0xFF
 
 @attrs.frozen(kw_only=True)
 class Schema:
-    """What a file holds: a number that tells its kind from other files, its version, and the statements that make it."""
+    """What a file holds: a number that tells its kind from other files, its version, and the statements that make it.
+
+    `remedy` says what to do with a file of an earlier version.
+    """
 
     application_id: int
     version: int
     statements: tuple[str, ...]
+    remedy: str = USE_THAT_VERSION
 
 
 class SqliteThread:
-    """One connection on one thread, and no other process beside it: the file is locked from `open` to `aclose`.
+    """One connection on one thread, and no other process or task beside it: the file is locked from `open` to `aclose`.
 
     A file that is not there is made with mode 0600. What is committed has reached the disk. `purpose` names the file
     in messages, for example "inbox".
 
     What SQLite raises becomes a ConfigurationError that names the file and says what to do. With `raw` that holds for
-    `open` alone: for who goes on after a failure.
+    `open` alone: for who goes on after a failure. Without `exclusive` nothing is locked but by each transaction.
     """
 
-    def __init__(self, path: str | os.PathLike[str], schema: Schema, *, purpose: str, raw: bool = False) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        schema: Schema,
+        *,
+        purpose: str,
+        raw: bool = False,
+        exclusive: bool = True,
+    ) -> None:
         self.path = Path(path)
         self._schema = schema
         self._purpose = purpose
         self._raw = raw
+        self._lock = FileLock(path) if exclusive else None
         self._executor: ThreadPoolExecutor | None = None
         self._connection: sqlite3.Connection | None = None
         self._changes: deque[Callable[[sqlite3.Connection], None]] = deque()
@@ -109,11 +130,26 @@ class SqliteThread:
     # What follows runs on the thread.
 
     def _open(self, prepare: Callable[[sqlite3.Connection], T]) -> T:
+        # SQLite's own lock is taken in steps, and of two that take it at the same instant neither may get it.
+        if self._lock is not None and (holder := self._lock.take()) is not None:
+            raise self._error(f"is in use by another process: wait for that one, or end it ({holder})")
+        until = time.monotonic() + LOOK_SECONDS
+        while True:
+            try:
+                return self._connect(prepare)
+            except sqlite3.Error as problem:
+                if self._lock is None or not is_in_use(problem) or time.monotonic() >= until:
+                    raise
+            self._disconnect()
+            time.sleep(_POLL_SECONDS)
+
+    def _connect(self, prepare: Callable[[sqlite3.Connection], T]) -> T:
         self._create()
-        # Not to wait for a lock: who has the file keeps it for good.
+        # Not to wait for a lock here: whoever has the file open for longer than a look keeps it for good.
         self._connection = sqlite3.connect(self.path, timeout=0, isolation_level=None)
         for name, value in (
-            ("locking_mode", "EXCLUSIVE"),  # before the first access, so that the index of the log is in memory
+            # Before the first access, so that the index of the log is in memory.
+            ("locking_mode", "EXCLUSIVE" if self._lock is not None else "NORMAL"),
             ("synchronous", "FULL"),
             ("secure_delete", "ON"),
             ("journal_mode", "WAL"),
@@ -143,10 +179,7 @@ class SqliteThread:
         elif kind != schema.application_id:
             raise self._error("holds something else: choose another path")
         elif version != schema.version:
-            raise self._error(
-                f"was written by another version of this package (its format is {version}, here it is "
-                f"{schema.version}): use that version, or choose another path"
-            )
+            raise self._error(f"was written by {other_version(version, schema)}")
 
     def _transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
         connection = self._connection
@@ -183,9 +216,16 @@ class SqliteThread:
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def _close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        try:
+            self._disconnect()
+        finally:
+            if self._lock is not None:
+                self._lock.release()
+
+    def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
 
     def _explained(self, work: Callable[[], T]) -> T:
         try:
@@ -217,6 +257,13 @@ class SqliteThread:
 
     def __repr__(self) -> str:
         return f"SqliteThread({str(self.path)!r})"
+
+
+def other_version(version: int, schema: Schema) -> str:
+    """Which version wrote a file of another format, and what to do, as the end of a sentence."""
+    remedy = schema.remedy if version < schema.version else USE_THAT_VERSION
+    formats = f"(its format is {version}, here it is {schema.version})"
+    return f"another version of this package {formats}: {remedy}"
 
 
 def damage(what: str) -> sqlite3.DatabaseError:

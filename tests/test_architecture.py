@@ -18,7 +18,7 @@ FLOORS: Final[tuple[frozenset[str], ...]] = tuple(
     frozenset(floor.split())
     for floor in (
         "lazy unset version",
-        "problems reports",
+        "file_lock problems reports",
         "errors",
         "config credentials sqlite_thread",
         "models",

@@ -2,15 +2,19 @@
 
 import asyncio
 import gc
+import json
 import logging
 import pickle
 import time
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
 import attrs
+import numpy
+import pyarrow
 import pytest
 
 from socialapi import AppOnly, AudienceUser, Bearer, Client, Config, FileTokenCache, OAuth1, OAuth2User, Operation
@@ -192,6 +196,14 @@ async def outcome(call: Callable[[Client], Awaitable[Any]], client: Client) -> t
         return None, error
 
 
+async def error_of(running: Awaitable[Any]) -> BaseException | None:
+    try:
+        await running
+    except SocialApiError as error:
+        return error
+    return None
+
+
 @pytest.mark.parametrize("failure", FAILURES)
 async def test_nothing_planted_is_told_when_calls_fail(failure: str, listener: Listener, clock: VirtualClock) -> None:
     raised = 0
@@ -248,6 +260,62 @@ async def test_nothing_planted_is_told_when_all_goes_well(
     assert any(SECRETS["app_only_token"] in request.headers["authorization"] for request in server.requests)
     assert [line for line in [*listener.lines, *shown, repr(report), str(report.to_dict())] if leaks(line)] == []
     assert leaks(rejects.read_text()) == []  # a test may look at a file where it stands
+
+
+DIRTY: Final[list[dict[str, Any]]] = [
+    {"email": f"mailto:{PEOPLE['email']}", "phone": f"'{PEOPLE['phone_number']}"},
+    {"email": f'="{PEOPLE["email"]}"', "handle": PEOPLE["handle"]},
+    {"email": f"Anna <{PEOPLE['email']}>, Bad <{PEOPLE['bad_email']}@example.com>", "handle": PEOPLE["handle"]},
+    {"email": f"{PEOPLE['email']}; {PEOPLE['email']}", "phone": f"{PEOPLE['phone_number']} anna"},
+    {"email": f"<{PEOPLE['bad_email']}>", "phone": f"{PEOPLE['phone_number']},,{PEOPLE['phone_number'][2:]}"},
+    {"phone": 15550147180.0, "service_id": numpy.float32(15550147180)},
+    {"phone": 15550147180.5, "service_id": Decimal("15550147180E+20")},
+    {"phone": "15550147180.0", "email": PEOPLE["email"].replace("@", "\u200b@")},
+]
+"""Values with something around them, several in a cell, and numbers that were others once."""
+
+
+async def test_nothing_planted_is_told_of_values_that_are_mended_or_refused(
+    listener: Listener, tmp_path: Path, clock: VirtualClock
+) -> None:
+    shown: list[str] = []
+    export, journal, snapshot = tmp_path / "export.jsonl", tmp_path / "job.journal", tmp_path / "audience.snapshot"
+    rows = [
+        {name: float(value) if isinstance(value, Decimal) else value for name, value in row.items()} for row in DIRTY
+    ]
+    export.write_text("\n".join(json.dumps(row, default=float) for row in rows), "utf-8")
+    async with Emulator() as emulator:
+        account, audience = emulator.seed["account_ids"][0], emulator.seed["custom_audience_ids"][0]
+        async with Client(emulator.config, emulator.credentials) as client:
+            target = client.ads.account(account).custom_audience(audience)
+            for records in (
+                DIRTY,
+                export,
+                pyarrow.Table.from_pylist([{"phone": row.get("phone")} for row in DIRTY[5:7]]),
+            ):
+                options: dict[str, Any] = {"rejects": tmp_path / "rejects.csv", "default_region": "US"}
+                report = await target.upload(records, **options)
+                assert report.rejected + report.warnings
+                errors = [
+                    await error_of(target.upload(records, **options, max_reject_share=0)),
+                    await error_of(target.sync(records, snapshot=snapshot, max_reject_share=0)),
+                ]
+                shown += [repr(report), str(report.to_dict()), *map(repr, (*report.rejects, *report.warning_details))]
+                shown += [line for error in errors if error is not None for line in told_by(error)]
+                shown += [repr(await target.lint(records, default_region="US"))]
+            await target.upload(export, journal=journal, default_region="US")
+            await target.sync(DIRTY, snapshot=snapshot)
+            bad = Operation.update([AudienceUser(email=str(row["email"])) for row in DIRTY if "email" in row])
+            error = await error_of(target.send([bad]))
+            assert error is not None
+            shown += [*told_by(error), *ours()]
+    shown += [content_of(path) for path in (journal, snapshot, tmp_path / "rejects.csv")]
+    lines = [line for line in (*listener.lines, *shown) if "Emulator" not in line]
+    assert [line for line in lines if leaks(line)] == []
+
+
+def content_of(path: Path) -> str:
+    return path.read_bytes().decode("latin-1")
 
 
 def ours() -> list[str]:

@@ -1,15 +1,19 @@
 """A SQLite file on a thread of its own."""
 
 import asyncio
+import contextlib
 import functools
 import os
+import re
 import sqlite3
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import attrs
 import pytest
 
+from socialapi import sqlite_thread
 from socialapi.errors import ConfigurationError
 from socialapi.sqlite_thread import Schema, SqliteThread, primary_code
 
@@ -87,6 +91,65 @@ async def test_the_file_is_its_own_and_private(database: SqliteThread) -> None:
     assert [each.name for each in database.path.parent.iterdir()] == ["file.sqlite"]
     assert await second.open(names) == ["a"]
     await second.aclose()
+
+
+async def test_who_has_the_file_is_told_and_somebody_who_looks_into_it_is_waited_for(
+    database: SqliteThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await database.open(names)
+    second = SqliteThread(database.path, SCHEMA, purpose="journal")
+    with pytest.raises(ConfigurationError, match=rf"\(process {os.getpid()}, which is this one, has it since .*Z\)$"):
+        await second.open(names)
+    await database.aclose()
+    looking = sqlite3.connect(database.path, isolation_level=None, check_same_thread=False)
+    looking.execute("BEGIN")
+    names(looking)
+    monkeypatch.setattr("socialapi.sqlite_thread.time.sleep", lambda _: looking.close())
+    assert await second.open(names) == []
+    await second.aclose()
+
+
+async def test_somebody_who_has_the_file_open_for_longer_than_a_look_has_it(
+    database: SqliteThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await database.open(names)
+    await database.aclose()
+    monkeypatch.setattr(sqlite_thread, "LOOK_SECONDS", 0.0)
+    with contextlib.closing(sqlite3.connect(database.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(ConfigurationError, match=r"is in use by another process: wait for that one, or end it$"):
+            await database.open(names)
+    assert await database.open(names) == []
+    await database.aclose()
+
+
+async def test_without_exclusive_others_may_have_the_file_as_well(tmp_path: Path) -> None:
+    shared = [SqliteThread(tmp_path / "file", SCHEMA, purpose="inbox", exclusive=False) for _ in range(2)]
+    for each in shared:
+        await each.open(names)
+    await shared[0].run(lambda connection: connection.execute(add("a")))
+    assert await shared[1].run(names) == ["a"]
+    for each in shared:
+        await each.aclose()
+
+
+@pytest.mark.parametrize(
+    ("version", "says"),
+    [(1, "begin it anew"), (3, "use that version, or choose another path")],
+)
+async def test_a_file_of_another_version_is_refused_with_what_to_do(tmp_path: Path, version: int, says: str) -> None:
+    old = SqliteThread(tmp_path / "file", attrs.evolve(SCHEMA, version=version), purpose="journal")
+    await old.open(names)
+    await old.run(lambda connection: connection.execute(add("a")))
+    await old.aclose()
+    new = SqliteThread(tmp_path / "file", attrs.evolve(SCHEMA, version=2, remedy="begin it anew"), purpose="journal")
+    formats = f"(its format is {version}, here it is 2)"
+    with pytest.raises(
+        ConfigurationError, match=re.escape(f"was written by another version of this package {formats}: {says}")
+    ):
+        await new.open(names)
+    assert await old.open(names) == ["a"]
+    await old.aclose()
 
 
 async def test_it_has_to_be_open(database: SqliteThread) -> None:

@@ -16,7 +16,7 @@ from socialapi.bulk.concurrency import Concurrency
 from socialapi.bulk.dispatcher import Dispatcher, Sendable
 from socialapi.bulk.job_options import JobOptions
 from socialapi.bulk.journals.journal import JobIdentity, Journal, Opened, Setting, State, fingerprint
-from socialapi.bulk.reading.reader_base import Chunk, Reader
+from socialapi.bulk.reading.reader_base import Chunk, NoRows, Reader
 from socialapi.bulk.rejects import PLACE, RejectsFile
 from socialapi.bulk.tally import Tally
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, SocialApiError
@@ -29,6 +29,8 @@ B = TypeVar("B", bound=Sendable)
 P = TypeVar("P", bound=UploadReport)
 R = TypeVar("R")
 
+JUDGED_FROM_ROWS: Final = 10_000
+"""Rows read before the share of rejected ones is judged; of fewer it is at the end."""
 OURS: Final = (InvalidInput, ConfigurationError)
 """What is said of files that cannot be written any more."""
 
@@ -113,7 +115,25 @@ class Job(abc.ABC, Generic[R, B, P]):
 
     def _ended(self) -> None:
         """A batch is settled, or never will be."""
+        self._judge_rejects()
         self._show()
+
+    def _reject_counts(self) -> tuple[int, int]:
+        """Rows read and rows rejected, of which the share is judged."""
+        return self._tally.read, self._tally.rejected
+
+    def _judge_rejects(self, *, at_end: bool = False) -> None:
+        """Stops the job when a larger share of the rows is rejected than may be."""
+        most = self._options.max_reject_share
+        read, rejected = self._reject_counts()
+        if most is None or not rejected or not (at_end or read >= JUDGED_FROM_ROWS) or rejected / read <= most:
+            return
+        self._dispatcher.stop(
+            InvalidInput(
+                f"{rejected:,} of {read:,} rows were rejected, which is {rejected / read:.1%}, and {most:.1%} may be "
+                "(max_reject_share, --max-reject-share)"
+            )
+        )
 
     async def run(self) -> P:
         """The report of the finished job.
@@ -158,6 +178,7 @@ class Job(abc.ABC, Generic[R, B, P]):
                 self._broken_input = problem
                 return
             if chunk is None:
+                self._refuse_nothing()
                 return
             try:
                 if self._tally.rejects_file is not None:
@@ -166,15 +187,28 @@ class Job(abc.ABC, Generic[R, B, P]):
                 self._tally.take_in(len(chunk))
                 await self._session.turns.wait()  # others were read to at the same time
                 await self._place_chunk(chunk)
+                self._judge_rejects()
             except OURS as problem:
                 self._dispatcher.stop(problem)
             self._show()
+
+    def _refuse_nothing(self) -> None:
+        """Stops the job at the end of an input without rows, where there have to be some."""
+        if self._tally.read:
+            return
+        says = self._reader.why_empty or "the input has no rows"
+        if (reason := self._options.why_not_empty) is not None:
+            self._broken_input = InvalidInput(f"{says}: {reason}")
+        elif not self._options.allow_empty:
+            self._broken_input = NoRows(says)
 
     async def _send_rest(self) -> None:
         """What is left to do once everything is read."""
         try:
             await self._dispatch()
             await self._dispatcher.drain()
+            if self._broken_input is None:
+                self._judge_rejects(at_end=True)
             if self._dispatcher.failure is None and self._broken_input is None:
                 await self._finish()
         except OURS as problem:

@@ -10,6 +10,7 @@ import attrs
 from socialapi.bulk.journals.journal import Journal
 from socialapi.bulk.rejects import is_rejects_file, same_file
 from socialapi.errors import InvalidInput
+from socialapi.file_lock import SUFFIX
 from socialapi.reports import Progress
 from socialapi.session.calls import CallOptions
 from socialapi.session.session import Session
@@ -29,6 +30,15 @@ class JobOptions:
     rejects: str | os.PathLike[str] | None = None
     dry_run: bool = False
     on_progress: OnProgress | None = None
+    max_reject_share: float | None = None
+    """Largest share of the rows read that may be rejected."""
+    allow_empty: bool = True
+    """Whether an input without rows gives an empty report, rather than InvalidInput."""
+
+    @property
+    def why_not_empty(self) -> str | None:
+        """Why the job never takes an input without rows, whatever is allowed; None if it may."""
+        return None
 
     @property
     def journal_path(self) -> str | os.PathLike[str] | None:
@@ -37,17 +47,26 @@ class JobOptions:
         return given if isinstance(given, str | os.PathLike) else None
 
     @property
+    def databases(self) -> Sequence[str | os.PathLike[str]]:
+        """The SQLite files that such a job writes."""
+        return [] if self.journal_path is None else [self.journal_path]
+
+    @property
     def own_files(self) -> Sequence[str | os.PathLike[str]]:
         """The files that such a job writes: an export in the place of the rejects file is none of them."""
-        journal = self.journal_path
-        beside = [os.fsdecode(journal) + ending for ending in ("", "-wal", "-shm")] if journal is not None else []
-        return [*beside, self.rejects] if self.rejects is not None and is_rejects_file(self.rejects) else beside
+        found = [os.fsdecode(path) + ending for path in self.databases for ending in ("", "-wal", "-shm", SUFFIX)]
+        if self.rejects is not None:
+            found += [os.fsdecode(self.rejects)] * is_rejects_file(self.rejects) + [os.fsdecode(self.rejects) + SUFFIX]
+        return found
 
     def check(self) -> None:
         """Raises InvalidInput for an option that makes no sense."""
         number = isinstance(self.concurrency, int) and not isinstance(self.concurrency, bool)
         if self.concurrency != "auto" and not (number and int(self.concurrency) >= 1):
             raise InvalidInput('concurrency must be "auto" or a number of at least 1')
+        share = self.max_reject_share
+        if share is not None and (isinstance(share, bool) or not 0 <= share <= 1):
+            raise InvalidInput("max_reject_share must be a number from 0 to 1")
         if inspect.iscoroutinefunction(self.on_progress):
             raise InvalidInput("on_progress is called, not awaited: give a plain function")
         if not isinstance(self.journal, str | os.PathLike | Journal | None):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from socialapi.errors import InvalidInput
+from socialapi.file_lock import FileLock
 from socialapi.reports import RowIssue
 
 HEADER: Final = ("row", "field", "reason")
@@ -18,12 +19,16 @@ PLACE: Final = ("file", "file_row")
 class RejectsFile:
     """A CSV file of row, field and reason, mode 0600; values stand there only in `columns`, where a job has some.
 
-    What was in it stays until `begin`, so that a job that never gets to work destroys nothing. Bytes that are not UTF-8
-    are written as they were read: given again uncorrected, they are refused again.
+    What was in it stays until `begin`, so that a job that never gets to work destroys nothing. One job at a time has the
+    file, until `close`. Bytes that are not UTF-8 are written as they were read: given again uncorrected, they are
+    refused again. So are cells that a spreadsheet would take for formulas: this is data, to be corrected and read again.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, sources: Sequence[object] = ()) -> None:
-        """Opens the file and leaves what is in it. Raises InvalidInput when it cannot be written or is an input."""
+        """Opens the file and leaves what is in it.
+
+        Raises InvalidInput when it cannot be written, is an input, or another job has it.
+        """
         self.path = Path(path)
         paths = (source for source in sources if isinstance(source, str | os.PathLike))
         if any(same_file(self.path, source) for source in paths):
@@ -31,13 +36,28 @@ class RejectsFile:
         self.columns: Sequence[str] = ()
         self._begun = False
         self._is_new = False
+        self._lock = FileLock(self.path)
+        self._take_lock()
         try:
             self._file: IO[str] = open(  # noqa: SIM115  # pathlib knows no opener; it is closed by `close`
                 self.path, "w", encoding="utf-8", errors="surrogateescape", newline="", opener=self._open
             )
         except (OSError, ValueError) as problem:
+            self._lock.release()
             raise self._unwritable(problem) from None
         self._writer = csv.writer(self._file)
+
+    def _take_lock(self) -> None:
+        try:
+            if self.path.exists() and not self.path.is_file():  # of a device or pipe nothing is kept
+                return
+            holder = self._lock.take()
+        except (OSError, ValueError) as problem:
+            raise self._unwritable(problem) from None
+        if holder is not None:
+            raise InvalidInput(
+                f"the rejects file {self.path} is in use by another job: wait for that one, or choose another path ({holder})"
+            )
 
     def _open(self, path: str, flags: int) -> int:
         flags &= ~os.O_TRUNC
@@ -82,6 +102,8 @@ class RejectsFile:
                 self.path.unlink(missing_ok=True)
         except OSError as problem:
             raise self._unwritable(problem) from None
+        finally:
+            self._lock.release()
 
     def _unwritable(self, problem: OSError | ValueError) -> InvalidInput:
         reason = problem.strerror if isinstance(problem, OSError) else problem

@@ -13,7 +13,7 @@ from socialapi.cli.connecting import open_client
 from socialapi.cli.inputs import Feed, input_of, title_of
 from socialapi.cli.job_registry import RegisteredJournal, command_line
 from socialapi.cli.jobs import run_job
-from socialapi.cli.options import JournalOption, whole_number
+from socialapi.cli.options import AllowEmpty, JournalOption, MaxRejectShare, whole_number
 from socialapi.cli.progress import ProgressDisplay
 from socialapi.cli.walking import AsJson
 from socialapi.client import Client
@@ -35,7 +35,10 @@ async def upsert(
     journal: JournalOption = None,
     rejects: Annotated[
         Path | None,
-        Parameter(help="Write rejected products here: row, field, reason, and the row itself, to be corrected."),
+        Parameter(
+            help="Write rejected products here: row, field, reason, and the row itself, to be corrected. Open it as text: a "
+            "spreadsheet takes cells such as =… for formulas."
+        ),
     ] = None,
     digests: Annotated[
         Path | None,
@@ -51,6 +54,8 @@ async def upsert(
     max_vanished_share: Annotated[
         float, Parameter(help="Largest share of the products that may be deleted so; beyond it none is.")
     ] = 0.1,
+    max_reject_share: MaxRejectShare = None,
+    allow_empty: AllowEmpty = False,
     dry_run: Annotated[
         bool, Parameter(help="Read and check everything, send nothing, and forecast the load.", negative=())
     ] = False,
@@ -70,6 +75,8 @@ async def upsert(
         digests=digests,
         delete_vanished=delete_vanished,
         max_vanished_share=max_vanished_share,
+        max_reject_share=max_reject_share,
+        allow_empty=allow_empty,
         dry_run=dry_run,
     )
     kept = None

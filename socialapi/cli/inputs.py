@@ -1,12 +1,14 @@
 """What commands read: files, patterns, standard input."""
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Final
 
 from cyclopts import Parameter
 
 from socialapi.bulk.reading.input_files import BinaryFile
+from socialapi.bulk.reading.reader_base import NoRows
 from socialapi.errors import InvalidInput
 
 STANDARD_INPUT: Final = "-"
@@ -77,3 +79,15 @@ def mapping_of(columns: Sequence[str] | None) -> dict[str, list[str]] | None:
             raise InvalidInput(f"--column takes KIND=NAME, for example --column email=Contact, not {text!r}")
         mapping.setdefault(kind, []).extend([name] if name else [])
     return mapping or None
+
+
+@contextlib.contextmanager
+def telling_how_to_allow_nothing() -> Iterator[None]:
+    """An input without rows is refused with the option that accepts it."""
+    try:
+        yield
+    except NoRows as empty:
+        says = f"{empty.message}; --allow-empty accepts that"
+    else:
+        return
+    raise InvalidInput(says)

@@ -10,13 +10,14 @@ from rich.table import Table
 
 from socialapi.cli import exits
 from socialapi.cli.connecting import open_client
+from socialapi.cli.inputs import telling_how_to_allow_nothing
 from socialapi.cli.job_registry import RegisteredJournal
 from socialapi.cli.output import Output
 from socialapi.cli.progress import ProgressDisplay
 from socialapi.client import Client
 from socialapi.config import Config
 from socialapi.errors import BulkError, InvalidInput
-from socialapi.reports import Forecast, RowIssue, SyncReport, UploadReport, UpsertReport
+from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED, Forecast, RowIssue, SyncReport, UploadReport, UpsertReport
 
 ISSUES_SHOWN: Final = 5
 
@@ -28,7 +29,7 @@ _OF_ACCEPTED: Final[Mapping[type[UploadReport], Sequence[str]]] = {
     UpsertReport: ("created", "updated", "unchanged", "skipped"),
     SyncReport: ("unchanged", "added"),
 }
-_OF_THE_FEED: Final = ("vanished", "deleted")
+_OF_THE_FEED: Final = ("vanished", "deleted", "unconfirmed")
 _AGAIN: Final[Mapping[type[UploadReport], str]] = {UpsertReport: "loading", SyncReport: "syncing"}
 
 
@@ -41,7 +42,7 @@ async def run_job(
     """
     display = ProgressDisplay(title)
     try:
-        with display:
+        with telling_how_to_allow_nothing(), display:
             # Nothing is sent in a dry run, so half a set of credentials is no obstacle.
             async with Client(Config.from_env()) if dry_run else open_client() as client:
                 report = await job(client, display)
@@ -101,15 +102,16 @@ def show(report: UploadReport, *, as_json: bool) -> None:
 def _show_warnings(console: Console, report: UploadReport) -> None:
     is_load = isinstance(report, UpsertReport)
     for issue in report.warning_details[:ISSUES_SHOWN]:
-        if not is_load:
+        if issue.reason.startswith((MENDED, LOOKS_LIKE_FLOAT)):
+            _say(console, f"row {issue.row}{_who(issue)}: {issue.field} {issue.reason}")
+        elif not is_load:
             _say(console, f"row {issue.row}{_who(issue)}, sent without {_what(issue)}")
         elif issue.row:
             _say(console, f"row {issue.row}{_who(issue)}, with a warning: {_what(issue)}")
         else:
             _say(console, f"product {issue.product_id} {issue.reason}")
     if report.warnings > ISSUES_SHOWN:
-        what = "warnings" if is_load else "fields left out"
-        _say(console, f"… {report.warnings - ISSUES_SHOWN:,} more {what}")
+        _say(console, f"… {report.warnings - ISSUES_SHOWN:,} more warnings")
 
 
 def _show_removals(console: Console, report: SyncReport) -> None:

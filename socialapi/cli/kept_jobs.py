@@ -12,7 +12,7 @@ import attrs
 import orjson
 from cyclopts import Parameter
 
-from socialapi.bulk.journals.journal_view import JournalView, erase, look
+from socialapi.bulk.journals.journal_view import JournalView, erase, is_journal, look
 from socialapi.cli import exits
 from socialapi.cli.exits import printable
 from socialapi.cli.job_registry import Registration, Registry, target_of
@@ -160,7 +160,7 @@ def forget(
 
     Exit status: 0 deleted, 2 there is no such job, it is running, or it is not finished.
     """
-    found = _found(job)
+    found = _found(job, may_be_unreadable=True)
     if found.state == RUNNING:
         raise InvalidInput(f"the job {found.id} is running: end it first")
     is_over = found.state in (GONE, "empty") or (found.view is not None and found.view.is_finished)
@@ -182,15 +182,18 @@ def _confirmed(job: KeptJob) -> bool:
     return answer.strip().lower() in ("y", "yes")
 
 
-def _found(job: str) -> KeptJob:
-    """The job with the id or the journal. Raises ConfigurationError for a path that is no journal."""
+def _found(job: str, *, may_be_unreadable: bool = False) -> KeptJob:
+    """The job with the id or the journal.
+
+    Raises ConfigurationError for a path that is no journal, and for one that cannot be read, if that is needed.
+    """
     registration = Registry.of(os.environ).find(job)
     if registration is not None:
         return _seen(Path(registration.journal), registration)
     if not Path(job).is_file():
         raise InvalidInput(f"there is neither a job {job} (see `socialapi jobs list`) nor a file of that name")
     found = _seen(Path(job), None)
-    if found.state == UNREADABLE:
+    if found.state == UNREADABLE and not (may_be_unreadable and is_journal(found.path)):
         raise ConfigurationError(found.problem)
     return found
 

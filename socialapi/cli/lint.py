@@ -11,8 +11,8 @@ from rich.table import Table
 
 from socialapi.bulk.linting.linter import lint_records
 from socialapi.cli import exits
-from socialapi.cli.inputs import Column, Files, Region, mapping_of, records_of
-from socialapi.cli.options import whole_number
+from socialapi.cli.inputs import Column, Files, Region, mapping_of, records_of, telling_how_to_allow_nothing
+from socialapi.cli.options import AllowEmpty, whole_number
 from socialapi.cli.output import Output
 from socialapi.models.audiences import DO_NOT_REACH_KINDS, IDENTIFIER_KINDS, IdentifierKind
 from socialapi.reports import LintReport
@@ -28,6 +28,7 @@ class LintFlags:
     column: Column = None
     default_region: Region = None
     sample: Annotated[int | None, whole_number(help="Look at so many rows at most, the first ones.", least=1)] = None
+    allow_empty: AllowEmpty = False
     json: Annotated[
         bool, Parameter(help="Print the report as one JSON object, the last line of the output.", negative=())
     ] = False
@@ -55,14 +56,16 @@ async def lint_do_not_reach(files: Files, /, *, flags: LintFlags = NO_FLAGS) -> 
 async def _lint(
     files: Sequence[str], kinds: Sequence[IdentifierKind], flags: LintFlags, *, takes_effective_at: bool
 ) -> int:
-    report = await lint_records(
-        records_of(files),
-        columns=mapping_of(flags.column),
-        kinds=kinds,
-        default_region=flags.default_region,
-        sample=flags.sample,
-        takes_effective_at=takes_effective_at,
-    )
+    with telling_how_to_allow_nothing():
+        report = await lint_records(
+            records_of(files),
+            columns=mapping_of(flags.column),
+            kinds=kinds,
+            default_region=flags.default_region,
+            sample=flags.sample,
+            takes_effective_at=takes_effective_at,
+            allow_empty=flags.allow_empty,
+        )
     if flags.json:
         print(orjson.dumps(report.to_dict()).decode(), flush=True)
     else:

@@ -20,6 +20,13 @@ JournalOption = Annotated[
         "the same command again, sends only what is left."
     ),
 ]
+AllowEmpty = Annotated[
+    bool, Parameter(help="Take an input without rows for one, rather than for a mistake.", negative=())
+]
+MaxRejectShare = Annotated[
+    float | None,
+    Parameter(help="Largest share of the rows that may be rejected (0 to 1); beyond it nothing new is sent."),
+]
 _WHOLE: Final = re.compile("[+-]?[0-9]{1,18}")
 
 

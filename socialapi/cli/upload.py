@@ -12,7 +12,7 @@ from socialapi.bulk.journals.journal import Journal
 from socialapi.cli.inputs import Column, Files, Region, mapping_of, records_of, title_of
 from socialapi.cli.job_registry import RegisteredJournal, command_line
 from socialapi.cli.jobs import run_job
-from socialapi.cli.options import JournalOption, whole_number
+from socialapi.cli.options import AllowEmpty, JournalOption, MaxRejectShare, whole_number
 from socialapi.cli.progress import ProgressDisplay
 from socialapi.client import Client
 from socialapi.models.audiences import OperationType
@@ -38,8 +38,12 @@ class RowFlags:
     ] = None
     rejects: Annotated[
         Path | None,
-        Parameter(help="Write rejected rows here: row (the first below the header is 1), field, reason; no values."),
+        Parameter(
+            help="Write rejected rows here: row (the first below the header is 1), field, reason; no values. For programs: "
+            "a spreadsheet takes cells such as =… for formulas."
+        ),
     ] = None
+    max_reject_share: MaxRejectShare = None
     dry_run: Annotated[
         bool, Parameter(help="Read and check everything, send nothing, and forecast the job.", negative=())
     ] = False
@@ -56,6 +60,7 @@ class RowFlags:
             expires_at=self.expires_at,
             concurrency="auto" if self.concurrency is None else self.concurrency,
             rejects=self.rejects,
+            max_reject_share=self.max_reject_share,
             dry_run=self.dry_run,
             on_progress=on_progress,
         )
@@ -71,6 +76,7 @@ class UploadFlags(RowFlags):
     ] = "update"
 
     journal: JournalOption = None
+    allow_empty: AllowEmpty = False
 
     def kept(self, command: str, files: Sequence[str], **more: str | None) -> RegisteredJournal | None:
         """The journal, which knows how to run the command again; `more` are the options that only it has."""
@@ -82,7 +88,9 @@ class UploadFlags(RowFlags):
     def keywords(self, on_progress: OnProgress, journal: Journal | None) -> UploadKeywords:
         """The options of the job."""
         operation = cast("OperationType", self.operation.capitalize())
-        return UploadKeywords(operation=operation, journal=journal, **self.row_keywords(on_progress))
+        return UploadKeywords(
+            operation=operation, journal=journal, allow_empty=self.allow_empty, **self.row_keywords(on_progress)
+        )
 
 
 async def upload_audience(

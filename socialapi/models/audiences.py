@@ -37,8 +37,12 @@ Sha256 = Annotated[str, Pattern("[0-9a-f]{64}", "must be a SHA-256 digest: 64 lo
 
 
 def _texts(value: str | Iterable[str]) -> tuple[str, ...]:
-    """A single text is one identifier, not as many as it has letters."""
-    return (value,) if isinstance(value, str) else tuple(value)
+    """A single text is one identifier, not as many as it has letters; None is none, and whatever else is alone is one."""
+    given: Any = value  # whatever a program has, such as the cells of a table
+    if given is None:
+        return ()
+    is_alone = isinstance(given, str | bytes | bytearray | memoryview) or not isinstance(given, Iterable)
+    return tuple([given] if is_alone else given)
 
 
 @attrs.define(repr=False)

@@ -27,6 +27,13 @@ async def read_until_error(records: Any, error: type[Exception], **options: Any)
     raise AssertionError(f"{error.__name__} was not raised")
 
 
+async def why_empty(records: Any, **options: Any) -> str | None:
+    """Why an input has no rows, which it ends without an error."""
+    async with open_records(records, **options) as reader:
+        assert [row async for chunk in reader for row in chunk] == []
+        return reader.why_empty
+
+
 def values(rows: Iterable[RawRow]) -> list[list[str]]:
     """The texts of the identifiers of each row."""
     return [[text for _, _, text in row.identifiers] for row in rows]

@@ -153,3 +153,29 @@ def test_a_full_disk_is_said_at_the_end() -> None:
     with pytest.raises(InvalidInput, match="/dev/full cannot be written: No space left on device"):
         file.close()
     file.close()
+
+
+def test_one_job_at_a_time_writes_it(tmp_path: Path) -> None:
+    path = tmp_path / "rejects.csv"
+    first = RejectsFile(path)
+    with pytest.raises(
+        InvalidInput, match=rf"{path} is in use by another job: .*\(process {os.getpid()}, which is this"
+    ):
+        RejectsFile(path)
+    first.begin()
+    first.write([RowIssue(1, "email", "=cmd|' /C calc'!A0")])  # as it is: this is data
+    first.close()
+    second = RejectsFile(path)
+    assert path.read_text("utf-8").splitlines() == ["row,field,reason", "1,email,=cmd|' /C calc'!A0"]
+    second.close()
+    assert [each.name for each in tmp_path.iterdir()] == ["rejects.csv"]
+
+
+def test_where_there_is_something_else_in_the_place_of_its_lock_it_is_not_written(tmp_path: Path) -> None:
+    (tmp_path / "rejects.csv.lock").write_text("mine", "utf-8")
+    with pytest.raises(
+        InvalidInput, match=r"cannot be written: the lock file beside it cannot be made: .* something else"
+    ):
+        RejectsFile(tmp_path / "rejects.csv")
+    assert (tmp_path / "rejects.csv.lock").read_text("utf-8") == "mine"
+    assert not (tmp_path / "rejects.csv").exists()

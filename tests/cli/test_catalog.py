@@ -128,6 +128,36 @@ def test_with_digests_what_has_not_changed_is_skipped_and_what_has_vanished_is_l
     assert "p9" not in service.products(CATALOG)
 
 
+def test_more_rejected_products_than_may_be_end_with_2_and_a_report(
+    service: Emulator, tmp_path: Path, printed: Printed
+) -> None:
+    file = csv_file(tmp_path / "feed.csv", line("a"), line("b", price="free"))
+    assert upsert(file, "--max-reject-share", "0.4", "--json") == 2
+    out, err = printed.readouterr()
+    assert (last_json(out)["accepted"], last_json(out)["rejected"]) == (1, 1)
+    assert "1 of 2 rows were rejected" in err
+    memory = ("--digests", str(tmp_path / "digests"), "--delete-vanished")
+    asked = len(service.requests)
+    assert upsert(file, *memory, "--max-reject-share", "0.4") == 2
+    assert len(service.requests) == asked
+    assert upsert(file, *memory, "--max-reject-share", "0.5") == 1
+
+
+def test_a_feed_without_products_is_a_mistake_unless_it_is_allowed(
+    service: Emulator, tmp_path: Path, printed: Printed
+) -> None:
+    file, memory = csv_file(tmp_path / "feed.csv"), ("--digests", str(tmp_path / "digests"))
+    assert upsert(file, *memory) == 2
+    says = f"socialapi: {file}: the file has no products, only column names"
+    assert printed.readouterr().err == f"{says}; --allow-empty accepts that\n"
+    assert upsert(file, *memory, "--allow-empty", "--json") == 0
+    assert last_json(printed.readouterr().out)["read"] == 0
+    assert upsert(file, *memory, "--allow-empty", "--delete-vanished") == 2
+    assert printed.readouterr().err == (
+        f"{says}: everything would have vanished, which is not deleted for a feed of nothing\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "content", "more", "says"),
     [

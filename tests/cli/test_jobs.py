@@ -22,6 +22,7 @@ from socialapi.cli import app, exits
 from socialapi.cli.job_registry import RegisteredJournal, Registration, Registry, command_line
 from socialapi.emulator import Emulator
 from socialapi.errors import ConfigurationError
+from socialapi.file_lock import FileLock
 from socialapi.sqlite_thread import SqliteThread
 from tests.bulk.products.model_catalog import csv_file, line
 from tests.cli.terminal import Printed, answered, last_json, program, variables
@@ -389,6 +390,36 @@ async def test_a_journal_that_ends_in_its_head_is_still_known_for_one(tmp_path: 
     with pytest.raises(ConfigurationError, match="is no journal of a job"):
         erase(journal)
     assert bytes_of(journal) == content[:60]
+
+
+async def test_a_journal_of_an_earlier_version_is_told_from_others_and_can_be_forgotten(
+    state: Path, journal: Path, printed: Printed
+) -> None:
+    await record(journal, state="stopped")
+    with contextlib.closing(sqlite3.connect(journal)) as connection:
+        connection.execute("PRAGMA user_version = 0")
+    assert await asyncio.to_thread(jobs, "show", journal) == 2
+    assert f"the journal {journal} was written by another version of this package" in printed.readouterr().err
+    assert await asyncio.to_thread(jobs, "forget", journal) == 2
+    assert "add --yes if it need not" in printed.readouterr().err
+    assert await asyncio.to_thread(jobs, "forget", journal, "--yes") == 0
+    assert not is_there(journal)
+
+
+async def test_a_journal_that_a_job_is_about_to_open_is_not_erased(journal: Path) -> None:
+    await record(journal, state="stopped")
+    beginning = FileLock(journal)
+    assert await asyncio.to_thread(beginning.take) is None
+    assert not await asyncio.to_thread(erase, journal)
+    assert is_there(journal)
+    beginning.release()
+    write(journal.with_name("load.journal.lock"), b"")
+    assert await asyncio.to_thread(erase, journal)
+    assert names_in(journal.parent) == []
+
+
+def names_in(folder: Path) -> list[str]:
+    return [each.name for each in folder.iterdir()]
 
 
 def bytes_of(path: Path) -> bytes:

@@ -71,6 +71,15 @@ def test_a_do_not_reach_list_looks_at_its_own_kinds(capsys: pytest.CaptureFixtur
     assert "ignored: handle\n" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("area", ["audience", "do-not-reach"])
+def test_a_file_without_rows_is_a_mistake_unless_it_is_allowed(area: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("crm.csv").write_bytes(b"")
+    assert app.run([area, "lint", "crm.csv"]) == 2
+    assert capsys.readouterr().err == "socialapi: crm.csv: the file is empty; --allow-empty accepts that\n"
+    assert app.run([area, "lint", "crm.csv", "--allow-empty"]) == 0
+    assert "note: there are no rows" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("content", "more", "says"),
     [

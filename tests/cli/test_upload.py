@@ -101,6 +101,45 @@ def test_columns_regions_times_and_packing_are_passed_on(service: Emulator, tmp_
     assert set(held["phone_number"].values()) == {(3_755_376_000.0, 3_786_912_000.0)}
 
 
+@pytest.mark.parametrize("content", ["", "email\n", "\n\n"])
+@pytest.mark.parametrize("command", [("audience", *TO_AUDIENCE), ("do-not-reach", *TO_LIST)], ids=lambda each: each[0])
+def test_a_file_without_rows_is_a_mistake_unless_it_is_allowed(
+    service: Emulator, tmp_path: Path, printed: Printed, content: str, command: tuple[str, ...]
+) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text(content, "utf-8")
+    area, *target = command
+    for more in ([], ["--dry-run"]):
+        assert app.run([area, "upload", str(file), *target, *more]) == 2
+        out, err = printed.readouterr()
+        assert not out
+        assert err.startswith(f"socialapi: {file}: the file ")
+        assert err.endswith("; --allow-empty accepts that\n")
+        assert app.run([area, "upload", str(file), *target, *more, "--allow-empty", "--json"]) == 0
+        report = json.loads(printed.readouterr().out)
+        assert (report["read"], report["accepted"], report["requests"]) == (0, 0, 0)
+    assert not service.requests
+
+
+@pytest.mark.parametrize("command", [("audience", *TO_AUDIENCE), ("do-not-reach", *TO_LIST)], ids=lambda each: each[0])
+def test_more_rejected_rows_than_may_be_end_with_2_and_a_report(
+    service: Emulator, tmp_path: Path, printed: Printed, command: tuple[str, ...]
+) -> None:
+    file, journal = write_people(tmp_path / "people.csv", 8, "nobody", "nowhere"), tmp_path / "job.journal"
+    area, *target = command
+    upload = [area, "upload", str(file), *target, "--json"]
+    assert app.run([*upload, "--max-reject-share", "0.1", "--journal", str(journal)]) == 2
+    out, err = printed.readouterr()
+    report = json.loads(out.splitlines()[-1])
+    assert (report["read"], report["accepted"], report["rejected"]) == (10, 8, 2)
+    assert "2 of 10 rows were rejected, which is 20.0%, and 10.0% may be" in err
+    assert journal.exists()
+    assert app.run([*upload, "--max-reject-share", "0.2", "--journal", str(journal)]) == 1
+    assert json.loads(printed.readouterr().out.splitlines()[-1])["resumed"] == 8
+    assert app.run([*upload, "--max-reject-share", "2"]) == 2
+    assert "max_reject_share must be a number from 0 to 1" in printed.readouterr().err
+
+
 def test_a_do_not_reach_list_is_uploaded_to(service: Emulator, tmp_path: Path) -> None:
     file = write_people(tmp_path / "people.csv", 3)
     assert app.run(["do-not-reach", "upload", str(file), *TO_LIST, "--json"]) == 0

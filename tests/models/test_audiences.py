@@ -1,6 +1,7 @@
 """The rules of audience and do-not-reach uploads (advertising documentation, sections 4.9 and 4.10), at their edges."""
 
 import datetime
+import math
 from typing import Any
 
 import pytest
@@ -280,3 +281,12 @@ def test_months_later_is_that_many_months_later_at_the_same_time_of_day(start: d
     assert end.time() == start.time()
     assert end.day <= start.day
     assert end.day == start.day or (end + datetime.timedelta(days=1)).month != end.month
+
+
+def test_whatever_is_alone_is_one_identifier_or_none() -> None:
+    """Also what type checkers refuse, such as the values of a table; what becomes of it is decided as it is sent."""
+    odd: Any = {"email": b"ada", "handle": None, "service_id": 12.0, "phone_number": math.nan}
+    user: Any = AudienceUser(**odd)
+    assert (user.email, user.handle, user.service_id) == ((b"ada",), (), (12.0,))
+    assert len(user.phone_number) == 1
+    assert AudienceUser(device_id=["a", "b"]).device_id == ("a", "b")

@@ -39,7 +39,8 @@ MAX_FOLLOWERS: Final = 25_000
 
 class UploadJob(Job[RawRow, Batch, UploadReport]):
     """One upload, run once. `on_accept` is told of the rows of every request that this run has accepted, and `on_reject` of
-    every row that is not.
+    every row that is not. `part_of` are the counts of a job whose rows it uploads, by which the share of rejected ones is
+    judged.
     """
 
     _options: UploadOptions
@@ -54,11 +55,13 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
         *,
         on_accept: OnAccept | None = None,
         on_reject: Callable[[Sequence[RowIssue]], None] | None = None,
+        part_of: UploadReport | None = None,
     ) -> None:
         options.check()
         config, route = session.config, destination.target.route
         self.kind = destination.kind
         self._destination = destination
+        self._part_of = part_of
         rate = route.rate_limit.configured(config.rate_limits) if route.rate_limit else None
         tally = Tally(rate, on_reject=on_reject)
         self._preparer = _preparer(destination, options, session.now())
@@ -86,7 +89,7 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
         for some in in_steps(chunk):
             prepared = self._preparer.prepare_chunk(some)
             self._tally.reject(prepared.rejects)
-            self._tally.warn(prepared.warnings)
+            self._tally.warn([*prepared.warnings, *prepared.mended])
             for run in prepared.runs:
                 await self._place_run(run)
             if loop.time() - since > SECONDS_PER_TURN:
@@ -223,6 +226,10 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
         self._sent += 1
         batch.number = self._sent
         await self._dispatcher.submit(batch)
+
+    def _reject_counts(self) -> tuple[int, int]:
+        read, rejected = super()._reject_counts()
+        return (read, rejected) if self._part_of is None else (self._part_of.read, self._part_of.rejected + rejected)
 
     async def _settle(self, batch: Batch) -> None:
         await self._sender.settle(batch)

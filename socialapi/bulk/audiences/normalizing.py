@@ -1,9 +1,10 @@
 """From an identifier as somebody wrote it to the text that is sent (advertising documentation, section 4.9).
 
 A normaliser takes the raw text and returns the text to send: the SHA-256 of the normalised value in lower-case
-hexadecimal digits (UTF-8, no salt), or for `partner_user_id` the value itself. A text of nothing but blanks gives
-`""`: there is no such identifier, which is no error. A text that cannot be an identifier of its kind raises
-`Unusable`, whose reason never quotes it.
+hexadecimal digits (UTF-8, no salt), or for `partner_user_id` the value itself; and a remark, empty if there is none: what
+was removed from around an e-mail address or a phone number, or that an id may have been another one. A text of nothing but blanks gives `""`: there is no
+such identifier, which is no error. A text that cannot be an identifier of its kind raises `Unusable`, whose reason never
+quotes it.
 
 64 hexadecimal digits are a digest that somebody made before; they pass through in lower case.
 """
@@ -15,15 +16,40 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from socialapi.bulk.audiences import phone_numbers
+from socialapi.bulk.audiences.debris import (
+    BLANKS,
+    INVISIBLE,
+    SURROGATES,
+    ZERO_WIDTH,
+    bare_email,
+    bare_phone_number,
+    find_marks,
+    holds_several_emails,
+    is_ascii_email,
+    is_digest,
+    is_email,
+    is_plain_phone_number,
+)
+from socialapi.bulk.reading.numbers import looks_like_float
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
+from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED
 
-Normalizer = Callable[[str], str]
+NORMALIZER_VERSION: Final = 2
+"""Raised whenever the text that is sent for some value is another one than before: journals and snapshots have it."""
+
+Normalized = tuple[str, str]
+"""The text to send, and a remark about what was made of the value."""
+Normalizer = Callable[[str], Normalized]
 
 NOT_UTF8: Final = "is not valid UTF-8"
 BLANK_INSIDE: Final = "contains a blank or an invisible character"
 IMPLAUSIBLE_EMAIL: Final = "is not a plausible e-mail address"
+SEVERAL_EMAILS: Final = "holds more than one e-mail address"
 NOT_A_HANDLE: Final = "is not a handle: it contains @ or /"
 NOT_DECIMAL: Final = "is not a decimal number"
+LONG_FLOAT: Final = (
+    "ends in .0 as numbers from a spreadsheet do, and has more digits than these keep: export the column as text"
+)
 NOT_TAKEN: Final = "is of a kind that is not taken here"
 
 
@@ -35,32 +61,18 @@ class Unusable(Exception):
         self.reason = reason
 
 
-# Characters that show nothing, as ranges for a character class: blanks and format characters, which exports leave at
-# the ends of values, and control characters, which have no business anywhere.
-_FORMAT: Final = (
-    "\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f"
-    "\u3000\u3164\ufeff\uffa0\ufff9-\ufffb"
-)
-_INVISIBLE: Final = "\x00-\x20\x7f-\xa0" + _FORMAT
-_SURROGATES: Final = "\ud800-\udfff"
-
-
 def _members(ranges: str) -> str:
     spans = re.findall(r"(.)(?:-(.))?", ranges, re.DOTALL)
     return "".join(chr(code) for first, last in spans for code in range(ord(first), ord(last or first) + 1))
 
 
-_STRAY: Final = " \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0" + _members(_FORMAT)
+_STRAY: Final = " \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85" + _members(BLANKS) + _members(ZERO_WIDTH)
 
-_find_invisible: Final = re.compile(f"[{_INVISIBLE}{_SURROGATES}]").search
-_find_surrogate: Final = re.compile(f"[{_SURROGATES}]").search
-is_digest: Final = re.compile("[0-9a-fA-F]{64}").fullmatch
-# Possessive: no text, however long or odd, is looked at more than once.
-_LOCAL: Final = rf"[^@,<>{_INVISIBLE}{_SURROGATES}]++"
-_LABEL: Final = rf"[^@,<>.{_INVISIBLE}{_SURROGATES}]++"
-EMAIL: Final = rf"{_LOCAL}@(?:{_LABEL}\.)++{_LABEL}"
-"""Matches a plausible e-mail address."""
-_is_email: Final = re.compile(EMAIL).fullmatch
+_find_invisible: Final = re.compile(f"[{INVISIBLE}{SURROGATES}]").search
+_find_surrogate: Final = re.compile(f"[{SURROGATES}]").search
+# A spreadsheet keeps fifteen digits of a number.
+_float: Final = re.compile("([0-9]+)[.]0+").fullmatch
+_MOST_DIGITS_KEPT: Final = 15
 
 _sha256: Final = hashlib.sha256
 
@@ -71,73 +83,100 @@ def trimmed(text: str) -> str:
     return text if text.isascii() else text.strip(_STRAY)
 
 
-def email(text: str) -> str:
-    """Trimmed and in lower case: something, one @, and a domain of at least two labels; non-ASCII is fine."""
-    text = trimmed(text).lower()
-    if _is_email(text) is None:
-        return _digest_or(text, IMPLAUSIBLE_EMAIL)
-    return _sha256(text.encode()).hexdigest()
+def email(text: str) -> Normalized:
+    """Trimmed and in lower case: something, one @, and a domain of at least two labels; non-ASCII is fine.
+
+    What exports leave around an address is removed, if one address is all that is left.
+    """
+    text = text.strip()
+    address = text.lower()
+    removed: tuple[str, ...] = ()
+    if is_ascii_email(address) is None and is_email(address) is None:
+        bare = bare_email(text)
+        address, removed = bare.text.lower(), bare.removed
+        if is_email(address) is None:
+            if holds_several_emails(text):
+                raise Unusable(SEVERAL_EMAILS)
+            return _digest_or(trimmed(bare.text), IMPLAUSIBLE_EMAIL, removed)
+    return _sha256(address.encode()).hexdigest(), _in_words(removed)
 
 
-def device_id(text: str) -> str:
+def device_id(text: str) -> Normalized:
     """Trimmed, and otherwise as it is: the case of a device identifier is its own."""
     text = trimmed(text)
     if not text or is_digest(text) or _find_invisible(text):
         return _digest_or(text, BLANK_INSIDE)
-    return _sha256(text.encode()).hexdigest()
+    return _sha256(text.encode()).hexdigest(), ""
 
 
-def handle(text: str) -> str:
+def handle(text: str) -> Normalized:
     """Trimmed, without its leading @ and in lower case."""
     text = trimmed(text).lower()
     name = text.removeprefix("@")
     if not name or "@" in name or "/" in name or is_digest(name) or _find_invisible(name):
         return _digest_or(name if name or not text else text, NOT_A_HANDLE)
-    return _sha256(name.encode()).hexdigest()
+    return _sha256(name.encode()).hexdigest(), ""
 
 
-def service_id(text: str) -> str:
-    """Trimmed: decimal digits, kept as they are written."""
+def service_id(text: str) -> Normalized:
+    """Trimmed: decimal digits, kept as they are written but for the `.0` that a spreadsheet adds."""
     text = trimmed(text)
+    if (number := _float(text)) is not None and text.isascii():
+        if len(number[1]) > _MOST_DIGITS_KEPT:
+            raise Unusable(LONG_FLOAT)
+        text = number[1]
     if not (text.isascii() and text.isdigit()) or is_digest(text):
         return _digest_or(text, NOT_DECIMAL)
-    return _sha256(text.encode()).hexdigest()
+    return _sha256(text.encode()).hexdigest(), ""
 
 
-def phone_number(text: str, region: str | None = None) -> str:
-    """E.164; `region` (see `phone_numbers.check_region`) says what a number without a country code means."""
-    text = trimmed(text)
+def phone_number(text: str, region: str | None = None) -> Normalized:
+    """E.164; `region` (see `phone_numbers.check_region`) says what a number without a country code means.
+
+    What exports leave around a number is removed, if one number is all that is left.
+    """
+    text = text.strip()
+    if is_plain_phone_number(text) and (number := phone_numbers.e164(text, region)) is not None:
+        return _sha256(number.encode()).hexdigest(), ""
+    bare = bare_phone_number(text)
+    text = trimmed(bare.text)
     if not text or is_digest(text) or (not text.isascii() and _find_surrogate(text)):
-        return _digest_or(text, phone_numbers.NOT_POSSIBLE)
-    number = phone_numbers.e164(text, region)
+        return _digest_or(text, phone_numbers.NOT_POSSIBLE, bare.removed)
+    number = None if find_marks(text) else phone_numbers.e164(text, region)
     if number is None:
         raise Unusable(phone_numbers.why_not(text, region))
-    return _sha256(number.encode()).hexdigest()
+    if (doubt := phone_numbers.doubt(text, region)) is not None:
+        raise Unusable(doubt)
+    return _sha256(number.encode()).hexdigest(), _in_words(bare.removed)
 
 
-def partner_user_id(text: str) -> str:
+def partner_user_id(text: str) -> Normalized:
     """Trimmed, and never hashed nor changed otherwise, whatever it looks like."""
     text = trimmed(text)
     if _find_surrogate(text):
         raise Unusable(NOT_UTF8)
-    return text
+    return text, LOOKS_LIKE_FLOAT if looks_like_float(text) else ""
 
 
-def _digest_or(text: str, reason: str) -> str:
+def _digest_or(text: str, reason: str, removed: tuple[str, ...] = ()) -> Normalized:
     """What becomes of a text that is not hashed here: nothing, a digest already, or unusable for the best reason."""
     if not text:
-        return ""
+        return "", ""
     if is_digest(text):
-        return text.lower()
+        return text.lower(), _in_words(removed)
     if _find_surrogate(text):
         raise Unusable(NOT_UTF8)
     raise Unusable(BLANK_INSIDE if _find_invisible(text) else reason)
 
 
-def _not_taken(text: str) -> str:
+def _in_words(removed: tuple[str, ...]) -> str:
+    return f"{MENDED}: {', '.join(removed)} removed" if removed else ""
+
+
+def _not_taken(text: str) -> Normalized:
     if trimmed(text):
         raise Unusable(NOT_TAKEN)
-    return ""
+    return "", ""
 
 
 def normalizers(

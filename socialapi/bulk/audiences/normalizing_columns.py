@@ -1,7 +1,8 @@
 """Normalising many identifiers of a kind at once, as long as nothing is odd about them.
 
 A column normaliser takes the cells of a column and returns for each what `normalizing` would make of it: the text to
-send, an empty text for an empty cell, or None for a cell that has to be looked at by itself. Cells are judged all at
+send, an empty text for an empty cell, or None for a cell that has to be looked at by itself, since it is unusable or has
+something around the value. Cells are judged all at
 once, by one regular expression over all of them, and one by one only if that fails.
 """
 
@@ -11,13 +12,15 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from socialapi.bulk.audiences import normalizing, phone_numbers
-from socialapi.bulk.audiences.normalizing import EMAIL, Normalizer, Unusable, normalizers
+from socialapi.bulk.audiences import phone_numbers
+from socialapi.bulk.audiences.debris import ASCII_EMAIL, EMAIL, is_digest
+from socialapi.bulk.audiences.normalizing import Normalizer, Unusable, normalizers
 from socialapi.models.audiences import IdentifierKind
 
 ColumnNormalizer = Callable[[Sequence[str]], list[str | None]]
 
 _sha256: Final = hashlib.sha256
+_are_ascii_emails: Final = re.compile(rf"(?:(?:{ASCII_EMAIL})?+\n)*+").fullmatch
 _are_emails: Final = re.compile(rf"(?:(?:{EMAIL})?+\n)*+").fullmatch
 _are_digests: Final = re.compile(r"(?:(?:[0-9a-fA-F]{64})?+\n)*+").fullmatch
 
@@ -42,7 +45,8 @@ def column_normalizers(
 def _emails(lines: str) -> str | None:
     """What is hashed of the lines, if all of them are e-mail addresses without anything around them."""
     lines = lines.lower()
-    return lines if _are_emails(lines) else None
+    are_emails = _are_ascii_emails if lines.isascii() and '"' not in lines else _are_emails
+    return lines if are_emails(lines) else None
 
 
 def _phone_numbers(lines: str) -> str | None:
@@ -58,7 +62,7 @@ def _column(
 ) -> list[str | None]:
     lines = "\n".join(cells) + "\n"
     if lines.count("\n") == len(cells):  # else a cell has a line end in it
-        if hashed and cells and normalizing.is_digest(cells[0]) and _are_digests(lines):
+        if hashed and cells and is_digest(cells[0]) and _are_digests(lines):
             return list(lines.lower()[:-1].split("\n"))
         if (found := together(lines)) is not None:
             texts = found[:-1].encode().split(b"\n")
@@ -72,6 +76,7 @@ def _usable(normalize: Normalizer, cell: str) -> str | None:
     if not cell:
         return ""
     try:
-        return normalize(cell) or None  # a cell of blanks is no identifier, which takes another look
+        value, removed = normalize(cell)
     except Unusable:
         return None
+    return None if removed else value or None  # a cell of blanks is no identifier, which takes another look

@@ -17,6 +17,8 @@ from socialapi.errors import InvalidInput
 NO_REGION: Final = "has no country code: write it as +<country code>…, or give a default region"
 NOT_POSSIBLE: Final = "is not a possible phone number"
 SPREADSHEET: Final = "ends in .0 as numbers from a spreadsheet do: export the column as text"
+WORDS_BEHIND: Final = "has letters behind a number that is possible without them"
+SEVERAL: Final = "holds more than one phone number"
 
 _PUNCTUATION: Final = str.maketrans("", "", " -.()/")
 _PLUS_SIGNS: Final = ("+", "\uff0b")
@@ -25,7 +27,12 @@ _SHORTEST_PLAIN: Final = 5
 _LONGEST_PLAIN: Final = 32
 # One after another is tried on each number; who calls more countries has few numbers in most of them.
 _PLANS_AT_ONCE: Final = 24
-_FLOAT: Final = re.compile(r"\+?[0-9]+\.0+").fullmatch
+# With a point or a comma, as the spreadsheet's language has it; or rounded, and written with an exponent.
+_FLOAT: Final = re.compile(r"\+?[0-9]+(?:[.,]0+|(?:[.,][0-9]*)?[eE]\+?[0-9]+)").fullmatch
+_SHORTEST_SECOND_NUMBER: Final = 7
+_may_be_doubtful: Final = re.compile("[A-Za-z,;]").search
+_first_letter: Final = re.compile("[0-9][^A-Za-z]*+([A-Za-z])").search
+_has_parameters: Final = re.compile(";(?:phone-context|ext|isub)=", re.IGNORECASE).search
 
 
 def load() -> None:
@@ -207,6 +214,29 @@ def _as_parsed(text: str, region: str | None) -> str | None:
     if phonenumbers.is_possible_number_with_reason(number) != phonenumbers.ValidationResult.IS_POSSIBLE:
         return None
     return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
+
+
+def doubt(text: str, region: str | None) -> str | None:
+    """Why the number that `e164` found in a text may not be the one that is meant, as a short sentence.
+
+    The library takes words for digits as on the keys of a telephone, and a second number for an extension.
+    """
+    if _may_be_doubtful(text) is None:
+        return None
+    import phonenumbers
+
+    try:
+        extension = phonenumbers.parse(text, region).extension
+    except phonenumbers.NumberParseException:
+        return None
+    letter = _first_letter(text)
+    if extension is not None:
+        is_second = len(extension) >= _SHORTEST_SECOND_NUMBER and letter is None
+        return SEVERAL if is_second else None
+    if letter is None or _has_parameters(text):
+        return None
+    before = text[: letter.start(1)].strip()
+    return WORDS_BEHIND if before and e164(before, region) is not None else None
 
 
 def why_not(text: str, region: str | None) -> str:

@@ -15,7 +15,7 @@ import attrs
 from socialapi.bulk.audiences.normalizing import Normalizer, Unusable, normalizers
 from socialapi.bulk.audiences.normalizing_columns import column_normalizers
 from socialapi.bulk.audiences.user_json import user_json, write_users
-from socialapi.bulk.reading.records import NOT_TEXT, texts_of
+from socialapi.bulk.reading.records import texts_of
 from socialapi.bulk.rows import Action, Column, RawRow, RawTable, Row, Run, When, runs_of
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import (
@@ -27,7 +27,7 @@ from socialapi.models.audiences import (
 )
 from socialapi.models.rules import format_timestamp
 from socialapi.problems import BrokenRule
-from socialapi.reports import RowIssue
+from socialapi.reports import MENDED, RowIssue
 
 NO_IDENTIFIER: Final = "has no identifier"
 NO_OPERATION: Final = "is neither Update nor Delete"
@@ -37,6 +37,9 @@ NOT_LATER: Final = "is not later than effective_at"
 NOT_IN_FUTURE: Final = "is not in the future"
 NOT_TAKEN_TIME: Final = "cannot be given for this target"
 IS_EMPTY: Final = "is empty"
+NOT_BARE: Final = (
+    "has something around it (quotation marks, mailto:, …) that `upload` would remove: give the value alone"
+)
 
 _OPERATION_TYPES: Final[dict[str, OperationType]] = {name.lower(): name for name in get_args(OperationType)}
 _ACTIONS_KEPT: Final = 4_096
@@ -46,11 +49,16 @@ Problem = tuple[str, str]
 
 @attrs.define(eq=False)
 class PreparedChunk:
-    """What became of some rows: each is either in `runs` or in `rejects`; `warnings` are about rows in `runs`."""
+    """What became of some rows: each is either in `runs` or in `rejects`.
+
+    Of rows in `runs`, `warnings` are about values that were left out, `mended` about those that were sent without what
+    stood around them.
+    """
 
     runs: list[Run] = attrs.field(factory=list, repr=False)
     rejects: list[RowIssue] = attrs.field(factory=list)
     warnings: list[RowIssue] = attrs.field(factory=list)
+    mended: list[RowIssue] = attrs.field(factory=list)
 
 
 class Preparer:
@@ -122,13 +130,13 @@ class Preparer:
         return done
 
     def _prepare(self, raw: RawRow, action: Action, done: PreparedChunk) -> Row | None:
-        problems: list[Problem] = list(raw.unusable)
-        values = _normalized(raw.identifiers, self._normalizers, problems)
+        problems, mended = list[Problem](raw.unusable), list[Problem]()
+        values = _normalized(raw.identifiers, self._normalizers, problems, mended)
         if not values:
             done.rejects.append(_issue(raw.number, problems or (("", NO_IDENTIFIER),)))
             return None
-        for problem in problems:
-            done.warnings.append(RowIssue(raw.number, *problem))
+        done.warnings += [RowIssue(raw.number, *problem) for problem in problems]
+        done.mended += [RowIssue(raw.number, *each) for each in mended]
         identifiers = tuple([(kind, value) for kind, each in values.items() for value in each])
         return Row(raw.number, action, identifiers, user_json(values))
 
@@ -167,12 +175,12 @@ class Preparer:
         if (problem := table.problems.get(place)) is not None:
             done.rejects.append(RowIssue(number, *problem))
             return False
-        problems: list[Problem] = []
+        problems, mended = list[Problem](), list[Problem]()
         found: dict[IdentifierKind, list[str]] = {}
         for column, (kind, values) in zip(table.columns, columns, strict=True):
             value = values[place]
             if value is None:
-                value = _value(column.field, self._normalizers[kind], column.cells[place], problems)
+                value = _value(column.field, self._normalizers[kind], column.cells[place], problems, mended)
             same_kind = found.setdefault(kind, [])
             values[place] = value = "" if value in same_kind else value
             if value:
@@ -181,6 +189,7 @@ class Preparer:
             done.rejects.append(_issue(number, problems or (("", NO_IDENTIFIER),)))
             return False
         done.warnings += [RowIssue(number, *problem) for problem in problems]
+        done.mended += [RowIssue(number, *each) for each in mended]
         users[place] = user_json({kind: values for kind, values in found.items() if values})
         return True
 
@@ -211,30 +220,31 @@ def _issue(number: int, problems: Sequence[Problem]) -> RowIssue:
     return RowIssue(number, ", ".join(fields), "; ".join(reasons))
 
 
-def _value(field: str, normalize: Normalizer, text: str, problems: list[Problem]) -> str:
+def _value(field: str, normalize: Normalizer, text: str, problems: list[Problem], mended: list[Problem]) -> str:
     """The normalised value; empty, and a problem more, if there is none."""
     try:
-        return normalize(text)
+        value, removed = normalize(text)
     except Unusable as unusable:
         problems.append((field, unusable.reason))
         return ""
+    if removed:
+        mended.append((field, removed))
+    return value
 
 
 def _normalized(
-    identifiers: Iterable[tuple[str, IdentifierKind, str | None]],
+    identifiers: Iterable[tuple[str, IdentifierKind, str]],
     normalize: Mapping[IdentifierKind, Normalizer],
     problems: list[Problem],
+    mended: list[Problem],
     *,
     blank: str | None = None,
 ) -> dict[IdentifierKind, list[str]]:
     """The different values of each kind; `problems` gets the others, and with the reason `blank` those of blanks."""
     found: dict[IdentifierKind, list[str]] = {}
     for field, kind, text in identifiers:
-        if text is None:
-            problems.append((field, NOT_TEXT))
-            continue
         before = len(problems)
-        value = _value(field, normalize[kind], text, problems)
+        value = _value(field, normalize[kind], text, problems, mended)
         if len(problems) > before:
             continue
         if not value:
@@ -269,17 +279,20 @@ def prepare_user(
 ) -> tuple[dict[IdentifierKind, list[str]], list[BrokenRule]]:
     """The user object to send, and a broken rule for every identifier that cannot be sent, such as `email[0]`.
 
-    For a single request, in which nothing is left out silently: a blank identifier is a broken rule, too, and so is a
-    user without any (path `""`). A value given twice is sent once. Raises InvalidInput for an unknown
-    `default_region`.
+    For a single request, in which nothing is left out and nothing is mended silently: a blank identifier is a broken rule,
+    too, as are one with something around it and a user without any (path `""`). A value given twice is sent once. Raises
+    InvalidInput for an unknown `default_region`.
     """
-    problems: list[Problem] = []
-    identifiers: list[tuple[str, IdentifierKind, str | None]] = [
-        (f"{kind}[{index}]", kind, text)
-        for kind in IDENTIFIER_KINDS
-        for index, text in enumerate(texts_of(getattr(user, kind, ())))
-    ]
-    data = _normalized(identifiers, normalizers(kinds, default_region), problems, blank=IS_EMPTY)
+    problems, mended = list[Problem](), list[Problem]()
+    identifiers: list[tuple[str, IdentifierKind, str]] = []
+    for kind in IDENTIFIER_KINDS:
+        for index, (text, reason) in enumerate(texts_of(getattr(user, kind, ()))):
+            if reason:
+                problems.append((f"{kind}[{index}]", reason))
+            else:
+                identifiers.append((f"{kind}[{index}]", kind, text))
+    data = _normalized(identifiers, normalizers(kinds, default_region), problems, mended, blank=IS_EMPTY)
+    problems += [(path, NOT_BARE) for path, remark in mended if remark.startswith(MENDED)]
     if not data and not problems:
         problems.append(("", NO_IDENTIFIER))
     return data, [BrokenRule(path=path, reason=reason) for path, reason in problems]

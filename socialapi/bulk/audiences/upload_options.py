@@ -1,12 +1,14 @@
 """What an upload is asked: where users go, what is done with them, and how a journal knows the same call again."""
 
 import datetime
+import os
 from collections.abc import Mapping, Sequence
 
 import attrs
 import orjson
 
 from socialapi.bulk.audiences.batches import PACKINGS, Packing
+from socialapi.bulk.audiences.normalizing import NORMALIZER_VERSION
 from socialapi.bulk.job_options import JobOptions
 from socialapi.bulk.journals.journal import Setting, impersonal
 from socialapi.config import Config
@@ -39,6 +41,18 @@ class UploadOptions(JobOptions):
     default_region: str | None = None
     effective_at: datetime.datetime | str | None = None
     expires_at: datetime.datetime | str | None = None
+    snapshot: str | os.PathLike[str] | None = None
+    """The snapshot of the sync that this is a part of."""
+
+    @property
+    def databases(self) -> Sequence[str | os.PathLike[str]]:
+        """As of any job, and the snapshot."""
+        return [*super().databases, *([] if self.snapshot is None else [self.snapshot])]
+
+    @property
+    def why_not_empty(self) -> str | None:
+        """A sync of nothing would remove everybody."""
+        return None if self.snapshot is None else "everybody would be removed, which no sync does for a list of nobody"
 
     def check(self) -> None:
         """Raises InvalidInput for an option that makes no sense."""
@@ -57,6 +71,7 @@ def default_expiry(destination: Destination, now: datetime.datetime) -> str | No
 def settings_of(options: UploadOptions, config: Config) -> Mapping[str, Setting]:
     """For a journal, everything that changes what is sent; no personal value."""
     return {
+        "normalizer": NORMALIZER_VERSION,
         "operation": str(options.operation),
         "packing": options.packing,
         "columns": _named(options.columns) if options.columns else None,

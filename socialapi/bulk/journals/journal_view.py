@@ -13,7 +13,8 @@ import orjson
 from socialapi.bulk.journals.journal import JobIdentity
 from socialapi.bulk.journals.sqlite_journal import FINISHED, RUNNING, SCHEMA, job_of
 from socialapi.errors import ConfigurationError
-from socialapi.sqlite_thread import SqliteThread, is_in_use
+from socialapi.file_lock import FileLock
+from socialapi.sqlite_thread import SqliteThread, is_in_use, other_version
 
 T = TypeVar("T")
 
@@ -61,23 +62,29 @@ def look(path: str | os.PathLike[str]) -> JournalView | None:
 
 
 def erase(path: str | os.PathLike[str]) -> bool:
-    """Deletes the journal and what SQLite keeps beside it; False, and nothing is deleted, while a job uses it.
+    """Deletes the journal and what stands beside it; False, and nothing is deleted, while a job uses it.
 
-    Raises as `look` does, but not for one that is damaged.
+    Raises as `look` does, but not for one that is damaged or of another version.
     """
-    whole = Path(path)
+    whole, lock = Path(path), FileLock(path)
+    # With the lock, no job begins between the look at the journal and its end.
+    if whole.is_file() and lock.take() is not None:
+        return False
     try:
-        if _read(whole, lambda _: True) is None:
-            return False
-    except ConfigurationError:
-        if not _is_journal(whole):
-            raise
-    for each in (whole, *(whole.with_name(whole.name + suffix) for suffix in ("-wal", "-shm"))):
-        each.unlink(missing_ok=True)
+        try:
+            if _read(whole, lambda _: True) is None:
+                return False
+        except ConfigurationError:
+            if not is_journal(whole):
+                raise
+        for each in (whole, *(whole.with_name(whole.name + suffix) for suffix in ("-wal", "-shm"))):
+            each.unlink(missing_ok=True)
+    finally:
+        lock.release()
     return True
 
 
-def _is_journal(path: Path) -> bool:
+def is_journal(path: Path) -> bool:
     """Whether the head of the file says so."""
     try:
         with path.open("rb") as file:
@@ -100,8 +107,10 @@ def _read(path: Path, work: Callable[[sqlite3.Connection], T]) -> T | None:
             connection.execute("BEGIN")
             kind = connection.execute("PRAGMA application_id").fetchone()[0]
             version = connection.execute("PRAGMA user_version").fetchone()[0]
-            if (kind, version) != (SCHEMA.application_id, SCHEMA.version):
+            if kind != SCHEMA.application_id:
                 raise ConfigurationError(f"{path} is no journal of a job, or one of another version of this package")
+            if version != SCHEMA.version:
+                raise ConfigurationError(f"the journal {path} was written by {other_version(version, SCHEMA)}")
             return work(connection)
     except sqlite3.Error as error:
         problem = error

@@ -22,7 +22,11 @@ RUNNING: Final = "running"
 FINISHED: Final = "finished"
 SCHEMA: Final = Schema(
     application_id=0x534A4F42,  # "SJOB"
-    version=1,
+    version=2,  # since 2, what a row means may depend on the version of the normaliser, which stands in the settings
+    remedy=(
+        "end the job with that version, or delete the journal with `socialapi jobs forget` and begin anew: what is sent twice "
+        "changes nothing"
+    ),
     statements=(
         "CREATE TABLE job (number INTEGER PRIMARY KEY, id, identity, started_at, last_run_at, runs, state, counts, seal)",
         "CREATE TABLE batches (number INTEGER PRIMARY KEY, first_row, last_row, rows, digest, confirmed, seal)",

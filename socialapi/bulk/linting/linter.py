@@ -17,12 +17,12 @@ from socialapi.bulk.linting.duplicates import DuplicateCounter
 from socialapi.bulk.linting.findings import findings_of
 from socialapi.bulk.linting.known_values import is_placeholder, known_as
 from socialapi.bulk.reading.columns import ColumnMapping, Columns, Wanted, looks_personal
-from socialapi.bulk.reading.reader_base import in_steps
+from socialapi.bulk.reading.reader_base import NoRows, in_steps
 from socialapi.bulk.reading.readers import Records, open_wanted
 from socialapi.bulk.rows import RawRow
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
-from socialapi.reports import ColumnLint, KindLint, LintReport
+from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED, ColumnLint, KindLint, LintReport
 
 MOST_NAMES: Final = 1_000
 """How many names of columns are kept: objects may have ever new ones."""
@@ -40,12 +40,13 @@ async def lint_records(
     sample: int | None = None,
     takes_effective_at: bool = True,
     now: datetime.datetime | None = None,
+    allow_empty: bool = True,
 ) -> LintReport:
     """Reads the records, or the first `sample` of them, and says what an upload of them has to expect.
 
     `takes_effective_at` says whether the target takes a time of effect, and `now` when the rows would be uploaded: at once,
-    if it is left out. Nothing is sent, and memory stays flat. Raises InvalidInput for options and input that cannot be used at all; where
-    the input breaks later, the report says so.
+    if it is left out. Nothing is sent, and memory stays flat. Raises InvalidInput for options and input that cannot be used at all, and
+    NoRows for an input without rows that is not allowed; where the input breaks later, the report says so.
     """
     if sample is not None and sample < 1:
         raise InvalidInput("sample must be a number of rows of at least 1")
@@ -65,6 +66,8 @@ async def lint_records(
                     await asyncio.sleep(0)  # judging never waits, and other tasks need a turn
                 if linter.rows == sample:
                     break
+        if not (linter.rows or allow_empty):
+            raise NoRows(reader.why_empty or "the input has no rows")
     except InvalidInput as error:
         if not linter.rows:
             raise
@@ -96,6 +99,8 @@ class _Counts:
     present: int = 0
     digests: int = 0
     usable: int = 0
+    mended: int = 0
+    like_floats: int = 0
     upper_case: int = 0
     wrong_length: int = 0
     of_nothing: int = 0
@@ -150,19 +155,21 @@ class Linter:
 
     def _judge(self, field: str, kind: IdentifierKind, text: str) -> str:
         """What an upload would send, or an empty text."""
-        text = trimmed(text)
-        if not text:
+        if not trimmed(text):
             return ""
         counts, column = self._kinds[kind], self._columns[field, kind]
         counts.present += 1
         column.present += 1
         value, reason = "", ""
         try:
-            value = self._normalizers[kind](text)
+            value, remark = self._normalizers[kind](text)
             counts.usable += 1
+            counts.mended += remark.startswith(MENDED)
+            counts.like_floats += remark == LOOKS_LIKE_FLOAT
         except Unusable as unusable:
             reason = unusable.reason
             counts.reasons[reason] += 1
+        text = trimmed(text)
         if kind == "partner_user_id":
             counts.placeholders += is_placeholder(kind, text)
             return value

@@ -1,29 +1,40 @@
 """Products that a feed does not have any more: finding them, and deleting them."""
 
-from collections.abc import Callable, Iterable, Sequence
+import functools
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 import attrs
 
-from socialapi.bulk.products.digests import Digests
+from socialapi.bulk.products.digests import Digests, Vanished
+from socialapi.bulk.products.settling import LONGEST_REASON, waited
 from socialapi.bulk.products.tally import ProductTally
-from socialapi.errors import InvalidInput
+from socialapi.errors import ApiError, Forbidden, InvalidInput, NotFound, RateLimited, ServerError, Unauthorized
 from socialapi.models.products import ProductDeletion
 from socialapi.reports import RowIssue
 from socialapi.routes import catalogs as routes
-from socialapi.session.calls import CallOptions, Observer
+from socialapi.session.calls import Attempt, CallOptions, Observer
 from socialapi.session.session import Session
 from socialapi.wire.request import build_request
-from socialapi.wire.response import read_result
+from socialapi.wire.response import read_result, unread
 
 KEYS_AT_ONCE: Final = 25
 """No number is documented; that of products in a request is assumed."""
+NO_KEY: Final = "its product_key is not known"
+NO_ANSWER: Final = "the service did not say whether it was"
+NO_REASON: Final = "the service did not say why"
 
 _REPEATABLE: Final = attrs.evolve(routes.PRODUCTS_DELETE, repeatable=True)
 """For a job: deleting twice is deleting once."""
+_SERVICE_REFUSES: Final = (Unauthorized, Forbidden, RateLimited, ServerError)
 
-Gone = tuple[str, str | None]
-"""The id and the key of a product."""
+# No codes of failed deletions are documented, and their messages are free.
+_says_it_is_gone: Final = re.compile(
+    r"not?[ _-]?found|no (?:such|product|item|key)|not exist|n't exist|not there|unknown (?:product|item|key|id)"
+    r"|already (?:been )?(?:deleted|removed)|is gone|no longer(?! than)",
+    re.IGNORECASE,
+).search
 
 
 @attrs.frozen(eq=False)
@@ -42,57 +53,148 @@ class VanishedProducts:
     stopped: Callable[[], bool]
     show: Callable[[], None]
 
-    async def find(self) -> Sequence[Gone]:
+    async def find(self) -> Sequence[Vanished]:
         """The products of earlier loads that this feed does not have, counted as vanished."""
         gone = await self.digests.vanished()
-        for product_id, _ in gone:
-            self.tally.noticed_vanished(product_id)
+        for each in gone:
+            self.tally.noticed_vanished(each.id)
         return gone
 
-    def check(self, gone: Sequence[Gone], max_share: float) -> None:
+    def check(self, gone: Sequence[Vanished], max_share: float) -> None:
         """Raises InvalidInput when they may not be deleted.
 
         Either nobody knows what has vanished, since rows could not be read, or they are more than the share of what
-        was there before this load.
+        was there before this load. Those that an earlier load was to delete were judged then.
         """
         if unreadable := self.tally.unreadable:
             rows = "1 row" if unreadable == 1 else f"{unreadable:,} rows"
             raise InvalidInput(f"{rows} could not be read, so nobody knows what has vanished; nothing was deleted")
-        known = self.digests.known_before
-        if len(gone) > max_share * known:
+        known, new = self.digests.known_before, sum(not each.is_asked for each in gone)
+        if new > max_share * known:
             raise InvalidInput(
-                f"{len(gone):,} of {known:,} products are not in the feed, more than the share of {max_share:.0%} that may "
+                f"{new:,} of {known:,} products are not in the feed, more than the share of {max_share:.0%} that may "
                 "be deleted (max_vanished_share): is the feed complete? Nothing was deleted"
             )
 
-    async def delete(self, gone: Sequence[Gone]) -> None:
+    async def delete(self, gone: Sequence[Vanished]) -> None:
         """Deletes them, until the job is stopped.
 
         What the service has deleted is forgotten; of the others the report has a warning, and the next load tries
-        again. Raises what stops the job.
+        again. Raises what stops the job: that the service cannot be reached, or refuses everything.
         """
-        self._not_deleted((product_id, "its product_key is not known") for product_id, key in gone if key is None)
-        keyed = [(product_id, key) for product_id, key in gone if key is not None]
-        for start in range(0, len(keyed), KEYS_AT_ONCE):
+        unknown = [each for each in gone if each.key is None]
+        await self.digests.not_deleted([each.id for each in unknown])
+        self._not_deleted((each, NO_KEY) for each in unknown)
+        waiting = {each.key: each for each in gone if each.key is not None}
+        doubtful = {key for key, each in waiting.items() if each.is_doubtful}
+        rounds = fruitless = 0
+        while waiting and not self.stopped():
+            before, rounds = len(waiting), rounds + 1
+            await self._ask_for_all(waiting, doubtful, is_first=rounds == 1)
+            fruitless = 0 if len(waiting) < before else fruitless + 1
+            if waiting and not await waited(self.session, _patient_for_attempts(self.options), fruitless or 1, 0.0):
+                break
+        if not self.stopped():
+            self._not_deleted((each, NO_ANSWER) for each in waiting.values())
+
+    async def _ask_for_all(self, waiting: dict[str, Vanished], doubtful: set[str], *, is_first: bool) -> None:
+        """Takes out of `waiting` what is answered; the others are doubtful from now on."""
+        keys = list(waiting)
+        for start in range(0, len(keys), KEYS_AT_ONCE):
             if self.stopped():
                 return
-            ids = {key: product_id for product_id, key in keyed[start : start + KEYS_AT_ONCE]}
-            results = await self._ask(tuple(ids))
-            failed = {each.failed_product_key: each.message for each in results if each.failed_product_key in ids}
-            deleted = {each.product_key for each in results if each.product_key in ids} - failed.keys()
-            await self.digests.forget([ids[key] for key in ids if key in deleted])
-            self.tally.deleted += len(deleted)
-            left = [key for key in ids if key not in deleted]
-            self._not_deleted((ids[key], failed.get(key) or "the service did not say why") for key in left)
+            some = {key: waiting[key] for key in keys[start : start + KEYS_AT_ONCE]}
+            self.tally.sent_first += is_first
+            try:
+                await self._delete(some, doubtful)
+            except BaseException:
+                self.tally.unconfirmed += len(some)
+                raise
+            finally:
+                for key in keys[start : start + KEYS_AT_ONCE]:
+                    if key not in some:
+                        del waiting[key]
+            doubtful |= some.keys()  # what an answer leaves out may have been done
             self.show()
 
-    async def _ask(self, keys: tuple[str, ...]) -> Sequence[ProductDeletion]:
+    async def _delete(self, some: dict[str, Vanished], doubtful: set[str]) -> None:
+        """Asks once for the products with these keys, or for each by itself where all together are refused."""
+        await self.digests.about_to_delete([each.id for each in some.values()])
+        try:
+            results = await self._ask(some, doubtful)
+        except ApiError as problem:
+            if _concerns_all(problem):
+                raise
+            refusal = problem
+        else:
+            await self._settle(some, results, doubtful)
+            return
+        if len(some) == 1:
+            message = f"not found ({refusal})" if isinstance(refusal, NotFound) else str(refusal)
+            failed = [ProductDeletion(failed_product_key=key, message=message) for key in some]
+            await self._settle(some, failed, doubtful)
+            return
+        for key in list(some):
+            if self.stopped():
+                return
+            alone = {key: some[key]}
+            self.tally.sent_first += 1
+            await self._delete(alone, doubtful)
+            if not alone:
+                del some[key]
+
+    async def _ask(self, waiting: Mapping[str, Vanished], doubtful: set[str]) -> Sequence[ProductDeletion]:
+        """What the service answers; after an attempt of which nobody knows what it did, all keys are doubtful."""
+
+        def observe(attempt: Attempt) -> None:
+            if attempt.failure is not None and attempt.failure.executed == "unknown":
+                doubtful.update(waiting)
+            self.observe(attempt)
+
         target = _REPEATABLE.at(product_catalog_id=self.catalog_id)
-        now = self.session.now()
-        request = build_request(target, self.session.config, now=now, query=None, body={"product_keys": keys})
-        self.tally.sent_first += 1
-        reply = await self.session.send(request, options=self.options, observer=self.observe)
+        body = {"product_keys": tuple(waiting)}
+        request = build_request(target, self.session.config, now=self.session.now(), query=None, body=body)
+        reply = await self.session.send(
+            request, options=self.options, observer=observe, accept=functools.partial(unread, target.route)
+        )
         return read_result(target.route, reply).delete_products
 
-    def _not_deleted(self, products: Iterable[tuple[str, str]]) -> None:
-        self.tally.warn([RowIssue(0, "", f"was not deleted: {why}", product_id) for product_id, why in products])
+    async def _settle(
+        self, waiting: dict[str, Vanished], results: Sequence[ProductDeletion], doubtful: set[str]
+    ) -> None:
+        """Takes those out that are answered."""
+        failed = {each.failed_product_key: _reason(each) for each in results if each.failed_product_key in waiting}
+        deleted = {each.product_key for each in results if each.product_key in waiting} - failed.keys()
+        # What is not there any more after a lost answer is what was asked for.
+        deleted |= {key for key, why in failed.items() if key in doubtful and _says_it_is_gone(why) is not None}
+        found = {key: waiting.pop(key) for key in list(waiting) if key in deleted or key in failed}
+        await self.digests.forget([each.id for key, each in found.items() if key in deleted])
+        self.tally.deleted += sum(key in deleted for key in found)
+        left = [(each, failed[key]) for key, each in found.items() if key not in deleted]
+        # One that was refused after a lost answer may still have been deleted before.
+        await self.digests.not_deleted([each.id for key, each in found.items() if key not in deleted | doubtful])
+        self._not_deleted(left)
+
+    def _not_deleted(self, products: Iterable[tuple[Vanished, str]]) -> None:
+        issues = [RowIssue(0, "", f"was not deleted: {why}", each.id) for each, why in products]
+        self.tally.unconfirmed += len(issues)
+        self.tally.warn(issues)
+
+
+def _patient_for_attempts(options: CallOptions) -> CallOptions:
+    """Keys that are left out of answers again and again do not keep a load from its end for as long as a lost service."""
+    return attrs.evolve(options, policy=attrs.evolve(options.policy, max_elapsed_seconds=None))
+
+
+def _concerns_all(problem: ApiError) -> bool:
+    """Whether any other request would be refused as well, as far as can be known."""
+    if isinstance(problem, _SERVICE_REFUSES):
+        return True
+    return not (400 <= problem.status < 500 or problem.errors or problem.problems)
+
+
+def _reason(failed: ProductDeletion) -> str:
+    """What the service says of a key that failed."""
+    code = failed.extra.get("code")
+    said = f"{code}: {failed.message}" if isinstance(code, str) and failed.message else failed.message or code
+    return said[:LONGEST_REASON] if isinstance(said, str) and said else NO_REASON

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
+import attrs
 import orjson
 
 from socialapi.bulk.products.rows import ProductRow
@@ -16,18 +17,41 @@ T = TypeVar("T")
 
 _SCHEMA: Final = Schema(
     application_id=0x50524F44,
-    version=1,
+    version=2,
+    remedy=(
+        "load with that version, or delete the file and load anew: every product is put again then, and what has vanished "
+        "since the last load stays"
+    ),
     statements=(
         "CREATE TABLE catalog (id TEXT NOT NULL)",
-        "CREATE TABLE products (id TEXT PRIMARY KEY, digest BLOB, product_key TEXT, run INTEGER NOT NULL) WITHOUT ROWID",
+        """CREATE TABLE products (id TEXT PRIMARY KEY, digest BLOB, product_key TEXT, run INTEGER NOT NULL,
+        deletion INTEGER NOT NULL) WITHOUT ROWID""",
         "CREATE TABLE runs (number INTEGER NOT NULL)",
     ),
 )
-_UPSERT: Final = (
-    "INSERT INTO products VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET digest = excluded.digest, "
-    "product_key = coalesce(excluded.product_key, product_key), run = excluded.run"
-)
+_NONE: Final = 0
+_ASKED: Final = 1
+_REFUSED: Final = 2
+# A product that may have been deleted has another key when it is there again.
+_UPSERT: Final = f"""
+INSERT INTO products VALUES (?, ?, ?, ?, {_NONE}) ON CONFLICT (id) DO UPDATE SET digest = excluded.digest,
+product_key = CASE WHEN deletion THEN excluded.product_key ELSE coalesce(excluded.product_key, product_key) END,
+run = excluded.run, deletion = {_NONE}
+"""  # noqa: S608  # of constants
 _AT_ONCE: Final = 500
+
+
+@attrs.frozen
+class Vanished:
+    """A product of earlier loads that the feed does not have: its id, and its key if that is known.
+
+    `is_asked` says that it was to be deleted before, and `is_doubtful` that nobody was told whether it was.
+    """
+
+    id: str
+    key: str | None
+    is_asked: bool = False
+    is_doubtful: bool = False
 
 
 def digest_of(shape: Mapping[str, Any]) -> bytes:
@@ -97,10 +121,24 @@ class Digests:
         if ids:
             await self._database.run(lambda connection: self._mark(connection, ids))
 
-    async def vanished(self) -> list[tuple[str, str | None]]:
-        """(id, key) of the products of earlier loads that this feed does not have."""
-        query = "SELECT id, product_key FROM products WHERE run <> ? ORDER BY id"
-        return await self._database.run(lambda connection: connection.execute(query, (self._run,)).fetchall())
+    async def vanished(self) -> list[Vanished]:
+        """The products of earlier loads that this feed does not have."""
+        query = "SELECT id, product_key, deletion FROM products WHERE run <> ? ORDER BY id"
+        found = await self._database.run(lambda connection: connection.execute(query, (self._run,)).fetchall())
+        return [Vanished(each, key, deletion != _NONE, deletion == _ASKED) for each, key, deletion in found]
+
+    async def about_to_delete(self, ids: Sequence[str]) -> None:
+        """The service is to be asked to delete these products: what the catalog has of them is not known from now on."""
+        await self._note_deletion(ids, _ASKED)
+
+    async def not_deleted(self, ids: Sequence[str]) -> None:
+        """The service has answered that it does not delete these products."""
+        await self._note_deletion(ids, _REFUSED)
+
+    async def _note_deletion(self, ids: Sequence[str], deletion: int) -> None:
+        values = [(deletion, each) for each in ids]
+        statement = "UPDATE products SET digest = NULL, deletion = ? WHERE id = ?"
+        await self._database.run(lambda connection: _for_each(connection, statement, values))
 
     async def forget(self, ids: Sequence[str]) -> None:
         """The service has deleted these products."""

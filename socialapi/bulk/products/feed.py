@@ -1,7 +1,6 @@
 """What a feed says of a product: from the columns of a table, from objects, from `Product`."""
 
 import difflib
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final
@@ -9,16 +8,18 @@ from typing import Any, ClassVar, Final
 import attrs
 
 from socialapi.bulk.products.rows import FIELDS, IDENTIFYING, REQUIRED, ProductRow, printable
+from socialapi.bulk.reading.numbers import NOT_TEXT, NoDigits, digits_of, is_missing, is_number, looks_like_float
 from socialapi.bulk.rejects import HEADER
 from socialapi.errors import InvalidInput
 from socialapi.models.products import Product
+from socialapi.reports import LOOKS_LIKE_FLOAT
 from socialapi.wire.encoding import json_shape
 
 NOT_UTF8: Final = "is not UTF-8 text: save the file as UTF-8"
 NOT_UNICODE: Final = "is not UTF-8 text"
 NUL: Final = "holds a NUL byte"
-INFINITE: Final = "is not a finite number"
-_WHOLE: Final = re.compile("[0-9]{1,18}").fullmatch
+_IDENTIFIERS: Final = frozenset({"id", "gtin", "mpn", "item_group_id", "product_key", "item_group_key"})
+_whole: Final = re.compile(r"([0-9]{1,18})|([0-9]{1,15})\.0+").fullmatch
 
 
 @attrs.define(eq=False)
@@ -59,13 +60,14 @@ class Feed:
         values = cells if len(cells) >= wide else [*cells, *[""] * (wide - len(cells))]
         shape: dict[str, Any] = {}
         problem: tuple[str, str] | None = None
+        warnings: list[tuple[str, str]] = []
         for at, field in self._places:
             text = values[at].strip()
             if not text:
                 continue
             if (fault := _fault(text)) is not None and problem is None:
                 problem = (field, f"line {line}, column {at + 1}: {fault}")
-            shape[field] = _value(field, text)
+            shape[field] = _of_text(field, text, warnings)
         if len(cells) > wide:
             problem = ("", f"line {line}, column {wide + 1}: has {len(cells)} cells where there are {wide} columns")
             if (self._ours, "id") not in self._places:  # what stands under it may belong under the column before
@@ -73,17 +75,19 @@ class Feed:
         is_blank = not any(cell.strip() for cell in cells)
         if is_blank:
             problem = ("", f"line {line}: is blank")
-        return ProductRow(number, shape, problem, values[self._ours :], is_blank=is_blank)
+        return ProductRow(number, shape, problem, values[self._ours :], is_blank=is_blank, warnings=tuple(warnings))
 
     def from_object(self, item: Mapping[Any, Any], number: int, place: str) -> ProductRow:
         """The product that an object describes.
 
-        null, NaN and blank texts say nothing, and names that no product has are left out.
+        null, NaN and blank texts say nothing, and names that no product has are left out. A whole number is its digits, in
+        whatever type it comes, unless digits of it may have been lost.
         """
         names: dict[str, str] = {}
         ids = 0
         shape: dict[str, Any] = {}
         problem: tuple[str, str] | None = None
+        warnings: list[tuple[str, str]] = []
         for name, value in item.items():
             field = field_of(name) if isinstance(name, str) else ""
             if field not in FIELDS:
@@ -91,12 +95,12 @@ class Feed:
             given = _joined(value) if field == "additional_image_link" else value
             if _says_nothing(given):
                 continue
-            shape[field] = said = _value(field, given)
-            fault = _fault(said) if isinstance(said, str) else None
+            if isinstance(given, str):
+                shape[field], fault = _of_text(field, given.strip(), warnings), _fault(given)
+            else:
+                shape[field], fault = _of_number(field, given) if is_number(given) else (given, None)
             if fault == NOT_UTF8 and not place:  # there is no file to save
                 fault = NOT_UNICODE
-            if isinstance(given, float) and math.isinf(given):
-                fault = INFINITE
             if field in names:
                 fault = f"is there twice, as {printable(names[field])} and as {printable(name)}"
             names[field] = name
@@ -105,7 +109,7 @@ class Feed:
                 problem = (field, f"{place}{fault}")
         if ids > 1:  # nobody knows which
             del shape["id"]
-        return ProductRow(number, shape, problem)
+        return ProductRow(number, shape, problem, warnings=tuple(warnings))
 
     bundles: ClassVar[tuple[type, ...]] = ()
 
@@ -141,16 +145,35 @@ def _hint(missing: Sequence[str], names: Sequence[str]) -> str:
     return (f"; {'; '.join(close)}" if close else "") + f" (columns: {shown})"
 
 
-def _value(field: str, value: Any) -> Any:
-    """A whole number where one is meant, as far as the text is one; the rules judge everything else."""
-    if field == "inventory" and isinstance(value, str) and _WHOLE(value.strip()):
-        return int(value)
-    if isinstance(value, int | float) and not isinstance(value, bool) and field != "inventory":
-        try:
-            return str(value)
-        except ValueError:  # of more digits than Python writes
-            return value
-    return value.strip() if isinstance(value, str) else value
+def _of_text(field: str, text: str, warnings: list[tuple[str, str]]) -> Any:
+    """A count where one is meant, as far as the text is one; the rules judge everything else. Other texts stay."""
+    if field == "inventory" and (found := _whole(text)) is not None:
+        return int(found[1] or found[2])
+    if field in _IDENTIFIERS and looks_like_float(text):
+        warnings.append((field, LOOKS_LIKE_FLOAT))
+    return text
+
+
+def _of_number(field: str, value: Any) -> tuple[Any, str | None]:
+    """What a number says of a field, and what is wrong with it: digits, where an identifier or a text is meant."""
+    if field == "inventory" and isinstance(value, int):
+        return value, None
+    try:
+        digits = digits_of(value)
+    except NoDigits as problem:
+        fault = problem.reason
+    else:
+        return (int(digits) if field == "inventory" else digits), None
+    # A fraction may be a text, such as a size, but no identifier; that a count has none is for the rules.
+    is_fine = fault == NOT_TEXT and field not in _IDENTIFIERS
+    return (value if field == "inventory" else _written(value)), None if is_fine else fault
+
+
+def _written(value: Any) -> Any:
+    try:
+        return str(value)
+    except ValueError:  # of more digits than Python writes
+        return value
 
 
 def _joined(value: Any) -> Any:
@@ -167,7 +190,7 @@ def _says_nothing(value: Any) -> bool:
     """Whether an object might as well not have the name."""
     if isinstance(value, str):
         return not value.strip()
-    return value is None or (isinstance(value, float) and math.isnan(value))
+    return is_missing(value)
 
 
 def _fault(text: str) -> str | None:

@@ -10,9 +10,8 @@ import orjson
 from socialapi.bulk.products.feed import Feed
 from socialapi.bulk.products.json_window import MAX_OBJECT_BYTES, JsonWindow
 from socialapi.bulk.products.rows import ProductRow
-from socialapi.bulk.reading.json_lines_reader import skip_line
-from socialapi.bulk.reading.reader_base import in_chunks
-from socialapi.errors import InvalidInput
+from socialapi.bulk.reading.json_lines_reader import lines_of, skip_line
+from socialapi.bulk.reading.reader_base import NoRows, in_chunks
 
 NOT_AN_OBJECT: Final = "is not a JSON object"
 
@@ -20,18 +19,13 @@ NOT_AN_OBJECT: Final = "is not a JSON object"
 def read_json_lines(file: BufferedReader, feed: Feed) -> Generator[list[ProductRow], None, None]:
     """The products of a file, one on each line, in chunks; a line that is no object is a row that cannot be used.
 
-    Raises InvalidInput when there is nothing but blank lines.
+    Raises NoRows when there is nothing but blank lines.
     """
-    found = False
-    for chunk in in_chunks(_lines(file, feed)):
-        found = found or not all(row.is_blank for row in chunk)
-        yield chunk
-    if not found:
-        raise InvalidInput("the file is empty")
+    yield from in_chunks(_lines(file, feed))
 
 
 def _lines(file: BufferedReader, feed: Feed) -> Iterator[ProductRow]:
-    for number, line in enumerate(iter(lambda: file.readline(MAX_OBJECT_BYTES + 1), b""), 1):
+    for number, line in lines_of(file, MAX_OBJECT_BYTES):
         place = f"line {number}"
         if len(line) > MAX_OBJECT_BYTES and not line.endswith(b"\n"):
             skip_line(file)
@@ -66,14 +60,14 @@ def _decoded(line: bytes) -> tuple[Any, str | None]:
 def read_json_array(file: BufferedReader, feed: Feed) -> Generator[list[ProductRow], None, None]:
     """The products of one array, in chunks, without the file ever being in memory as a whole.
 
-    Raises InvalidInput, which names line and column, where the array cannot be read any further.
+    Raises NoRows for an empty one, InvalidInput, which names line and column, where it cannot be read any further.
     """
     found = False
     for chunk in in_chunks(_items(file, feed)):
         found = True
         yield chunk
     if not found:
-        raise InvalidInput("the array is empty")
+        raise NoRows("the array is empty")
 
 
 def _items(file: BufferedReader, feed: Feed) -> Iterator[ProductRow]:

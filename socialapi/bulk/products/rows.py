@@ -26,7 +26,7 @@ class ProductRow:
 
     `problem` is a (field, reason) pair when it could not even be read. `values` are the cells of its line, in the order
     of the columns of the input; None where there are no columns. `json` is the shape, encoded, once it was judged.
-    `is_blank` says that there is nothing on its line.
+    `is_blank` says that there is nothing on its line. `warnings` are (field, reason) pairs about what is sent as it is.
     """
 
     number: int
@@ -35,6 +35,7 @@ class ProductRow:
     values: Sequence[str] | None = None
     json: bytes = b""
     is_blank: bool = False
+    warnings: Sequence[tuple[str, str]] = ()
 
     @property
     def id(self) -> str:

@@ -69,19 +69,10 @@ class ProductSender:
         return read_result(self.target.route, reply).products_response
 
     async def _wait(self, attempt: int, elapsed_seconds: float, missing: Sequence[str]) -> None:
-        shown = ", ".join(missing[:IDS_SHOWN]) + (", …" if len(missing) > IDS_SHOWN else "")
-        summary = f"{len(missing)} products of a request were not answered: {shown}"
-        decision = decide(
-            self.options.policy,
-            repeatable=True,
-            attempt=attempt,
-            failure=Failure("unknown", summary),
-            elapsed_seconds=elapsed_seconds,
-            jitter=self.session.rng.random(),
-        )
-        if not isinstance(decision, Wait):
+        if not await waited(self.session, self.options, attempt, elapsed_seconds):
+            shown = ", ".join(missing[:IDS_SHOWN]) + (", …" if len(missing) > IDS_SHOWN else "")
+            summary = f"{len(missing)} products of a request were not answered: {shown}"
             raise ApiError(200, summary=summary, attempts=attempt)
-        await self.session.clock.sleep(decision.seconds)
 
     async def _keep(self, batch: ProductBatch, answered: Sequence[Answered], *, is_settled: bool) -> None:
         """Writes the answers down before they count: what is noted as done must have been, what is done and not noted is
@@ -108,6 +99,22 @@ class ProductSender:
             else:
                 refused.append((row, *reason_of(result)))
         self.tally.refuse(refused)
+
+
+async def waited(session: Session, options: CallOptions, attempt: int, elapsed_seconds: float) -> bool:
+    """Waits before what an answer left out is asked for again; False, and no wait, once the job's patience is over."""
+    decision = decide(
+        options.policy,
+        repeatable=True,
+        attempt=attempt,
+        failure=Failure("unknown", "left out"),
+        elapsed_seconds=elapsed_seconds,
+        jitter=session.rng.random(),
+    )
+    if not isinstance(decision, Wait):
+        return False
+    await session.clock.sleep(decision.seconds)
+    return True
 
 
 def _outcome(row: ProductRow, result: ProductResult) -> Outcome:

@@ -10,7 +10,7 @@ from typing import Final, Self
 from socialapi.bulk.products.feed import Feed
 from socialapi.bulk.products.rows import ProductRow
 from socialapi.bulk.reading.csv_reader import DELIMITERS
-from socialapi.bulk.reading.reader_base import in_chunks
+from socialapi.bulk.reading.reader_base import NoRows, in_chunks
 from socialapi.errors import InvalidInput
 
 MAX_LINE_CHARACTERS: Final = 1_048_576
@@ -65,7 +65,7 @@ def read_table(file: BufferedReader, feed: Feed) -> Generator[list[ProductRow], 
     """The products below the line of names, in chunks; a blank line is one that cannot be used, as is a line with a
     cell that is far too long.
 
-    Raises InvalidInput, which names line and column, for names that are missing and, after the rows before it, where
+    Raises NoRows when there are none, InvalidInput, which names line and column, for names that are missing and, after the rows before it, where
     quotation marks do not fit: nobody knows then where the next product begins.
     """
     text = TextIOWrapper(file, encoding="utf-8", errors="surrogateescape", newline="")
@@ -97,7 +97,7 @@ def _read(lines: _Lines, feed: Feed) -> Iterator[list[ProductRow]]:
         is_empty = False
         yield chunk
     if is_empty:
-        raise InvalidInput("the file has no products, only column names")
+        raise NoRows("the file has no products, only column names")
 
 
 def _not_blank(lines: _Lines) -> str:
@@ -106,7 +106,7 @@ def _not_blank(lines: _Lines) -> str:
         if not line.isspace():
             return line
         lines.begin()
-    raise InvalidInput("the file is empty")
+    raise NoRows("the file is empty")
 
 
 def _rows(parser: Iterator[list[str]], lines: _Lines, feed: Feed, delimiter: str) -> Iterator[ProductRow]:

@@ -28,6 +28,7 @@ class ProductTally(Tally):
     skipped: int = 0
     vanished: int = 0
     deleted: int = 0
+    unconfirmed: int = 0
     unreadable: int = 0
     """Rejected rows that may be of any product: their ids could not be read."""
     vanished_ids: list[str] = attrs.field(factory=list)
@@ -77,6 +78,7 @@ class ProductTally(Tally):
             skipped=self.skipped,
             vanished=self.vanished,
             deleted=self.deleted,
+            unconfirmed=self.unconfirmed,
             vanished_ids=tuple(self.vanished_ids),
         )
 

@@ -15,8 +15,8 @@ import attrs
 from socialapi.bulk.job import Job
 from socialapi.bulk.job_options import JobOptions, bulk_options
 from socialapi.bulk.journals.journal import Outcome, Setting
-from socialapi.bulk.products.deletion import Gone, VanishedProducts
-from socialapi.bulk.products.digests import Digests
+from socialapi.bulk.products.deletion import VanishedProducts
+from socialapi.bulk.products.digests import Digests, Vanished
 from socialapi.bulk.products.feeds import Products, open_products
 from socialapi.bulk.products.judging import judge
 from socialapi.bulk.products.load_journal import INVALID, SKIPPED, LoadJournal, recalled
@@ -24,10 +24,11 @@ from socialapi.bulk.products.placing import Placer
 from socialapi.bulk.products.rows import ProductBatch, ProductRow
 from socialapi.bulk.products.settling import ProductSender
 from socialapi.bulk.products.tally import ProductTally, Refused
+from socialapi.bulk.products.waiting import WaitingProducts
 from socialapi.bulk.reading.reader_base import Chunk
 from socialapi.bulk.rejects import same_file
 from socialapi.errors import InvalidInput, SocialApiError
-from socialapi.reports import UpsertReport
+from socialapi.reports import RowIssue, UpsertReport
 from socialapi.routes import catalogs as routes
 from socialapi.session.calls import CallOptions
 from socialapi.session.session import Session
@@ -45,6 +46,20 @@ class UpsertOptions(JobOptions):
     digests: str | os.PathLike[str] | None = None
     delete_vanished: bool = False
     max_vanished_share: float = 0.1
+
+    @property
+    def databases(self) -> Sequence[str | os.PathLike[str]]:
+        """As of any job, and the digest file."""
+        return [*super().databases, *([] if self.digests is None else [self.digests])]
+
+    @property
+    def why_not_empty(self) -> str | None:
+        """Of an empty feed, everything has vanished."""
+        return (
+            "everything would have vanished, which is not deleted for a feed of nothing"
+            if self.delete_vanished
+            else None
+        )
 
     def check(self) -> None:
         """Raises InvalidInput for an option that makes no sense."""
@@ -75,6 +90,9 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
         self._catalog_id = catalog_id
         self._call = bulk_options(session, call)
         self._digests = _digests(options, catalog_id)
+        # What is judged as a whole before anything is sent has to wait somewhere: the input may not be there twice.
+        judges_first = options.delete_vanished and options.max_reject_share is not None
+        self._waiting = WaitingProducts() if judges_first else None
         self._load_journal: LoadJournal | None = None
         self._sender = self._new_sender()
         self._placer = Placer(self._submit, lambda: self._dispatcher.failure is not None)
@@ -107,12 +125,22 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
         rows = list(chunk)
         known = {} if self._load_journal is None else await self._load_journal.recall(rows)
         for start in range(0, len(rows), ROWS_AT_ONCE):
-            good = await self._changed(await self._judge(rows[start : start + ROWS_AT_ONCE], known))
-            for row in good:
-                if self._dispatcher.failure is not None:
-                    return
-                await self._placer.place(row)
+            good = await self._judge(rows[start : start + ROWS_AT_ONCE], known)
+            if self._waiting is not None:
+                await self._waiting.add(good)
+            else:
+                await self._place(good)
             await self._session.turns.wait()
+
+    async def _place(self, rows: Sequence[ProductRow]) -> None:
+        for row in await self._changed(rows):
+            if self._dispatcher.failure is not None:
+                return
+            await self._placer.place(row)
+
+    def _judge_rejects(self, *, at_end: bool = False) -> None:
+        if self._waiting is None:  # else all is read first
+            super()._judge_rejects(at_end=at_end)
 
     async def _judge(self, rows: Sequence[ProductRow], known: Mapping[int, Outcome]) -> list[ProductRow]:
         """Those of the products that may be sent and have no outcome yet; the others are counted."""
@@ -122,6 +150,8 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
         for row in rows:
             fault = judge(row, now)
             outcome = recalled(row, known, is_good=fault is None)
+            if fault is None and row.warnings:
+                self._tally.warn([RowIssue(row.number, *each, row.known_id) for each in row.warnings])
             if fault is not None:
                 refused.append((row, *fault))
             elif outcome is not None:
@@ -152,7 +182,20 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
         return changed
 
     async def _dispatch(self) -> None:
+        if self._waiting is not None:
+            await self._place_waiting(self._waiting)
         await self._placer.flush()
+
+    async def _place_waiting(self, waiting: WaitingProducts) -> None:
+        """All is read: if it is not refused as a whole, what waits is put into requests."""
+        self._waiting = None
+        try:
+            self._judge_rejects(at_end=True)
+            while self._dispatcher.failure is None and (rows := await waiting.take()):
+                await self._place(rows)
+                await self._session.turns.wait()
+        finally:
+            await waiting.aclose()
 
     async def _submit(self, batch: ProductBatch) -> None:
         if not self._options.dry_run:
@@ -197,7 +240,7 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
         except SocialApiError as problem:
             self._dispatcher.stop(problem)
 
-    async def _delete(self, vanished: VanishedProducts, gone: Sequence[Gone]) -> None:
+    async def _delete(self, vanished: VanishedProducts, gone: Sequence[Vanished]) -> None:
         """Deletes what has vanished, once in all runs: what another load has added since then is not of this one."""
         journal = self._load_journal
         if journal is not None and await journal.has_deleted():
@@ -212,6 +255,8 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
 
     async def _close(self) -> None:
         await super()._close()
+        if self._waiting is not None:
+            await self._waiting.aclose()
         if self._digests is not None:
             await self._digests.aclose()
 

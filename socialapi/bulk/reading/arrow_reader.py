@@ -55,6 +55,7 @@ class ArrowReader(ThreadedReader[R], Generic[R]):
         except Exception as error:  # noqa: BLE001 - of whichever library made the table; its words may quote values
             raise InvalidInput(f"the table cannot be read: {_why(error)}") from None
         with stream:
+            _refuse_nothing(stream.schema)
             rows = self._rows_of(stream.schema)
             for batch in _batches(stream):
                 for chunk in rows.chunks(batch, self._rows_read + 1):
@@ -65,7 +66,7 @@ class ArrowReader(ThreadedReader[R], Generic[R]):
 def read_parquet(file: BufferedReader, wanted: Wanted) -> Generator[Chunk[RawRow], None, None]:
     """The rows of a Parquet file, in chunks; only the columns that are looked for are read.
 
-    Raises InvalidInput when there are no rows, for columns as `Wanted` does, and, after the rows before it, where the
+    Raises NoRows when there are none, InvalidInput for columns as `Wanted` does, and, after the rows before it, where the
     file cannot be read any further.
     """
 
@@ -91,6 +92,7 @@ def parquet_chunks(
     except (pyarrow.ArrowException, OSError) as error:
         raise InvalidInput(f"the Parquet file cannot be read: {_why(error)}") from None
     number = 0
+    _refuse_nothing(parquet.schema_arrow)
     columns = of_interest(parquet.schema_arrow)
     rows: BatchRows[R] | None = None
     for batch in _batches(parquet.iter_batches(batch_size=PARQUET_BATCH_ROWS, columns=columns, use_threads=False)):
@@ -99,6 +101,11 @@ def parquet_chunks(
         number += batch.num_rows
     if not number:
         raise NoRows("the file has no rows, only column names")
+
+
+def _refuse_nothing(schema: Any) -> None:
+    if not schema.names:
+        raise NoRows("the table has neither columns nor rows")
 
 
 def _batches(stream: Iterator[Any]) -> Iterator[Any]:

@@ -1,25 +1,28 @@
 """From tables in Arrow's memory format to rows. pyarrow is an extra: it is imported when there is a table to read."""
 
 import datetime
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final, cast
 
 import attrs
 
 from socialapi.bulk.reading.columns import Wanted
+from socialapi.bulk.reading.numbers import NOT_TEXT, NoDigits, ShortFloat, digits_of, is_missing
 from socialapi.bulk.reading.reader_base import Chunk
-from socialapi.bulk.reading.records import NOT_TEXT, NOT_UNDERSTOOD, texts_of
+from socialapi.bulk.reading.records import NOT_UNDERSTOOD, texts_of
 from socialapi.bulk.rows import ROWS_PER_CHUNK, RawColumn, RawRow, RawTable, When
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import IdentifierKind
 
 AS_TEXT: Final = f"{NOT_TEXT}: export the column as text"
-"""Said of a cell whose type has no one way of being written, such as a floating-point number."""
+"""Said of a cell whose type has no one way of being written, such as a time."""
 
 MAX_WORDS: Final = 100_000
 """Size of the largest dictionary of a column that is kept decoded."""
 
-Cells = Callable[[Any], Sequence[str]]
+Texts = Callable[[Any], Sequence[str]]
+Cells = Callable[[Any], Sequence[str] | None]
+"""Gives the texts of some cells side by side, or None where one of them has none."""
 Values = Callable[[Any], Sequence[Any]]
 
 
@@ -35,7 +38,7 @@ def pyarrow_for(what: str) -> Any:
 
 @attrs.frozen(eq=False)
 class _Column:
-    """A column of identifiers: `cells` gives its texts side by side; without it `values` gives what each row has."""
+    """A column of identifiers: `cells` gives its texts side by side; where it cannot, `values` gives what each row has."""
 
     at: int
     name: str
@@ -57,50 +60,69 @@ class ArrowRows:
             _Column(at, name, kind, _cells_of(schema.types[at]), _values_of(schema.types[at]))
             for at, name, kind in self._found.identifiers
         ]
-        self._side_by_side = all(column.cells is not None for column in self._columns)
 
     def chunks(self, batch: Any, first_number: int) -> Iterator[Chunk[RawRow]]:
         """The rows of a batch, numbered from `first_number`; slices of it are made without copying."""
         for start in range(0, batch.num_rows, ROWS_PER_CHUNK):
             size = min(ROWS_PER_CHUNK, batch.num_rows - start)
-            table = self._table(batch, start, size, first_number + start)
-            yield table if self._side_by_side else self._rows(batch, start, size, table)
+            columns = [(each, batch.column(each.at).slice(start, size)) for each in self._columns]
+            cells = [None if each.cells is None else each.cells(array) for each, array in columns]
+            table = RawTable(
+                first_number + start,
+                size,
+                tuple(
+                    RawColumn(each.name, each.kind, texts)
+                    for (each, _), texts in zip(columns, cells, strict=True)
+                    if texts is not None
+                ),
+                self._overrides(batch, start, size),
+            )
+            odd = [column for column, texts in zip(columns, cells, strict=True) if texts is None]
+            yield _rows(table, odd) if odd else table
 
-    def _table(self, batch: Any, start: int, size: int, first_number: int) -> RawTable:
-        """The columns that can stand side by side."""
-        columns = tuple(
-            RawColumn(column.name, column.kind, column.cells(batch.column(column.at).slice(start, size)))
-            for column in self._columns
-            if column.cells is not None
-        )
+    def _overrides(
+        self, batch: Any, start: int, size: int
+    ) -> tuple[Sequence[str | None] | None, Sequence[When] | None, Sequence[When] | None]:
         operation_types, effective_ats, expires_ats = (
             None if at is None else _times(batch.column(at).slice(start, size)) for at in self._found.overrides
         )
         texts = None if operation_types is None else [_text(each) for each in operation_types]
-        return RawTable(first_number, size, columns, (texts, effective_ats, expires_ats))
+        return texts, effective_ats, expires_ats
 
-    def _rows(self, batch: Any, start: int, size: int, table: RawTable) -> list[RawRow]:
-        """The rows one by one, since they have several identifiers in a cell, or cells that are no text."""
-        rows = list(table)
-        for column in self._columns:
-            if column.cells is None:
-                for row, value in zip(rows, column.values(batch.column(column.at).slice(start, size)), strict=True):
-                    _add(row, column, value)
-        return rows
+
+def _rows(table: RawTable, odd: Iterable[tuple[_Column, Any]]) -> list[RawRow]:
+    """The rows one by one, since they have several identifiers in a cell of these columns, or cells that are no text."""
+    rows = list(table)
+    for column, array in odd:
+        for row, value in zip(rows, column.values(array), strict=True):
+            _add(row, column, value)
+    return rows
 
 
 def _add(row: RawRow, column: _Column, value: Any) -> None:
     if value is None:
         return
-    for text in texts_of(value):
-        if text is not None:
+    for text, reason in texts_of(value):
+        if not reason:
             row.identifiers.append((column.name, column.kind, text))
         else:
-            row.unusable = (*row.unusable, (column.name, AS_TEXT))
+            row.unusable = (*row.unusable, (column.name, AS_TEXT if reason == NOT_TEXT else reason))
 
 
 def _cells_of(kind: Any) -> Cells | None:
     """How the cells of a type become texts; None when a cell is not one text."""
+    types = pyarrow_for("a table").types
+    if (texts := _texts_of(kind)) is not None:
+        return texts
+    if types.is_floating(kind) or types.is_decimal(kind):
+        return lambda array: _digits(_numbers_in(array))
+    if types.is_dictionary(kind) and (types.is_floating(kind.value_type) or types.is_decimal(kind.value_type)):
+        return lambda array: _digits(_numbers_in(array.dictionary_decode()))
+    return None
+
+
+def _texts_of(kind: Any) -> Texts | None:
+    """How cells that have one text each become texts; None for other types."""
     types = pyarrow_for("a table").types
     if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
         return _texts
@@ -108,15 +130,31 @@ def _cells_of(kind: Any) -> Cells | None:
         return _numbers
     if types.is_null(kind):
         return lambda array: [""] * len(array)
-    if types.is_dictionary(kind) and (cells := _cells_of(kind.value_type)) is not None:
-        return _WordCells(cells)
+    if types.is_dictionary(kind) and (texts := _texts_of(kind.value_type)) is not None:
+        return _WordCells(texts)
     return None
+
+
+def _numbers_in(array: Any) -> Sequence[Any]:
+    """The numbers of an array, those of short types marked as such; None for each null."""
+    types = pyarrow_for("a table").types
+    size = array.type.bit_width // 8
+    if types.is_decimal(array.type) or size >= 8:
+        return cast("Sequence[Any]", array.to_pylist())
+    return [None if number is None else ShortFloat(number, size) for number in array.to_pylist()]
+
+
+def _digits(numbers: Sequence[Any]) -> Sequence[str] | None:
+    try:
+        return ["" if is_missing(number) else digits_of(number) for number in numbers]
+    except NoDigits:
+        return None
 
 
 class _WordCells:
     """The texts of dictionary-encoded columns. A dictionary is decoded once, unless it is too large to keep."""
 
-    def __init__(self, cells: Cells) -> None:
+    def __init__(self, cells: Texts) -> None:
         self._cells = cells
         self._dictionary: Any = None
         self._key: object = None
@@ -156,13 +194,17 @@ def _numbers(array: Any) -> list[str]:
 
 
 def _values_of(kind: Any) -> Values:
-    """The values of a type whose cells are not one text each: the texts of lists, or what is no text in any way."""
+    """The values of a type whose cells are not one text each: numbers, lists of texts or numbers, or what is no text."""
     types = pyarrow_for("a table").types
+    if types.is_dictionary(kind):
+        values = _values_of(kind.value_type)
+        return lambda array: values(array.dictionary_decode())
+    if types.is_floating(kind) or types.is_decimal(kind):
+        return _numbers_in
     is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
     if is_list or types.is_list_view(kind) or types.is_large_list_view(kind):
-        cells = _cells_of(kind.value_type)
-        if cells is not None:
-            return lambda array: [cells(scalar.values) if scalar.is_valid else None for scalar in array]
+        inner = _texts_of(kind.value_type) or _values_of(kind.value_type)
+        return lambda array: [list(inner(scalar.values)) if scalar.is_valid else None for scalar in array]
     return lambda array: [scalar if scalar.is_valid else None for scalar in array]
 
 
@@ -174,11 +216,13 @@ def _times(array: Any) -> list[When]:
         unit = "us" if array.type.unit == "ns" else array.type.unit
         array = array.cast(pyarrow.timestamp(unit, tz="UTC" if array.type.tz else None), safe=False)
         return [_time(scalar) for scalar in array]
-    cells = _cells_of(array.type)
-    if cells is not None and cells is not _numbers:
-        return [cell.strip() or None for cell in cells(array)]
+    texts = _texts_of(array.type)
+    if texts is not None and texts is not _numbers:
+        return [cell.strip() or None for cell in texts(array)]
     if pyarrow.types.is_date(array.type):
         return [None if day is None else day.isoformat() for day in array.to_pylist()]
+    if pyarrow.types.is_floating(array.type):
+        return [None if is_missing(number) else NOT_UNDERSTOOD for number in array.to_pylist()]
     return [NOT_UNDERSTOOD if scalar.is_valid else None for scalar in array]
 
 

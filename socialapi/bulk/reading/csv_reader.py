@@ -32,14 +32,13 @@ def read_csv(file: BufferedReader, wanted: Wanted) -> Generator[RawTable, None, 
     The delimiter is the one of `DELIMITERS` that finds the most columns. Bytes that are not UTF-8 become lone
     surrogates, so that only their cell is unusable. A row may be longer or shorter than the first one.
 
-    Raises InvalidInput when there is nothing but blank lines, when there are no rows, for columns as `Wanted`
-    does, and, after the rows before it, when a row cannot be parsed.
+    Raises NoRows when there is nothing but blank lines, or no row, InvalidInput for columns as `Wanted` does, and, after the rows before it, when a row cannot be parsed.
     """
     lines = _lines(file)
     try:
         first = next((line for line in lines if not line.isspace()), None)
         if first is None:
-            raise InvalidInput("the file is empty")
+            raise NoRows("the file is empty")
         parser = csv.reader(chain((first,), lines, (_END,)), delimiter=_delimiter(first), skipinitialspace=True)
         names = next(parser)
     except csv.Error:

@@ -2,6 +2,7 @@
 
 import codecs
 import contextlib
+import re
 from collections.abc import Callable, Collection, Generator, Mapping
 from io import BufferedReader
 from typing import Final, Generic, TypeVar
@@ -9,7 +10,7 @@ from typing import Final, Generic, TypeVar
 import attrs
 
 from socialapi.bulk.reading.input_files import Input, InputFile, opened
-from socialapi.bulk.reading.reader_base import Chunk
+from socialapi.bulk.reading.reader_base import Chunk, NoRows
 from socialapi.bulk.reading.threaded_reader import ThreadedReader
 from socialapi.errors import InvalidInput
 
@@ -44,6 +45,7 @@ PARQUET: Final = ".parquet"
 PARQUET_MAGIC: Final = b"PAR1"
 HEAD_BYTES: Final = 65_536
 
+_is_empty_array: Final = re.compile(rb"\[\s*\]\s*").fullmatch
 _NESTED: Final = "an archive within an archive: unpack it first"
 _BINARY: Final = (
     (codecs.BOM_UTF16_LE, "or UTF-16 text: save it as UTF-8"),
@@ -93,7 +95,7 @@ def read_file(file: InputFile, wanted: W, formats: Formats[W, R]) -> Generator[C
 def _format(formats: Formats[W, R], file: InputFile) -> Format[W, R]:
     """How the file is to be read, which is left at its first character, after a byte order mark.
 
-    Raises InvalidInput when there is nothing in it, or nothing of text.
+    Raises NoRows when there is nothing in it, InvalidInput when there is nothing of text.
     """
     head = file.content.peek(HEAD_BYTES)[:HEAD_BYTES]
     if head.startswith(PARQUET_MAGIC):
@@ -116,7 +118,7 @@ def _text_format(formats: Formats[W, R], file: InputFile, head: bytes) -> Format
     text = head.removeprefix(codecs.BOM_UTF8).lstrip()
     is_whole = not head or (file.size is not None and not file.is_archive and len(head) >= file.size)
     if not text and is_whole:
-        raise InvalidInput("the file is empty")
+        raise NoRows("the file is empty")
     if head.startswith(codecs.BOM_UTF8):
         file.content.read(len(codecs.BOM_UTF8))
     by_content = formats.json_lines if text[:1] in (b"{", b"[") else formats.table
@@ -124,5 +126,7 @@ def _text_format(formats: Formats[W, R], file: InputFile, head: bytes) -> Format
     if read is formats.json_lines and text.startswith(b"["):
         if formats.json_array is not None:
             return formats.json_array
+        if is_whole and _is_empty_array(text):
+            raise NoRows("the array is empty")
         raise InvalidInput("this is a JSON array: JSON Lines has one object on each line, without brackets around them")
     return read

@@ -18,8 +18,9 @@ from socialapi.bulk.reading.threaded_reader import ThreadedReader
 from socialapi.bulk.rejects import same_file
 from socialapi.bulk.rows import RawRow, RawTable
 from socialapi.errors import InvalidInput
+from socialapi.file_lock import is_lock_file
 
-NO_ROWS: Final = "none of the files has any rows, only column names"
+NO_ROWS: Final = "none of the files has any rows"
 
 
 def is_pattern(records: Any) -> TypeGuard[str | os.PathLike[str]]:
@@ -110,7 +111,7 @@ def _matching(given: str | os.PathLike[str], formats: Formats[Wanted, RawRow]) -
         return (os.fsdecode(given),)
     text = os.fsdecode(given)
     matching = glob.glob(text, recursive=True)  # noqa: PTH207 - which knows no patterns that begin at the root
-    found = sorted(path for path in matching if not Path(path).is_dir())
+    found = sorted(path for path in matching if not Path(path).is_dir() and not is_lock_file(path))
     if not found:
         name = name_of(given, formats.extensions)
         raise InvalidInput(f"{name}: there is no such file, and no file that matches it as a pattern")

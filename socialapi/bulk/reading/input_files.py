@@ -14,6 +14,7 @@ import attrs
 
 from socialapi.bulk.reading import archives
 from socialapi.bulk.reading.columns import looks_personal
+from socialapi.bulk.reading.reader_base import NoRows
 from socialapi.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -105,6 +106,8 @@ def opened(source: Input, extensions: Collection[str]) -> Iterator[InputFile]:
     try:
         with contextlib.closing(_open(source)) as stored:
             yield InputFile(archives.unpacked(stored), _extension(source), _size(stored), stored)
+    except NoRows as error:
+        raise NoRows(f"{name}: {error.message}") from None
     except InvalidInput as error:
         raise InvalidInput(f"{name}: {error.message}") from None
     except OSError as error:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import orjson
 
 from socialapi.bulk.reading.columns import Wanted
-from socialapi.bulk.reading.reader_base import in_chunks
+from socialapi.bulk.reading.reader_base import NoRows, in_chunks
 from socialapi.bulk.reading.records import RecordRows
 from socialapi.bulk.rows import RawRow
 from socialapi.errors import InvalidInput
@@ -23,7 +23,7 @@ TOO_LONG: Final = ("", "is longer than 1 MiB")
 def read_json_lines(file: BufferedReader, wanted: Wanted) -> Generator[list[RawRow], None, None]:
     """The rows of a file, in chunks. Every line is a row: a blank one, or one that is no object, has a problem.
 
-    Raises InvalidInput when there is nothing but blank lines, and when the first chunk with anything in it holds no
+    Raises NoRows when there is nothing but blank lines, InvalidInput when the first chunk with anything in it holds no
     object, or none with a column that has to be there.
     """
     records = RecordRows(wanted)
@@ -35,13 +35,10 @@ def read_json_lines(file: BufferedReader, wanted: Wanted) -> Generator[list[RawR
                 raise InvalidInput("none of the first lines is a JSON object: JSON Lines has one object on each line")
             records.check()
         yield chunk
-    if not judged:
-        raise InvalidInput("the file is empty")
 
 
 def _rows(file: BufferedReader, records: RecordRows) -> Iterator[RawRow]:
-    lines = iter(lambda: file.readline(MAX_LINE_BYTES + 1), b"")
-    for number, line in enumerate(lines, 1):
+    for number, line in lines_of(file, MAX_LINE_BYTES):
         if len(line) > MAX_LINE_BYTES and not line.endswith(b"\n"):
             skip_line(file)
             yield RawRow(number, [], problem=TOO_LONG)
@@ -51,6 +48,23 @@ def _rows(file: BufferedReader, records: RecordRows) -> Iterator[RawRow]:
             yield records.from_object(item, number)
         else:
             yield RawRow(number, [], problem=NOT_AN_OBJECT)
+
+
+def lines_of(file: BufferedReader, most_bytes: int) -> Iterator[tuple[int, bytes]]:
+    """The lines with their numbers, of each no more than a byte beyond the most. Raises NoRows if all of them are blank.
+
+    Those before the first one that is not are handed out with it: alone they are nothing.
+    """
+    lines = iter(lambda: file.readline(most_bytes + 1), b"")
+    number = 0
+    for number, line in enumerate(lines, 1):  # noqa: B007  # it is looked at below
+        if not line.isspace():
+            break
+    else:
+        raise NoRows("the file is empty")
+    yield from ((blank, b"\n") for blank in range(1, number))
+    yield number, line
+    yield from enumerate(lines, number + 1)
 
 
 def skip_line(file: BufferedReader) -> None:

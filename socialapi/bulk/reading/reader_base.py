@@ -26,7 +26,7 @@ class Chunk(Protocol[R_co]):
 
 
 class NoRows(InvalidInput):
-    """A file has column names and nothing below them, which is no fault where there are other files beside it."""
+    """There is nothing in an input, or nothing below its column names: a reader ends with it, and notes why."""
 
 
 class Reader(abc.ABC, Generic[R_co]):
@@ -37,6 +37,8 @@ class Reader(abc.ABC, Generic[R_co]):
 
     paths: Sequence[str] = ()
     """The files of an input of several files."""
+    why_empty: str | None = None
+    """Of an input without rows that has ended, why there are none, as far as there is more to say."""
 
     @property
     @abc.abstractmethod

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final
 import attrs
 
 from socialapi.bulk.reading.columns import Columns, Wanted
+from socialapi.bulk.reading.numbers import NoDigits, digits_of, is_missing
 from socialapi.bulk.rows import RawColumn, RawRow, RawTable
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import (
@@ -20,7 +21,6 @@ from socialapi.models.audiences import (
 )
 from socialapi.unset import UNSET
 
-NOT_TEXT: Final = "is neither a text nor a whole number"
 NOT_UNDERSTOOD: Final = "?"
 """Stands for an override of a type that has no meaning: no operation type and no time."""
 
@@ -35,22 +35,21 @@ def is_record(item: Any) -> bool:
     return isinstance(item, AudienceUser | DoNotReachUser | Operation | DoNotReachOperation)
 
 
-def texts_of(value: Any) -> Iterator[str | None]:
-    """The texts of a value: one, those of an array, or the digits of a whole number; None for each that is no text."""
+def texts_of(value: Any) -> Iterator[tuple[str, str]]:
+    """The texts of a value, one or those of an array: a text, or the digits of a whole number, and an empty reason.
+
+    What says nothing is an empty text; of what is no text there is none, and the reason why.
+    """
     for each in value if isinstance(value, list | tuple) else (value,):
         if isinstance(each, str):
-            yield each
-        elif isinstance(each, int) and not isinstance(each, bool):
-            yield _digits(each)
+            yield each, ""
+        elif is_missing(each):
+            yield "", ""
         else:
-            yield None
-
-
-def _digits(number: int) -> str | None:
-    try:
-        return str(number)
-    except ValueError:  # more digits than Python is willing to write out
-        return None
+            try:
+                yield digits_of(each), ""
+            except NoDigits as problem:
+                yield "", problem.reason
 
 
 @attrs.define(eq=False)
@@ -117,7 +116,10 @@ class RecordRows:
             yield row
 
     def from_object(self, item: Mapping[str, Any], number: int) -> RawRow:
-        """The row of a mapping with column names as keys, whose values are texts, whole numbers or arrays of them."""
+        """The row of a mapping with column names as keys, whose values are texts, whole numbers or arrays of them.
+
+        A floating-point number is a whole one if it can be nothing else; what says nothing, such as NaN, is no value.
+        """
         names, columns = self._layout(tuple(item))
         identifiers: list[Identifier] = []
         unusable: list[tuple[str, str]] = []
@@ -189,20 +191,21 @@ def _collect(
     if isinstance(value, str):
         identifiers.append((name, kind, value))
     elif value is not None:
-        for text in texts_of(value):
-            if text is None:
-                unusable.append((name, NOT_TEXT))
+        for text, reason in texts_of(value):
+            if reason:
+                unusable.append((name, reason))
             else:
                 identifiers.append((name, kind, text))
 
 
 def _time(value: Any) -> str | datetime.datetime | None:
     """The value of a time, None when there is none."""
-    return value if isinstance(value, datetime.datetime) else _text(value)
+    # What pandas has for a missing time is a time as well.
+    return value if isinstance(value, datetime.datetime) and not is_missing(value) else _text(value)
 
 
 def _text(value: Any) -> str | None:
     """The text of an override, None when there is none; other types will not be understood as a text either."""
     if isinstance(value, str):
         return value.strip() or None
-    return None if value is None or value is UNSET else NOT_UNDERSTOOD
+    return None if value is UNSET or is_missing(value) else NOT_UNDERSTOOD

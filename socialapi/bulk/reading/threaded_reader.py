@@ -8,7 +8,7 @@ from collections.abc import Generator
 from concurrent.futures import Future
 from typing import Final, TypeVar
 
-from socialapi.bulk.reading.reader_base import Chunk, Reader
+from socialapi.bulk.reading.reader_base import Chunk, NoRows, Reader
 from socialapi.errors import InvalidInput
 
 R = TypeVar("R")
@@ -75,6 +75,8 @@ class ThreadedReader(Reader[R]):
         fault: Exception | None = None
         try:
             chunk = next(self._chunks, None)
+        except NoRows as empty:
+            self.why_empty = empty.message
         except Exception as error:  # noqa: BLE001 - handed over to whoever waits for the step
             fault = error
         except BaseException as error:  # noqa: BLE001 - libraries that are not written in Python have some of their own

@@ -18,6 +18,7 @@ import attrs
 
 from socialapi.bulk.audiences.audience_job import UploadJob
 from socialapi.bulk.audiences.batches import Packing
+from socialapi.bulk.audiences.normalizing import NORMALIZER_VERSION
 from socialapi.bulk.audiences.upload_options import Destination, UploadOptions
 from socialapi.bulk.job import OURS
 from socialapi.bulk.job_options import JobOptions
@@ -145,6 +146,8 @@ class SyncJob:
             raise
         with self._stopping("at its end"):
             await self._finish()
+            if not (self._options.dry_run or self._counts.held_back):
+                await self._snapshot.renewed()
 
     async def _finish(self) -> None:
         """Brings to the members what became of the sync, however far it got."""
@@ -178,12 +181,22 @@ class SyncJob:
             raise InvalidInput(
                 f"{found.removals:,} of the {found.known:,} identifiers in the snapshot are not desired any more, which is "
                 f"{share:.1%}, and {most:.1%} may be removed: is the input complete? max_removal_share=1.0 "
-                "(--max-removal-share 1.0) allows it"
+                f"(--max-removal-share 1.0) allows it{self._said_of_normalizer()}"
             )
         doubtful = self._reading.doubtful
         if doubtful and min(1.0, (found.removals + doubtful) / found.known) > most:
             self._counts.hold_back()
             await self._snapshot.hold_back()
+
+    def _said_of_normalizer(self) -> str:
+        """Why identifiers may be others than before though the input is not."""
+        then, now = self._snapshot.normalizer, NORMALIZER_VERSION
+        if then == now:
+            return ""
+        return (
+            f". The snapshot was made by version {then} of the normaliser, and this is version {now}: what it makes another "
+            "digest of counts as removed and added"
+        )
 
     async def _add(self) -> None:
         self._phase = "additions"
@@ -215,6 +228,7 @@ class SyncJob:
             self._call,
             on_accept=note_accepted,
             on_reject=self._refused.extend,
+            part_of=self._counts.reading,
         )
         try:
             report = await job.run()
@@ -264,6 +278,8 @@ class SyncJob:
             expires_at=options.expires_at if is_reading else None,
             concurrency=options.concurrency,
             rejects=options.rejects if is_reading else None,
+            snapshot=options.snapshot if is_reading else None,
+            max_reject_share=None if operation == "Delete" else options.max_reject_share,
             dry_run=options.dry_run,
             on_progress=None if options.on_progress is None else self._show,
         )

@@ -66,7 +66,7 @@ class ReadingJob(Job[RawRow, Batch, UploadReport]):
         for some in in_steps(chunk):
             prepared = _explained(self._preparer.prepare_chunk(some))
             self._tally.reject(prepared.rejects)
-            self._tally.warn(prepared.warnings)
+            self._tally.warn([*prepared.warnings, *prepared.mended])
             self.doubtful += len(prepared.rejects) + sum(NOT_SYNCED not in each.reason for each in prepared.warnings)
             rows = rows_of(prepared.runs)
             self._staged += map(self._stage, rows)
@@ -84,6 +84,11 @@ class ReadingJob(Job[RawRow, Batch, UploadReport]):
             effective_at=row.action.effective_at,
             expires_at=row.action.expires_at,
         )
+
+    def _judge_rejects(self, *, at_end: bool = False) -> None:
+        """Nothing is sent before all is read, so that all of it can be judged."""
+        if at_end:
+            super()._judge_rejects(at_end=True)
 
     async def _dispatch(self) -> None:
         """Writes down what is gathered; with it, reading is over."""

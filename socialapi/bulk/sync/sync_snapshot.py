@@ -18,6 +18,7 @@ from typing import Any, Final, TypeVar
 
 import attrs
 
+from socialapi.bulk.audiences.normalizing import NORMALIZER_VERSION
 from socialapi.bulk.sync import sync_statements as sql
 from socialapi.errors import ConfigurationError
 from socialapi.models.audiences import AudienceUser, IdentifierKind, Operation, OperationType
@@ -74,6 +75,8 @@ class Snapshot:
 
     def __init__(self, path: str | os.PathLike[str], account_id: str, custom_audience_id: str) -> None:
         self._target = (account_id, custom_audience_id)
+        self.normalizer = NORMALIZER_VERSION
+        """The version by which the members became digests, known once it is open."""
         self._database = SqliteThread(path, sql.SCHEMA, purpose="snapshot")
 
     async def open(self) -> None:
@@ -81,7 +84,7 @@ class Snapshot:
 
         Raises as well when it is of another audience.
         """
-        await self._database.open(self._begin)
+        self.normalizer = await self._database.open(self._begin)
 
     async def aclose(self) -> None:
         """Closes the file. Idempotent."""
@@ -207,18 +210,26 @@ class Snapshot:
         await self._database.run(_clear)
         await self._database.erase()
 
-    def _begin(self, connection: sqlite3.Connection) -> None:
+    async def renewed(self) -> None:
+        """A sync is finished: all members are digests of what they are desired as, by the present version."""
+        statement = "UPDATE target SET normalizer = ?"
+        await self._database.run(lambda connection: _execute(connection, statement, NORMALIZER_VERSION))
+        self.normalizer = NORMALIZER_VERSION
+
+    def _begin(self, connection: sqlite3.Connection) -> int:
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-        found = connection.execute("SELECT account_id, custom_audience_id FROM target").fetchone()
+        found = connection.execute("SELECT account_id, custom_audience_id, normalizer FROM target").fetchone()
         if found is None:
-            connection.execute("INSERT INTO target VALUES (?, ?)", self._target)
-        elif found != self._target:
+            connection.execute("INSERT INTO target VALUES (?, ?, ?)", (*self._target, NORMALIZER_VERSION))
+            found = (*self._target, NORMALIZER_VERSION)
+        elif found[:2] != self._target:
             account_id, audience_id = self._target
             raise ConfigurationError(
                 f"the {self._database} is of the audience {found[1]} of the account {found[0]}, not of the audience "
                 f"{audience_id} of the account {account_id}: choose another path"
             )
         _clear(connection)
+        return int(found[2])
 
 
 def _clear(connection: sqlite3.Connection) -> None:
@@ -259,6 +270,11 @@ def _ranges(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
 def _bounds(first: int) -> tuple[int, int]:
     """The first and the last position of a page."""
     return first, first + ROWS_PER_PAGE - 1
+
+
+def _execute(connection: sqlite3.Connection, statement: str, *values: int) -> None:
+    """Returns nothing: a cursor must not leave its thread, not even to be thrown away."""
+    connection.execute(statement, values)
 
 
 def _number(connection: sqlite3.Connection, query: str, *values: int) -> int:

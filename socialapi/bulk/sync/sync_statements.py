@@ -12,9 +12,14 @@ _OF_ROW: Final = "number INTEGER NOT NULL, until INTEGER NOT NULL"
 _BOUNDS: Final = "sure_until INTEGER NOT NULL, perhaps_until INTEGER NOT NULL"
 SCHEMA: Final = Schema(
     application_id=0x53594E43,
-    version=1,
+    version=2,
+    remedy=(
+        "sync with that version, or delete the snapshot and sync anew: everybody is added again then, and nobody is removed "
+        "who has left since the last sync"
+    ),
     statements=(
-        "CREATE TABLE target (account_id TEXT NOT NULL, custom_audience_id TEXT NOT NULL)",
+        # The normaliser is the version by which the members became digests.
+        "CREATE TABLE target (account_id TEXT NOT NULL, custom_audience_id TEXT NOT NULL, normalizer INTEGER NOT NULL)",
         f"CREATE TABLE members ({_IDENTIFIERS}, {_BOUNDS}, PRIMARY KEY (kind, digest)) WITHOUT ROWID",
         # What follows belongs to one sync, and is empty between two of them.
         "CREATE TABLE rows (number INTEGER PRIMARY KEY, until INTEGER NOT NULL, effective_at TEXT, expires_at TEXT)",

@@ -46,6 +46,10 @@ class RowKeywords(TypedDict, total=False):
     """Requests on their way at once; `auto` (the default) is as many as fill the rate limit at the measured latency."""
     rejects: str | os.PathLike[str] | None
     """File for the rejected rows: row, field and reason."""
+    max_reject_share: float | None
+    """Largest share of the rows read that may be rejected, here or by the service; any share unless given. It is judged
+    once 10,000 rows are read and at the end, and by a sync before anything is sent: beyond it nothing new starts, and
+    the job ends with BulkError."""
     dry_run: bool
     """Reads and checks everything, sends nothing, and forecasts requests, bytes and time in the report."""
     on_progress: OnProgress | None
@@ -60,6 +64,8 @@ class UploadKeywords(RowKeywords, total=False):
     journal: str | os.PathLike[str] | Journal | None
     """File that makes the job resumable: the same call with the same journal goes on where it was, also after a kill.
     Made if missing; a job with another input or other settings is refused. Or an object with its methods."""
+    allow_empty: bool
+    """True (the default) gives an empty report for an input without rows, False raises InvalidInput."""
 
 
 class AudienceUploadKeywords(UploadKeywords, total=False):

@@ -46,6 +46,13 @@ class UpsertKeywords(TypedDict, total=False):
     row could not be read nothing is deleted, and the load ends with BulkError: nobody knows then what has vanished."""
     max_vanished_share: float
     """Largest share of the products that may be deleted so; beyond it nothing is, and the job fails. 0.1 by default."""
+    max_reject_share: float | None
+    """Largest share of the products read that may be rejected, here or by the service; any share unless given. It is
+    judged once 10,000 are read and at the end, and with `delete_vanished` before anything is sent: beyond it nothing new
+    starts, and the load ends with BulkError."""
+    allow_empty: bool
+    """True (the default) gives an empty report for an input without products, False raises InvalidInput. With
+    `delete_vanished` such an input is always refused."""
 
 
 class Products(CatalogScoped):

@@ -57,13 +57,16 @@ def sha256(text: str) -> str:
 def one_by_one(
     kind: IdentifierKind, cells: Sequence[str], region: str | None, kinds: Sequence[IdentifierKind] = IDENTIFIER_KINDS
 ) -> list[str | None]:
-    """What the single normaliser gives: None for an unusable cell, and for one of blanks, which is nothing either."""
+    """What the single normaliser gives: None for an unusable cell, for one of blanks, which is nothing either, and for
+    one with something around the value, of which a warning is to be made.
+    """
 
     def given(cell: str) -> str | None:
         try:
-            return normalizers(kinds, region)[kind](cell) or (None if cell else "")
+            value, removed = normalizers(kinds, region)[kind](cell)
         except Unusable:
             return None
+        return None if removed else value or (None if cell else "")
 
     return [given(cell) for cell in cells]
 
@@ -85,7 +88,11 @@ NUMBERS: Final = st.one_of(
     st.builds("+{}{}{}".format, st.sampled_from(CODES), st.sampled_from((" ", "-", "\n", "(0)", "٤")), DIGITS),
 )
 BLANK: Final = st.sampled_from(("", "", "", "", " ", "\n", "\r\n", "\u00a0", "\u200b", "\ufeff"))
+AROUND: Final = st.text(st.sampled_from("\"'`=;,<>()\u201c\u201d\u200b\u202a "), max_size=3) | st.sampled_from(
+    ("mailto:", "tel:", "Ada <", '="', "'")
+)
 CELLS: Final = st.one_of(
+    st.builds("{}{}{}".format, AROUND, EMAILS | NUMBERS, AROUND),
     *(ODD, EMAILS, NUMBERS, st.text(st.characters(exclude_categories=()), max_size=10)),
     st.builds("{}{}{}".format, BLANK, EMAILS | NUMBERS | ODD, BLANK),
 )

@@ -182,12 +182,32 @@ async def test_columns_whose_names_say_something_else_than_their_values(tmp_path
 
 
 async def test_a_column_of_numbers_that_are_no_text_is_said() -> None:
-    frame = pandas.DataFrame({"email": ["a@b.example", "c@d.example"], "phone": [14155550101.0, None]})
+    frame = pandas.DataFrame({"email": ["a@b.example", "c@d.example"], "phone": [14155550101.5, None]})
     report = await lint_records(frame)
     assert report.unusable_rows == 0
     phones = report.kinds[1]
     assert (phones.present, phones.usable) == (1, 0)
     assert list(phones.reasons) == ["is neither a text nor a whole number: export the column as text"]
+
+
+async def test_a_column_of_numbers_that_a_gap_made_floats_of_is_one_of_whole_numbers() -> None:
+    frame = pandas.DataFrame({"phone": [14155550101.0, None], "service_id": [12, 13]})
+    phones, service_ids = sorted((await lint_records(frame, default_region="US")).kinds, key=lambda kind: kind.kind)
+    assert (phones.kind, phones.present, phones.usable) == ("phone_number", 1, 1)
+    assert (service_ids.present, service_ids.usable) == (2, 2)
+
+
+async def test_what_an_upload_would_mend_is_counted_and_said(tmp_path: Path) -> None:
+    path = tmp_path / "crm.csv"
+    write(path, "email;phone\nmailto:a@b.example;'+14155550101\nc@d.example;+14155550102\n<e@f.example>;\n")
+    report = await lint_records(path)
+    emails, phones = report.kinds
+    assert (emails.present, emails.usable, emails.mended) == (3, 3, 2)
+    assert (phones.present, phones.usable, phones.mended) == (2, 2, 1)
+    found = [finding for finding in report.findings if "an upload removes it" in finding.text]
+    assert [finding.text.split(":")[0] for finding in found] == ["email", "phone_number"]
+    assert {(finding.risk, finding.is_error) for finding in found} == {("low", False)}
+    assert "2 of 3 values" in found[0].text
 
 
 async def test_a_sample_is_the_first_rows(tmp_path: Path) -> None:

@@ -163,6 +163,14 @@ async def read(source: Any) -> list[ProductRow]:
         return [row async for chunk in reader for row in chunk]
 
 
+async def why_empty(source: Any) -> str | None:
+    """Why a feed has no rows, which it ends without an error."""
+    reader, _ = open_products(source)
+    async with reader:
+        assert [row async for chunk in reader for row in chunk] == []
+        return reader.why_empty
+
+
 async def read_until(source: Any, error: type[Exception]) -> tuple[list[ProductRow], str]:
     """The rows before the error that ends a feed, and what it says."""
     rows: list[ProductRow] = []

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import pytest
 
+from socialapi.bulk.job_options import MIN_ATTEMPTS
 from socialapi.bulk.products.digests import Digests, digest_of
 from socialapi.bulk.products.rows import ProductRow
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, OutcomeUnknown
@@ -304,7 +305,7 @@ async def test_deletions_that_fail_are_warnings_and_tried_again_next_time(path: 
     await load(service, numbered(40), path)
     del service.products["p39"]
     report = await load(service, numbered(38), path, delete_vanished=True)
-    assert (report.vanished, report.deleted, report.warnings) == (2, 1, 1)
+    assert (report.vanished, report.deleted, report.unconfirmed, report.warnings) == (2, 1, 1, 1)
     (warning,) = report.warning_details
     assert (warning.row, warning.reason, warning.product_id) == (0, "was not deleted: is not there", "p39")
     assert (await load(service, numbered(38), path)).vanished_ids == ("p39",)
@@ -322,7 +323,12 @@ async def test_a_product_whose_key_is_not_known_cannot_be_deleted(path: Path) ->
     assert report.deleted == 1
 
 
-async def test_deleting_is_repeated_and_what_is_gone_by_then_is_what_the_service_says_it_is(path: Path) -> None:
+def said_gone(keys: list[str], message: str = "there is no such key") -> Any:
+    """What the service says of keys that it does not know."""
+    return answer({"data": {"delete_products": [{"failed_product_key": key, "message": message} for key in keys]}})
+
+
+async def test_what_is_gone_after_a_lost_answer_was_deleted(path: Path) -> None:
     service = ModelCatalog()
     await load(service, numbered(40), path)
 
@@ -332,10 +338,142 @@ async def test_deleting_is_repeated_and_what_is_gone_by_then_is_what_the_service
 
     service._script = iter([refusal(503), refusal(500), lost])
     report = await load(service, numbered(38), path, delete_vanished=True)
-    assert (report.vanished, report.deleted, report.warnings, report.requests, report.retries) == (2, 0, 2, 4, 3)
-    assert {each.reason for each in report.warning_details} == {"was not deleted: is not there"}
+    assert (report.vanished, report.deleted, report.unconfirmed, report.warnings) == (2, 2, 0, 0)
+    assert (report.requests, report.retries) == (4, 3)
     assert len(service.products) == 38
-    assert (await load(service, numbered(38), path)).vanished_ids == ("p38", "p39")
+    assert (await load(service, numbered(38), path)).vanished == 0
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        *("not found", "NOT_FOUND", "no such product_key", "there is no product with this key", "does not exist"),
+        *("The product doesn't exist", "is not there", "unknown product key", "was already deleted", "is gone"),
+    ],
+)
+async def test_it_is_told_by_the_words_of_the_service_and_only_after_a_lost_answer(path: Path, message: str) -> None:
+    service = ModelCatalog()
+    await load(service, numbered(20), path)
+    service._script = iter([lambda keys: said_gone(keys, message)])
+    report = await load(service, numbered(18), path, delete_vanished=True)
+    assert (report.deleted, report.unconfirmed, report.warnings) == (0, 2, 2)
+    service._script = iter([LOST, lambda keys: said_gone(keys, message)])
+    report = await load(service, numbered(18), path, delete_vanished=True)
+    assert (report.deleted, report.unconfirmed, report.warnings) == (2, 0, 0)
+    assert (await load(service, numbered(18), path)).vanished == 0
+
+
+@pytest.mark.parametrize("message", ["try again later", "is locked", "unknown error", "no longer than 25 keys", None])
+async def test_another_failure_after_a_lost_answer_confirms_nothing(path: Path, message: Any) -> None:
+    service = ModelCatalog()
+    await load(service, numbered(20), path)
+    service._script = iter([LOST, lambda keys: said_gone(keys, message)])
+    report = await load(service, numbered(18), path, delete_vanished=True)
+    assert (report.vanished, report.deleted, report.unconfirmed, report.warnings) == (2, 0, 2, 2)
+    service._script = iter([said_gone])  # which may well be for what was lost
+    report = await load(service, numbered(18), path, delete_vanished=True)
+    assert (report.deleted, report.unconfirmed) == (2, 0)
+
+
+async def test_so_it_is_when_the_answer_was_lost_with_an_earlier_load(path: Path) -> None:
+    service = ModelCatalog()
+    await load(service, numbered(40), path)
+
+    def end(keys: list[str]) -> Any:
+        """The service deletes, and the load ends before it is told."""
+        service._delete(keys)
+        raise asyncio.CancelledError
+
+    service._script = iter([end])
+    running = asyncio.create_task(job_of(service, numbered(38), digests=path, delete_vanished=True).run())
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert len(service.products) == 38
+    report = await load(service, numbered(38), path, delete_vanished=True)
+    assert (report.vanished, report.deleted, report.unconfirmed) == (2, 2, 0)
+
+
+async def test_what_may_be_deleted_is_put_again_when_the_feed_has_it_again(path: Path) -> None:
+    """Its digest is that of what the catalog has, or there is none."""
+    service = ModelCatalog()
+    await load(service, numbered(20), path)
+
+    def lost(keys: list[str]) -> Any:
+        service._delete(keys)
+        raise LOST
+
+    service._script = iter([lost, *[LOST] * 500])
+    _, report = await stopped(service, numbered(19), path, delete_vanished=True)
+    assert (report.vanished, report.deleted, report.unconfirmed) == (1, 0, 1)
+    service._script = iter(())
+    report = await load(service, numbered(20), path, delete_vanished=True)
+    assert (report.created, report.skipped, report.vanished) == (1, 19, 0)
+    assert len(service.products) == 20
+
+
+async def test_a_product_that_is_there_again_has_no_key_of_before(path: Path) -> None:
+    service = ModelCatalog()
+    await load(service, products("a", "b"), path)
+    options: dict[str, Any] = {"delete_vanished": True, "max_vanished_share": 1.0}
+    service._script = iter([lambda keys: said_gone(keys, "is locked")])
+    await load(service, products("b"), path, **options)
+    service._script = iter([results(result("a", product_key=None))])
+    await load(service, products("a", "b"), path)
+    report = await load(service, products("b"), path, **options)
+    assert (report.unconfirmed, report.warning_details[0].reason) == (
+        1,
+        "was not deleted: its product_key is not known",
+    )
+
+
+async def test_products_that_cannot_be_deleted_never_hold_up_a_load(path: Path) -> None:
+    """They were judged by the share when they were first to be deleted."""
+    service = ModelCatalog()
+    await load(service, numbered(100), path)
+    for left in (92, 84, 76):
+        service._script = iter([lambda keys: said_gone(keys, "is locked")])
+        report = await load(service, numbered(left), path, delete_vanished=True)
+        assert (report.vanished, report.deleted, report.unconfirmed) == (100 - left, 0, 100 - left)
+    says, _ = await stopped(service, numbered(60), path, delete_vanished=True)
+    assert "16 of 100 products are not in the feed" in says
+    report = await load(service, numbered(76), path, delete_vanished=True)
+    assert (report.deleted, report.unconfirmed) == (24, 0)
+
+
+@pytest.mark.parametrize("status", [400, 404, 409, 422])
+async def test_a_key_for_which_a_whole_request_is_refused_holds_up_no_other(path: Path, status: int) -> None:
+    service = ModelCatalog()
+    await load(service, numbered(400), path)
+
+    def refuse(keys: list[str]) -> Any:
+        return refusal(status) if "k-p399" in keys else service._delete(keys)
+
+    service._script = iter([refuse] * 100)
+    report = await load(service, numbered(370), path, delete_vanished=True)
+    assert (report.vanished, report.deleted, report.unconfirmed, report.warnings) == (30, 29, 1, 1)
+    assert report.warning_details[0].reason.startswith("was not deleted: ")
+    assert report.retries == 0
+
+
+async def test_a_refusal_of_the_whole_request_as_not_found_counts_after_a_lost_answer(path: Path) -> None:
+    service = ModelCatalog()
+    await load(service, numbered(20), path)
+    service._script = iter([LOST, refusal(404)])
+    report = await load(service, numbered(19), path, delete_vanished=True)
+    assert (report.deleted, report.unconfirmed) == (1, 0)
+
+
+async def test_an_answer_to_a_deletion_that_cannot_be_read_is_asked_for_again(path: Path) -> None:
+    service = ModelCatalog()
+    await load(service, numbered(20), path)
+
+    def odd(keys: list[str]) -> Any:
+        service._delete(keys)
+        return answer({"data": {"delete_products": "?"}})
+
+    service._script = iter([odd])
+    report = await load(service, numbered(18), path, delete_vanished=True)
+    assert (report.deleted, report.unconfirmed, report.requests, report.retries) == (2, 0, 2, 1)
 
 
 async def test_progress_is_told_while_products_are_deleted_and_ends_it_when_it_raises(path: Path) -> None:
@@ -369,13 +507,30 @@ async def test_a_refused_deletion_stops_the_load_with_its_report(path: Path) -> 
     assert (report.vanished, report.deleted) == (15, 15)
 
 
-async def test_an_answer_that_leaves_keys_out_is_a_warning(path: Path) -> None:
+async def test_a_key_that_an_answer_leaves_out_is_asked_for_again(path: Path) -> None:
+    service = ModelCatalog()
+    await load(service, numbered(400), path)
+    nothing = answer({"data": {"delete_products": []}})
+    service._script = iter([answer({"data": {"delete_products": [{"product_key": "k-p370"}]}}), nothing])
+    report = await load(service, numbered(370), path, delete_vanished=True)
+    assert (report.deleted, report.unconfirmed, report.warnings, len(service.products)) == (30, 0, 0, 371)
+    assert [len(keys) for keys in service.deletions] == [25, 5, 25, 4]
+    assert (report.requests, report.retries) == (4, 2)
+
+
+async def test_a_key_that_is_never_answered_is_not_confirmed_and_ends_the_wait(path: Path) -> None:
     service = ModelCatalog()
     await load(service, numbered(20), path)
-    service._script = iter([answer({"data": {"delete_products": [{"product_key": "k-p18"}]}})])
-    report = await load(service, numbered(18), path, delete_vanished=True)
-    assert (report.deleted, report.warnings) == (1, 1)
-    assert report.warning_details[0].reason == "was not deleted: the service did not say why"
+    service._script = iter([answer({"data": {"delete_products": []}})] * 100)
+    report = await load(service, numbered(19), path, delete_vanished=True)
+    assert (report.deleted, report.unconfirmed, report.requests) == (0, 1, MIN_ATTEMPTS)
+    (warning,) = report.warning_details
+    assert (warning.reason, warning.product_id) == (
+        "was not deleted: the service did not say whether it was",
+        "p19",
+    )
+    service._script = iter([said_gone])
+    assert (await load(service, numbered(19), path, delete_vanished=True)).deleted == 1
 
 
 # Dry runs ----------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from socialapi.bulk.products import json_window
 from socialapi.bulk.products.feeds import open_products
 from socialapi.errors import InvalidInput
 from socialapi.models.products import Product
-from tests.bulk.products.model_catalog import numbered, product, products, read, read_until
+from tests.bulk.products.model_catalog import numbered, product, products, read, read_until, why_empty
 
 MB: Final = 1_000_000
 
@@ -68,8 +68,20 @@ async def test_what_can_be_read_of_a_bad_line_is_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", ["", "\n", "\n\n  \n"])
 async def test_nothing_but_blank_lines_is_nothing(tmp_path: Path, content: str) -> None:
-    _, said = await read_until(write(tmp_path / "feed.jsonl", content), InvalidInput)
-    assert said.endswith("the file is empty")
+    file = write(tmp_path / "feed.jsonl", content)
+    assert await why_empty(file) == f"{file}: the file is empty"
+
+
+async def test_blank_lines_are_rows_only_beside_others(tmp_path: Path) -> None:
+    rows = await read(write(tmp_path / "feed.jsonl", f"\n\n{GOOD}\n\n"))
+    assert [(row.number, row.is_blank) for row in rows] == [(1, True), (2, True), (3, False), (4, True)]
+    assert rows[1].problem == ("", "line 2: is blank")
+
+
+@pytest.mark.parametrize("content", ["[]", " [\n\n] \n"])
+async def test_an_array_of_nothing_is_nothing(tmp_path: Path, content: str) -> None:
+    file = write(tmp_path / "feed.json", content)
+    assert await why_empty(file) == f"{file}: the array is empty"
 
 
 # One array ---------------------------------------------------------------------------------------------------------
@@ -119,7 +131,6 @@ FAR: Final = ",\n".join(json.dumps(each) for each in numbered(6_000))
         (f'[{GOOD},\n{{"id": tru', 1, "line 2, column 8: is not JSON"),
         (f"[{GOOD}]\n[{GOOD}]", 1, "line 2, column 1: nothing is expected after the end of the array"),
         ("[", 0, "line 1, column 2: is not JSON"),
-        ("[]", 0, "the array is empty"),
         (f"[{GOOD}, {'[' * 200_000}", 1, "nested too deeply"),
         (f"[{GOOD}, {'9' * 5_000}]", 1, "a number that is too long"),
     ],

@@ -178,6 +178,7 @@ async def test_every_product_has_one_outcome() -> None:
         "skipped": 0,
         "vanished": 0,
         "deleted": 0,
+        "unconfirmed": 0,
         "vanished_ids": (),
     }
     assert [(each.row, each.reason, each.product_id) for each in report.warning_details] == [(1, "looks odd", "a")]

@@ -5,12 +5,15 @@ import builtins
 import datetime
 import gzip
 import io
+import math
 import os
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy
 import pandas
 import polars
 import pyarrow
@@ -20,10 +23,11 @@ from pyarrow import parquet
 from socialapi.bulk.audiences.preparing import NO_TIME, NO_TIME_ZONE
 from socialapi.bulk.reading.arrow_reader import PARQUET_BATCH_ROWS, ArrowReader
 from socialapi.bulk.reading.arrow_rows import AS_TEXT, MAX_WORDS
+from socialapi.bulk.reading.numbers import INEXACT
 from socialapi.bulk.reading.readers import Records, open_records
 from socialapi.bulk.rows import ROWS_PER_CHUNK, RawTable
 from socialapi.errors import InvalidInput
-from tests.bulk.inputs import read, read_until_error, values, write
+from tests.bulk.inputs import read, read_until_error, values, why_empty, write
 from tests.bulk.model_service import ModelService, job_of
 from tests.bulk.reading.test_archives import without
 
@@ -135,12 +139,12 @@ async def test_the_dictionaries_of_several_batches_are_told_apart() -> None:
 @pytest.mark.parametrize(
     "array",
     [
-        pyarrow.array([4.17e9, None]),
+        pyarrow.array([4.5, None]),
         pyarrow.array([True, None]),
         pyarrow.array([b"+14155550101", None]),
         pyarrow.array([{"home": "+14155550101"}, None]),
         pyarrow.array([datetime.datetime(2026, 1, 31, tzinfo=datetime.UTC), None]),
-        pyarrow.array([[4.17e9], None]),
+        pyarrow.array([[4.5], None]),
         pyarrow.array(["1.5", None]).cast(pyarrow.decimal128(3, 1)),
     ],
     ids=lambda each: str(each.type),
@@ -152,12 +156,64 @@ async def test_what_is_no_text_is_unusable_and_never_converted(array: pyarrow.Ar
     assert "export the column as text" in AS_TEXT
 
 
-async def test_a_phone_column_that_pandas_made_floats_of_is_a_warning_with_advice() -> None:
-    frame = pandas.DataFrame({"email": ["a@b.example", "c@d.example", None], "phone": [14_155_550_101, None, 1.0]})
-    report = await job_of(ModelService(), frame).run()
-    assert (report.accepted, report.rejected) == (2, 1)
-    assert [(issue.row, issue.field, issue.reason) for issue in report.warning_details] == [(1, "phone", AS_TEXT)]
+WHOLE = [1000.0, None, math.nan]
+BEYOND = [float(2**24), 2.0**53, 1.5]
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        pyarrow.array(WHOLE),
+        pyarrow.array(WHOLE, pyarrow.float32()),
+        pyarrow.array(numpy.array([1000, math.nan, math.nan], numpy.float16)),
+        pyarrow.array([Decimal("1000.00"), None, None], pyarrow.decimal128(10, 2)),
+        pyarrow.array([Decimal(1000), None, None], pyarrow.decimal128(10, -1)),
+        pyarrow.array(WHOLE).dictionary_encode(),
+        pyarrow.array([[1000.0], None, [math.nan]]),
+    ],
+    ids=lambda each: str(each.type),
+)
+async def test_a_whole_number_of_any_type_is_its_digits_and_a_missing_one_nothing(array: pyarrow.Array) -> None:
+    rows = await read(pyarrow.table({"service_id": array, "handle": ["a", "b", "c"]}))
+    assert [[text for text in row if text] for row in values(rows)] == [["a", "1000"], ["b"], ["c"]]
+    assert [row.unusable for row in rows] == [(), (), ()]
+
+
+@pytest.mark.parametrize(
+    ("array", "reasons"),
+    [
+        (pyarrow.array(BEYOND), [None, INEXACT, AS_TEXT]),
+        (pyarrow.array(BEYOND, pyarrow.float32()), [INEXACT, INEXACT, AS_TEXT]),
+        (pyarrow.array(BEYOND).dictionary_encode(), [None, INEXACT, AS_TEXT]),
+        (pyarrow.array([[each] for each in BEYOND]), [None, INEXACT, AS_TEXT]),
+        (pyarrow.array([Decimal(each) for each in BEYOND], pyarrow.decimal128(30, 1)), [None, None, AS_TEXT]),
+    ],
+    ids=lambda each: str(getattr(each, "type", "")),
+)
+async def test_a_number_is_unusable_where_digits_were_lost_before_it_was_read(
+    array: pyarrow.Array, reasons: list[str | None]
+) -> None:
+    rows = await read(pyarrow.table({"service_id": array, "handle": ["a", "b", "c"]}))
+    assert [row.unusable for row in rows] == [(("service_id", why),) if why else () for why in reasons]
+
+
+async def test_a_phone_column_that_pandas_made_floats_of_is_one_of_digits() -> None:
+    frame = pandas.DataFrame({"email": ["a@b.example", "c@d.example", None], "phone": [14_155_550_101, None, 1.5]})
+    report = await job_of(ModelService(), frame, default_region="US").run()
+    assert (report.accepted, report.rejected, report.warnings) == (2, 1, 0)
     assert [(issue.row, issue.reason) for issue in report.rejects] == [(3, AS_TEXT)]
+
+
+async def test_ids_that_became_floats_over_night_are_the_same_ids(tmp_path: Path) -> None:
+    service = ModelService()
+    first, second = tmp_path / "1.parquet", tmp_path / "2.parquet"
+    pandas.DataFrame({"service_id": [1000, 1001], "partner_user_id": [7, 8]}).to_parquet(first)
+    pandas.DataFrame({"service_id": [1000, 1001, None], "partner_user_id": [7, 8, None]}).to_parquet(second)
+    await job_of(service, first).run()
+    members = set(service.members)
+    report = await job_of(service, second).run()
+    assert (report.accepted, report.rejected) == (2, 1)
+    assert members == set(service.members)
 
 
 async def test_times_and_operation_types_override_the_options_row_by_row() -> None:
@@ -190,6 +246,7 @@ async def test_times_and_operation_types_override_the_options_row_by_row() -> No
         (pyarrow.array([datetime.date(2099, 1, 1)]), NO_TIME_ZONE),
         (pyarrow.array([4_102_444_800]), NO_TIME),
         (pyarrow.array([1.5]), NO_TIME),
+        (pyarrow.array([1.0]), NO_TIME),
         (pyarrow.array([2**62], pyarrow.timestamp("s", "UTC")), NO_TIME),
     ],
     ids=lambda each: str(getattr(each, "type", "")),
@@ -229,11 +286,13 @@ async def test_columns_of_the_same_name_are_two_columns() -> None:
     assert values(await read(table)) == [["a@b.example", "c@d.example"]]
 
 
-async def test_a_table_without_rows_has_none_and_a_file_without_rows_is_refused(tmp_path: Path) -> None:
+async def test_a_table_without_rows_has_none_and_so_has_one_without_columns() -> None:
     empty = pyarrow.table({"email": pyarrow.array([], pyarrow.string())})
-    assert await read(empty) == []
-    with pytest.raises(InvalidInput, match="the file has no rows, only column names"):
-        await read(in_parquet(empty))
+    assert await why_empty(empty) is None
+    assert await why_empty(in_parquet(empty)) == "the BytesIO: the file has no rows, only column names"
+    for nothing in (pyarrow.table({}), pandas.DataFrame(), polars.DataFrame()):
+        assert await why_empty(nothing) == "the table has neither columns nor rows"
+    assert await why_empty(in_parquet(pyarrow.table({}))) == "the BytesIO: the table has neither columns nor rows"
 
 
 @pytest.mark.parametrize(
@@ -325,8 +384,7 @@ async def test_a_damaged_parquet_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"crm\.parquet: this is not Parquet, whatever its name says"):
         await read(path)
     write(path, "")
-    with pytest.raises(InvalidInput, match="the file is empty"):
-        await read(path)
+    assert await why_empty(path) == f"{path}: the file is empty"
 
 
 async def test_a_parquet_file_whose_middle_is_damaged_gives_the_rows_before(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from socialapi.bulk.reading.readers import open_records
 from socialapi.bulk.reading.threaded_reader import THREAD_NAME, ThreadedReader
 from socialapi.bulk.rows import ROWS_PER_CHUNK
 from socialapi.errors import InvalidInput
-from tests.bulk.inputs import open_files, read, read_until_error, values, write
+from tests.bulk.inputs import open_files, read, read_until_error, values, why_empty, write
 from tests.bulk.model_service import ModelService, job_of
 
 
@@ -65,7 +65,7 @@ async def test_data_given_as_a_path_is_not_quoted(data: str) -> None:
 async def test_an_empty_file(tmp_path: Path, content: bytes, extension: str) -> None:
     path = tmp_path / f"crm{extension}"
     write(path, content)
-    assert await refusal(path) == f"{path}: the file is empty"
+    assert await why_empty(path) == f"{path}: the file is empty"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from socialapi.bulk.reading.files_reader import FilesReader
 from socialapi.bulk.reading.readers import open_records
 from socialapi.bulk.rows import ROWS_PER_CHUNK
 from socialapi.errors import BulkError, InvalidInput
-from tests.bulk.inputs import open_files, read, read_until_error, values, write
+from tests.bulk.inputs import open_files, read, read_until_error, values, why_empty, write
 from tests.bulk.model_service import ModelService, job_of
 
 
@@ -102,8 +102,9 @@ async def test_a_file_that_is_missing_is_said_before_any_is_read(exports: Path) 
 async def test_a_file_of_column_names_alone_is_fine_beside_others(exports: Path) -> None:
     write(exports / "2026-01b.csv", "email\n")
     assert len(await read(f"{exports}/2026-01*")) == 2
-    with pytest.raises(InvalidInput, match="none of the files has any rows, only column names"):
-        await read([exports / "2026-01b.csv", exports / "2026-01b.csv"])
+    write(exports / "2026-01c.csv", "")
+    assert len(await read(f"{exports}/2026-01*")) == 2
+    assert await why_empty([exports / "2026-01b.csv", exports / "2026-01c.csv"]) == "none of the files has any rows"
 
 
 async def test_what_is_wrong_with_a_file_is_said_with_its_name_after_the_rows_before_it(exports: Path) -> None:
@@ -181,6 +182,16 @@ async def test_a_pattern_leaves_out_what_the_job_itself_writes(tmp_path: Path) -
     with pytest.raises(InvalidInput, match="is the input itself"):
         await job_of(ModelService(), [f"{tmp_path}/*.csv", rejects], rejects=rejects).run()
     assert rejects.read_text("utf-8").count("\n") == 2
+
+
+async def test_lock_files_that_were_left_behind_are_none_of_the_files(tmp_path: Path) -> None:
+    write(tmp_path / "a.csv", "email\na@b.example\n")
+    write(tmp_path / "older.csv.lock", ' {"socialapi_lock": {"pid": 1, "since": "2026-01-01T00:00:00Z"}}\n')
+    write(tmp_path / "rejects.csv.lock", "")
+    report = await job_of(ModelService(), f"{tmp_path}/*", rejects=tmp_path / "rejects.csv").run()
+    assert (report.read, report.accepted) == (1, 1)
+    write(tmp_path / "mine.lock", "email\nc@d.example\n")
+    assert (await job_of(ModelService(), f"{tmp_path}/*", rejects=tmp_path / "rejects.csv").run()).read == 2
 
 
 async def test_a_pattern_that_matches_nothing_else_is_said(tmp_path: Path) -> None:

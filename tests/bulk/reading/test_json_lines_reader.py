@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.bulk.reading.json_lines_reader import MAX_LINE_BYTES
+from socialapi.bulk.reading.numbers import INEXACT, INFINITE, NOT_TEXT
 from socialapi.bulk.reading.readers import open_records
 from socialapi.bulk.rows import ROWS_PER_CHUNK
 from socialapi.errors import InvalidInput
-from tests.bulk.inputs import read, read_until_error, values, write
+from tests.bulk.inputs import read, read_until_error, values, why_empty, write
 
 
 @pytest.fixture
@@ -51,9 +52,23 @@ async def test_whole_numbers_are_identifiers_and_other_types_are_not(path: Path)
     ]
     write(path, "".join(json.dumps(line) + "\n" for line in lines))
     rows = await read(path)
-    assert values(rows) == [["123456789012345"], ["", "1", "2"], ["1"]]
+    assert values(rows) == [["123456789012345"], ["", "1", "2"], ["", "1"]]
     reason = "is neither a text nor a whole number"
-    assert rows[2].unusable == (("email", reason), ("handle", reason), ("handle", reason), ("service_id", reason))
+    assert rows[2].unusable == (("email", reason), ("handle", reason), ("service_id", reason))
+
+
+async def test_a_number_with_a_point_is_a_whole_one_as_long_as_all_its_digits_are_sure(path: Path) -> None:
+    numbers = ["1000.0", "1e3", "9007199254740991.0", "9007199254740992.0", "1000.5", "NaN", "Infinity", "-0.0"]
+    write(path, "".join(f'{{"handle": "h", "service_id": {number}}}\n' for number in numbers))
+    rows = await read(path)
+    assert values(rows) == [
+        *(["h", "1000"], ["h", "1000"], ["h", "9007199254740991"], ["h"], ["h"], ["h", ""], ["h"], ["h", "0"]),
+    ]
+    assert [row.unusable for row in rows if row.unusable] == [
+        (("service_id", INEXACT),),
+        (("service_id", NOT_TEXT),),
+        (("service_id", INFINITE),),
+    ]
 
 
 async def test_a_number_of_absurd_length_does_not_spoil_its_row(path: Path) -> None:
@@ -132,6 +147,12 @@ async def test_an_array_is_not_json_lines(tmp_path: Path, content: str, extensio
         await read(path)
 
 
+@pytest.mark.parametrize("content", ["[]", " [\n ]\n"])
+async def test_an_array_of_nothing_is_nothing(tmp_path: Path, content: str) -> None:
+    write(tmp_path / "crm.json", content)
+    assert await why_empty(tmp_path / "crm.json") == f"{tmp_path / 'crm.json'}: the array is empty"
+
+
 async def test_a_file_without_any_object_is_refused(path: Path) -> None:
     write(path, "email,phone\na@b.example,1\n")
     with pytest.raises(InvalidInput, match="none of the first lines is a JSON object"):
@@ -144,8 +165,7 @@ async def test_blank_lines_at_the_start_are_rows_and_alone_they_are_nothing(path
     assert len(rows) == 70_001
     assert rows[0].problem == ("", "is blank")
     write(path, "\n" * 70_000)
-    _, error = await read_until_error(path, InvalidInput)
-    assert str(error).endswith("the file is empty")
+    assert await why_empty(path) == f"{path}: the file is empty"
 
 
 async def test_the_share_that_is_read_grows(path: Path) -> None:

@@ -30,6 +30,8 @@ from tests.support.clock import VirtualClock
 ACCOUNT: Final = "18ce54d4x5t"
 AUDIENCE: Final = "1nmth"
 ALL: Final[Any] = {"max_removal_share": 1.0}
+NOBODY: Final = [{"handle": ""}]
+"""A list that has a row, and nobody in it."""
 
 
 def digest(text: str) -> str:
@@ -219,15 +221,65 @@ async def test_too_many_removals_stop_it_before_anything_is_sent(
     assert members(socialapi_emulator) == handles(*"abcdefghi", "new")
 
 
-async def test_nobody_at_all_empties_an_audience_only_if_that_is_said(
+async def test_a_list_in_which_nobody_is_empties_an_audience_only_if_that_is_said(
     audience: CustomAudience, socialapi_emulator: Emulator, path: Path
 ) -> None:
     await audience.sync(people("ada"), snapshot=path)
     with pytest.raises(BulkError, match="1 of the 1 identifiers in the snapshot are not desired"):
-        await audience.sync([], snapshot=path)
+        await audience.sync(NOBODY, snapshot=path)
     assert members(socialapi_emulator) == handles("ada")
-    assert (await audience.sync([], snapshot=path, **ALL)).identifiers_after == 0
+    assert (await audience.sync(NOBODY, snapshot=path, **ALL)).identifiers_after == 0
     assert not members(socialapi_emulator)
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+@pytest.mark.parametrize(
+    "desired", ["", "handle\n", "\n\n", [], iter(())], ids=["empty", "header", "blank", "list", "iterator"]
+)
+async def test_an_input_without_rows_is_never_a_list_of_nobody(
+    audience: CustomAudience, socialapi_emulator: Emulator, tmp_path: Path, path: Path, desired: Any, *, dry_run: bool
+) -> None:
+    await audience.sync(people("ada"), snapshot=path)
+    asked = len(socialapi_emulator.requests)
+    if isinstance(desired, str):
+        desired, content = tmp_path / "people.csv", desired
+        desired.write_text(content, "utf-8")
+    with pytest.raises(InvalidInput, match=": everybody would be removed, which no sync does for a list of nobody"):
+        await audience.sync(desired, snapshot=path, dry_run=dry_run, **ALL)
+    assert len(socialapi_emulator.requests) == asked
+    assert (await audience.sync(people("ada"), snapshot=path)).unchanged == 1
+
+
+async def test_with_another_version_of_the_normaliser_only_what_it_changed_is_sent(
+    audience: CustomAudience, socialapi_emulator: Emulator, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once the address was hashed with what stood around it."""
+    people = [f"{name}@b.example" for name in "abcdefghijklmnopqrst"]
+    with monkeypatch.context() as then:
+        for module in ("sync_snapshot", "sync_job"):
+            then.setattr(f"socialapi.bulk.sync.{module}.NORMALIZER_VERSION", 1)
+        wrong = hashlib.sha256(b"<z@b.example>").hexdigest()
+        await audience.sync([{"email": each} for each in (*people, wrong)], snapshot=path)
+    now = [{"email": each} for each in (*people, "<z@b.example>")]
+    with pytest.raises(
+        BulkError, match=r"made by version 1 of the normaliser, and this is version 2: what it makes another"
+    ):
+        await audience.sync(now, snapshot=path, max_removal_share=0.01)
+    report = await audience.sync(now, snapshot=path)
+    assert (report.unchanged, report.additions.accepted, report.removals.accepted, report.warnings) == (20, 1, 1, 1)
+    with pytest.raises(BulkError) as stopped:
+        await audience.sync(now[:-2], snapshot=path, max_removal_share=0.01)
+    assert "normaliser" not in str(stopped.value)
+
+
+async def test_a_mended_value_casts_no_doubt_on_removals(
+    audience: CustomAudience, socialapi_emulator: Emulator, path: Path
+) -> None:
+    people = [{"email": f"{name}@b.example"} for name in "abcdefghij"]
+    await audience.sync(people, snapshot=path)
+    desired = [{"email": f"<{person['email']}>"} for person in people[:-1]]
+    report = await audience.sync(desired, snapshot=path)
+    assert (report.unchanged, report.warnings, report.held_back, report.removals.accepted) == (9, 9, 0, 1)
 
 
 async def test_a_value_that_became_unusable_may_mean_somebody_who_seems_to_have_left(
@@ -236,7 +288,7 @@ async def test_a_value_that_became_unusable_may_mean_somebody_who_seems_to_have_
     before = [{"handle": name, "service_id": str(number)} for number, name in enumerate("abcdefghij", 1)]
     await audience.sync(before, snapshot=path)
     # As a spreadsheet makes them. A value that is never synced, whatever it is, casts no doubt.
-    desired = [*before[:-1], {"handle": "j", "service_id": "10.0", "partner_user_id": "p"}]
+    desired = [*before[:-1], {"handle": "j", "service_id": "10.5", "partner_user_id": "p"}]
     report = await audience.sync(desired, snapshot=path, max_removal_share=0.05)
     assert (report.held_back, report.removals.accepted, report.warnings) == (1, 0, 2)
     assert len(members(socialapi_emulator)) == 20
@@ -301,12 +353,16 @@ async def test_a_removal_that_is_refused_is_told_and_tried_again(
     await audience.sync(people("ada"), snapshot=path)
     socialapi_emulator.faults.add("operation_error", index=0)
     rejects = tmp_path / "rejects.csv"
-    report = await audience.sync([], snapshot=path, rejects=rejects, **ALL)
+    report = await audience.sync(NOBODY, snapshot=path, rejects=rejects, **ALL)
     reason = "was not removed: INVALID_PARAMETER: a scripted fault"
     assert report.removals.rejects == (RowIssue(0, "params.users", reason),)
-    assert (report.rejected, report.removals.rejected, report.identifiers_after) == (0, 1, 1)
-    assert rejects.read_text("utf-8").splitlines() == ["row,field,reason", f"0,params.users,{reason}"]
-    assert (await audience.sync([], snapshot=path, **ALL)).removals.accepted == 1
+    assert (report.rejected, report.removals.rejected, report.identifiers_after) == (1, 1, 1)
+    assert rejects.read_text("utf-8").splitlines() == [
+        "row,field,reason",
+        "1,,has no identifier",
+        f"0,params.users,{reason}",
+    ]
+    assert (await audience.sync(NOBODY, snapshot=path, **ALL)).removals.accepted == 1
     assert not members(socialapi_emulator)
 
 
@@ -364,12 +420,12 @@ async def test_a_sync_that_was_stopped_goes_on_with_what_was_not_accepted(path: 
     assert (report.unchanged, report.additions.accepted) == (taken, 10 - taken)
     service._script = iter([None, None, refusal(403)])
     with pytest.raises(BulkError, match="while removing: HTTP 403") as caught:
-        await sync(session, DESTINATION, [], options, call)
+        await sync(session, DESTINATION, NOBODY, options, call)
     assert isinstance(caught.value.report, SyncReport)
     gone = caught.value.report.removals.accepted
     assert gone == 10 - len(service.members) >= 2
     assert caught.value.report.removals.pending == caught.value.report.identifiers_after == 10 - gone
-    report = await sync(session, DESTINATION, [], options, call)
+    report = await sync(session, DESTINATION, NOBODY, options, call)
     assert (report.identifiers_before, report.removals.accepted) == (10 - gone, 10 - gone)
     assert not service.members
 
@@ -422,7 +478,7 @@ async def test_what_never_went_out_is_neither_held_nor_removed_later(path: Path)
     assert isinstance(caught.value.report, SyncReport)
     assert caught.value.report.identifiers_after <= 3 * ROWS_PER_PAGE
     assert caught.value.report.additions.pending == caught.value.report.pending == 20_000
-    report = await sync(session, DESTINATION, [], attrs.evolve(options, max_removal_share=1.0), call)
+    report = await sync(session, DESTINATION, NOBODY, attrs.evolve(options, max_removal_share=1.0), call)
     assert report.removals.accepted == caught.value.report.identifiers_after
 
 
@@ -437,7 +493,7 @@ async def test_a_row_refused_after_a_lost_answer_may_be_held_and_is_removed_late
     report = await sync(session, DESTINATION, people("ada"), options, call)
     assert (report.rejected, report.identifiers_after) == (1, 1)
     assert service.members.keys() == handles("ada")
-    report = await sync(session, DESTINATION, [], options, call)
+    report = await sync(session, DESTINATION, NOBODY, options, call)
     assert report.removals.accepted == 1
     assert not service.members
 
@@ -447,7 +503,7 @@ async def test_a_snapshot_of_another_audience_is_refused(
 ) -> None:
     await audience.sync(people("ada"), snapshot=path)
     with pytest.raises(ConfigurationError, match=f"is of the audience {AUDIENCE} of the account {ACCOUNT}, not of the"):
-        await socialapi_client.ads.account(ACCOUNT).custom_audience("other").sync([], snapshot=path)
+        await socialapi_client.ads.account(ACCOUNT).custom_audience("other").sync(NOBODY, snapshot=path)
     assert len(socialapi_emulator.requests) == 1
 
 

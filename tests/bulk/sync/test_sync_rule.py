@@ -116,7 +116,7 @@ class Step:
     killed_after: int | None
 
 
-rows = st.lists(st.frozensets(st.sampled_from(NAMES), min_size=1, max_size=3), max_size=4)
+rows = st.lists(st.frozensets(st.sampled_from(NAMES), min_size=1, max_size=3), min_size=1, max_size=4)
 steps = st.lists(st.builds(Step, rows, st.none() | st.integers(0, 60)), min_size=1, max_size=5)
 
 

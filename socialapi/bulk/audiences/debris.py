@@ -1,0 +1,225 @@
+"""What exports leave around e-mail addresses and phone numbers, and how these are taken out of it.
+
+Spreadsheets, address books and web pages put quotation marks, `mailto:`, angle brackets, separators and characters that
+show nothing there. They are removed where what is left can be nothing else. An apostrophe or a backquote at the beginning
+alone may be part of an e-mail address, and stays; so do quotation marks around its local part.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+import attrs
+
+# For character classes: what shows nothing and has no width, what is blank, and what has no business within a value.
+ZERO_WIDTH: Final = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e007f\U000e0100-\U000e01ef"
+)
+BLANKS: Final = "\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+INVISIBLE: Final = "\x00-\x20\x7f-\xa0" + BLANKS + ZERO_WIDTH
+SURROGATES: Final = "\ud800-\udfff"
+_NEVER: Final = INVISIBLE + SURROGATES + "\ufffd"
+
+_TYPOGRAPHIC_QUOTES: Final = "\u00ab\u00b4\u00bb\u2018-\u201f\u2039\u203a\u300c-\u300f\u301d-\u301f\uff02\uff07"
+_WIDE_PUNCTUATION: Final = "\u3001\u3002\uff08\uff09\uff0c\uff0e\uff1a\uff1b\uff1c\uff1e"
+
+# Possessive: no text, however long or odd, is looked at more than once.
+_LOCAL: Final = rf'(?:(?![\'`=.]*[{_TYPOGRAPHIC_QUOTES}])[^@,<>"()\[\]:;\\{_NEVER}]++|"[^@<>"\\{_NEVER}]++")'
+_LABEL: Final = rf"[^\x00-,./:-@\[-^`{{-\x7f{_TYPOGRAPHIC_QUOTES}{_WIDE_PUNCTUATION}{_NEVER}]++"
+EMAIL: Final = rf"{_LOCAL}@(?:{_LABEL}\.)++{_LABEL}"
+"""Matches a plausible e-mail address in lower case."""
+_ASCII_LABEL: Final = "[a-z0-9_-]++"
+ASCII_EMAIL: Final = rf"[a-z0-9!#$%&'*+/=?^_`{{|}}~.-]++@(?:{_ASCII_LABEL}\.)++{_ASCII_LABEL}"
+"""Matches those of ASCII alone and without quotation marks, which are nearly all, in less time."""
+
+is_email: Final = re.compile(EMAIL).fullmatch
+is_ascii_email: Final = re.compile(ASCII_EMAIL).fullmatch
+is_digest: Final = re.compile("[0-9a-fA-F]{64}").fullmatch
+
+MAX_CHARACTERS: Final = 1_000
+"""What is longer is no address in any packing, and is left as it is."""
+
+_find_emails: Final = re.compile(EMAIL).finditer
+_zero_width: Final = re.compile(f"[{ZERO_WIDTH}]")
+# A joiner beside a letter of a script that uses it may be part of a word.
+_find_joiner: Final = re.compile("(?<=[^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?=[^\x00-\x7f])").search
+_blanks: Final = re.compile(f"[{BLANKS}]")
+
+_QUOTE: Final = rf'["\\{_TYPOGRAPHIC_QUOTES}]'
+_ANY_QUOTE: Final = rf"""["'`\\{_TYPOGRAPHIC_QUOTES}]"""
+_starts_quoted: Final = re.compile(_QUOTE).match
+_is_quote: Final = re.compile(_ANY_QUOTE).fullmatch
+_SEPARATORS: Final = ",;:.\u3001\u3002\uff0c\uff0e\uff1a\uff1b"
+_bracketed: Final = re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]|\{([^{}]*)\}", re.DOTALL).fullmatch
+_named: Final = re.compile(r"([^<>]*)<([^<>]*)>", re.DOTALL).fullmatch
+_starts_mailto: Final = re.compile(r"(?:mailto|smtp|e-?mail)\s*:\s*(?://)?", re.IGNORECASE).match
+_starts_tel: Final = re.compile(r"(?:tel|callto|sms|phone|p)\.?\s*:\s*(?://)?", re.IGNORECASE).match
+_MOST_DIGITS_IN_NAMES: Final = 4
+
+_plain_phone_number: Final = re.compile(r"[+(]?[0-9](?:[0-9 ()/.-]*[0-9])?").fullmatch
+# What a phone number is not written with: where there is none of it, there is nothing to be removed.
+_find_debris: Final = re.compile(
+    rf"[\"'`\\<>\[\]{{}}={_TYPOGRAPHIC_QUOTES}{BLANKS}{ZERO_WIDTH}]|[,;:.][\s,;:.]*$|^[\s(]*[,;:.]|^\(.*\)$|^[A-Za-z]+\.?\s*:",
+    re.DOTALL,
+).search
+
+find_marks: Final = re.compile(rf"[\"`<>@{_TYPOGRAPHIC_QUOTES}]").search
+"""Finds what no phone number has in it, and what would be passed over where a number is looked for in a text."""
+
+_INVISIBLE_CHARACTERS: Final = "invisible characters"
+_MARKS: Final = "quotation marks"
+
+
+@attrs.frozen(repr=False)
+class Bare:
+    """A value without what stands around it, and what was removed in words; nothing where it was bare already."""
+
+    text: str
+    removed: tuple[str, ...] = ()
+
+
+Layer = Callable[[str], tuple[str, str]]
+"""Takes something off a text: returns the rest and what it was in a word, or the text itself."""
+
+
+def bare_email(text: str) -> Bare:
+    """The e-mail address (or digest of one) in a trimmed text; the text itself if there is not exactly one."""
+    return _bare(text, _EMAIL_LAYERS, lambda rest: is_email(rest.lower()) is not None or is_digest(rest) is not None)
+
+
+def is_plain_phone_number(text: str) -> bool:
+    """Whether there is nothing in a text but digits and what stands between them."""
+    return _plain_phone_number(text) is not None
+
+
+def bare_phone_number(text: str) -> Bare:
+    """What may be a phone number (or the digest of one) in a trimmed text, without what it is never written with."""
+    if _find_debris(text) is None:
+        return Bare(text)
+    found = _bare(text, _PHONE_LAYERS, lambda rest: _find_debris(rest) is None, keep=True)
+    return found if any(map(str.isdigit, found.text)) else Bare(text)
+
+
+def holds_several_emails(text: str) -> bool:
+    """Whether more than one address stands in a text."""
+    return text.count("@") > 1 and len(text) <= MAX_CHARACTERS and len(list(_find_emails(text.lower()))) > 1
+
+
+def _bare(text: str, layers: tuple[Layer, ...], is_bare: Callable[[str], bool], *, keep: bool = False) -> Bare:
+    """Takes off one layer after another, until the rest is bare; with `keep` also when it never is."""
+    if len(text) > MAX_CHARACTERS:
+        return Bare(text)
+    rest, removed = text, dict[str, None]()
+    while not is_bare(rest):
+        for layer in layers:
+            less, what = layer(rest)
+            if less != rest:
+                break
+        else:
+            return Bare(rest, tuple(removed)) if keep else Bare(text)
+        rest = less.strip()
+        if what:
+            removed[what] = None
+    return Bare(rest, tuple(removed))
+
+
+def _without_zero_width(text: str) -> tuple[str, str]:
+    return (text, "") if _find_joiner(text) else (_zero_width.sub("", text), _INVISIBLE_CHARACTERS)
+
+
+def _with_plain_blanks(text: str) -> tuple[str, str]:
+    return _blanks.sub(" ", text), ""
+
+
+def _without_formula(text: str) -> tuple[str, str]:
+    """A spreadsheet's `="text"`, of which the quotation marks are another layer."""
+    return (text[1:], "a formula") if text[:1] == "=" and _is_quote(text[1:2]) else (text, "")
+
+
+def _without_equals(text: str) -> tuple[str, str]:
+    return (text[1:], "a formula") if text[:1] == "=" else (text, "")
+
+
+def _without_two_marks(text: str) -> tuple[str, str]:
+    if len(text) < 2 or not (_is_quote(text[0]) and _is_quote(text[-1])):
+        return text, ""
+    if text[-1] == '"' and is_email(text[:-1].lower()):  # the first one belongs to a quoted local part
+        return text[:-1], _MARKS
+    return text[1:-1], _MARKS
+
+
+def _without_last_mark(text: str) -> tuple[str, str]:
+    return (text[:-1], _MARKS) if _is_quote(text[-1:]) else (text, "")
+
+
+def _without_first_mark(text: str) -> tuple[str, str]:
+    return (text[1:], _MARKS) if _starts_quoted(text) else (text, "")
+
+
+def _without_any_first_mark(text: str) -> tuple[str, str]:
+    return (text[1:], _MARKS) if _is_quote(text[:1]) else (text, "")
+
+
+def _without_separators(text: str) -> tuple[str, str]:
+    return text.rstrip(_SEPARATORS + " ").lstrip(_SEPARATORS + " "), "punctuation"
+
+
+def _without_brackets(text: str) -> tuple[str, str]:
+    found = _bracketed(text)
+    return (text, "") if found is None else (text[1:-1], "brackets")
+
+
+def _without_stray_brackets(text: str) -> tuple[str, str]:
+    if (text[:1] == "<") == (text[-1:] == ">"):
+        return text, ""
+    return text.removeprefix("<").removesuffix(">"), "brackets"
+
+
+def _out_of_name(text: str, is_name: Callable[[str, str], bool]) -> tuple[str, str]:
+    """What stands in the angle brackets behind a name, if that can be nothing but a name."""
+    found = _named(text)
+    if found is None or not is_name(found[1], found[2]):
+        return text, ""
+    return found[2], "a name and brackets" if found[1].strip() else "brackets"
+
+
+def _without_name_of_email(text: str) -> tuple[str, str]:
+    return _out_of_name(text, _is_name_of_email)
+
+
+def _is_name_of_email(name: str, inner: str) -> bool:
+    """Address books write the address itself for a name that they do not know."""
+    known = bare_email(inner).text.lower()
+    return all(each[0] == known for each in _find_emails(name.lower()))
+
+
+def _without_name_of_phone(text: str) -> tuple[str, str]:
+    return _out_of_name(text, lambda name, _: sum(map(str.isdigit, name)) <= _MOST_DIGITS_IN_NAMES)
+
+
+def _without_mailto(text: str) -> tuple[str, str]:
+    """The address of a link, without its subject and the like."""
+    found = _starts_mailto(text)
+    if found is None:
+        return text, ""
+    rest, _, query = text[found.end() :].partition("?")
+    if "%" in rest or "@" in query or "%40" in query:  # written in another way, or with further addresses
+        return text, ""
+    return rest, "mailto:"
+
+
+def _without_tel(text: str) -> tuple[str, str]:
+    found = _starts_tel(text)
+    return (text, "") if found is None else (text[found.end() :], "tel:")
+
+
+_EMAIL_LAYERS: Final[tuple[Layer, ...]] = (
+    *(_without_zero_width, _without_formula, _without_two_marks, _without_separators, _without_name_of_email),
+    *(_without_brackets, _without_mailto, _without_last_mark, _without_first_mark, _without_stray_brackets),
+)
+_PHONE_LAYERS: Final[tuple[Layer, ...]] = (
+    *(_without_zero_width, _with_plain_blanks, _without_equals, _without_two_marks, _without_separators),
+    *(_without_name_of_phone, _without_brackets, _without_tel, _without_last_mark, _without_any_first_mark),
+    _without_stray_brackets,
+)

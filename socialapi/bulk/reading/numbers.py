@@ -1,0 +1,118 @@
+"""Numbers that a typed table, JSON or a program has where digits are meant: of an id, a code, a phone number, a count.
+
+A column of whole numbers with a gap becomes one of floating-point numbers, in pandas and whatever is written by it. Such
+a number is a whole one again, as long as no digit of it can have been lost on the way.
+"""
+
+import math
+import re
+from decimal import Decimal
+from numbers import Rational, Real
+from typing import Any, Final, Self
+
+EXACT_LIMIT: Final = 2**53 - 1
+"""The largest whole number below which a floating-point number of 64 bits has every one."""
+NOT_TEXT: Final = "is neither a text nor a whole number"
+INFINITE: Final = "is not a finite number"
+INEXACT: Final = (
+    "is a floating-point number so large that digits were lost before it was read: export the column as text"
+)
+
+looks_like_float: Final = re.compile(r"[+-]?[0-9]+(?:[.,]0+|(?:[.,][0-9]*)?[eE][+-]?[0-9]+)").fullmatch
+"""Finds texts that, where an id or a code is meant, are probably numbers which something has rewritten."""
+_LIMITS_BY_BYTES: Final = {2: 2**11 - 1, 4: 2**24 - 1}
+
+
+class ShortFloat(float):
+    """A number that was read from a type of fewer bits than Python's own; `limit` is up to where that has every one."""
+
+    __slots__ = ("limit",)
+    limit: int
+
+    def __new__(cls, value: float, size_bytes: int) -> Self:
+        """A number of a type of so many bytes."""
+        found = super().__new__(cls, value)
+        found.limit = _LIMITS_BY_BYTES.get(size_bytes, EXACT_LIMIT)
+        return found
+
+    def __str__(self) -> str:
+        return float.__repr__(self)
+
+    def __repr__(self) -> str:
+        return "ShortFloat(<hidden>)"  # it may be a phone number
+
+
+class NoDigits(Exception):
+    """The value is not written by digits alone; `reason` says why, without quoting it."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def is_missing(value: Any) -> bool:
+    """Whether it stands for no value: None, NaN of any type, and what pandas has for them (NA and NaT)."""
+    if value is None or isinstance(value, str | int):
+        return value is None
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    if hasattr(value, "__len__"):
+        return False
+    try:
+        return bool(value != value)  # noqa: PLR0124  # only what is not a number is not equal to itself
+    except Exception:  # noqa: BLE001  # whatever a user's object raises; NA is neither equal nor not
+        return type(value).__name__ == "NAType"
+
+
+def is_number(value: object) -> bool:
+    """Whether it is a number of any type; truth values are none."""
+    return isinstance(value, Real | Decimal) and not isinstance(value, bool)
+
+
+def digits_of(value: Any) -> str:
+    """A whole number as its digits, with a minus sign if it has one.
+
+    Raises NoDigits for everything else: texts, truth values, fractions, and numbers of which digits may have been lost.
+    """
+    if not is_number(value):
+        raise NoDigits(NOT_TEXT)
+    try:
+        return str(_whole(value))
+    except ValueError:  # more digits than Python is willing to write out
+        raise NoDigits(NOT_TEXT) from None
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, Rational):
+        if value.denominator != 1:
+            raise NoDigits(NOT_TEXT)
+        return int(value.numerator)
+    if isinstance(value, Decimal):
+        return _of_decimal(value)
+    if not math.isfinite(value):
+        raise NoDigits(INFINITE)
+    whole = int(value)
+    if whole != value:
+        raise NoDigits(NOT_TEXT)
+    if abs(whole) > _limit(value):
+        raise NoDigits(INEXACT)
+    return whole
+
+
+def _of_decimal(value: Decimal) -> int:
+    """Decimal numbers lose no digits, unless these are not even written: 1E+20."""
+    exponent = value.as_tuple().exponent
+    if not isinstance(exponent, int):
+        raise NoDigits(INFINITE)
+    if exponent > 0 and abs(value) > EXACT_LIMIT:
+        raise NoDigits(INEXACT)
+    if value != value.to_integral_value():
+        raise NoDigits(NOT_TEXT)
+    return int(value)
+
+
+def _limit(value: Any) -> int:
+    if isinstance(value, ShortFloat):
+        return value.limit
+    # NumPy's numbers know their size.
+    return _LIMITS_BY_BYTES.get(getattr(value, "itemsize", 8), EXACT_LIMIT)

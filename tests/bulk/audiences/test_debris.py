@@ -1,0 +1,323 @@
+"""What exports leave around e-mail addresses and phone numbers is removed, and nothing that may be part of them."""
+
+import hashlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from socialapi.bulk.audiences.debris import (
+    MAX_CHARACTERS,
+    bare_email,
+    bare_phone_number,
+    is_ascii_email,
+    is_email,
+)
+from socialapi.bulk.audiences.normalizing import Unusable, normalizers
+from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
+from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED
+from tests.bulk.model_service import ModelService, job_of
+
+ADA = "ada@example.com"
+NUMBER = "+4917612345678"
+DIGEST = "49e0be2aeccfb51a8dee4c945c8a70a9ac500cf6f5cb08112575f74db9b1470d"
+
+
+def sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def normalize(kind: IdentifierKind, text: str, region: str | None = None) -> tuple[str, str]:
+    return normalizers(IDENTIFIER_KINDS, region)[kind](text)
+
+
+def reason(kind: IdentifierKind, text: str, region: str | None = None) -> str:
+    with pytest.raises(Unusable) as unusable:
+        normalize(kind, text, region)
+    return unusable.value.reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            '="ada@example.com"',
+            '="""ada@example.com"""',
+            '\\"ada@example.com\\"',
+            '"ada@example.com',
+            'ada@example.com"',
+        ),
+        *(
+            "'ada@example.com'",
+            "\"'ada@example.com'\"",
+            "`ada@example.com`",
+            "ada@example.com'",
+            "\u00b4ada@example.com\u00b4",
+        ),
+        *(
+            "“ada@example.com”",
+            "„ada@example.com“",
+            "«ada@example.com»",
+            "\u2039ada@example.com\u203a",
+            "\u2019ada@example.com\u2019",
+        ),
+        *("\uff02ada@example.com\uff02", "「ada@example.com」", "mailto:ada@example.com", "MAILTO: Ada@Example.com"),
+        *("mailto:ada@example.com?subject=Hello, you", "smtp:ada@example.com", "E-Mail: ada@example.com"),
+        *("<ada@example.com>", "<mailto:ada@example.com>", "Ada <ada@example.com>", '"King, Ada" <ada@example.com>'),
+        *("ADA@example.com <ada@example.com>", "Ada @ Home <ada@example.com>;", "<ada@example.com", "ada@example.com>"),
+        *("ada@example.com;", "ada@example.com,", "ada@example.com ; ,", "ada@example.com.", "; ada@example.com"),
+        *("ada@example.com\uff1b", "(ada@example.com)", "[ada@example.com]", "{ada@example.com}"),
+        *("ada\u200b@example.com", "\u202aada@example.com\u202c", "ada@exam\u00adple.com", "\ufeffada@example.com"),
+        *("ada@example.com\u200d", "a\u2060da@example.com", " \u200e ada@example.com \u200f ", "ada@example.com\ufe0f"),
+    ],
+)
+def test_an_address_is_taken_out_of_what_stands_around_it(text: str) -> None:
+    value, removed = normalize("email", text)
+    assert value == sha256(ADA)
+    assert removed.startswith(f"{MENDED}: ")
+    assert removed.endswith(" removed")
+    assert "ada" not in removed.lower()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(ADA, " ada@example.com\t", "\u00a0ada@example.com\u3000", "o'hara@example.com", "d\u2019arcy@example.com"),
+        *("'ada@example.com", "`ada@example.com", "=ada@example.com", '"ada"@example.com', '"ada;b"@example.com'),
+        *(
+            "a+b{c}d|e~f@example.com",
+            "ada@ex_ample.com",
+            "ada..b@example.com",
+            "ada.@example.com",
+            "müller@bücher.example",
+        ),
+    ],
+)
+def test_what_may_be_part_of_an_address_stays(text: str) -> None:
+    assert normalize("email", text) == (sha256(text.strip().lower()), "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("ada@example.com, bob@example.com", "ada@example.com;bob@example.com", "ada@example.com bob@example.com"),
+        *("ada@example.com / bob@example.com", "ada@example.com; ada@example.com", "bob@example.com <ada@example.com>"),
+        *("mailto:ada@example.com?cc=bob@example.com", "mailto:ada@example.com,bob@example.com"),
+        *('"ada@example.com","bob@example.com"', "ada@example.com\nbob@example.com"),
+    ],
+)
+def test_two_addresses_in_a_cell_are_none(text: str) -> None:
+    assert reason("email", text) == "holds more than one e-mail address"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("ada:b@example.com", 'a"b@example.com', "ada@example.com (Ada)", "ada@exam/ple.com", "ada@[192.168.0.1]"),
+        *("mailto:a%64a@example.com", "<ada>@example.com", '"@example.com', "ada\ufffd@example.com", "=", '=""', "<>"),
+        *("ada@example.com?subject=x", "Ada ada@example.com", "ada@example.com;Ada", "ada@-;"),
+        '"' * 200_000 + ADA,
+    ],
+    ids=lambda text: text[:20],
+)
+def test_what_is_not_unmistakable_is_unusable(text: str) -> None:
+    reason("email", text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "tel:+4917612345678",
+            "TEL: +49 176 12345678",
+            "p:+4917612345678",
+            "Tel.: +49 176 12345678",
+            "<tel:+4917612345678>",
+        ),
+        *(
+            '="+4917612345678"',
+            "=+4917612345678",
+            "'+4917612345678",
+            '"+4917612345678"',
+            "\u2019+4917612345678",
+            "`+4917612345678",
+        ),
+        *("+4917612345678;", "+4917612345678,", "+49 176 12345678.", "Ada <+4917612345678>", "(+4917612345678)"),
+        *("+49176\u200b12345678", "\u202a+4917612345678\u202c", "+49 176\u00ad12345678", "\ufeff+4917612345678"),
+        "tel:0176-12345678;phone-context=+49",
+    ],
+)
+def test_a_phone_number_is_taken_out_of_what_stands_around_it(text: str) -> None:
+    value, removed = normalize("phone_number", text)
+    assert value == sha256(NUMBER)
+    assert removed.startswith(f"{MENDED}: ")
+    assert "176" not in removed
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        *(("(415) 555-0123", "+14155550123"), ("+1 (415) 555-0123", "+14155550123"), ("1-800-FLOWERS", "+18003569377")),
+        *(("415 555 0123 ext. 77", "+14155550123"), ("+1-415-555-0123;ext=5", "+14155550123")),
+        *(("+49\u00a0176 12345678", NUMBER), ("+49\u202f176\u202f12345678", NUMBER)),
+    ],
+)
+def test_notations_of_phone_numbers_are_no_debris(text: str, number: str) -> None:
+    assert normalize("phone_number", text, "US") == (sha256(number), "")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("+493012345 home", "has letters behind a number that is possible without them"),
+        ("030 1234567 privat", "has letters behind a number that is possible without them"),
+        ("call +4917612345678 now", "has letters behind a number that is possible without them"),
+        ("+14155550101;4155550102", "holds more than one phone number"),
+        ("+14155550101,,4155550102", "holds more than one phone number"),
+        ("+4917612345678 <+4917612345679>", "is not a possible phone number"),
+        ("+4917612345678 / +4917612345679", "is not a possible phone number"),
+        ("ada@+4917612345678", "is not a possible phone number"),
+        *(
+            (text, "ends in .0 as numbers from a spreadsheet do: export the column as text")
+            for text in (*("4917612345678.0", "4917612345678,0", "4.91761E+12", "4,91761E+12", "491761e7"),)
+        ),
+    ],
+)
+def test_a_phone_number_that_may_be_another_one_is_unusable(text: str, expected: str) -> None:
+    assert reason("phone_number", text, "DE") == expected
+
+
+@pytest.mark.parametrize("kind", ["email", "phone_number"])
+def test_a_digest_is_taken_out_of_quotation_marks_as_well(kind: IdentifierKind) -> None:
+    assert normalize(kind, f'="{DIGEST.upper()}"')[0] == DIGEST
+    assert normalize(kind, DIGEST) == (DIGEST, "")
+
+
+@pytest.mark.parametrize("text", ['"a"', "'a'", "<a>", "a;", "=a", "mailto:a"])
+@pytest.mark.parametrize("kind", ["device_id", "handle", "partner_user_id"])
+def test_opaque_identifiers_are_never_touched(kind: IdentifierKind, text: str) -> None:
+    value = text if kind == "partner_user_id" else sha256(text)
+    assert normalize(kind, text) == (value, "")
+
+
+DEBRIS = st.lists(
+    st.sampled_from(
+        [
+            '"',
+            "'",
+            "`",
+            "“",
+            "”",
+            "«",
+            "=",
+            ";",
+            ",",
+            ".",
+            ":",
+            "<",
+            ">",
+            "(",
+            ")",
+            "\u200b",
+            "\u202a",
+            "\ufeff",
+            " ",
+            "mailto:",
+        ]
+    ),
+    max_size=6,
+).map("".join)
+
+
+@given(
+    st.one_of(
+        st.text(max_size=40), st.builds("{}{}{}".format, DEBRIS, st.sampled_from([ADA, NUMBER, "", "Ada"]), DEBRIS)
+    )
+)
+def test_what_is_bare_is_part_of_the_text_and_stays_as_it_is(text: str) -> None:
+    for bare in (bare_email(text.strip()), bare_phone_number(text.strip())):
+        assert bool(bare.removed) <= (bare.text != text)
+        left = iter(text.replace("\u00a0", " "))
+        assert all(letter in left for letter in bare.text.replace("\u00a0", " ") if not letter.isspace())
+    for kind in ("email", "phone_number"):
+        again = (
+            bare_email(bare_email(text).text) if kind == "email" else bare_phone_number(bare_phone_number(text).text)
+        )
+        assert not again.removed
+
+
+@given(DEBRIS, DEBRIS.filter(lambda after: not any(map(str.isalpha, after))))
+def test_an_address_in_any_debris_is_that_address_or_one_that_begins_with_its_marks_or_none(
+    before: str, after: str
+) -> None:
+    try:
+        value, removed = normalize("email", before + ADA + after)
+    except Unusable:
+        return
+    visible = "".join(letter for letter in before if letter.isprintable() and letter != " ")
+    marks = visible[len(visible.rstrip("'`=.")) :]
+    assert value in {sha256(marks[start:] + ADA) for start in range(len(marks) + 1)}
+    assert bool(removed) == (value != sha256((before + ADA + after).strip()))
+
+
+def test_a_text_that_is_far_too_long_is_left_alone_at_once() -> None:
+    for text in ('"' * 10**6, "<" * 10**6, "a" * 10**6, "@" * 10**6, f"'{ADA}'".ljust(MAX_CHARACTERS + 1, ";")):
+        assert bare_email(text).text == text
+        reason("email", text)
+
+
+async def test_what_is_mended_is_sent_with_a_warning_that_does_not_quote_it() -> None:
+    service = ModelService()
+    rows = [
+        {"email": "mailto:ada@example.com", "Phone": "+4917612345678"},
+        {"email": "bob@example.com", "Phone": "'+4917612345679"},
+        {"email": "a@example.com;b@example.com", "Phone": "+4917612345670"},
+        {"email": "a@example.com;b@example.com", "Phone": ""},
+        {"email": "<c@example.com>", "Phone": "nobody"},
+    ]
+    report = await job_of(service, rows).run()
+    assert (report.accepted, report.rejected, report.warnings) == (4, 1, 5)
+    assert [(issue.row, issue.field, issue.reason) for issue in report.warning_details] == [
+        (3, "email", "holds more than one e-mail address"),
+        (5, "Phone", "is not a possible phone number"),
+        (1, "email", "was mended: mailto: removed"),
+        (2, "Phone", "was mended: quotation marks removed"),
+        (5, "email", "was mended: brackets removed"),
+    ]
+    (rejected,) = report.rejects
+    assert (rejected.row, rejected.reason) == (4, "holds more than one e-mail address")
+    assert {value for _, value in service.members} == {
+        *map(sha256, (ADA, "bob@example.com", "c@example.com")),
+        *map(sha256, ("+4917612345678", "+4917612345679", "+4917612345670")),
+    }
+
+
+async def test_rows_are_mended_alike_one_by_one_and_side_by_side() -> None:
+    texts = ["<ada@example.com>", "bob@example.com", "'c@example.com'", "d@example.com; e@example.com"]
+    side_by_side, one_by_one = ModelService(), ModelService()
+    together = await job_of(side_by_side, [{"email": text} for text in texts]).run()
+    apart = await job_of(one_by_one, [{"email": text, "operation_type": "update"} for text in texts]).run()
+    assert side_by_side.members == one_by_one.members
+    assert together.warning_details == apart.warning_details
+    assert together.rejects == apart.rejects
+
+
+@given(st.text(st.characters(max_codepoint=127), max_size=12), st.text(st.sampled_from("abz0-_.\"'@ "), max_size=8))
+def test_the_quick_pattern_takes_what_the_whole_one_takes_of_ascii_without_quotation_marks(
+    name: str, domain: str
+) -> None:
+    for text in (f"{name}@{domain}.com".lower(), f"{name}{domain}".lower()):
+        if '"' not in text:
+            assert (is_ascii_email(text) is None) == (is_email(text) is None)
+
+
+@pytest.mark.parametrize("text", ["1000.0", "1E+15", "8.7e12"])
+async def test_a_partner_id_that_looks_like_a_float_is_sent_as_it_is_with_a_warning(text: str) -> None:
+    service = ModelService()
+    rows = [{"partner_user_id": text}, {"partner_user_id": "1000"}, {"partner_user_id": "v1.5"}]
+    report = await job_of(service, rows).run()
+    assert {value for _, value in service.members} == {text, "1000", "v1.5"}
+    assert [(each.row, each.field, each.reason) for each in report.warning_details] == [
+        (1, "partner_user_id", LOOKS_LIKE_FLOAT),
+    ]
+    assert report.accepted == 3

@@ -1,0 +1,195 @@
+"""Ids, codes and counts that a program or a spreadsheet has made floating-point numbers of."""
+
+import io
+import json
+import math
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pandas
+import polars
+import pyarrow
+import pytest
+from pyarrow import parquet
+
+from socialapi.bulk.reading.numbers import INEXACT, INFINITE, NOT_TEXT
+from socialapi.models.products import Product
+from socialapi.reports import LOOKS_LIKE_FLOAT
+from tests.bulk.products.model_catalog import HEADER, ModelCatalog, csv_file, job_of, line, product, read
+
+IDENTIFIERS = ("id", "gtin", "mpn", "item_group_id")
+
+
+def with_numbers(**numbers: Any) -> dict[str, Any]:
+    return {**product("a", brand=None), **numbers}
+
+
+def is_empty(path: Path) -> bool:
+    return not path.stat().st_size
+
+
+@pytest.mark.parametrize(
+    "number",
+    [1000, 1000.0, Decimal(1000), Decimal("1000.0"), numpy.int64(1000), numpy.float64(1000), numpy.float32(1000)],
+    ids=lambda number: type(number).__name__,
+)
+@pytest.mark.parametrize("field", IDENTIFIERS)
+async def test_a_whole_number_of_any_type_is_the_same_identifier(field: str, number: Any) -> None:
+    rows = [with_numbers(**{field: number}), Product(**{**product("a"), field: number})]
+    for row in await read(rows):
+        assert (row.shape[field], row.problem, row.warnings) == ("1000", None, ())
+
+
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [
+        (2.0**53, INEXACT),
+        (numpy.float32(2**24), INEXACT),
+        (Decimal("1E+20"), INEXACT),
+        (math.inf, INFINITE),
+        (1000.5, NOT_TEXT),
+        (Decimal("0.1"), NOT_TEXT),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("field", IDENTIFIERS)
+async def test_a_number_that_may_have_lost_digits_rejects_its_row(field: str, number: Any, reason: str) -> None:
+    (row,) = await read([with_numbers(**{field: number})])
+    assert row.problem == (field, reason)
+
+
+@pytest.mark.parametrize("value", [True, False, numpy.True_])
+async def test_truth_values_are_no_identifiers_and_no_counts(value: Any) -> None:
+    catalog = ModelCatalog()
+    rows = [product("b", gtin=value), product("c", inventory=value), product("d", item_group_id=value)]
+    report = await job_of(catalog, [*rows, {**product("e"), "id": value}]).run()
+    assert (report.rejected, report.accepted) == (4, 0)
+
+
+@pytest.mark.parametrize(
+    "missing", [None, math.nan, pandas.NA, pandas.NaT, Decimal("NaN"), numpy.float32("nan")], ids=repr
+)
+async def test_what_stands_for_no_value_says_nothing(missing: Any) -> None:
+    (row,) = await read([product("a", gtin=missing, inventory=missing, color=missing)])
+    assert row.shape == product("a")
+    assert row.problem is None
+
+
+@pytest.mark.parametrize(
+    ("number", "read_as"),
+    [
+        (7, 7),
+        (7.0, 7),
+        (Decimal("7.00"), 7),
+        (numpy.int8(7), 7),
+        (numpy.float16(7), 7),
+        ("7", 7),
+        ("7.0", 7),
+        ("7.000", 7),
+    ],
+    ids=repr,
+)
+async def test_a_count_is_a_whole_number(number: Any, read_as: int) -> None:
+    (row,) = await read([product("a", inventory=number)])
+    assert row.shape["inventory"] == read_as
+    assert type(row.shape["inventory"]) is int
+    assert row.problem is None
+
+
+@pytest.mark.parametrize(
+    "number",
+    [7.5, Decimal("7.5"), "7.5", "7e1", "1.0e+1", 2.0**53, f"{10**15}.0", 10**5_000],
+    ids=lambda number: type(number).__name__,
+)
+async def test_what_is_no_whole_number_is_no_count(number: Any) -> None:
+    report = await job_of(ModelCatalog(), [product("a", inventory=number)]).run()
+    assert report.rejected == 1
+    assert report.rejects[0].field == "inventory"
+
+
+async def test_a_number_in_a_text_is_written_without_a_point_if_it_has_no_fraction() -> None:
+    (row,) = await read([product("a", size=42.0, custom_label_0=41.5, color=7)])
+    assert (row.shape["size"], row.shape["custom_label_0"], row.shape["color"]) == ("42", "41.5", "7")
+    assert row.problem is None
+    (row,) = await read([product("a", size=1e300)])
+    assert row.problem == ("size", INEXACT)
+
+
+TEXTS = ("1000.0", "4006381333931.0", "1e3", "1.0e+15", "8.71234E+12", "8,71E+12", "1000,0")
+
+
+@pytest.mark.parametrize("text", TEXTS)
+async def test_a_text_stays_as_it_is_and_is_warned_of_if_it_looks_like_a_float(tmp_path: Path, text: str) -> None:
+    catalog = ModelCatalog()
+    file = csv_file(tmp_path / "feed.csv", f'{line("a")},"{text}","{text}"', header=f"{HEADER},gtin,item_group_id")
+    lines = io.BytesIO(json.dumps(product("a", gtin=text, item_group_id=text)).encode())
+    table = pyarrow.Table.from_pylist([product("a", gtin=text, item_group_id=text)])
+    for source in (file, lines, table, [product("a", gtin=text, item_group_id=text)]):
+        report = await job_of(catalog, source).run()
+        assert (report.accepted, report.warnings) == (1, 2)
+        assert (catalog.products["a"]["gtin"], catalog.products["a"]["item_group_id"]) == (text, text)
+        assert [(each.row, each.field, each.reason, each.product_id) for each in report.warning_details] == [
+            (1, "gtin", LOOKS_LIKE_FLOAT, "a"),
+            (1, "item_group_id", LOOKS_LIKE_FLOAT, "a"),
+        ]
+
+
+@pytest.mark.parametrize("text", ["0012345", "4006381333931", "1.5", "A1e3", "1e", "e3", "1.0.0", "10-0", ".0"])
+async def test_other_texts_are_not_warned_of(text: str) -> None:
+    (row,) = await read([product(text, gtin=text, mpn=text)])
+    assert (row.shape["id"], row.shape["gtin"], row.shape["mpn"], row.warnings) == (text, text, text, ())
+
+
+async def test_rows_that_are_rejected_are_not_warned_of_as_well() -> None:
+    report = await job_of(ModelCatalog(), [product("1000.0", price="free")]).run()
+    assert (report.rejected, report.warnings) == (1, 0)
+
+
+def night(folder: Path, number: int, kind: str, gap: bool) -> Path:
+    """A feed whose columns of whole numbers become floats, as pandas makes them, where one row has none."""
+    rows = [
+        {**product(""), "id": 1000 + n, "gtin": 4_006_381_333_931 + n, "item_group_id": n, "size": 40 + n}
+        for n in range(4)
+    ]
+    rows = [{**row, "inventory": 5} for row in rows]
+    frame = pandas.DataFrame([*rows, {**product(""), "id": None}] if gap else rows)
+    assert (str(frame["id"].dtype) == "float64") is gap
+    path = folder / f"{number}.{kind}"
+    match kind:
+        case "parquet":
+            frame.to_parquet(path)
+        case "jsonl":
+            frame.to_json(path, orient="records", lines=True, double_precision=1)
+        case "json":
+            path.write_text(json.dumps(frame.to_dict("records")).replace("NaN", "null"), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("kind", ["parquet", "jsonl", "json"])
+async def test_ids_that_became_floats_over_night_are_the_same_products(tmp_path: Path, kind: str) -> None:
+    catalog, digests = ModelCatalog(), tmp_path / "digests"
+    first = await job_of(catalog, night(tmp_path, 1, kind, gap=False), digests=digests).run()
+    assert first.created == 4
+    before = dict(catalog.products)
+    report = await job_of(catalog, night(tmp_path, 2, kind, gap=True), digests=digests).run()
+    assert (report.skipped, report.created, report.updated, report.vanished) == (4, 0, 0, 0)
+    assert (report.rejected, report.rejects[0].field) == (1, "id")
+    assert catalog.products == before
+
+
+@pytest.mark.parametrize("kind", [pyarrow.float16(), pyarrow.float32()], ids=str)
+async def test_a_column_of_short_floats_is_sure_of_fewer_digits(kind: pyarrow.DataType) -> None:
+    limit = 2**11 if kind == pyarrow.float16() else 2**24
+    numbers = pyarrow.array(numpy.array([limit - 1, limit], kind.to_pandas_dtype()))
+    table = pyarrow.Table.from_pylist([product("a"), product("b")]).append_column("gtin", numbers)
+    file = io.BytesIO()
+    if kind != pyarrow.float16():
+        parquet.write_table(table, file)
+        file.seek(0)
+    encoded = pyarrow.Table.from_pylist([product("a"), product("b")]).append_column("gtin", numbers.dictionary_encode())
+    for source in (table, encoded, polars.DataFrame(table), *([file] if file.getvalue() else [])):
+        first, second = await read(source)
+        assert (first.shape["gtin"], first.problem) == (str(limit - 1), None)
+        assert second.problem == ("gtin", INEXACT)

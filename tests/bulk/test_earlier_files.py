@@ -1,0 +1,81 @@
+"""Files of an earlier layout are refused with what to do, and left as they are."""
+
+import contextlib
+import sqlite3
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from socialapi.bulk.sync.sync_job import SyncOptions, sync
+from socialapi.errors import ConfigurationError
+from socialapi.session.calls import CallOptions
+from tests.bulk.model_service import DESTINATION, ModelService, job_of, people
+from tests.bulk.model_transport import session_of
+from tests.bulk.products.model_catalog import ModelCatalog, numbered
+from tests.bulk.products.model_catalog import job_of as load_of
+
+
+async def upload(service: ModelService, path: Path) -> Any:
+    return await job_of(service, people("a", "b"), journal=path).run()
+
+
+async def synced(service: ModelService, path: Path) -> Any:
+    session = session_of(service)
+    options = SyncOptions(snapshot=path, max_removal_share=1.0)
+    return await sync(session, DESTINATION, [{"handle": "a"}], options, CallOptions.interactive(session.config))
+
+
+async def load(service: ModelCatalog, path: Path) -> Any:
+    return await load_of(service, numbered(3), digests=path).run()
+
+
+async def load_with_journal(service: ModelCatalog, path: Path) -> Any:
+    return await load_of(service, numbered(3), journal=path).run()
+
+
+def set_version(path: Path, version: int) -> bytes:
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {version}")
+    return content_of(path)
+
+
+def content_of(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("version", [0, 1])
+@pytest.mark.parametrize(
+    ("run", "new", "remedy"),
+    [
+        (upload, ModelService, "delete the journal with `socialapi jobs forget` and begin anew"),
+        (load_with_journal, ModelCatalog, "delete the journal with `socialapi jobs forget` and begin anew"),
+        (
+            synced,
+            ModelService,
+            "sync with that version, or delete the snapshot and sync anew: everybody is added again then",
+        ),
+        (
+            load,
+            ModelCatalog,
+            "load with that version, or delete the file and load anew: every product is put again then",
+        ),
+    ],
+    ids=["upload", "load with a journal", "sync", "load with digests"],
+)
+async def test_a_file_of_an_earlier_layout_is_refused_and_never_read_as_empty(
+    tmp_path: Path, run: Callable[[Any, Path], Awaitable[Any]], new: Callable[[], Any], remedy: str, version: int
+) -> None:
+    service, path = new(), tmp_path / "file"
+    await run(service, path)
+    before = set_version(path, version)
+    service.requests.clear()
+    with pytest.raises(ConfigurationError) as caught:
+        await run(service, path)
+    assert f"{path} was written by another version of this package (its format is {version}, here it is 2)" in str(
+        caught.value
+    )
+    assert remedy in str(caught.value)
+    assert service.requests == []
+    assert content_of(path) == before

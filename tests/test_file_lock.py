@@ -1,0 +1,245 @@
+"""The lock file beside a file that one job at a time may use."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from socialapi.file_lock import FileLock, Holder, is_lock_file
+
+PAIRS: Final = 25
+AHEAD_SECONDS: Final = 0.02
+"""How long before it the instant is told at which two processes begin: enough for both to read it."""
+HOLD: Final = """
+import sys
+from socialapi.file_lock import FileLock
+lock = FileLock(sys.argv[1])
+assert lock.take() is None
+print("held", flush=True)
+sys.stdin.read()
+"""
+FORK: Final = """
+import os, sys
+from socialapi.file_lock import FileLock
+lock = FileLock(sys.argv[1])
+assert lock.take() is None
+if os.fork():
+    os._exit(0)
+lock.release()  # which it does not have
+print("forked", flush=True)
+sys.stdin.read()
+"""
+RACE: Final = """
+import asyncio, sys, time
+from socialapi.bulk.rejects import RejectsFile
+from socialapi.errors import ConfigurationError, InvalidInput
+from socialapi.sqlite_thread import Schema, SqliteThread
+import filelock
+SCHEMA = Schema(application_id=7, version=1, statements=("CREATE TABLE items (name TEXT)",))
+
+async def open_journal(path):
+    await SqliteThread(path, SCHEMA, purpose="journal").open(lambda _: None)
+
+for line in sys.stdin:
+    kind, path, instant = line.split()
+    while time.monotonic() < float(instant):
+        pass
+    try:
+        asyncio.run(open_journal(path)) if kind == "journal" else RejectsFile(path)
+        print("got it", flush=True)
+    except (ConfigurationError, InvalidInput) as refusal:
+        print(refusal, flush=True)
+"""
+
+
+def started(program: str, *arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", program, *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        bufsize=1,
+    )
+
+
+def said(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.close()
+    process.wait(30)
+    process.stdout.close()
+
+
+@pytest.fixture
+def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """A process that has the lock of `file`."""
+    process = started(HOLD, tmp_path / "file")
+    assert said(process) == "held"
+    try:
+        yield process
+    finally:
+        end(process)
+
+
+def test_who_has_the_lock_is_told_to_everybody_else(tmp_path: Path, holder: subprocess.Popen[str]) -> None:
+    refused = FileLock(tmp_path / "file").take()
+    assert refused is not None
+    assert refused.process_id == holder.pid
+    assert re.fullmatch(rf"process {holder.pid} has it since \d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ", str(refused))
+    assert (tmp_path / "file.lock").stat().st_mode & 0o777 == 0o600
+    assert not (tmp_path / "file").exists()
+
+
+def test_a_process_that_is_killed_leaves_a_file_and_no_lock(tmp_path: Path, holder: subprocess.Popen[str]) -> None:
+    holder.send_signal(signal.SIGKILL)
+    holder.wait(30)
+    assert is_lock_file(tmp_path / "file.lock")
+    lock = FileLock(tmp_path / "file")
+    assert lock.take() is None
+    noted = json.loads((tmp_path / "file.lock").read_bytes())["socialapi_lock"]
+    assert noted["pid"] == os.getpid()
+    lock.release()
+    lock.release()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+def test_a_forked_process_keeps_no_lock_of_one_that_ended(tmp_path: Path) -> None:
+    process = started(FORK, tmp_path / "file")
+    assert said(process) == "forked"
+    process.wait(30)
+    assert is_lock_file(tmp_path / "file.lock")
+    lock = FileLock(tmp_path / "file")
+    assert lock.take() is None
+    lock.release()
+    end(process)
+
+
+def test_a_second_task_of_the_same_process_is_refused_as_well(tmp_path: Path) -> None:
+    first, second = FileLock(tmp_path / "file"), FileLock(tmp_path / "file")
+    assert first.take() is None
+    refused = second.take()
+    assert refused is not None
+    assert str(refused).startswith(f"process {os.getpid()}, which is this one, has it since ")
+    second.release()  # which it does not have
+    assert FileLock(tmp_path / "file").take() is not None
+    first.release()
+    assert second.take() is None
+    second.release()
+
+
+def test_one_file_has_one_lock_whatever_it_is_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real" / "file")
+    monkeypatch.chdir(tmp_path / "real")
+    first = FileLock("file")
+    assert first.take() is None
+    assert FileLock(tmp_path / "link").take() is not None
+    assert FileLock(tmp_path / "real" / ".." / "real" / "file").take() is not None
+    first.release()
+
+
+def test_a_note_of_somebody_who_was_killed_is_not_taken_for_the_one_who_has_it(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait(30)
+    lock = FileLock(path)
+    assert lock.take() is None
+    note = (tmp_path / "file.lock").read_bytes()
+    stale = note.replace(str(os.getpid()).encode(), str(gone.pid).encode())
+    (tmp_path / "file.lock").write_bytes(stale)
+    with ThreadPoolExecutor(1) as pool:
+        refused = pool.submit(FileLock(path).take)
+        (tmp_path / "file.lock").write_bytes(note)
+        found = refused.result(30)
+    lock.release()
+    assert found is not None
+    assert found.process_id == os.getpid()
+
+
+def test_a_holder_that_cannot_be_read_is_not_known(tmp_path: Path) -> None:
+    lock = FileLock(tmp_path / "file")
+    assert lock.take() is None
+    (tmp_path / "file.lock").write_bytes(b"")
+    refused = FileLock(tmp_path / "file").take()
+    lock.release()
+    assert refused == Holder()
+    assert str(refused) == "which one is not known"
+
+
+@pytest.mark.parametrize("content", [b"[metadata]\nlock-version = 2\n", b"{}"])
+def test_a_lock_file_of_something_else_is_neither_used_nor_touched(tmp_path: Path, content: bytes) -> None:
+    other = tmp_path / "poetry.lock"
+    other.write_bytes(content)
+    with pytest.raises(OSError, match=r"the lock file beside it cannot be made: .*poetry\.lock holds something else"):
+        FileLock(tmp_path / "poetry").take()
+    assert other.read_bytes() == content
+    assert not is_lock_file(other)
+    assert not is_lock_file(tmp_path / "missing.lock")
+    assert not is_lock_file(tmp_path / "exports.csv")
+
+
+def test_a_link_in_the_place_of_a_lock_file_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "file.lock").symlink_to(tmp_path / "victim")
+    with pytest.raises(OSError, match="the lock file beside it cannot be made"):
+        FileLock(tmp_path / "file").take()
+    assert not (tmp_path / "victim").exists()
+
+
+def test_what_is_taken_and_released_by_many_at_once_is_had_by_one_at_a_time(tmp_path: Path) -> None:
+    inside, most, taken = 0, 0, 0
+    counting, start = threading.Lock(), threading.Barrier(4)
+
+    def work() -> None:
+        nonlocal inside, most, taken
+        start.wait(30)
+        for _ in range(200):
+            lock = FileLock(tmp_path / "file")
+            if lock.take() is not None:
+                continue
+            with counting:
+                inside += 1
+                taken += 1
+                most = max(most, inside)
+            with counting:
+                inside -= 1
+            lock.release()
+
+    with ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(work) for _ in range(4)]:
+            done.result(60)
+    assert most == 1
+    assert taken >= 200
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["journal", "rejects"])
+def test_of_two_processes_that_open_a_file_at_the_same_instant_exactly_one_gets_it(tmp_path: Path, kind: str) -> None:
+    pair = [started(RACE), started(RACE)]
+    for number in range(PAIRS):
+        instant = time.monotonic() + AHEAD_SECONDS
+        for process in pair:
+            assert process.stdin is not None
+            process.stdin.write(f"{kind} {tmp_path / f'file{number}'} {instant}\n")
+        answers = {process.pid: said(process) for process in pair}
+        (winner,) = [pid for pid, answer in answers.items() if answer == "got it"]
+        (refusal,) = [answer for answer in answers.values() if answer != "got it"]
+        assert "is in use by another " in refusal
+        assert f"(process {winner} has it since " in refusal
+    for process in pair:
+        end(process)

@@ -9,7 +9,7 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 
 from socialapi.models.categories import CountryCode
 from socialapi.models.collections import CursorQuery, Ids, SortBy
-from socialapi.models.rules import Tagged
+from socialapi.models.rules import AnyId, Tagged
 from socialapi.problems import BrokenRule
 from socialapi.unset import UNSET, Unset
 
@@ -47,8 +47,8 @@ class App:
     """A destination: an app, by its id in one store or both, in the stores of a country."""
 
     country_code: CountryCode
-    android_store_app_id: str | Unset = UNSET
-    ios_app_store_identifier: str | Unset = UNSET
+    android_store_app_id: AnyId | Unset = UNSET
+    ios_app_store_identifier: AnyId | Unset = UNSET
     android_store_deep_link: str | Unset = UNSET
     ios_deep_link: str | Unset = UNSET
     type: Literal["APP"] = "APP"

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, TypedDict
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
-from socialapi.models.rules import Conditions, Pattern, WholeText
+from socialapi.models.rules import Conditions, IsId, Pattern, WholeText
 from socialapi.problems import BrokenRule
 
 MAX_IDS: Final = 200
@@ -14,7 +14,7 @@ MAX_IDS: Final = 200
 
 Count = Annotated[int, Ge(1), Le(1_000)]
 SortBy = Annotated[str, Pattern(r"[a-z_]+-(asc|desc)", "must be an attribute with -asc or -desc, as created_at-desc")]
-Id = Annotated[str, Pattern(r"[^,\s]+", "must be an id: not empty, and without the commas that separate them")]
+Id = Annotated[str, IsId(), Pattern(r"[^,\s]+", "must be an id: not empty, and without the commas that separate them")]
 Ids = Annotated[tuple[Id, ...], MinLen(1), MaxLen(MAX_IDS)]
 Element = Annotated[str, Pattern(r"[^,\s]+", "must not be empty, and have neither blanks nor commas")]
 """Of a list whose elements are no ids: they stand side by side with commas between them."""

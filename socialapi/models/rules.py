@@ -1,7 +1,7 @@
 """Reading the rules that stand beside the fields, and listing every one that a request breaks.
 
 A rule is `Annotated` metadata on the field it is about: `Ge`, `Gt`, `Le`, `Lt`, `MinLen` and `MaxLen` of
-annotated-types, `Pattern` and `WholeText` from here; the type says the rest (a `Literal` is an enumeration, a field without a
+annotated-types, `Pattern`, `WholeText` and `IsId` from here; the type says the rest (a `Literal` is an enumeration, a field without a
 default is required). What spans several fields is a static method `conditions(data, now)` of the class, or `Conditions`
 beside a TypedDict, which yields broken rules. The data judged are JSON-shaped (`dict`, `list`, `str`, …), so the same declarations serve what is about
 to be sent and what has arrived.
@@ -13,7 +13,7 @@ import re
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import annotated_types
 import attrs
@@ -48,6 +48,15 @@ class Pattern:
 
     expression: str
     says: str
+
+
+@attrs.frozen
+class IsId:
+    """The text is an id. Nothing is required of it, but a client also takes it as a whole number."""
+
+
+AnyId = Annotated[str, IsId()]
+"""An id of which nothing is known but that it is one."""
 
 
 @attrs.frozen
@@ -113,11 +122,13 @@ def _simple(declared: Any, origin: Any) -> Check:
 def _annotated(base: Any, *metadata: Any) -> Check:
     if isinstance(metadata[0], Tagged):
         return _tagged(members_by_tag(base, metadata[0].field), metadata[0].field)
-    return _all_of(checker(base), *(_constraint(item) for item in metadata))
+    return _all_of(checker(base), *(_constraint(item) for item in metadata if not isinstance(item, IsId)))
 
 
 def _all_of(first: Check, *rest: Check) -> Check:
     """The type first: the constraints make sense only of a value that has it."""
+    if not rest:
+        return first
     if isinstance(first, _Scalar) and len(rest) == 1 and isinstance(rest[0], _Scalar):
         return _Constrained(first, rest[0])
 
@@ -316,10 +327,10 @@ def _parameters(declared: Any) -> Check:
     hints = typing.get_type_hints(declared, include_extras=True)
     is_open = hints.pop("extra", None) is not None
     required = tuple(sorted(declared.__required_keys__ - {"extra"}))
-    return _record({name: checker(_value_type(kind)) for name, kind in hints.items()}, required, is_open=is_open)
+    return _record({name: checker(value_type(kind)) for name, kind in hints.items()}, required, is_open=is_open)
 
 
-def _value_type(kind: Any) -> Any:
+def value_type(kind: Any) -> Any:
     """`Required[T]` is T: what is required is told by the class as a whole."""
     return typing.get_args(kind)[0] if typing.get_origin(kind) in (typing.Required, typing.NotRequired) else kind
 

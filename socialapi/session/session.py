@@ -11,7 +11,7 @@ import yarl
 
 from socialapi.config import Config
 from socialapi.credentials import AppOnly, Credentials
-from socialapi.errors import ApiError, OutcomeUnknown, RateLimited, RateLimitTooLong, TransportError
+from socialapi.errors import ApiError, InvalidInput, OutcomeUnknown, RateLimited, RateLimitTooLong, TransportError
 from socialapi.models.pages import Page
 from socialapi.problems import BrokenRule
 from socialapi.routes.route import Target
@@ -26,7 +26,7 @@ from socialapi.session.transport import LiveReply, Transport, close_reply
 from socialapi.session.turns import Turns
 from socialapi.wire.limits import read_limit, told_wait_seconds
 from socialapi.wire.paging import page_query, split_of
-from socialapi.wire.request import Request, build_request, refuse
+from socialapi.wire.request import Request, addressed, build_request, refuse, shaped_arguments
 from socialapi.wire.response import Reply, read_error, read_result
 from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, Failure, GiveUp, decide, failure_of_status
 
@@ -101,7 +101,10 @@ class Session:
 
         Raises InvalidInput for what does not go together.
         """
-        family, asked = target.route.family, query or {}
+        target = addressed(target)
+        family, asked = target.route.family, shaped_arguments(target.route, query, None)[0]
+        if start is not None and not isinstance(start, str):
+            raise InvalidInput(f"start must be the text that Pager.position gave, not {type(start).__name__}")
         if start is not None and asked.get("with_total_count"):
             refuse([BrokenRule(path="with_total_count", reason="cannot go with start", code="EXCLUSIVE_PARAMETERS")])
         split = split_of(target.route.query, asked)

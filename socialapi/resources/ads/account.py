@@ -12,7 +12,7 @@ from socialapi.resources.ads.custom_audience import CustomAudience
 from socialapi.resources.ads.do_not_reach_list import DoNotReachListResource
 from socialapi.resources.ads.line_items import LineItems
 from socialapi.resources.ads.tailored_audience import TailoredAudience
-from socialapi.resources.resource import texts
+from socialapi.resources.resource import unless_empty
 from socialapi.routes import ads as routes
 from socialapi.session.pager import Pager
 
@@ -49,11 +49,10 @@ class AccountResource(AccountScoped):
 
     async def features(self, feature_keys: FeatureKey | Sequence[FeatureKey] = ()) -> tuple[str, ...]:
         """The features that the account has, all of them or which of those named (section 4.2)."""
-        names = texts(feature_keys)
         return await self._session.call(
             routes.FEATURES.at(account_id=self._account_id),
             options=self._options,
-            query={"feature_keys": names} if names else {},
+            query={"feature_keys": unless_empty(feature_keys)},
         )
 
     @property

@@ -5,7 +5,7 @@ from typing import Unpack
 
 from socialapi.models.accounts import Account, AccountChanges, AccountsFilter, FeatureKey
 from socialapi.models.collections import RecordQuery
-from socialapi.resources.resource import Resource, texts
+from socialapi.resources.resource import Resource
 from socialapi.routes import ads as routes
 from socialapi.session.pager import Pager
 
@@ -58,5 +58,5 @@ class Sandbox(Resource):
         return await self._session.call(
             routes.SANDBOX_FEATURES_ADD.at(account_id=account_id),
             options=self._options,
-            body={"feature_keys": texts(feature_keys)},
+            body={"feature_keys": feature_keys},
         )

@@ -1,9 +1,9 @@
 """Cards, poll cards and video conversation cards (creatives documentation, sections 4.2, 4.4 and 4.5)."""
 
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Unpack
 
-from socialapi.models.cards import Button, Card, CardChanges, CardDraft, CardsQuery, Details, Media, SwipeableMedia
+from socialapi.models.cards import Button, Card, CardsQuery, Details, Media, SwipeableMedia
 from socialapi.models.collections import RecordQuery
 from socialapi.models.poll_cards import CreativeCardsFilter, PollCard, PollCardFields
 from socialapi.models.video_conversation_cards import (
@@ -17,7 +17,6 @@ from socialapi.session.pager import Pager
 from socialapi.unset import UNSET, Unset
 
 AnyComponent = Media | SwipeableMedia | Details | Button
-Layout = dict[str, Any]
 
 
 class Cards(AccountScoped):
@@ -48,7 +47,7 @@ class Cards(AccountScoped):
         component with media (`Media`, `SwipeableMedia`) and one that leads somewhere (`Details` to a website, `Button`
         to an app). Raises InvalidInput with every broken rule. Not repeated when its outcome is unknown.
         """
-        body = CardDraft(name=name, **_layout(components, slides))
+        body = {"name": name, "components": components, "slides": slides}
         target = routes.CARD_CREATE.at(account_id=self._account_id)
         return await self._session.call(target, options=self._options, body=body)
 
@@ -61,7 +60,7 @@ class Cards(AccountScoped):
         slides: Sequence[Sequence[AnyComponent]] | Unset = UNSET,
     ) -> Card:
         """Replaces what is given of a card, each of it as a whole, and returns the new record (section 4.2)."""
-        body = CardChanges(name=name, **_layout(components, slides))
+        body = {"name": name, "components": components, "slides": slides}
         target = routes.CARD_UPDATE.at(account_id=self._account_id, card_id=card_id)
         return await self._session.call(target, options=self._options, body=body)
 
@@ -69,14 +68,6 @@ class Cards(AccountScoped):
         """Deletes an image conversation card, the only kind that can be, and returns its record (section 4.2)."""
         target = routes.IMAGE_CONVERSATION_CARD_DELETE.at(account_id=self._account_id, card_id=card_id)
         return await self._session.call(target, options=self._options)
-
-
-def _layout(components: Sequence[AnyComponent] | Unset, slides: Sequence[Sequence[AnyComponent]] | Unset) -> Layout:
-    """What was given, as tuples."""
-    return {
-        "components": components if isinstance(components, Unset) else tuple(components),
-        "slides": slides if isinstance(slides, Unset) else tuple(tuple(slide) for slide in slides),
-    }
 
 
 class PollCards(AccountScoped):

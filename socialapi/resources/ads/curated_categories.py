@@ -6,7 +6,7 @@ from typing import Unpack
 from socialapi.models.categories import CuratedCategory, LineItemCuratedCategory, LineItemCuratedCategoryChanges
 from socialapi.models.collections import CollectionQuery, RecordQuery
 from socialapi.resources.ads.account_scoped import AccountScoped
-from socialapi.resources.resource import texts
+from socialapi.resources.resource import unless_empty
 from socialapi.routes import ads as routes
 from socialapi.session.pager import Pager
 from socialapi.unset import UNSET, Unset
@@ -26,7 +26,7 @@ class CuratedCategories(AccountScoped):
 
         Every page has the `total_count`; `count` is its size (1 to 1,000), `start` a stored position. The request is not documented beyond `country_codes`.
         """
-        query = {"country_codes": texts(country_codes) or UNSET, "count": count}
+        query = {"country_codes": unless_empty(country_codes), "count": count}
         return self._session.pages(
             routes.CURATED_CATEGORIES.at(account_id=self._account_id), options=self._options, query=query, start=start
         )

@@ -17,13 +17,14 @@ from socialapi.resources.ads.uploads import (
     run_upload,
     send_operations,
 )
+from socialapi.resources.arguments import check_argument, check_arguments
 from socialapi.resources.resource import Resource
 from socialapi.routes import ads as routes
 from socialapi.session.calls import CallOptions
 from socialapi.session.pager import Pager
 from socialapi.session.session import Session
 from socialapi.unset import UNSET, Unset
-from socialapi.wire.request import check_path
+from socialapi.wire.request import path_id
 
 
 class CustomAudience(Resource):
@@ -31,7 +32,10 @@ class CustomAudience(Resource):
 
     def __init__(self, session: Session, options: CallOptions, account_id: str, custom_audience_id: str) -> None:
         super().__init__(session, options)
-        self._path = {"account_id": account_id, "custom_audience_id": custom_audience_id}
+        self._path = {
+            "account_id": path_id("account_id", account_id),
+            "custom_audience_id": path_id("custom_audience_id", custom_audience_id),
+        }
         self._destination = Destination(
             kind="audience upload",
             target=routes.CUSTOM_AUDIENCE_USERS.at(**self._path),
@@ -60,6 +64,7 @@ class CustomAudience(Resource):
         Raises InvalidInput for options and input that cannot be used at all, BulkError with the report so far when
         the service refuses the whole job, cannot be reached for `Config.max_elapsed_seconds`, or the input breaks.
         """
+        check_arguments(AudienceUploadKeywords, options)
         return await run_upload(self._session, self._options, self._destination, records, options)
 
     async def sync(
@@ -77,7 +82,8 @@ class CustomAudience(Resource):
         """
         from socialapi.bulk.sync.sync_job import SyncOptions, sync
 
-        check_path(self._destination.target)
+        check_argument("snapshot", str | os.PathLike[str], snapshot)
+        check_arguments(SyncKeywords, options)
         settings = SyncOptions(snapshot=snapshot, **options)
         return await sync(self._session, self._destination, desired, settings, self._options)
 
@@ -88,6 +94,7 @@ class CustomAudience(Resource):
         others, what is hashed and what is hashed wrongly, and how likely it is that few of them are matched. Memory stays
         flat, and no value is in the report. Raises InvalidInput as `upload` does.
         """
+        check_arguments(LintKeywords, options)
         return await lint_records(
             records,
             kinds=self._destination.kinds,

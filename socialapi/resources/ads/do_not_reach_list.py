@@ -15,10 +15,12 @@ from socialapi.models.audiences import (
 )
 from socialapi.reports import LintReport, UploadReport
 from socialapi.resources.ads.uploads import LintKeywords, UploadKeywords, run_upload, send_operations
+from socialapi.resources.arguments import check_arguments
 from socialapi.resources.resource import Resource
 from socialapi.routes import ads as routes
 from socialapi.session.calls import CallOptions
 from socialapi.session.session import Session
+from socialapi.wire.request import path_id
 
 
 class DoNotReachListResource(Resource):
@@ -26,7 +28,10 @@ class DoNotReachListResource(Resource):
 
     def __init__(self, session: Session, options: CallOptions, account_id: str, do_not_reach_list_id: str) -> None:
         super().__init__(session, options)
-        self._path = {"account_id": account_id, "do_not_reach_list_id": do_not_reach_list_id}
+        self._path = {
+            "account_id": path_id("account_id", account_id),
+            "do_not_reach_list_id": path_id("do_not_reach_list_id", do_not_reach_list_id),
+        }
         self._destination = Destination(
             kind="do-not-reach upload",
             target=routes.DO_NOT_REACH_USERS.at(**self._path),
@@ -49,10 +54,12 @@ class DoNotReachListResource(Resource):
         As `CustomAudience.upload`, with e-mail addresses and phone numbers only and without `effective_at`.
         `expires_at` is always sent: 13 months after the start of the job unless given.
         """
+        check_arguments(UploadKeywords, options)
         return await run_upload(self._session, self._options, self._destination, records, options)
 
     async def lint(self, records: Records, **options: Unpack[LintKeywords]) -> LintReport:
         """Reads what `upload` would be given, and says what it has to expect of it, as `CustomAudience.lint`."""
+        check_arguments(LintKeywords, options)
         return await lint_records(
             records,
             kinds=self._destination.kinds,

@@ -9,6 +9,7 @@ from socialapi.routes import ads as routes
 from socialapi.session.calls import CallOptions
 from socialapi.session.pager import Pager
 from socialapi.session.session import Session
+from socialapi.wire.request import path_id
 
 
 class TailoredAudience(AccountScoped):
@@ -16,7 +17,7 @@ class TailoredAudience(AccountScoped):
 
     def __init__(self, session: Session, options: CallOptions, account_id: str, tailored_audience_id: str) -> None:
         super().__init__(session, options, account_id)
-        self._tailored_audience_id = tailored_audience_id
+        self._tailored_audience_id = path_id("tailored_audience_id", tailored_audience_id)
 
     @property
     def permissions(self) -> "AudiencePermissions":

@@ -23,7 +23,7 @@ from socialapi.reports import UploadReport
 from socialapi.session.calls import CallOptions
 from socialapi.session.session import Session
 from socialapi.wire.encoding import json_bytes, json_shape
-from socialapi.wire.request import assemble, check_path, refuse
+from socialapi.wire.request import assemble, refuse
 
 USERS_PER_SLICE: Final = 250
 """Users prepared before other tasks get their turn."""
@@ -94,7 +94,6 @@ async def run_upload(
     session: Session, options: CallOptions, destination: Destination, records: Records, keywords: Mapping[str, Any]
 ) -> UploadReport:
     """The report of the job."""
-    check_path(destination.target)
     return await UploadJob(session, destination, records, UploadOptions(**keywords), options).run()
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from socialapi.models.catalogs import ProductFilter, ProductSet, ProductSetDraft, ProductSetType
+from socialapi.models.catalogs import ProductFilter, ProductSet, ProductSetType
 from socialapi.resources.catalogs.catalog_scoped import CatalogScoped
 from socialapi.routes import catalogs as routes
 from socialapi.unset import UNSET, Unset
@@ -31,12 +31,12 @@ class ProductSets(CatalogScoped):
 
         Raises InvalidInput where keys or filters are missing. Not repeated when its outcome is unknown.
         """
-        body = ProductSetDraft(
-            name=name,
-            type=type,
-            description=description,
-            filters=filters if isinstance(filters, Unset) else tuple(filters),
-            product_keys=product_keys if isinstance(product_keys, Unset) else tuple(product_keys),
-        )
+        body = {
+            "name": name,
+            "type": type,
+            "description": description,
+            "filters": filters,
+            "product_keys": product_keys,
+        }
         target = routes.PRODUCT_SET_CREATE.at(product_catalog_id=self._catalog_id)
         return await self._session.call(target, options=self._options, body=body)

@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 import attrs
 
 from socialapi.errors import ApiError, DecodeError, InvalidInput
+from socialapi.models.fields import names_of
 from socialapi.models.oauth import (
     AccessToken,
-    AccessTokenRequest,
     AppOnlyToken,
     InvalidatedToken,
     InvalidateTokenRequest,
@@ -27,8 +27,7 @@ from socialapi.session.authenticators import OAuth1Authenticator, basic, client_
 from socialapi.session.oauth2_user import CODE_ADVICE, REFRESH_ADVICE, with_advice
 from socialapi.unset import UNSET, Unset
 from socialapi.wire import pkce
-from socialapi.wire.encoding import json_shape
-from socialapi.wire.request import build_request, check
+from socialapi.wire.request import build_request, check, refuse_unfit
 from socialapi.wire.signing import SignIn
 
 OUT_OF_BAND: Final = "oob"
@@ -127,8 +126,9 @@ class OAuth(Resource):
         Raises InvalidInput for an empty verifier, without which the step fails.
         """
         name = token.oauth_token if isinstance(token, RequestToken) else token
-        body = AccessTokenRequest(oauth_token=name, oauth_verifier=verifier)
-        check(routes.ACCESS_TOKEN.body, json_shape(body), now=self._session.now())
+        given = {"oauth_token": name, "oauth_verifier": verifier}
+        check(routes.ACCESS_TOKEN.body, given, now=self._session.now())
+        refuse_unfit(**given)
         sign_ins = self._session.authenticators.sign_ins
         secret = token.oauth_token_secret if isinstance(token, RequestToken) else sign_ins.secret(name)
         # Both are fields of the header (RFC 5849, section 3.5.1), where they are signed and in no log of addresses.
@@ -180,7 +180,7 @@ class OAuth(Resource):
             "response_type": "code",
             "client_id": client_id,
             "redirect_uri": redirect_uri,
-            "scope": " ".join([scopes] if isinstance(scopes, str) else scopes),
+            "scope": " ".join(names_of("scopes", scopes)),
             "state": state,
             "code_challenge": pkce.code_challenge(verifier),
             "code_challenge_method": "S256",

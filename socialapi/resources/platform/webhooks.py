@@ -3,7 +3,7 @@
 from typing import Any
 
 from socialapi.models.content import Replay, ReplayRequest
-from socialapi.models.webhooks import Deleted, WebhookConfig, WebhookDraft, WebhookValidity
+from socialapi.models.webhooks import Deleted, WebhookConfig, WebhookValidity
 from socialapi.resources.resource import Resource
 from socialapi.routes import platform as routes
 from socialapi.session.pager import Pager
@@ -18,7 +18,7 @@ class Webhooks(Resource):
         Raises InvalidInput for an address that is not https or has a port, WebhookRejected with its `reason` when the
         challenge fails, the address is registered already or the app has as many webhooks as it may.
         """
-        return await self._session.call(routes.WEBHOOK_CREATE.at(), options=self._options, body=WebhookDraft(url=url))
+        return await self._session.call(routes.WEBHOOK_CREATE.at(), options=self._options, body={"url": url})
 
     def list(self) -> Pager[WebhookConfig]:
         """The app's webhooks, valid or not (section 4.1)."""

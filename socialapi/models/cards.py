@@ -1,7 +1,7 @@
 """Cards: media with a destination, put together from components (creatives documentation, sections 2 and 4.2)."""
 
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Final, Literal
 
 import attrs
@@ -89,8 +89,12 @@ class Media:
     extra: dict[str, Any] = attrs.field(factory=dict, kw_only=True, repr=False)
 
 
-def _keys(value: Sequence[str]) -> tuple[str, ...]:
-    return tuple(value)
+def _keys(value: str | Iterable[str]) -> tuple[str, ...]:
+    """One key is a list of one. What is no list is told where it is sent."""
+    several: Any = value
+    if isinstance(value, list | tuple):
+        several = tuple(value)
+    return (several,) if isinstance(several, str) else several
 
 
 @attrs.define

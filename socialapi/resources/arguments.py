@@ -5,6 +5,7 @@ What goes into a request has rules of its own, beside the fields that it goes in
 
 import datetime
 import inspect
+import math
 import os
 import types
 import typing
@@ -79,7 +80,7 @@ def _is_of(value: object, kind: Any) -> bool:
     if base in (int, float) and isinstance(value, bool):
         return False
     if base is float:
-        return isinstance(value, int | float)
+        return isinstance(value, int | float) and not math.isnan(value)
     if base is Mapping:
         return isinstance(value, Mapping) and all(_has_types(item, arguments) for item in value.items())
     if base is Sequence:

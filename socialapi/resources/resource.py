@@ -1,7 +1,7 @@
 """What every group of methods holds: the session, and the options of its calls."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import attrs
 
@@ -12,7 +12,12 @@ from socialapi.unset import UNSET
 
 def flat(given: Iterable[Any]) -> tuple[Any, ...]:
     """Arguments that were given one by one, or as lists (or other iterables) of them."""
-    return tuple(item for each in given for item in (each if _is_several(each) else [each]))
+    return tuple(item for each in given for item in several(each))
+
+
+def several(given: Any) -> Iterable[Any]:
+    """What was given as one or as an iterable."""
+    return cast("Iterable[Any]", given) if _is_several(given) else (given,)
 
 
 def unless_empty(given: Any) -> Any:

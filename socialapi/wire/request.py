@@ -87,7 +87,7 @@ def build_request(
 def shaped_arguments(route: Route[Any], query: Mapping[str, Any] | None, body: Any) -> tuple[dict[str, Any], Any]:
     """Query and body as the route declares them. Raises InvalidInput for what has no shape at all."""
     if query is not None and not isinstance(query, Mapping):
-        raise InvalidInput(f"query parameters must be a mapping of names to values, not {type(query).__name__}")
+        raise InvalidInput(f"params must be a mapping of names to values, not {type(query).__name__}")
     try:
         return shaped_query(route.query, query), shaped(route.body, body) if body is not None else None
     except RecursionError:

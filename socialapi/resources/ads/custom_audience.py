@@ -1,8 +1,8 @@
 """Custom audiences (advertising documentation, sections 4.8 and 4.9)."""
 
 import os
-from collections.abc import Iterable
-from typing import Unpack
+from collections.abc import Iterable, Mapping
+from typing import Any, Unpack
 
 from socialapi.bulk.audiences.upload_options import Destination
 from socialapi.bulk.linting.linter import lint_records
@@ -43,7 +43,12 @@ class CustomAudience(Resource):
             takes_effective_at=True,
         )
 
-    async def send(self, operations: Iterable[Operation], *, default_region: str | None = None) -> UploadCounts:
+    async def send(
+        self,
+        operations: Operation | Mapping[str, Any] | Iterable[Operation | Mapping[str, Any]],
+        *,
+        default_region: str | None = None,
+    ) -> UploadCounts:
         """Sends up to 2,500 operations in one request, which succeeds or fails as a whole (section 4.9).
 
         Identifiers may be raw or hashed: raw ones are normalised and hashed here. Returns the counts, both equal to

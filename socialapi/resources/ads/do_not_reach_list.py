@@ -1,7 +1,7 @@
 """Do-not-reach lists (advertising documentation, section 4.10)."""
 
-from collections.abc import Iterable
-from typing import Unpack
+from collections.abc import Iterable, Mapping
+from typing import Any, Unpack
 
 from socialapi.bulk.audiences.upload_options import Destination
 from socialapi.bulk.linting.linter import lint_records
@@ -40,7 +40,12 @@ class DoNotReachListResource(Resource):
             default_expiry_months=DEFAULT_EXPIRY_MONTHS,
         )
 
-    async def send(self, operations: Iterable[Operation], *, default_region: str | None = None) -> UploadCounts:
+    async def send(
+        self,
+        operations: Operation | Mapping[str, Any] | Iterable[Operation | Mapping[str, Any]],
+        *,
+        default_region: str | None = None,
+    ) -> UploadCounts:
         """Sends up to 2,500 operations in one request, which succeeds or fails as a whole (section 4.10).
 
         As `CustomAudience.send`, with e-mail addresses and phone numbers only and without `effective_at`. Returns

@@ -16,10 +16,12 @@ from socialapi.bulk.job_options import OnProgress
 from socialapi.bulk.journals.journal import Journal
 from socialapi.bulk.reading.readers import Records
 from socialapi.errors import InvalidInput
-from socialapi.models.audiences import Operation, OperationType, UploadCounts
+from socialapi.models.audiences import AudienceUser, DoNotReachUser, Operation, OperationType, UploadCounts, made_from
 from socialapi.models.rules import broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.reports import UploadReport
+from socialapi.resources.arguments import check_argument
+from socialapi.resources.resource import several
 from socialapi.session.calls import CallOptions
 from socialapi.session.session import Session
 from socialapi.wire.encoding import json_bytes, json_shape
@@ -97,26 +99,41 @@ async def run_upload(
     return await UploadJob(session, destination, records, UploadOptions(**keywords), options).run()
 
 
+def _operation(given: Any) -> Operation:
+    if isinstance(given, Mapping):
+        return made_from(Operation, given)
+    if isinstance(given, Operation):
+        return given
+    raise InvalidInput(
+        f"send takes Operation, not {type(given).__name__}: wrap users in Operation.update([…]), or use upload"
+    )
+
+
+def _user(given: Any) -> AudienceUser | DoNotReachUser:
+    if isinstance(given, Mapping):
+        return made_from(AudienceUser, given)
+    if isinstance(given, AudienceUser | DoNotReachUser):
+        return given
+    raise InvalidInput(f"users must be AudienceUser, as in AudienceUser(email=…), not {type(given).__name__}")
+
+
 async def send_operations(
     session: Session,
     options: CallOptions,
     destination: Destination,
-    operations: Iterable[Operation],
+    operations: Operation | Mapping[str, Any] | Iterable[Operation | Mapping[str, Any]],
     default_region: str | None,
 ) -> UploadCounts:
     """Sends operations as one request; identifiers are normalised and hashed first, and a bad one stops everything."""
+    check_argument("default_region", str | None, default_region)
     now = session.now()
     expiry = default_expiry(destination, now)
     shapes: list[dict[str, Any]] = []
     broken: list[BrokenRule] = []
     users = 0
-    for index, operation in enumerate(operations):
-        if not isinstance(operation, Operation):
-            raise InvalidInput(
-                f"send takes Operation, not {type(operation).__name__}: wrap users in Operation.update([…]), or use upload"
-            )
+    for index, operation in enumerate(map(_operation, several(operations))):
         prepared = []
-        for position, user in enumerate(operation.params.users):
+        for position, user in enumerate(map(_user, operation.params.users)):
             identifiers, rules = prepare_user(user, destination.kinds, default_region)
             prepared.append(identifiers)
             path = f"[{index}].params.users[{position}]"

@@ -19,6 +19,7 @@ from socialapi.models.products import (
 from socialapi.reports import UpsertReport
 from socialapi.resources.arguments import check_arguments
 from socialapi.resources.catalogs.catalog_scoped import CatalogScoped
+from socialapi.resources.resource import several
 from socialapi.routes import catalogs as routes
 from socialapi.session.pager import Pager
 from socialapi.wire.products import check_products
@@ -67,7 +68,7 @@ class Products(CatalogScoped):
         broken rule, by product, field and rule, before anything is sent; an id that is given twice is one, since the
         service would ignore both. For any number of products there is `upsert`.
         """
-        shapes = shaped(tuple[Product, ...], products)
+        shapes = shaped(tuple[Product, ...], tuple(several(products)))
         check_products(shapes, now=self._session.now())
         target = routes.PRODUCTS_PUT.at(product_catalog_id=self._catalog_id)
         results = await self._session.call(target, options=self._options, body=ProductsBody(products=tuple(shapes)))

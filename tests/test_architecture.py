@@ -21,6 +21,7 @@ FLOORS: Final[tuple[frozenset[str], ...]] = tuple(
         "problems reports",
         "errors",
         "config credentials sqlite_thread",
+        "network",
         "models",
         "routes",
         "wire",

@@ -343,7 +343,7 @@ def _check_objects(**given: object) -> None:
     for name, value in given.items():
         if value is not None and not _has_methods(name, value):
             raise ConfigurationError(
-                f"{name} is a {type(value).__name__}, which has not all of {', '.join(_METHODS[name])}"
+                f"{name} must have the methods {', '.join(_METHODS[name])}, and {type(value).__name__} has not"
             )
 
 

@@ -14,7 +14,7 @@ from socialapi.credentials import AppOnly, Credentials
 from socialapi.errors import ApiError, InvalidInput, OutcomeUnknown, RateLimited, RateLimitTooLong, TransportError
 from socialapi.models.pages import Page
 from socialapi.problems import BrokenRule
-from socialapi.routes.route import Target
+from socialapi.routes.route import OAUTH, Target
 from socialapi.session.authenticators import DEAD_TOKEN, Authenticator, Authenticators, basic
 from socialapi.session.budget import RetryBudget
 from socialapi.session.calls import Accept, Attempt, Call, CallOptions, Observer
@@ -29,6 +29,7 @@ from socialapi.wire.paging import page_query, split_of
 from socialapi.wire.request import Request, addressed, build_request, refuse, shaped_arguments
 from socialapi.wire.response import Reply, read_error, read_result
 from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, Failure, GiveUp, decide, failure_of_status
+from socialapi.wire.signing import refuse_unusable
 
 if TYPE_CHECKING:
     from socialapi.models.oauth import OAuth2Token, OAuth2TokenRequest
@@ -87,7 +88,10 @@ class Session:
     ) -> R:
         """The result of a route. Raises what the error tree says: nothing else comes out of here."""
         reply = await self.request(target, options=options, query=query, body=body, authenticator=authenticator)
-        return read_result(target.route, reply)
+        result = read_result(target.route, reply)
+        if target.route.family is OAUTH:
+            refuse_unusable(result)
+        return result
 
     def pages(
         self,

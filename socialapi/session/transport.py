@@ -1,5 +1,6 @@
 """The one user of aiohttp's client: sends a request once, and says exactly what became of it."""
 
+import contextlib
 import functools
 import math
 import ssl
@@ -35,6 +36,9 @@ PROXY_REFUSAL: Final = 407
 CONNECTING_SHARE: Final = 0.9
 """Connecting runs out of time before the whole attempt does: afterwards nobody could tell that nothing was sent."""
 
+
+MAX_REFUSAL_BYTES: Final = 1_000_000
+"""So much is read of an answer that is no success."""
 
 LIVE_BUFFER_BYTES: Final = 2**16
 """Of an answer that does not end, aiohttp stops reading when more than twice as much waits for us."""
@@ -260,7 +264,9 @@ class Transport:
         raise error
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
-        """The body; of a refusal that is too large the beginning, since its status says enough."""
+        """The body of a success whole, of a refusal its beginning, since its status says enough."""
+        if not _is_success(response.status):
+            return await self._read_refusal(response)
         limit = self._config.max_response_bytes
         chunks: list[bytes] = []
         size = 0
@@ -269,10 +275,19 @@ class Transport:
             chunks.append(chunk)
             if size > limit:
                 response.close()
-                break
-        if size > limit and response.ok:
-            raise DecodeError("", f"is larger than the {limit:,} bytes that Config.max_response_bytes allows")
-        return b"".join(chunks)[:limit]
+                raise DecodeError("", f"is larger than the {limit:,} bytes that Config.max_response_bytes allows")
+        return b"".join(chunks)
+
+    async def _read_refusal(self, response: aiohttp.ClientResponse) -> bytes:
+        """As much of the body as is read of a refusal; the rest is not waited for, nor does it matter if it breaks off."""
+        limit = min(MAX_REFUSAL_BYTES, self._config.max_response_bytes)
+        content = b""
+        with contextlib.suppress(*LOST):
+            while len(content) < limit and (chunk := await response.content.readany()):
+                content += chunk
+        if not response.content.at_eof():
+            response.close()
+        return content[:limit]
 
     async def aclose(self) -> None:
         """Closes the connections, if the session is ours, and those of answers that do not end. Idempotent."""

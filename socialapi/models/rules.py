@@ -354,11 +354,20 @@ def _record(
             if (field_check := checks.get(name)) is not None:
                 field_check(each, (path, name), report, now)
             elif not is_open:
-                report.append(BrokenRule(path=_text((path, str(name))), reason="is not a field of this object"))
+                report.append(BrokenRule(path=_text((path, shown(name))), reason="is not a field of this object"))
         if conditions is not None and len(report) == before:
             report.extend(attrs.evolve(rule, path=_text((path, rule.path))) for rule in conditions(value, now))
 
     return check
+
+
+def shown(name: object) -> str:
+    """A name for a message. One that looks like a value (an address, say) stays out of it."""
+    return name if isinstance(name, str) and _NAME.fullmatch(name) else NOT_SHOWN
+
+
+NOT_SHOWN: Final = "(a name that is not shown)"
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}")
 
 
 def wire_name(field: "attrs.Attribute[Any]") -> str:

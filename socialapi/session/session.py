@@ -25,7 +25,7 @@ from socialapi.session.token_cache import TokenCache
 from socialapi.session.transport import LiveReply, Transport, close_reply
 from socialapi.session.turns import Turns
 from socialapi.wire.limits import read_limit, told_wait_seconds
-from socialapi.wire.paging import page_query, split_of
+from socialapi.wire.paging import Position, page_query, split_of
 from socialapi.wire.request import Request, addressed, build_request, refuse, shaped_arguments
 from socialapi.wire.response import Reply, read_error, read_result
 from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, Failure, GiveUp, decide, failure_of_status
@@ -44,6 +44,15 @@ logger: Final = logging.getLogger("socialapi")
 
 UNTOLD_REFUSAL_SECONDS: Final = 1.0
 """How long a limit counts as exhausted after a 429 that names no wait."""
+
+
+def is_position(text: str) -> bool:
+    """Whether a text is one of `Pager.position`. Asked here, so that no error keeps the text."""
+    try:
+        Position.read(text)
+    except ValueError:
+        return False
+    return True
 
 
 class Session:
@@ -109,6 +118,8 @@ class Session:
         family, asked = target.route.family, shaped_arguments(target.route, query, None)[0]
         if start is not None and not isinstance(start, str):
             raise InvalidInput(f"start must be the text that Pager.position gave, not {type(start).__name__}")
+        if start is not None and not is_position(start):
+            raise InvalidInput("start is not the position of a pager")
         if start is not None and asked.get("with_total_count"):
             refuse([BrokenRule(path="with_total_count", reason="cannot go with start", code="EXCLUSIVE_PARAMETERS")])
         split = split_of(target.route.query, asked)

@@ -12,7 +12,7 @@ import attrs
 import orjson
 
 from socialapi.errors import InvalidInput
-from socialapi.models.rules import format_timestamp, wire_name
+from socialapi.models.rules import format_timestamp, shown, wire_name
 from socialapi.problems import BrokenRule
 from socialapi.unset import UNSET
 
@@ -58,7 +58,7 @@ def unsendable(shape: Any, path: str = "") -> Iterator[BrokenRule]:
     if isinstance(shape, dict):
         for name, each in shape.items():
             if isinstance(name, str) and not has_lone_surrogate(name):
-                yield from unsendable(each, f"{path}.{name}" if path else name)
+                yield from unsendable(each, f"{path}.{shown(name)}" if path else shown(name))
             else:
                 yield BrokenRule(path=path, reason="cannot be sent as JSON: a name in it is no valid text")
     elif isinstance(shape, list):
@@ -110,7 +110,7 @@ def parameters(values: Mapping[str, Any]) -> list[tuple[str, str]]:
         text = _text(value)
         if text is None:
             raise InvalidInput(
-                f"the value of {name!r} must be a text, a number, true or false, a time or a list of these"
+                f"the value of {shown(name)!r} must be a text, a number, true or false, a time or a list of these"
             )
         pairs.append((name, text))
     return pairs
@@ -124,7 +124,7 @@ def query_string(values: Mapping[str, Any]) -> str:
     pairs = parameters(values)
     broken = [name for name, value in pairs if has_lone_surrogate(name + value)]
     if broken:
-        raise InvalidInput(f"the value of {broken[0]!r} {NOT_UNICODE}")
+        raise InvalidInput(f"the value of {shown(broken[0])!r} {NOT_UNICODE}")
     return "&".join(f"{_quoted(name)}={_quoted(value)}" for name, value in pairs)
 
 

@@ -14,10 +14,11 @@ from socialapi.resources.ads.uploads import (
     AudienceUploadKeywords,
     LintKeywords,
     SyncKeywords,
+    check_options,
     run_upload,
     send_operations,
 )
-from socialapi.resources.arguments import check_argument, check_arguments
+from socialapi.resources.arguments import check_argument
 from socialapi.resources.resource import Resource
 from socialapi.routes import ads as routes
 from socialapi.session.calls import CallOptions
@@ -69,7 +70,7 @@ class CustomAudience(Resource):
         Raises InvalidInput for options and input that cannot be used at all, BulkError with the report so far when
         the service refuses the whole job, cannot be reached for `Config.max_elapsed_seconds`, or the input breaks.
         """
-        check_arguments(AudienceUploadKeywords, options)
+        check_options(AudienceUploadKeywords, options)
         return await run_upload(self._session, self._options, self._destination, records, options)
 
     async def sync(
@@ -88,7 +89,7 @@ class CustomAudience(Resource):
         from socialapi.bulk.sync.sync_job import SyncOptions, sync
 
         check_argument("snapshot", str | os.PathLike[str], snapshot)
-        check_arguments(SyncKeywords, options)
+        check_options(SyncKeywords, options)
         settings = SyncOptions(snapshot=snapshot, **options)
         return await sync(self._session, self._destination, desired, settings, self._options)
 
@@ -99,7 +100,7 @@ class CustomAudience(Resource):
         others, what is hashed and what is hashed wrongly, and how likely it is that few of them are matched. Memory stays
         flat, and no value is in the report. Raises InvalidInput as `upload` does.
         """
-        check_arguments(LintKeywords, options)
+        check_options(LintKeywords, options)
         return await lint_records(
             records,
             kinds=self._destination.kinds,

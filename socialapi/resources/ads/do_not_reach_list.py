@@ -14,8 +14,7 @@ from socialapi.models.audiences import (
     UploadCounts,
 )
 from socialapi.reports import LintReport, UploadReport
-from socialapi.resources.ads.uploads import LintKeywords, UploadKeywords, run_upload, send_operations
-from socialapi.resources.arguments import check_arguments
+from socialapi.resources.ads.uploads import LintKeywords, UploadKeywords, check_options, run_upload, send_operations
 from socialapi.resources.resource import Resource
 from socialapi.routes import ads as routes
 from socialapi.session.calls import CallOptions
@@ -59,12 +58,12 @@ class DoNotReachListResource(Resource):
         As `CustomAudience.upload`, with e-mail addresses and phone numbers only and without `effective_at`.
         `expires_at` is always sent: 13 months after the start of the job unless given.
         """
-        check_arguments(UploadKeywords, options)
+        check_options(UploadKeywords, options)
         return await run_upload(self._session, self._options, self._destination, records, options)
 
     async def lint(self, records: Records, **options: Unpack[LintKeywords]) -> LintReport:
         """Reads what `upload` would be given, and says what it has to expect of it, as `CustomAudience.lint`."""
-        check_arguments(LintKeywords, options)
+        check_options(LintKeywords, options)
         return await lint_records(
             records,
             kinds=self._destination.kinds,

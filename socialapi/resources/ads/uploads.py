@@ -2,6 +2,7 @@
 
 import datetime
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, TypedDict, get_args
 
@@ -20,7 +21,7 @@ from socialapi.models.audiences import AudienceUser, DoNotReachUser, Operation, 
 from socialapi.models.rules import broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.reports import UploadReport
-from socialapi.resources.arguments import check_argument
+from socialapi.resources.arguments import check_argument, check_arguments
 from socialapi.resources.resource import several
 from socialapi.session.calls import CallOptions
 from socialapi.session.session import Session
@@ -92,6 +93,22 @@ class LintKeywords(TypedDict, total=False):
     """Looks at so many rows at most, the first ones."""
 
 
+def check_options(declared: Any, options: Mapping[str, Any]) -> None:
+    """Raises InvalidInput for options of other names or types, and for a region that could be anything."""
+    check_arguments(declared, options)
+    check_region(options.get("default_region"))
+
+
+def check_region(region: object) -> None:
+    """Raises InvalidInput, which does not show it, for what nobody could have meant as a region."""
+    check_argument("default_region", str | None, region)
+    if isinstance(region, str) and not _LIKE_A_REGION.fullmatch(region):
+        raise InvalidInput("default_region must be the two letters of a country in ISO 3166, for example US")
+
+
+_LIKE_A_REGION: Final = re.compile("[A-Za-z0-9 _-]{0,8}")
+
+
 async def run_upload(
     session: Session, options: CallOptions, destination: Destination, records: Records, keywords: Mapping[str, Any]
 ) -> UploadReport:
@@ -125,7 +142,7 @@ async def send_operations(
     default_region: str | None,
 ) -> UploadCounts:
     """Sends operations as one request; identifiers are normalised and hashed first, and a bad one stops everything."""
-    check_argument("default_region", str | None, default_region)
+    check_region(default_region)
     now = session.now()
     expiry = default_expiry(destination, now)
     shapes: list[dict[str, Any]] = []

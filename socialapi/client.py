@@ -229,7 +229,7 @@ class Client:
 
         return Catalogs(self._session, self._options)
 
-    def catalog(self, product_catalog_id: str) -> "Catalog":
+    def catalog(self, product_catalog_id: str | int) -> "Catalog":
         """The product catalog with this id; nothing is sent yet."""
         from socialapi.resources.catalogs.catalog import Catalog
 

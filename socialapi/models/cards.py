@@ -9,7 +9,7 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 
 from socialapi.models.categories import CountryCode
 from socialapi.models.collections import CursorQuery, Ids, SortBy
-from socialapi.models.rules import AnyId, Tagged
+from socialapi.models.rules import AnyId, ListOf, Tagged
 from socialapi.problems import BrokenRule
 from socialapi.unset import UNSET, Unset
 
@@ -218,7 +218,7 @@ class CardChanges:
 class CardsQuery(CursorQuery, total=False):
     """Which cards; those of older kinds only with `include_legacy_cards`."""
 
-    card_types: Annotated[tuple[CardType, ...], MinLen(1)]
+    card_types: Annotated[ListOf[CardType], MinLen(1)]
     card_id: Ids
     card_uris: Ids
     count: Annotated[int, Ge(1), Le(200)]

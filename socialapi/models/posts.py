@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal
 import attrs
 from annotated_types import MaxLen
 
-from socialapi.models.rules import AnyId
+from socialapi.models.rules import AnyId, ListOf
 from socialapi.unset import UNSET, Unset
 
 MAX_TEXT_LENGTH: Final = 25_000
@@ -181,15 +181,15 @@ class PostReply:
     """The post that is answered."""
 
     in_reply_to_tweet_id: AnyId
-    exclude_reply_user_ids: tuple[AnyId, ...] | Unset = UNSET
+    exclude_reply_user_ids: ListOf[AnyId] | Unset = UNSET
 
 
 @attrs.define(kw_only=True)
 class PostMedia:
     """Uploaded media that the post shows."""
 
-    media_ids: tuple[AnyId, ...]
-    tagged_user_ids: tuple[AnyId, ...] | Unset = UNSET
+    media_ids: ListOf[AnyId]
+    tagged_user_ids: ListOf[AnyId] | Unset = UNSET
 
 
 @attrs.define(kw_only=True)

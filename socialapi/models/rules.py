@@ -12,8 +12,8 @@ import functools
 import re
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping
-from typing import Annotated, Any, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar
 
 import annotated_types
 import attrs
@@ -22,6 +22,7 @@ from socialapi.errors import InvalidInput
 from socialapi.problems import BrokenRule
 from socialapi.unset import Unset
 
+T = TypeVar("T")
 Report = list[BrokenRule]
 Path = str | tuple["Path", str | int]
 """Where a value is: a text, or a path and a step from there. Written out only when something is wrong there."""
@@ -55,8 +56,19 @@ class IsId:
     """The text is an id. Nothing is required of it, but a client also takes it as a whole number."""
 
 
-AnyId = Annotated[str, IsId()]
-"""An id of which nothing is known but that it is one."""
+if TYPE_CHECKING:
+    # What a caller may write, which the client shapes before the rules are asked.
+    AnyId: TypeAlias = str | int
+    ListOf: TypeAlias = Sequence[T] | T
+else:
+    AnyId = Annotated[str, IsId()]
+    """An id of which nothing is known but that it is one."""
+
+    class ListOf:
+        """`ListOf[T]` is an array of T on the wire; a caller may give any sequence, or one T."""
+
+        def __class_getitem__(cls, item: Any) -> Any:
+            return tuple[item, ...]
 
 
 @attrs.frozen

@@ -112,14 +112,14 @@ class AccountResource(AccountScoped):
 
         return AdvertiserPosts(self._session, self._options, self._account_id)
 
-    def tailored_audience(self, tailored_audience_id: str) -> TailoredAudience:
+    def tailored_audience(self, tailored_audience_id: str | int) -> TailoredAudience:
         """The tailored audience with this id; nothing is sent yet."""
         return TailoredAudience(self._session, self._options, self._account_id, tailored_audience_id)
 
-    def custom_audience(self, custom_audience_id: str) -> CustomAudience:
+    def custom_audience(self, custom_audience_id: str | int) -> CustomAudience:
         """The custom audience with this id; nothing is sent yet."""
         return CustomAudience(self._session, self._options, self._account_id, custom_audience_id)
 
-    def do_not_reach_list(self, do_not_reach_list_id: str) -> DoNotReachListResource:
+    def do_not_reach_list(self, do_not_reach_list_id: str | int) -> DoNotReachListResource:
         """The do-not-reach list with this id; nothing is sent yet."""
         return DoNotReachListResource(self._session, self._options, self._account_id, do_not_reach_list_id)

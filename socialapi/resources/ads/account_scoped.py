@@ -9,6 +9,6 @@ from socialapi.wire.request import path_id
 class AccountScoped(Resource):
     """A group of methods of one account."""
 
-    def __init__(self, session: Session, options: CallOptions, account_id: str) -> None:
+    def __init__(self, session: Session, options: CallOptions, account_id: str | int) -> None:
         super().__init__(session, options)
         self._account_id = path_id("account_id", account_id)

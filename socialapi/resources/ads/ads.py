@@ -26,7 +26,7 @@ class Ads(Resource):
         """Test accounts, on the sandbox host."""
         return Sandbox(self._session, self._options)
 
-    def account(self, account_id: str) -> AccountResource:
+    def account(self, account_id: str | int) -> AccountResource:
         """The account with this id; nothing is sent yet."""
         return AccountResource(self._session, self._options, account_id)
 

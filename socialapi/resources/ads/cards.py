@@ -1,7 +1,7 @@
 """Cards, poll cards and video conversation cards (creatives documentation, sections 4.2, 4.4 and 4.5)."""
 
-from collections.abc import Sequence
-from typing import Unpack
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
 
 from socialapi.models.cards import Button, Card, CardsQuery, Details, Media, SwipeableMedia
 from socialapi.models.collections import RecordQuery
@@ -16,7 +16,9 @@ from socialapi.routes import creatives as routes
 from socialapi.session.pager import Pager
 from socialapi.unset import UNSET, Unset
 
-AnyComponent = Media | SwipeableMedia | Details | Button
+AnyComponent = Media | SwipeableMedia | Details | Button | Mapping[str, Any]
+"""A component, or a mapping with its fields, `type` among them."""
+Components = AnyComponent | Sequence[AnyComponent]
 
 
 class Cards(AccountScoped):
@@ -27,7 +29,7 @@ class Cards(AccountScoped):
         target = routes.CARDS.at(account_id=self._account_id)
         return self._session.pages(target, options=self._options, query=query, start=start)
 
-    async def get(self, card_id: str, **query: Unpack[RecordQuery]) -> Card:
+    async def get(self, card_id: str | int, **query: Unpack[RecordQuery]) -> Card:
         """One card (section 4.2)."""
         target = routes.CARD.at(account_id=self._account_id, card_id=card_id)
         return await self._session.call(target, options=self._options, query=query)
@@ -36,8 +38,8 @@ class Cards(AccountScoped):
         self,
         name: str,
         *,
-        components: Sequence[AnyComponent] | Unset = UNSET,
-        slides: Sequence[Sequence[AnyComponent]] | Unset = UNSET,
+        components: Components | Unset = UNSET,
+        slides: Sequence[Components] | Unset = UNSET,
     ) -> Card:
         """Creates a card (section 4.2), from components in the order in which they are shown.
 
@@ -53,18 +55,18 @@ class Cards(AccountScoped):
 
     async def update(
         self,
-        card_id: str,
+        card_id: str | int,
         *,
         name: str | Unset = UNSET,
-        components: Sequence[AnyComponent] | Unset = UNSET,
-        slides: Sequence[Sequence[AnyComponent]] | Unset = UNSET,
+        components: Components | Unset = UNSET,
+        slides: Sequence[Components] | Unset = UNSET,
     ) -> Card:
         """Replaces what is given of a card, each of it as a whole, and returns the new record (section 4.2)."""
         body = {"name": name, "components": components, "slides": slides}
         target = routes.CARD_UPDATE.at(account_id=self._account_id, card_id=card_id)
         return await self._session.call(target, options=self._options, body=body)
 
-    async def delete_image_conversation(self, card_id: str) -> Card:
+    async def delete_image_conversation(self, card_id: str | int) -> Card:
         """Deletes an image conversation card, the only kind that can be, and returns its record (section 4.2)."""
         target = routes.IMAGE_CONVERSATION_CARD_DELETE.at(account_id=self._account_id, card_id=card_id)
         return await self._session.call(target, options=self._options)
@@ -78,7 +80,7 @@ class PollCards(AccountScoped):
         target = routes.POLL_CARDS.at(account_id=self._account_id)
         return self._session.pages(target, options=self._options, query=query, start=start)
 
-    async def get(self, card_id: str, **query: Unpack[RecordQuery]) -> PollCard:
+    async def get(self, card_id: str | int, **query: Unpack[RecordQuery]) -> PollCard:
         """One poll (section 4.4)."""
         target = routes.POLL_CARD.at(account_id=self._account_id, card_id=card_id)
         return await self._session.call(target, options=self._options, query=query)
@@ -100,7 +102,7 @@ class VideoConversationCards(AccountScoped):
         target = routes.VIDEO_CONVERSATION_CARDS.at(account_id=self._account_id)
         return self._session.pages(target, options=self._options, query=query, start=start)
 
-    async def get(self, card_id: str, **query: Unpack[RecordQuery]) -> VideoConversationCard:
+    async def get(self, card_id: str | int, **query: Unpack[RecordQuery]) -> VideoConversationCard:
         """One card (section 4.5)."""
         target = routes.VIDEO_CONVERSATION_CARD.at(account_id=self._account_id, card_id=card_id)
         return await self._session.call(target, options=self._options, query=query)
@@ -113,7 +115,9 @@ class VideoConversationCards(AccountScoped):
         target = routes.VIDEO_CONVERSATION_CARD_CREATE.at(account_id=self._account_id)
         return await self._session.call(target, options=self._options, body=card)
 
-    async def update(self, card_id: str, **changes: Unpack[VideoConversationCardChanges]) -> VideoConversationCard:
+    async def update(
+        self, card_id: str | int, **changes: Unpack[VideoConversationCardChanges]
+    ) -> VideoConversationCard:
         """Changes a card and returns its new record (section 4.5)."""
         target = routes.VIDEO_CONVERSATION_CARD_UPDATE.at(account_id=self._account_id, card_id=card_id)
         return await self._session.call(target, options=self._options, body=changes)

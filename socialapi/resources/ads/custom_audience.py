@@ -31,7 +31,9 @@ from socialapi.wire.request import path_id
 class CustomAudience(Resource):
     """One custom audience, by id."""
 
-    def __init__(self, session: Session, options: CallOptions, account_id: str, custom_audience_id: str) -> None:
+    def __init__(
+        self, session: Session, options: CallOptions, account_id: str | int, custom_audience_id: str | int
+    ) -> None:
         super().__init__(session, options)
         self._path = {
             "account_id": path_id("account_id", account_id),

@@ -25,7 +25,9 @@ from socialapi.wire.request import path_id
 class DoNotReachListResource(Resource):
     """One do-not-reach list, by id."""
 
-    def __init__(self, session: Session, options: CallOptions, account_id: str, do_not_reach_list_id: str) -> None:
+    def __init__(
+        self, session: Session, options: CallOptions, account_id: str | int, do_not_reach_list_id: str | int
+    ) -> None:
         super().__init__(session, options)
         self._path = {
             "account_id": path_id("account_id", account_id),

@@ -24,7 +24,7 @@ class LineItems(AccountScoped):
 
     async def update(
         self,
-        line_item_id: str,
+        line_item_id: str | int,
         changes: LineItemChanges | None = None,
         /,
         *,
@@ -48,7 +48,7 @@ class LineItems(AccountScoped):
 
     def _check(
         self,
-        line_item_id: str,
+        line_item_id: str | int,
         changes: LineItemChanges,
         current: LineItem | None,
         budget_optimization: BudgetOptimization | None,
@@ -65,7 +65,7 @@ class LineItems(AccountScoped):
         else:
             refuse([*decidable_rules(shape, self._session.now()), *rules_with_campaign(shape, budget_optimization)])
 
-    async def delete(self, line_item_id: str) -> LineItem:
+    async def delete(self, line_item_id: str | int) -> LineItem:
         """Deletes a line item for good, and returns its record with `deleted` true (section 4.4).
 
         Its promoted posts are not deleted, and appear only in reads with `with_deleted` from then on. Raises NotFound

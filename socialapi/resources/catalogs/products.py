@@ -91,7 +91,7 @@ class Products(CatalogScoped):
         job = UpsertJob(self._session, self._catalog_id, products, UpsertOptions(**options), self._options)
         return await job.run()
 
-    async def delete(self, product_keys: str | Sequence[str]) -> tuple[ProductDeletion, ...]:
+    async def delete(self, product_keys: str | int | Sequence[str | int]) -> tuple[ProductDeletion, ...]:
         """Deletes the products with the keys, for good (section 4.7).
 
         Returns what became of each: its `product_key`, or `failed_product_key` and a `message`. Not repeated when its

@@ -46,7 +46,7 @@ class Articles(Resource):
         body = {**further, "title": title, "content_state": content_state, "cover_media": cover_media}
         return await self._session.call(routes.ARTICLE_DRAFT.at(), options=self._options, body=body)
 
-    async def publish(self, article_id: str) -> PublishedArticle:
+    async def publish(self, article_id: str | int) -> PublishedArticle:
         """Publishes a draft; returns the `post_id` of the post it became."""
         return await self._session.call(routes.ARTICLE_PUBLISH.at(article_id=article_id), options=self._options)
 
@@ -63,7 +63,9 @@ class News(Resource):
         parameters = {"query": query, **_news_fields(news_fields), **further}
         return self._session.pages(routes.NEWS_SEARCH.at(), options=self._options, query=parameters, start=start)
 
-    async def get(self, story_id: str, *, news_fields: Sequence[NewsField | str] = (), **further: Any) -> NewsStory:
+    async def get(
+        self, story_id: str | int, *, news_fields: Sequence[NewsField | str] = (), **further: Any
+    ) -> NewsStory:
         """One story."""
         parameters = {**_news_fields(news_fields), **further}
         target = routes.NEWS_STORY.at(id=path_id("story_id", story_id))

@@ -25,7 +25,7 @@ Rule = str | RuleDraft | Mapping[str, Any]
 class FilteredStream(Resource):
     """The app's filtered stream."""
 
-    async def link(self, webhook_id: str, *, fields: Fields = _NO_FIELDS) -> StreamLink:
+    async def link(self, webhook_id: str | int, *, fields: Fields = _NO_FIELDS) -> StreamLink:
         """Has posts that match the app's rules delivered to a webhook, with these fields (section 4.1).
 
         Returns whether the link is `provisioned`, and the problems that came beside it. Not repeated when its outcome

@@ -56,7 +56,7 @@ class Posts(Resource):
 
     def by_user(
         self,
-        user_id: str,
+        user_id: str | int,
         *,
         max_results: int | Unset = UNSET,
         pagination_token: str | Unset = UNSET,

@@ -24,14 +24,14 @@ class Webhooks(Resource):
         """The app's webhooks, valid or not (section 4.1)."""
         return self._session.pages(routes.WEBHOOKS.at(), options=self._options)
 
-    async def validate(self, webhook_id: str) -> WebhookValidity:
+    async def validate(self, webhook_id: str | int) -> WebhookValidity:
         """Has the service send a new challenge, which makes the webhook valid again if it passes (section 4.1).
 
         Raises WebhookRejected with the reason CrcValidationFailed or WebhookIdInvalid.
         """
         return await self._session.call(routes.WEBHOOK_VALIDATE.at(webhook_id=webhook_id), options=self._options)
 
-    async def delete(self, webhook_id: str) -> Deleted:
+    async def delete(self, webhook_id: str | int) -> Deleted:
         """Removes a webhook (section 4.1). Raises WebhookRejected with the reason WebhookIdInvalid."""
         return await self._session.call(routes.WEBHOOK_DELETE.at(webhook_id=webhook_id), options=self._options)
 

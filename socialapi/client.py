@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self, TypeGuard
 import aiohttp
 import attrs
 
-from socialapi.config import Config
+from socialapi.config import Config, environment
 from socialapi.credentials import Credentials, by_kind, credentials_from_env
 from socialapi.errors import ConfigurationError
 from socialapi.session.clock import Clock, SystemClock
@@ -155,9 +155,7 @@ class Client:
         place of what the variables say. Raises ConfigurationError when they contradict each other; what is missing is
         said when a call needs it.
         """
-        env = os.environ if environ is None else environ
-        if not isinstance(env, Mapping):
-            raise ConfigurationError(f"environ must be a mapping of variables, not {type(env).__name__}")
+        env = environment(environ)
         client = cls(
             Config.from_env(env) if config is None else config,
             credentials_from_env(env) if credentials is None else credentials,

@@ -235,7 +235,7 @@ class Config:
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> "Config":
         """Settings from `SOCIALAPI_<NAME>` variables, over those of the file that `SOCIALAPI_CONFIG_FILE` names."""
-        env = os.environ if environ is None else environ
+        env = environment(environ)
         path = env.get("SOCIALAPI_CONFIG_FILE")
         settings = _read_file(path) if path else {}
         for name, read in _SCALARS.items():
@@ -248,6 +248,16 @@ class Config:
     def from_file(cls, path: str | os.PathLike[str]) -> "Config":
         """Settings from a TOML file whose keys are the names above; unknown keys are an error."""
         return cls(**_read_file(path))
+
+
+def environment(environ: Mapping[str, str] | None) -> Mapping[str, str]:
+    """The variables: those of the process, unless others are given. Raises ConfigurationError for what are none."""
+    given: object = os.environ if environ is None else environ
+    if not isinstance(given, Mapping):
+        raise ConfigurationError(f"environ must be a mapping of variables, not {type(given).__name__}")
+    if odd := [name for name, value in given.items() if not (isinstance(name, str) and isinstance(value, str))]:
+        raise ConfigurationError(f"the variable {odd[0]} must be a text")
+    return given
 
 
 def _read_file(path: str | os.PathLike[str]) -> dict[str, Any]:

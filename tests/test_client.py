@@ -455,3 +455,28 @@ def test_nothing_that_shows_a_client_shows_its_environment(monkeypatch: pytest.M
     monkeypatch.setenv("HTTPS_PROXY", "http://planted:planted@proxy.example")
     client = Client.from_env({"SOCIALAPI_BEARER_TOKEN": "planted", "SOCIALAPI_PROXY": "http://planted@proxy.example"})
     assert "planted" not in repr(client) + repr(vars(client)) + repr(vars(client._session._transport))
+
+
+@pytest.mark.parametrize("value", [5, None, b"5", ["5"]])
+def test_a_variable_is_a_text(value: Any) -> None:
+    environ: Any = {"SOCIALAPI_RETRIES": value}
+    for read in (Client.from_env, Config.from_env):
+        with pytest.raises(ConfigurationError, match="the variable SOCIALAPI_RETRIES must be a text"):
+            read(environ)
+
+
+@given(st.text())
+@example("GE T")
+@example("GET\r\n")
+@example("CONNECT")
+@example("trace")
+def test_no_text_becomes_a_method_that_could_not_arrive(method: Any) -> None:
+    async def run() -> None:
+        async with Client(Config(base_url="http://127.0.0.1:1", retries=0), [BEARER]) as client:
+            with pytest.raises((InvalidInput, TransportError)) as caught:
+                await client.request(method, "/2/tweets")
+            sent = not isinstance(caught.value, InvalidInput)
+            fit = method.isascii() and method.isalpha() and len(method) <= 32
+            assert sent == (fit and method.upper() not in ("CONNECT", "TRACE"))
+
+    asyncio.run(run())

@@ -139,8 +139,10 @@ def addressed(target: Target[R]) -> Target[R]:
 
 
 def _with_texts(target: Target[R]) -> Target[R]:
+    if all(value.__class__ is str for value in target.path_parameters.values()):
+        return target
     given = {name: shaped(AnyId, value) for name, value in target.path_parameters.items()}
-    return attrs.evolve(target, path_parameters=given)
+    return Target(target.route, given)
 
 
 def path_id(name: str, value: object) -> str:
@@ -152,6 +154,9 @@ def path_id(name: str, value: object) -> str:
 
 def refuse_odd_ids(given: Mapping[str, object]) -> None:
     """Raises InvalidInput for what cannot be a segment of a path, such as None for an id."""
+    given = {name: value for name, value in given.items() if not (isinstance(value, str) and value.isalnum())}
+    if not given:
+        return
     if odd := [name for name, value in given.items() if not isinstance(value, str)]:
         raise InvalidInput(f"{' and '.join(odd)} must be a text or a whole number")
     if lost := [name for name, value in given.items() if value in ("", ".", "..")]:

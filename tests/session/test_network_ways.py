@@ -328,6 +328,18 @@ async def test_a_proxy_may_itself_be_reached_by_tls(authority: Authority, enviro
         assert proxy.requests == [f"{server.url}/2/tweets"]
 
 
+@pytest.mark.usefixtures("trusted")
+async def test_a_tunnel_may_lead_through_a_proxy_that_is_itself_reached_by_tls(
+    authority: Authority, environment: pytest.MonkeyPatch
+) -> None:
+    tls = authority.server("127.0.0.1")
+    async with secure(authority) as server, ForwardProxy({HOST: server.port}, tls=tls) as proxy:
+        environment.setenv("HTTPS_PROXY", proxy.url)
+        async with client_at() as client:
+            assert (await get(client)).ok
+    assert proxy.connects == [f"{HOST}:443"]
+
+
 # Certificates
 
 

@@ -72,18 +72,13 @@ class Client:
     ) -> None:
         _check_objects(token_cache=token_cache, pacer=pacer, clock=clock, rng=rng, session=session, connector=connector)
         _check_lists(credentials=credentials, trace_configs=trace_configs)
-        if not isinstance(config, Config | None):
-            raise ConfigurationError(f"config must be Config(base_url=…, …), not {type(config).__name__}")
         if session is not None and (connector is not None or trace_configs):
             raise ConfigurationError("connector and trace_configs belong to a session: give them to the one you pass")
-        self.config = settings = config or Config()
+        _check_network(proxy, ssl)
+        self.config = settings = _checked(config)
         known = tuple(by_kind(credentials).values())
         clock = clock or SystemClock()
         rng = rng or random.Random()  # noqa: S311  # jitter is no secret
-        if proxy is not None or ssl is not True:
-            from socialapi.network import Network
-
-            Network.of({}, own=False, proxy=proxy, ssl=ssl)  # which raises for what is neither
         # In a function, so that nothing which shows the client shows it.
         self._environment: Callable[[], tuple[Mapping[str, str], bool]] = lambda: (os.environ, False)
 
@@ -356,6 +351,21 @@ def _check_lists(*, credentials: object, trace_configs: object) -> None:
         raise ConfigurationError(f"credentials must be a list of credentials, not {type(credentials).__name__}")
     if not _is_list(trace_configs) or not all(_has_methods("trace_configs", each) for each in trace_configs):
         raise ConfigurationError("trace_configs must be a list of aiohttp.TraceConfig")
+
+
+def _checked(config: Config | None) -> Config:
+    if not isinstance(config, Config | None):
+        raise ConfigurationError(f"config must be Config(base_url=…, …), not {type(config).__name__}")
+    return config or Config()
+
+
+def _check_network(proxy: str | Literal[False] | None, ssl: ssl_module.SSLContext | bool) -> None:
+    """Raises ConfigurationError now rather than at the first call; what the environment says is read then."""
+    if proxy is None and ssl is True:
+        return  # as mostly, and then what is not used is not imported
+    from socialapi.network import Network
+
+    Network.of({}, own=False, proxy=proxy, ssl=ssl)
 
 
 def _is_list(value: object) -> TypeGuard[Iterable[object]]:

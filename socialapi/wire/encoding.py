@@ -53,17 +53,24 @@ def _plain(value: Any) -> Any:
     return float.__float__(value) if isinstance(value, float) else value
 
 
-def unsendable(shape: Any, path: str = "") -> Iterator[BrokenRule]:
+def unsendable(shape: Any) -> list[BrokenRule]:
     """What of JSON-shaped data JSON has no form for, or another than Python. No value is quoted."""
+    try:
+        return list(_unsendable(shape, ""))
+    except RecursionError:
+        return [BrokenRule(path="", reason="cannot be sent as JSON: it is nested too deeply")]
+
+
+def _unsendable(shape: Any, path: str) -> Iterator[BrokenRule]:
     if isinstance(shape, dict):
         for name, each in shape.items():
             if isinstance(name, str) and not has_lone_surrogate(name):
-                yield from unsendable(each, f"{path}.{shown(name)}" if path else shown(name))
+                yield from _unsendable(each, f"{path}.{shown(name)}" if path else shown(name))
             else:
                 yield BrokenRule(path=path, reason="cannot be sent as JSON: a name in it is no valid text")
     elif isinstance(shape, list):
         for index, each in enumerate(shape):
-            yield from unsendable(each, f"{path}[{index}]")
+            yield from _unsendable(each, f"{path}[{index}]")
     elif (reason := _why_not_json(shape)) is not None:
         yield BrokenRule(path=path, reason=f"cannot be sent as JSON: {reason}")
 
@@ -75,8 +82,12 @@ def _why_not_json(value: Any) -> str | None:
         return None if math.isfinite(value) else "it is not a finite number"
     if isinstance(value, int):
         return None if _SMALLEST <= value <= _LARGEST else "it has more than 64 bits"
-    # Besides these, orjson writes dates, times and data classes.
-    return None if value is None or _is_written(value) else f"there is no form for {type(value).__name__}"
+    # Besides these, orjson writes dates, times and data classes, and members of enumerations, of which UNSET is one.
+    return (
+        None
+        if value is None or (value is not UNSET and _is_written(value))
+        else f"there is no form for {type(value).__name__}"
+    )
 
 
 def _is_written(value: Any) -> bool:

@@ -23,6 +23,8 @@ Shape = Callable[[Any], Any]
 
 _NOT_LISTS: Final = (str, bytes, bytearray, memoryview, Mapping)
 _EMPTY: Final = (Unset, type(None))
+_LARGEST_ID: Final = 10**40
+"""Beyond any id. Python refuses to write out numbers of some thousand digits."""
 
 
 def shaped(declared: Any, value: Any) -> Any:
@@ -73,7 +75,7 @@ def _id(value: Any) -> Any:
     if value.__class__ is str:
         return value
     number = _whole(value)
-    return str(number) if number.__class__ is int else number
+    return str(number) if number.__class__ is int and abs(number) <= _LARGEST_ID else number
 
 
 def _union(members: tuple[Any, ...]) -> Shape:

@@ -217,6 +217,7 @@ POST = Route("POST", PLATFORM, "/2/anything", dict, None, "json")
         ({"a": 2**64}, "a"),
         ({"a": object()}, "a"),
         ({"a": b"x"}, "a"),
+        ({"a": [UNSET]}, "a[0]"),
     ],
 )
 def test_what_json_has_no_form_for_is_refused_with_its_path(body: Any, path: str) -> None:
@@ -226,6 +227,23 @@ def test_what_json_has_no_form_for_is_refused_with_its_path(body: Any, path: str
     assert rule.path == path
     assert rule.reason.startswith("cannot be sent as JSON: ")
     assert caught.value.__context__ is None
+
+
+def test_what_is_nested_too_deeply_is_refused() -> None:
+    body: Any = "a"
+    for _ in range(260):
+        body = [body]
+    with pytest.raises(InvalidInput, match="cannot be sent as JSON") as caught:
+        build_request(POST.at(), CONFIG, now=NOW, body=body)
+    assert caught.value.__context__ is None
+
+
+def test_a_number_of_thousands_of_digits_is_no_id() -> None:
+    for odd in (10**5_000, -(10**5_000)):
+        with pytest.raises(InvalidInput, match="ids"):
+            build_request(routes.POSTS.at(), CONFIG, now=NOW, query={"ids": odd})
+        with pytest.raises(InvalidInput, match="id must be a text or a whole number"):
+            build_request(routes.USER_POSTS.at(id=odd), CONFIG, now=NOW)
 
 
 def test_arguments_that_hold_themselves_are_refused() -> None:

@@ -34,7 +34,8 @@ async def test_the_page_on_networks_does_what_it_says(tmp_path: Path) -> None:
             files = {"SOCIALAPI_CA_FILE": "authority.pem", "SOCIALAPI_CLIENT_CERT": "client.pem"}
             said = await asyncio.to_thread(run_python, by_proxy, tmp_path, environ | files)
             assert said == f"200\nhttps://{HOST}\n"
-            with Shell(tmp_path, environ) as typed:
+            ours = {"SOCIALAPI_PROXY": environ["HTTPS_PROXY"], "HTTPS_PROXY": "http://127.0.0.1:1"}
+            with Shell(tmp_path, environ | ours) as typed:
                 await asyncio.to_thread(run_console, shell, typed)
             assert await asyncio.to_thread(run_python, by_context, tmp_path, environ) == "200\n"
             assert await asyncio.to_thread(run_python, own_session, tmp_path, environ) == f"https://{HOST}\n"

@@ -5,7 +5,6 @@ What goes into a request has rules of its own, beside the fields that it goes in
 
 import datetime
 import inspect
-import math
 import os
 import types
 import typing
@@ -80,7 +79,7 @@ def _is_of(value: object, kind: Any) -> bool:
     if base in (int, float) and isinstance(value, bool):
         return False
     if base is float:
-        return isinstance(value, int | float) and not math.isnan(value)
+        return isinstance(value, int | float)
     if base is Mapping:
         return isinstance(value, Mapping) and all(_has_types(item, arguments) for item in value.items())
     if base is Sequence:
@@ -99,7 +98,9 @@ def _has_types(values: Sequence[object], kinds: Sequence[Any]) -> bool:
 
 
 def check_stream_arguments(on_gap: object, on_slow: object, give_up_after_seconds: object) -> None:
-    """Raises InvalidInput for what a stream cannot call, and for a time that is no number or not above zero."""
+    """Raises InvalidInput for what a stream cannot call, and for a time that is no number."""
     check_argument("on_gap", Callable | None, on_gap)
     check_argument("on_slow", Callable | None, on_slow)
     check_argument("give_up_after_seconds", float | None, give_up_after_seconds)
+    if give_up_after_seconds != give_up_after_seconds:  # noqa: PLR0124  # as only NaN is
+        raise InvalidInput("give_up_after_seconds must be a number, not NaN")

@@ -28,6 +28,12 @@ from socialapi.unset import UNSET, Unset
 from socialapi.wire.request import path_id
 
 
+class _KnownToSync(SyncKeywords, total=False):
+    """The options of a sync, and one of which it says itself why it does not take it."""
+
+    journal: object
+
+
 class CustomAudience(Resource):
     """One custom audience, by id."""
 
@@ -91,7 +97,7 @@ class CustomAudience(Resource):
         from socialapi.bulk.sync.sync_job import SyncOptions, sync
 
         check_argument("snapshot", str | os.PathLike[str], snapshot)
-        check_options(SyncKeywords, options)
+        check_options(_KnownToSync, options)
         settings = SyncOptions(snapshot=snapshot, **options)
         return await sync(self._session, self._destination, desired, settings, self._options)
 

@@ -1,16 +1,17 @@
 """The front door: a `Client` opens the session and hands out the resources."""
 
 import functools
+import os
 import random
 import ssl as ssl_module
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self, TypeGuard
 
 import aiohttp
 import attrs
 
-from socialapi.config import Config
+from socialapi.config import Config, environment
 from socialapi.credentials import Credentials, by_kind, credentials_from_env
 from socialapi.errors import ConfigurationError
 from socialapi.session.clock import Clock, SystemClock
@@ -44,7 +45,14 @@ class Client:
 
     Of `credentials`, each API takes the kind that it prefers. `token_cache`, `pacer` and `clock` replace the
     defaults (memory, sliding windows, the machine's clock). `session` is an aiohttp session of yours, which stays
-    open; `connector`, `trace_configs`, `proxy` and `ssl` go to the one that is made otherwise.
+    open; `connector` and `trace_configs` go to the one that is made otherwise.
+
+    `proxy` is the address of an HTTP proxy, which may hold a user name and a password, for all requests. Without it the
+    variables `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` count (never for this machine, nor for a session of yours), and
+    not even these with `proxy=False`. `ssl` is the context of TLS connections; without it the usual authorities are
+    trusted, or those of `SSL_CERT_FILE` and `SSL_CERT_DIR`. See the page on networks in the documentation.
+
+    Raises ConfigurationError for arguments of other types.
     """
 
     def __init__(
@@ -59,32 +67,46 @@ class Client:
         session: aiohttp.ClientSession | None = None,
         connector: aiohttp.BaseConnector | None = None,
         trace_configs: Sequence[aiohttp.TraceConfig] = (),
-        proxy: str | None = None,
+        proxy: str | Literal[False] | None = None,
         ssl: ssl_module.SSLContext | bool = True,
     ) -> None:
+        _check_objects(token_cache=token_cache, pacer=pacer, clock=clock, rng=rng, session=session, connector=connector)
+        _check_lists(credentials=credentials, trace_configs=trace_configs)
         if session is not None and (connector is not None or trace_configs):
             raise ConfigurationError("connector and trace_configs belong to a session: give them to the one you pass")
-        self.config = settings = config or Config()
-        given = tuple(by_kind(credentials).values())
+        _check_network(proxy, ssl)
+        self.config = settings = _checked(config)
+        known = tuple(by_kind(credentials).values())
         clock = clock or SystemClock()
         rng = rng or random.Random()  # noqa: S311  # jitter is no secret
+        # In a function, so that nothing which shows the client shows it.
+        self._environment: Callable[[], tuple[Mapping[str, str], bool]] = lambda: (os.environ, False)
 
         def open_session() -> "Session":
+            from socialapi.network import Network
             from socialapi.session.pacer import SlidingWindowPacer
             from socialapi.session.session import Session
             from socialapi.session.transport import Transport
 
+            environ, own = self._environment()
+            network = Network.of(
+                environ,
+                own=own,
+                proxy=proxy,
+                ssl=ssl,
+                has_session=session is not None,
+                has_connector=connector is not None,
+            )
             return Session(
                 settings,
-                credentials=given,
+                credentials=known,
                 transport=Transport(
                     settings,
                     user_agent=f"aiosocialapi/{__version__}",
                     session=session,
                     connector=connector,
                     trace_configs=trace_configs,
-                    proxy=proxy,
-                    ssl=ssl,
+                    network=network,
                 ),
                 token_cache=token_cache or MemoryTokenCache(),
                 pacer=pacer or SlidingWindowPacer(settings, clock),
@@ -106,12 +128,44 @@ class Client:
         return CallOptions.interactive(self.config)
 
     @classmethod
-    def from_env(cls, environ: Mapping[str, str] | None = None) -> Self:
-        """A client whose hosts and credentials come from `SOCIALAPI_*` variables.
+    def from_env(
+        cls,
+        environ: Mapping[str, str] | None = None,
+        *,
+        config: Config | None = None,
+        credentials: Sequence[Credentials] | None = None,
+        token_cache: TokenCache | None = None,
+        pacer: "Pacer | None" = None,
+        clock: Clock | None = None,
+        rng: random.Random | None = None,
+        session: aiohttp.ClientSession | None = None,
+        connector: aiohttp.BaseConnector | None = None,
+        trace_configs: Sequence[aiohttp.TraceConfig] = (),
+        proxy: str | Literal[False] | None = None,
+        ssl: ssl_module.SSLContext | bool = True,
+    ) -> Self:
+        """A client whose hosts, credentials, proxy and certificates come from `SOCIALAPI_*` variables.
 
-        Raises ConfigurationError when they contradict each other; what is missing is said when a call needs it.
+        `environ` takes the place of the process's environment. Whatever is given by keyword, as to `Client`, takes the
+        place of what the variables say. Raises ConfigurationError when they contradict each other; what is missing is
+        said when a call needs it.
         """
-        return cls(Config.from_env(environ), credentials_from_env(environ))
+        env = environment(environ)
+        client = cls(
+            Config.from_env(env) if config is None else config,
+            credentials_from_env(env) if credentials is None else credentials,
+            token_cache=token_cache,
+            pacer=pacer,
+            clock=clock,
+            rng=rng,
+            session=session,
+            connector=connector,
+            trace_configs=trace_configs,
+            proxy=proxy,
+            ssl=ssl,
+        )
+        client._environment = lambda: (env, True)
+        return client
 
     async def __aenter__(self) -> Self:
         return self
@@ -168,7 +222,7 @@ class Client:
 
         return Catalogs(self._session, self._options)
 
-    def catalog(self, product_catalog_id: str) -> "Catalog":
+    def catalog(self, product_catalog_id: str | int) -> "Catalog":
         """The product catalog with this id; nothing is sent yet."""
         from socialapi.resources.catalogs.catalog import Catalog
 
@@ -266,6 +320,58 @@ class Client:
         reply = await self._session.request(target, options=self._options, query=params, body=json)
         reply.check_whole(executed=target.route.method != "GET")
         return reply
+
+
+_METHODS: Final[Mapping[str, tuple[str, ...]]] = {
+    "token_cache": ("load", "store", "discard", "lock"),
+    "pacer": ("acquire", "limits", "requests_per_second"),
+    "clock": ("time", "monotonic", "sleep"),
+    "rng": ("random",),
+    "session": ("request", "close"),
+    "connector": ("connect", "close"),
+    "trace_configs": ("freeze",),
+}
+"""What the things that a client is given have to be able to do; their classes are for their owners to choose."""
+
+
+def _check_objects(**given: object) -> None:
+    for name, value in given.items():
+        if value is not None and not _has_methods(name, value):
+            raise ConfigurationError(
+                f"{name} must have the methods {', '.join(_METHODS[name])}, and {type(value).__name__} has not"
+            )
+
+
+def _has_methods(name: str, value: object) -> bool:
+    return not isinstance(value, type) and all(callable(getattr(value, each, None)) for each in _METHODS[name])
+
+
+def _check_lists(*, credentials: object, trace_configs: object) -> None:
+    if isinstance(credentials, Credentials):
+        raise ConfigurationError(f"credentials must be a list: credentials=[{type(credentials).__name__}(…)]")
+    if not _is_list(credentials):
+        raise ConfigurationError(f"credentials must be a list of credentials, not {type(credentials).__name__}")
+    if not _is_list(trace_configs) or not all(_has_methods("trace_configs", each) for each in trace_configs):
+        raise ConfigurationError("trace_configs must be a list of aiohttp.TraceConfig")
+
+
+def _checked(config: Config | None) -> Config:
+    if not isinstance(config, Config | None):
+        raise ConfigurationError(f"config must be Config(base_url=…, …), not {type(config).__name__}")
+    return config or Config()
+
+
+def _check_network(proxy: str | Literal[False] | None, ssl: ssl_module.SSLContext | bool) -> None:
+    """Raises ConfigurationError now rather than at the first call; what the environment says is read then."""
+    if proxy is None and ssl is True:
+        return  # as mostly, and then what is not used is not imported
+    from socialapi.network import Network
+
+    Network.of({}, own=False, proxy=proxy, ssl=ssl)
+
+
+def _is_list(value: object) -> TypeGuard[Iterable[object]]:
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
 
 
 def _stay_closed() -> NoReturn:

@@ -2,6 +2,7 @@
 
 import ipaddress
 import os
+import re
 import string
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,8 +28,17 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+_LARGEST: Final = 2**53
+"""No setting is so large; infinity, for one, is no ceiling of a wait."""
+
+_URL_TEXT: Final = re.compile(r"[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]*")
+_PATH_TEXT: Final = re.compile(r"(/(?!\.{0,2}(/|$))([A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2}|\{[a-z_]+\})*)+/?")
+"""A path of segments that are not empty, . or .., with {parameters}."""
+_HEADER_NAME: Final = re.compile("[a-z0-9!#$%&'*+.^_`|~-]*")
+
+
 def _split_url(text: object) -> SplitResult | None:
-    if not isinstance(text, str) or not text.isascii() or any(map(str.isspace, text)):
+    if not isinstance(text, str) or not _URL_TEXT.fullmatch(text):
         return None
     try:
         parts = urlsplit(text)
@@ -52,7 +62,7 @@ def _check_host(instance: object, attribute: "attrs.Attribute[str]", value: obje
 
 def _is_number(attribute: "attrs.Attribute[Any]", value: object) -> TypeGuard[float]:
     allowed = int if _scalar_type(attribute.type) is int else int | float
-    return isinstance(value, allowed) and not isinstance(value, bool)
+    return isinstance(value, allowed) and not isinstance(value, bool) and -_LARGEST < value < _LARGEST
 
 
 def _positive(instance: object, attribute: "attrs.Attribute[Any]", value: float | None) -> None:
@@ -74,17 +84,22 @@ def _says(attribute: "attrs.Attribute[Any]") -> str:
     return "a whole number" if _scalar_type(attribute.type) is int else "a number"
 
 
-def _table(attribute: "attrs.Attribute[Any]", value: object) -> Mapping[str, Any]:
+def _table(attribute: "attrs.Attribute[Any]", value: object) -> Mapping[Any, Any]:
     if not isinstance(value, Mapping):
         raise ConfigurationError(f"{attribute.name} must be a table")
     return value
 
 
+def _check_text(instance: object, attribute: "attrs.Attribute[str]", value: object) -> None:
+    if not isinstance(value, str):
+        raise ConfigurationError(f"{attribute.name} must be a text, not {type(value).__name__}")
+
+
 def _check_rate_limits(instance: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
     for name, limit in _table(attribute, value).items():
         pair = isinstance(limit, tuple) and len(limit) == 2 and not any(isinstance(each, bool) for each in limit)
-        whole = pair and isinstance(limit[0], int) and isinstance(limit[1], int | float)
-        if not (whole and limit[0] >= 1 and limit[1] > 0):
+        whole = pair and isinstance(limit[0], int) and isinstance(limit[1], int | float) and limit[1] < _LARGEST
+        if not (isinstance(name, str) and whole and limit[0] >= 1 and limit[1] > 0):
             raise ConfigurationError(
                 f"{attribute.name}: {name} must be (requests, window in seconds), a whole number and a number, both above zero"
             )
@@ -92,9 +107,14 @@ def _check_rate_limits(instance: object, attribute: "attrs.Attribute[Any]", valu
 
 def _check_paths(instance: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
     for documented, path in _table(attribute, value).items():
-        if not str(path).startswith("/") or not _parameters(path) <= _parameters(documented):
+        known = isinstance(documented, str) and isinstance(path, str)
+        if not known or not path.startswith("/") or not _parameters(path) <= _parameters(documented):
             raise ConfigurationError(
                 f"{attribute.name}: {path} must begin with a slash and have no other {{parameters}} than {documented}"
+            )
+        if not _PATH_TEXT.fullmatch(path):
+            raise ConfigurationError(
+                f"{attribute.name}: {path!r} must have percent-encoded segments, none of which is empty, . or .."
             )
 
 
@@ -113,6 +133,8 @@ def _check_versions(instance: object, attribute: "attrs.Attribute[Any]", value: 
 def _check_prefixes(instance: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
     if not isinstance(value, tuple) or not all(isinstance(each, str) and each == each.lower() for each in value):
         raise ConfigurationError(f"{attribute.name} must be a tuple of lower-case texts")
+    if not all(_HEADER_NAME.fullmatch(each) for each in value):
+        raise ConfigurationError(f"{attribute.name} has characters that the name of no header has")
 
 
 def _parameters(path: str) -> set[str | None]:
@@ -146,7 +168,7 @@ class Config:
     """Host of the advertising API, without the version segment."""
     ads_sandbox_url: str = attrs.field(default="", converter=_without_slash, validator=_check_host)
     """Host of the advertising sandbox, without the version segment."""
-    problem_base_url: str = attrs.field(default="", converter=_without_slash)
+    problem_base_url: str = attrs.field(default="", converter=_without_slash, validator=_check_text)
     """What problem types start with; problems are recognised by their last segment whatever this is."""
 
     timeout_seconds: float = attrs.field(default=60.0, validator=_positive)
@@ -213,9 +235,9 @@ class Config:
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> "Config":
         """Settings from `SOCIALAPI_<NAME>` variables, over those of the file that `SOCIALAPI_CONFIG_FILE` names."""
-        env = os.environ if environ is None else environ
+        env = environment(environ)
         path = env.get("SOCIALAPI_CONFIG_FILE")
-        settings = _read_file(Path(path)) if path else {}
+        settings = _read_file(path) if path else {}
         for name, read in _SCALARS.items():
             text = env.get(f"SOCIALAPI_{name.upper()}", "").strip()
             if text:
@@ -225,27 +247,51 @@ class Config:
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> "Config":
         """Settings from a TOML file whose keys are the names above; unknown keys are an error."""
-        return cls(**_read_file(Path(path)))
+        return cls(**_read_file(path))
 
 
-def _read_file(path: Path) -> dict[str, Any]:
+def environment(environ: Mapping[str, str] | None) -> Mapping[str, str]:
+    """The variables: those of the process, unless others are given. Raises ConfigurationError for what are none."""
+    given: object = os.environ if environ is None else environ
+    if not isinstance(given, Mapping):
+        raise ConfigurationError(f"environ must be a mapping of variables, not {type(given).__name__}")
+    if odd := [name for name, value in given.items() if not (isinstance(name, str) and isinstance(value, str))]:
+        raise ConfigurationError(f"the variable {odd[0]} must be a text")
+    return given
+
+
+def _read_file(path: str | os.PathLike[str]) -> dict[str, Any]:
     import tomllib
 
+    settings, fault = {}, ""
     try:
-        settings = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as problem:
-        raise ConfigurationError(f"cannot read the configuration file {path}: {problem}") from None
+        settings = tomllib.loads(Path(path).read_text("utf-8"))
+    except OSError as problem:
+        fault = problem.strerror or type(problem).__name__
+    except UnicodeError:
+        fault = "it is not UTF-8"
+    except tomllib.TOMLDecodeError as problem:
+        fault = str(problem)
+    except (ValueError, TypeError):
+        fault = "this is not a path"
+    if fault:
+        raise ConfigurationError(f"cannot read the configuration file {_shown(path)}: {fault}")
     unknown = sorted(settings.keys() - {field.name for field in attrs.fields(Config)})
     if unknown:
         raise ConfigurationError(f"{path}: unknown settings {', '.join(unknown)}")
     return settings
 
 
+def _shown(path: object) -> str:
+    return str(path) if isinstance(path, str | os.PathLike) and str(path).isprintable() else "(not shown)"
+
+
 def _number(variable: str, text: str, read: type) -> Any:
     try:
         return read(text)
     except ValueError:
-        raise ConfigurationError(f"{variable} is not a number: {text!r}") from None
+        pass
+    raise ConfigurationError(f"{variable} is not a number: {text!r}")
 
 
 def _scalar_type(annotation: object) -> type | None:

@@ -19,6 +19,18 @@ def _filled(instance: object, attribute: "attrs.Attribute[str]", value: object) 
         raise ConfigurationError(f"{name} holds a blank, line break or control character, which no secret has")
 
 
+def _token(instance: object, attribute: "attrs.Attribute[str]", value: object) -> None:
+    """Beside what holds for secrets: it stands in a header as it is."""
+    _filled(instance, attribute, value)
+    if not str(value).isascii():
+        raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} holds letters that no token has")
+
+
+def _bearer_token() -> str:
+    field: str = attrs.field(repr=False, validator=_token)
+    return field
+
+
 def _secret() -> str:
     field: str = attrs.field(repr=False, validator=_filled)
     return field
@@ -41,7 +53,7 @@ class AppOnly:
 class Bearer:
     """A ready app-only bearer token (platform section 5.1). It cannot be renewed here."""
 
-    token: str = _secret()
+    token: str = _bearer_token()
 
 
 @attrs.frozen
@@ -63,7 +75,7 @@ class OAuth2User:
     process, such as `FileTokenCache()`: the newest pair is kept there, and found again with the credential as it was.
     """
 
-    access_token: str = _secret()
+    access_token: str = _bearer_token()
     refresh_token: str | None = _optional_secret()
     client_id: str | None = _optional_secret()
     client_secret: str | None = _optional_secret()

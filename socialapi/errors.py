@@ -82,9 +82,12 @@ class RateLimitTooLong(SocialApiError):
         self.resets_at = resets_at
 
     def __str__(self) -> str:
+        at = self.resets_at
+        is_today = self.wait_seconds <= 3_600 * at.hour + 60 * at.minute + at.second
         return (
-            f"the rate limit of {self.limit_key} frees up in {self.wait_seconds:.0f} s (at {self.resets_at:%H:%M:%S} "
-            "UTC), longer than this call may wait; allow it with max_wait_seconds or come back then"
+            f"the rate limit of {self.limit_key} frees up in {self.wait_seconds:.0f} s (at "
+            f"{at:{'' if is_today else '%Y-%m-%d '}%H:%M:%S} UTC), longer than this call may wait; allow it with "
+            "max_wait_seconds or come back then"
         )
 
 

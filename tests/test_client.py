@@ -1,6 +1,7 @@
 """The front door."""
 
 import asyncio
+import inspect
 import ssl
 from collections.abc import Mapping
 from typing import Any
@@ -377,3 +378,105 @@ async def test_the_reprs_of_what_a_client_is_made_of_show_no_secret() -> None:
     for each in (client, client._session, client._session.authenticators, client._session._transport, client._options):
         assert "planted" not in repr(each)
     await client.aclose()
+
+
+# What it is made of
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"config": "http://localhost:1"}, r"config must be Config\(base_url=…, …\), not str"),
+        ({"config": {"base_url": "https://x.example"}}, r"config must be Config\(base_url=…, …\), not dict"),
+        ({"credentials": USER}, r"credentials must be a list: credentials=\[OAuth1\(…\)\]"),
+        ({"credentials": BEARER}, r"credentials must be a list: credentials=\[Bearer\(…\)\]"),
+        ({"credentials": None}, "credentials must be a list of credentials, not NoneType"),
+        ({"credentials": "planted"}, "credentials must be a list of credentials, not str"),
+        ({"credentials": 5}, "credentials must be a list of credentials, not int"),
+        ({"credentials": [("planted", "planted")]}, "tuple is not a credential of this package"),
+        ({"credentials": [Bearer]}, "type is not a credential of this package"),
+        ({"token_cache": 5}, "token_cache must have the methods load, store, discard, lock.* and int has not"),
+        ({"token_cache": MemoryTokenCache}, "token_cache must have the methods load.* and type has not"),
+        ({"pacer": object()}, "pacer must have the methods acquire, limits.* and object has not"),
+        ({"clock": "now"}, "clock must have the methods time.* and str has not"),
+        ({"rng": 5}, "rng must have the methods random.* and int has not"),
+        ({"session": "planted"}, "session must have the methods request, close.* and str has not"),
+        ({"connector": object()}, "connector must have the methods connect, close.* and object has not"),
+        ({"trace_configs": 5}, "trace_configs must be a list of aiohttp.TraceConfig"),
+        ({"trace_configs": [5]}, "trace_configs must be a list of aiohttp.TraceConfig"),
+        ({"proxy": True}, "proxy must be the address of an HTTP proxy"),
+        ({"proxy": 5}, "proxy must be the address of an HTTP proxy"),
+        ({"ssl": "no"}, "ssl must be an ssl.SSLContext, True or False, not str"),
+    ],
+)
+def test_an_argument_of_a_wrong_type_is_refused_by_name(arguments: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigurationError, match=says) as caught:
+        Client(**arguments)
+    assert "planted" not in str(caught.value)
+    if (
+        arguments.keys() != {"credentials"} or arguments["credentials"] is not None
+    ):  # which are those of the environment
+        with pytest.raises(ConfigurationError, match=says):
+            Client.from_env({}, **arguments)
+
+
+def test_from_env_takes_every_keyword_of_the_client() -> None:
+    own = inspect.signature(Client).parameters
+    taken = inspect.signature(Client.from_env).parameters
+    assert own.keys() <= taken.keys()
+    for name, parameter in own.items():
+        if name not in ("config", "credentials"):  # whose default is the environment
+            assert (taken[name].annotation, taken[name].default) == (parameter.annotation, parameter.default), name
+
+
+def test_what_is_given_takes_the_place_of_the_environment() -> None:
+    environ = {"SOCIALAPI_BASE_URL": "https://a.example", "SOCIALAPI_BEARER_TOKEN": "b", "SOCIALAPI_RETRIES": "many"}
+    client = Client.from_env(environ, config=Config(base_url="https://b.example"), credentials=[])
+    assert client.config.base_url == "https://b.example"
+    with pytest.raises(ConfigurationError, match="SOCIALAPI_RETRIES is not a number"):
+        Client.from_env(environ)
+
+
+@pytest.mark.parametrize("environ", [5, "x", [("a", "b")], object()])
+def test_an_environment_is_a_mapping(environ: Any) -> None:
+    with pytest.raises(ConfigurationError, match="environ must be a mapping of variables"):
+        Client.from_env(environ)
+
+
+@pytest.mark.parametrize("name", ["timeout_seconds", "max_wait_seconds", "retries"])
+@pytest.mark.parametrize("value", ["5", True, b"5", [5], {}, object(), -1, float("nan")])
+def test_a_limit_of_a_wrong_type_is_refused_by_name(name: str, value: Any) -> None:
+    options: Any = {name: value}
+    with pytest.raises(ConfigurationError, match=f"^{name} must be"):
+        Client().with_options(**options)
+
+
+def test_nothing_that_shows_a_client_shows_its_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://planted:planted@proxy.example")
+    client = Client.from_env({"SOCIALAPI_BEARER_TOKEN": "planted", "SOCIALAPI_PROXY": "http://planted@proxy.example"})
+    assert "planted" not in repr(client) + repr(vars(client)) + repr(vars(client._session._transport))
+
+
+@pytest.mark.parametrize("value", [5, None, b"5", ["5"]])
+def test_a_variable_is_a_text(value: Any) -> None:
+    environ: Any = {"SOCIALAPI_RETRIES": value}
+    for read in (Client.from_env, Config.from_env):
+        with pytest.raises(ConfigurationError, match="the variable SOCIALAPI_RETRIES must be a text"):
+            read(environ)
+
+
+@given(st.text())
+@example("GE T")
+@example("GET\r\n")
+@example("CONNECT")
+@example("trace")
+def test_no_text_becomes_a_method_that_could_not_arrive(method: Any) -> None:
+    async def run() -> None:
+        async with Client(Config(base_url="http://127.0.0.1:1", retries=0), [BEARER]) as client:
+            with pytest.raises((InvalidInput, TransportError)) as caught:
+                await client.request(method, "/2/tweets")
+            sent = not isinstance(caught.value, InvalidInput)
+            fit = method.isascii() and method.isalpha() and len(method) <= 32
+            assert sent == (fit and method.upper() not in ("CONNECT", "TRACE"))
+
+    asyncio.run(run())

@@ -6,6 +6,8 @@ from typing import Any
 
 import attrs
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from socialapi import Config
 from socialapi.errors import ConfigurationError
@@ -95,11 +97,28 @@ def test_a_host_that_is_not_set_is_asked_for_when_it_is_needed() -> None:
         ("rate_limits", {"x": 10}, "both above zero"),
         ("rate_limits", {"x": ("10", 60)}, "both above zero"),
         ("rate_limits", 10, "must be a table"),
+        ("rate_limits", {5: (10, 60)}, "both above zero"),
+        ("rate_limits", {"x": (10, math.inf)}, "both above zero"),
+        ("timeout_seconds", math.inf, "must be a number greater than zero"),
+        ("timeout_seconds", 10**400, "must be a number greater than zero"),
+        ("max_elapsed_seconds", [5], "must be a number greater than zero"),
+        ("problem_base_url", 5, "must be a text, not int"),
+        ("base_url", 5, "is not a URL"),
+        ("ads_url", b"https://x.example", "is not a URL"),
         ("paths", {PATH: "12/{account_id}"}, "must begin with a slash"),
         ("paths", {PATH: "/12/{account}"}, r"have no other \{parameters\} than /12/accounts"),
         ("paths", {PATH: "/12/{"}, r"have no other \{parameters\}"),
         ("paths", {PATH: 5}, "must begin with a slash"),
         ("paths", "x", "must be a table"),
+        ("paths", {5: "/12/x"}, "must begin with a slash"),
+        ("paths", {PATH: "/12/a b"}, "must have percent-encoded segments"),
+        ("paths", {PATH: "/12/x\r\nx-evil: 1"}, "must have percent-encoded segments"),
+        ("paths", {PATH: "/12/../oauth2/token"}, "must have percent-encoded segments"),
+        ("paths", {PATH: "/12//x"}, "must have percent-encoded segments"),
+        ("paths", {PATH: "/12/ü"}, "must have percent-encoded segments"),
+        ("paths", {PATH: "/12/x?y=1"}, "must have percent-encoded segments"),
+        ("paths", {PATH: "/12/{account_id!r}"}, "must have percent-encoded segments"),
+        ("paths", {PATH: "/12/\ud800"}, "must have percent-encoded segments"),
         ("ads_versions", {"12": 13}, "the version in place of 12 must be ASCII letters or digits"),
         ("ads_versions", {"5": "6/x"}, "the version in place of 5 must be ASCII letters or digits"),
         ("ads_versions", {"5": ""}, "the version in place of 5 must be ASCII letters or digits"),
@@ -110,6 +129,9 @@ def test_a_host_that_is_not_set_is_asked_for_when_it_is_needed() -> None:
         ("rate_limit_header_prefixes", "x-rate-limit-", "must be a tuple of lower-case texts"),
         ("rate_limit_header_prefixes", ("X-Rate-Limit-",), "must be a tuple of lower-case texts"),
         ("rate_limit_header_prefixes", (5,), "must be a tuple of lower-case texts"),
+        ("rate_limit_header_prefixes", ("x-\r\n",), "has characters that the name of no header has"),
+        ("rate_limit_header_prefixes", ("x limit-",), "has characters that the name of no header has"),
+        ("rate_limit_header_prefixes", ("лимит-",), "has characters that the name of no header has"),
     ],
 )
 def test_a_setting_that_makes_no_sense_is_refused_by_its_name(setting: str, value: Any, says: str) -> None:
@@ -242,3 +264,34 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     file.write_bytes(b"\xff\xfe\0")
     with pytest.raises(ConfigurationError, match="cannot read the configuration file"):
         Config.from_file(file)
+
+
+@pytest.mark.parametrize("path", [5, None, b"x.toml", ["x.toml"], "a\0b", "\ud800.toml"])
+def test_a_file_whose_name_is_none_is_refused(path: Any) -> None:
+    with pytest.raises(ConfigurationError, match="cannot read the configuration file") as caught:
+        Config.from_file(path)
+    assert caught.value.__context__ is None
+
+
+@given(st.text())
+def test_no_text_becomes_a_host_that_could_be_taken_for_another(text: str) -> None:
+    for address in (text, f"https://{text}", f"https://api.example.com{text}"):
+        try:
+            config = Config(base_url=address)
+        except ConfigurationError as error:
+            assert error.__context__ is None  # noqa: PT017  # either is right
+        else:
+            assert config.base_url.isascii()
+            assert config.base_url.isprintable()
+            assert not set(config.base_url) & set(' \\"<>^`{|}')
+
+
+@given(st.text())
+def test_no_text_becomes_a_path_that_leads_elsewhere(text: str) -> None:
+    try:
+        config = Config(paths={PATH: f"/12/{text}"})
+    except ConfigurationError as error:
+        assert error.__context__ is None  # noqa: PT017  # either is right
+    else:
+        assert not {"", ".", ".."} & set(config.paths[PATH].rstrip("/").split("/")[1:])
+        assert config.paths[PATH].isprintable()

@@ -3,6 +3,7 @@
 import copy
 import datetime
 import inspect
+import math
 import pickle
 from typing import Any
 
@@ -172,3 +173,21 @@ def test_values_that_a_problem_quotes_are_not_in_its_repr() -> None:
     error: Any = api_error(errors.NotFound, 404)
     assert error.problems[0].value == "7"
     assert "value" not in repr(error.problems[0])
+
+
+@pytest.mark.parametrize(
+    ("wait_seconds", "resets_at", "shown"),
+    [
+        (90, datetime.datetime(2026, 1, 31, 12, 0, tzinfo=datetime.UTC), "at 12:00:00 UTC"),
+        (43_200, datetime.datetime(2026, 1, 31, 12, 0, tzinfo=datetime.UTC), "at 12:00:00 UTC"),
+        (43_201, datetime.datetime(2026, 1, 31, 12, 0, tzinfo=datetime.UTC), "at 2026-01-31 12:00:00 UTC"),
+        (90, datetime.datetime(2026, 2, 1, 0, 1, tzinfo=datetime.UTC), "at 2026-02-01 00:01:00 UTC"),
+        (math.inf, datetime.datetime(2026, 2, 1, 0, 1, tzinfo=datetime.UTC), "at 2026-02-01 00:01:00 UTC"),
+    ],
+)
+def test_a_limit_that_frees_up_on_another_day_names_the_day(
+    wait_seconds: float, resets_at: datetime.datetime, shown: str
+) -> None:
+    error = errors.RateLimitTooLong("uploads/1", wait_seconds, resets_at)
+    assert f"({shown})" in str(error)
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)

@@ -76,7 +76,9 @@ def told_by(error: BaseException) -> Iterator[str]:
         if id(each) in seen:
             continue
         seen.add(id(each))
-        yield from (str(each), repr(each), repr(each.args), repr(vars(each)))
+        # What was answered and collected is there for whoever asks for it by name, and nowhere else.
+        shown = {name: value for name, value in vars(each).items() if name not in ("body", "collected")}
+        yield from (str(each), repr(each), repr(each.args), repr(shown))
         yield "".join(traceback.format_exception_only(each))
         if isinstance(each, SocialApiError):
             yield pickle.dumps(each, 0).decode("latin-1")

@@ -1,5 +1,6 @@
 """`socialapi ads`: accounts, their history, keyword insights, what targets an audience."""
 
+import contextlib
 import datetime
 from typing import Annotated, Any, Final
 
@@ -209,10 +210,11 @@ _SERVED: Final = {True: "", False: " (not servable)", None: ""}
 
 def time(option: str, text: str) -> datetime.datetime:
     """A date, which begins at midnight UTC, or a time with its zone. Raises InvalidInput for anything else."""
-    try:
+    value = None
+    with contextlib.suppress(ValueError):
         value = datetime.datetime.fromisoformat(text)
-    except ValueError:
-        raise InvalidInput(f"{option} is a date (2025-01-06) or a time (2025-01-06T09:00Z)") from None
+    if value is None:
+        raise InvalidInput(f"{option} is a date (2025-01-06) or a time (2025-01-06T09:00Z)")
     if "T" not in text.upper() and value.tzinfo is None and value.time() == datetime.time():
         return value.replace(tzinfo=datetime.UTC)
     if value.tzinfo is None:

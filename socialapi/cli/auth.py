@@ -231,7 +231,7 @@ async def _revoke(login: Login, config: Config) -> None:
     if login.kind != "oauth1":
         exits.say("a token of OAuth 2.0 ends by itself; it was forgotten here and not revoked")
         return
-    async with Client(config, [OAuth1(**login.secrets)]) as client:
+    async with Client.from_env(config=config, credentials=[OAuth1(**login.secrets)]) as client:
         try:
             await client.oauth.invalidate_token()
         except Unauthorized as refusal:

@@ -21,7 +21,7 @@ def open_client(environ: Mapping[str, str] | None = None) -> Client:
     store = CredentialStore.of(env)
     config = Config.from_env(env)
     credentials = credentials_from_env(with_logins(env, store, config.base_url))
-    return Client(config, credentials, token_cache=_token_cache(store, credentials))
+    return Client.from_env(env, config=config, credentials=credentials, token_cache=_token_cache(store, credentials))
 
 
 def _token_cache(store: CredentialStore, credentials: Sequence[Credentials]) -> TokenCache | None:

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, cast
 from urllib.parse import parse_qsl
 
 from socialapi.errors import ConfigurationError, SocialApiError
@@ -16,6 +16,9 @@ PATH: Final = "/callback"
 MAX_HEAD_BYTES: Final = 16_384
 READ_TIMEOUT_SECONDS: Final = 10.0
 """Browsers open connections that they never use; none of them is waited for any longer."""
+
+TURNS_TO_ACCEPT: Final = 3
+"""Turns of the event loop from an accepted connection to its protocol."""
 
 Judge = Callable[[Mapping[str, str]], str | None]
 """What the parameters of a callback give: None if they are not of this sign-in. Raises SocialApiError for a denial."""
@@ -37,31 +40,43 @@ _DONE: Final = (
 
 
 class Loopback:
-    """Listens on 127.0.0.1 for as long as the block lasts; port 0 takes a free one."""
+    """Listens on 127.0.0.1 for as long as the block lasts; port 0 takes a free one.
+
+    Whatever else connects and whatever it sends, nothing of it is logged or raised.
+    """
 
     def __init__(self, port: int) -> None:
         self._port = port
         self._judge: Judge | None = None
         self._result: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._conversations: set[_Conversation] = set()
         self._server: asyncio.Server | None = None
 
     async def __aenter__(self) -> Self:
+        reason = ""
         try:
-            self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port, limit=MAX_HEAD_BYTES)
+            loop = asyncio.get_running_loop()
+            self._server = await loop.create_server(self._converse, "127.0.0.1", self._port)
         except OSError as problem:
             reason = problem.strerror or type(problem).__name__
-            raise ConfigurationError(f"cannot listen on 127.0.0.1 port {self._port}: {reason}") from None
+        if reason:
+            raise ConfigurationError(f"cannot listen on 127.0.0.1 port {self._port}: {reason}")
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         assert self._server is not None
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await _stop_accepting(self._server)
+        if self._result.done():
+            self._result.exception()  # a denial that came too late is nobody's error
+        else:
+            self._result.cancel()
+        open_ones = list(self._conversations)
+        for each in open_ones:
+            each.end()
+        if open_ones:
+            await asyncio.wait([each.over for each in open_ones], timeout=READ_TIMEOUT_SECONDS)
 
     @property
     def url(self) -> str:
@@ -75,37 +90,25 @@ class Loopback:
         Raises SocialApiError when the user denies access, or does not answer in time.
         """
         self._judge = judge
-        try:
-            return await asyncio.wait_for(asyncio.shield(self._result), timeout_seconds)
-        except TimeoutError:
+        await asyncio.wait({self._result}, timeout=timeout_seconds)
+        if not self._result.done():
             raise SocialApiError(
                 f"nobody answered the page within {timeout_seconds:g} s; allow more with --timeout-seconds"
-            ) from None
+            )
+        return self._result.result()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        try:
-            with contextlib.suppress(asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError, TimeoutError):
-                async with asyncio.timeout(READ_TIMEOUT_SECONDS):
-                    await self._converse(await reader.readuntil(b"\r\n\r\n"), writer)
-        finally:
-            writer.close()
+    def _converse(self) -> "_Conversation":
+        return _Conversation(self._respond, self._conversations)
 
-    async def _converse(self, head: bytes, writer: asyncio.StreamWriter) -> None:
-        """Answers first and then lets the program go on, whose end closes the connection."""
+    def _respond(self, head: bytes, send: Callable[[bytes], None]) -> None:
+        """Answers first and then lets the program go on."""
         result: str | SocialApiError | None = None
         try:
             page, result = self._reply(head.partition(b"\r\n")[0].decode("latin-1"))
         except SocialApiError as denial:
             page, result = _DENIED, denial
-        try:
-            writer.write(_response(*page))
-            await writer.drain()
-        finally:
-            self._settle(result)
+        send(_response(*page))
+        self._settle(result)
 
     def _reply(self, request_line: str) -> tuple[tuple[str, str, str], str | None]:
         method, _, rest = request_line.partition(" ")
@@ -127,6 +130,60 @@ class Loopback:
             self._result.set_exception(result)
         else:
             self._result.set_result(result)
+
+
+async def _stop_accepting(server: asyncio.Server) -> None:
+    """Closes the server once what it has accepted is made: a connection of the very last moment is otherwise an
+    error of asyncio's own.
+    """
+    for each in server.sockets:
+        with contextlib.suppress(NotImplementedError):  # where the event loop does not watch sockets itself
+            asyncio.get_running_loop().remove_reader(each.fileno())
+    for _ in range(TURNS_TO_ACCEPT):
+        await asyncio.sleep(0)
+    server.close()
+
+
+class _Conversation(asyncio.Protocol):
+    """A connection: the head of one request, and a page. A protocol rather than a task, so that there is none to end."""
+
+    def __init__(self, respond: Callable[[bytes, Callable[[bytes], None]], None], others: "set[_Conversation]") -> None:
+        self._respond = respond
+        self._others = others
+        self._received = b""
+        self._transport: asyncio.Transport | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begins to wait, for so long."""
+        self._transport = cast("asyncio.Transport", transport)
+        self._timer = asyncio.get_running_loop().call_later(READ_TIMEOUT_SECONDS, self._transport.abort)
+        self._others.add(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Answers once the head is there; one that is too long gets no answer."""
+        if self._transport is None or self._transport.is_closing():
+            return
+        self._received += data
+        head, end, _ = self._received[:MAX_HEAD_BYTES].partition(b"\r\n\r\n")
+        if end:
+            self._respond(head, self._transport.write)
+        if end or len(self._received) >= MAX_HEAD_BYTES:
+            self._transport.close()  # once what was written has gone out
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The other side has left, or this one has."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._others.discard(self)
+        if not self.over.done():
+            self.over.set_result(None)
+
+    def end(self) -> None:
+        """Hangs up, unless the page is still on its way."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.abort()
 
 
 def _response(status: str, title: str, text: str) -> bytes:

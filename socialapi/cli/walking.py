@@ -30,10 +30,10 @@ def is_position(kind: Any, text: str | None) -> None:
     """Raises ValueError, about which the option is named, for a text that is no position."""
     if text is None:
         return
-    try:
+    with contextlib.suppress(ValueError):
         Position.read(text)
-    except ValueError:
-        raise ValueError("It is not the position that an earlier run ended with.") from None
+        return
+    raise ValueError("It is not the position that an earlier run ended with.")
 
 
 _PAGE_TOKENS: Final = frozenset(family.page_token_parameter for family in FAMILIES.values())

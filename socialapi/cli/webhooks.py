@@ -1,5 +1,6 @@
 """`socialapi webhooks`: create, list, validate, delete, replay."""
 
+import contextlib
 from typing import Annotated, Any
 
 import orjson
@@ -88,10 +89,9 @@ def _parameter(text: str) -> tuple[str, Any]:
     key = key.removesuffix(":")
     if not equals or not key:
         raise InvalidInput(f"a parameter is KEY=TEXT or KEY:=JSON, not {text!r}")
-    try:
+    with contextlib.suppress(orjson.JSONDecodeError):
         return key, orjson.loads(value) if is_json else value
-    except orjson.JSONDecodeError:
-        raise InvalidInput(f"what follows {key}:= is not JSON") from None
+    raise InvalidInput(f"what follows {key}:= is not JSON")
 
 
 def _print(webhook: WebhookConfig, *, as_json: bool) -> None:

@@ -14,6 +14,7 @@ from socialapi.cli.events import Event, name_of, print_event
 from socialapi.cli.exits import printable
 from socialapi.cli.options import whole_number
 from socialapi.errors import ConfigurationError, SocialApiError, WebhookRejected
+from socialapi.network import Network
 from socialapi.session.forwarder import Forwarder
 
 if TYPE_CHECKING:
@@ -75,7 +76,9 @@ async def listen(
     secrets = _secrets(os.environ)
     receiver = Receiver(secrets, inbox=inbox)
     async with contextlib.AsyncExitStack() as stack:
-        forwarder = None if forward is None else Forwarder(forward, tell=_say_trouble)
+        forwarder = (
+            None if forward is None else Forwarder(forward, tell=_say_trouble, network=Network.of(os.environ, own=True))
+        )
         if forwarder is not None:
             await stack.enter_async_context(forwarder)
         ended = stack.enter_context(contextlib.ExitStack())  # behind the last request

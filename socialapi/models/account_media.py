@@ -8,6 +8,7 @@ from annotated_types import MinLen
 
 from socialapi.models.collections import TOTAL_OR_CURSOR, CollectionQuery, Ids
 from socialapi.models.model import Model
+from socialapi.models.rules import ListOf
 
 CreativeType = Literal[
     "BANNER",
@@ -39,7 +40,7 @@ class AccountMediaFilter(CollectionQuery, total=False):
     """Which account media."""
 
     account_media_ids: Ids
-    creative_types: Annotated[tuple[CreativeType, ...], MinLen(1)]
+    creative_types: Annotated[ListOf[CreativeType], MinLen(1)]
 
 
 AccountMediaQuery = Annotated[AccountMediaFilter, TOTAL_OR_CURSOR]

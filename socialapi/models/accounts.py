@@ -8,6 +8,7 @@ from annotated_types import MinLen
 
 from socialapi.models.collections import TOTAL_OR_CURSOR, CollectionQuery, Element, Ids
 from socialapi.models.model import Model
+from socialapi.models.rules import ListOf
 
 IndustryType = Literal[
     "AGENCY",
@@ -81,10 +82,10 @@ class AccountChanges(TypedDict, total=False):
 class FeaturesQuery(TypedDict, total=False):
     """Which features; all that the account has unless named."""
 
-    feature_keys: tuple[FeatureKey, ...]
+    feature_keys: ListOf[FeatureKey]
 
 
 class FeaturesAdded(TypedDict):
     """Features to add to a sandbox account; the complete list of keys is not documented."""
 
-    feature_keys: Annotated[tuple[Element, ...], MinLen(1)]
+    feature_keys: Annotated[ListOf[Element], MinLen(1)]

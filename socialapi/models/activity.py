@@ -7,6 +7,7 @@ from typing import Any, Final, Literal
 import attrs
 
 from socialapi.models.model import Model
+from socialapi.models.rules import AnyId
 from socialapi.problems import BrokenRule
 from socialapi.unset import UNSET, Unset
 
@@ -46,7 +47,7 @@ DEPRECATED_EVENT_TYPES: Final[Mapping[str, str]] = {
 class SubscriptionFilter:
     """Which activity is meant: of a user, with a keyword, and for messages in a direction."""
 
-    user_id: str | Unset = UNSET
+    user_id: AnyId | Unset = UNSET
     keyword: str | Unset = UNSET
     direction: Direction | Unset = UNSET
     extra: Mapping[str, Any] = attrs.field(factory=dict)

@@ -6,11 +6,12 @@ kinds. Every identifier but `partner_user_id` travels as the SHA-256 of its norm
 
 import datetime
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 import attrs
 from annotated_types import MaxLen
 
+from socialapi.errors import InvalidInput
 from socialapi.models.model import Model
 from socialapi.models.rules import Pattern, parse_timestamp
 from socialapi.problems import BrokenRule
@@ -36,13 +37,15 @@ DEFAULT_EXPIRY_MONTHS: Final = 13
 Sha256 = Annotated[str, Pattern("[0-9a-f]{64}", "must be a SHA-256 digest: 64 lower-case hexadecimal digits")]
 
 
-def _texts(value: str | Iterable[str]) -> tuple[str, ...]:
-    """A single text is one identifier, not as many as it has letters; None is none, and whatever else is alone is one."""
-    given: Any = value  # whatever a program has, such as the cells of a table
-    if given is None:
-        return ()
-    is_alone = isinstance(given, str | bytes | bytearray | memoryview) or not isinstance(given, Iterable)
-    return tuple([given] if is_alone else given)
+_NOT_LISTS: Final = (str, bytes, bytearray, memoryview, Mapping)
+
+
+def _texts(value: str | int | Iterable[str | int] | None) -> tuple[str, ...]:
+    """A single text is one identifier, not as many as it has letters. What is none is told where it is sent."""
+    several: Any = value
+    if isinstance(value, _NOT_LISTS) or not isinstance(value, Iterable):
+        several = () if value is None else (value,)
+    return tuple(several)
 
 
 @attrs.define(repr=False)
@@ -65,8 +68,14 @@ class AudienceUser:
         return f"AudienceUser({', '.join(f'{kind}=<{count}>' for kind, count in counts.items() if count)})"
 
 
-def _users(value: "Iterable[AudienceUser]") -> "tuple[AudienceUser, ...]":
-    return tuple(value)
+def _users(value: "AudienceUser | Mapping[str, Any] | Iterable[AudienceUser | Mapping[str, Any]]") -> "Users":
+    """One user is a list of one. What the items are is looked at where they are used."""
+    several: Any = value
+    if isinstance(value, AudienceUser | DoNotReachUser | Mapping):
+        several = (value,)
+    elif isinstance(value, _NOT_LISTS) or not isinstance(value, Iterable):
+        raise InvalidInput(f"users must be AudienceUser or a list of them, not {type(value).__name__}")
+    return tuple(several)
 
 
 @attrs.define(kw_only=True)
@@ -88,34 +97,59 @@ class OperationParams:
             yield BrokenRule(path="expires_at", reason="must be later than effective_at, which is now unless given")
 
 
+Users = tuple[AudienceUser, ...]
+C = TypeVar("C", bound=attrs.AttrsInstance)
+
+
+def made_from(cls: type[C], value: Mapping[str, Any]) -> C:
+    """An object of the class from a mapping with the names of its fields. Raises InvalidInput for other names."""
+    names = [field.name for field in attrs.fields(cls)]
+    if not value.keys() <= set(names):
+        raise InvalidInput(f"{cls.__name__} has no such field; there are {', '.join(names)}")
+    if missing := [f.name for f in attrs.fields(cls) if f.default is attrs.NOTHING and f.name not in value]:
+        raise InvalidInput(f"{cls.__name__} needs {' and '.join(missing)}")
+    return cls(**value)
+
+
+def _params(value: "OperationParams | Mapping[str, Any]") -> OperationParams:
+    if isinstance(value, Mapping):
+        return made_from(OperationParams, value)
+    if isinstance(value, OperationParams):
+        return value
+    raise InvalidInput(
+        f"Operation.params must be OperationParams(users=[…]), not {type(value).__name__}; Operation.update([…]) and "
+        "Operation.delete([…]) make it from users"
+    )
+
+
 @attrs.define
 class Operation:
     """What to do with some users: one element of an upload request, and for `upload` one row."""
 
     operation_type: OperationType
-    params: OperationParams
+    params: OperationParams = attrs.field(converter=_params)
 
     @classmethod
     def update(
         cls,
-        users: Iterable[AudienceUser],
+        users: AudienceUser | Mapping[str, Any] | Iterable[AudienceUser | Mapping[str, Any]],
         *,
         effective_at: datetime.datetime | Unset = UNSET,
         expires_at: datetime.datetime | Unset = UNSET,
     ) -> "Operation":
         """An operation that adds the users."""
-        return cls("Update", OperationParams(users=tuple(users), effective_at=effective_at, expires_at=expires_at))
+        return cls("Update", OperationParams(users=users, effective_at=effective_at, expires_at=expires_at))
 
     @classmethod
     def delete(
         cls,
-        users: Iterable[AudienceUser],
+        users: AudienceUser | Mapping[str, Any] | Iterable[AudienceUser | Mapping[str, Any]],
         *,
         effective_at: datetime.datetime | Unset = UNSET,
         expires_at: datetime.datetime | Unset = UNSET,
     ) -> "Operation":
         """An operation that removes the users."""
-        return cls("Delete", OperationParams(users=tuple(users), effective_at=effective_at, expires_at=expires_at))
+        return cls("Delete", OperationParams(users=users, effective_at=effective_at, expires_at=expires_at))
 
 
 Operations = Annotated[tuple[Operation, ...], MaxLen(MAX_OPERATIONS)]

@@ -1,7 +1,7 @@
 """Cards: media with a destination, put together from components (creatives documentation, sections 2 and 4.2)."""
 
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Final, Literal
 
 import attrs
@@ -10,7 +10,7 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from socialapi.models.categories import CountryCode
 from socialapi.models.collections import CursorQuery, Ids, SortBy
 from socialapi.models.model import Model
-from socialapi.models.rules import Tagged
+from socialapi.models.rules import AnyId, ListOf, Tagged
 from socialapi.problems import BrokenRule
 from socialapi.unset import UNSET, Unset
 
@@ -48,8 +48,8 @@ class App:
     """A destination: an app, by its id in one store or both, in the stores of a country."""
 
     country_code: CountryCode
-    android_store_app_id: str | Unset = UNSET
-    ios_app_store_identifier: str | Unset = UNSET
+    android_store_app_id: AnyId | Unset = UNSET
+    ios_app_store_identifier: AnyId | Unset = UNSET
     android_store_deep_link: str | Unset = UNSET
     ios_deep_link: str | Unset = UNSET
     type: Literal["APP"] = "APP"
@@ -90,8 +90,12 @@ class Media:
     extra: dict[str, Any] = attrs.field(factory=dict, kw_only=True, repr=False)
 
 
-def _keys(value: Sequence[str]) -> tuple[str, ...]:
-    return tuple(value)
+def _keys(value: str | Iterable[str]) -> tuple[str, ...]:
+    """One key is a list of one. What is no list is told where it is sent."""
+    several: Any = value
+    if isinstance(value, list | tuple):
+        several = tuple(value)
+    return (several,) if isinstance(several, str) else several
 
 
 @attrs.define
@@ -214,7 +218,7 @@ class CardChanges:
 class CardsQuery(CursorQuery, total=False):
     """Which cards; those of older kinds only with `include_legacy_cards`."""
 
-    card_types: Annotated[tuple[CardType, ...], MinLen(1)]
+    card_types: Annotated[ListOf[CardType], MinLen(1)]
     card_id: Ids
     card_uris: Ids
     count: Annotated[int, Ge(1), Le(200)]

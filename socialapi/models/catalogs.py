@@ -9,6 +9,7 @@ from annotated_types import MinLen
 
 from socialapi.models.collections import CursorQuery, Long
 from socialapi.models.model import Model
+from socialapi.models.rules import AnyId
 from socialapi.problems import BrokenRule
 from socialapi.unset import UNSET, Unset
 
@@ -89,7 +90,7 @@ class ProductSetDraft:
     type: ProductSetType
     description: str | Unset = UNSET
     filters: Annotated[tuple[ProductFilter, ...], MinLen(1)] | Unset = UNSET
-    product_keys: Annotated[tuple[str, ...], MinLen(1)] | Unset = UNSET
+    product_keys: Annotated[tuple[AnyId, ...], MinLen(1)] | Unset = UNSET
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:

@@ -8,7 +8,7 @@ from annotated_types import MinLen
 
 from socialapi.models.collections import TOTAL_OR_CURSOR, CollectionQuery, CountQuery, Id
 from socialapi.models.model import Model
-from socialapi.models.rules import Pattern
+from socialapi.models.rules import ListOf, Pattern
 
 CountryCode = Annotated[str, Pattern("[A-Z]{2}", "must be a country code of two capital letters")]
 
@@ -51,7 +51,7 @@ class LineItemCuratedCategory(Model):
 class CuratedCategoriesQuery(CountQuery, total=False):
     """Curated categories that can be had in one of the countries; the parameters of a page are assumed."""
 
-    country_codes: Annotated[tuple[CountryCode, ...], MinLen(1)]
+    country_codes: Annotated[ListOf[CountryCode], MinLen(1)]
 
 
 LineItemCuratedCategoriesQuery = Annotated[CollectionQuery, TOTAL_OR_CURSOR]

@@ -2,11 +2,11 @@
 
 import datetime
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Final, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypedDict
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
-from socialapi.models.rules import Conditions, Pattern, WholeText
+from socialapi.models.rules import AnyId, Conditions, IsId, ListOf, Pattern, WholeText
 from socialapi.problems import BrokenRule
 
 MAX_IDS: Final = 200
@@ -14,8 +14,13 @@ MAX_IDS: Final = 200
 
 Count = Annotated[int, Ge(1), Le(1_000)]
 SortBy = Annotated[str, Pattern(r"[a-z_]+-(asc|desc)", "must be an attribute with -asc or -desc, as created_at-desc")]
-Id = Annotated[str, Pattern(r"[^,\s]+", "must be an id: not empty, and without the commas that separate them")]
-Ids = Annotated[tuple[Id, ...], MinLen(1), MaxLen(MAX_IDS)]
+if TYPE_CHECKING:
+    Id = AnyId
+else:
+    Id = Annotated[
+        str, IsId(), Pattern(r"[^,\s]+", "must be an id: not empty, and without the commas that separate them")
+    ]
+Ids = Annotated[ListOf[Id], MinLen(1), MaxLen(MAX_IDS)]
 Element = Annotated[str, Pattern(r"[^,\s]+", "must not be empty, and have neither blanks nor commas")]
 """Of a list whose elements are no ids: they stand side by side with commas between them."""
 MAX_LONG: Final = 2**63 - 1

@@ -1,9 +1,13 @@
 """Field selection: what a request asks for beyond the default fields (platform documentation, section 2.6)."""
 
-from collections.abc import Sequence
-from typing import Final, Literal, TypedDict
+import functools
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Final, Literal, TypedDict, get_args
 
 import attrs
+
+from socialapi.errors import InvalidInput
 
 PostField = Literal[
     "attachments",
@@ -15,6 +19,7 @@ PostField = Literal[
     "edit_controls",
     "edit_history_tweet_ids",
     "entities",
+    "geo",
     "id",
     "in_reply_to_user_id",
     "lang",
@@ -49,7 +54,9 @@ Expansion = Literal[
     "attachments.poll_ids",
     "author_id",
     "entities.mentions.username",
+    "geo.place_id",
     "in_reply_to_user_id",
+    "pinned_tweet_id",
     "referenced_tweets.id",
     "referenced_tweets.id.author_id",
 ]
@@ -77,6 +84,27 @@ _PARAMETERS: Final = {
     "place": "place.fields",
 }
 
+_LISTED: Final[Mapping[str, tuple[str, ...]]] = {
+    "post": get_args(PostField),
+    "user": get_args(UserField),
+    "media": get_args(MediaField),
+    "expansions": get_args(Expansion),
+}
+"""The names that are known. Those of polls and places are not documented."""
+
+_JOINED_BY: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
+    "attachments.media_keys": {"post": ("attachments",)},
+    "attachments.poll_ids": {"post": ("attachments",)},
+    "author_id": {"post": ("author_id",)},
+    "entities.mentions.username": {"post": ("entities",)},
+    "geo.place_id": {"post": ("geo",)},
+    "in_reply_to_user_id": {"post": ("in_reply_to_user_id",)},
+    "pinned_tweet_id": {"user": ("pinned_tweet_id",)},
+    "referenced_tweets.id": {"post": ("referenced_tweets",)},
+    "referenced_tweets.id.author_id": {"post": ("referenced_tweets", "author_id")},
+}
+"""By expansion, the fields that say which of the included objects belongs to what."""
+
 
 @attrs.frozen(kw_only=True)
 class Fields:
@@ -84,7 +112,10 @@ class Fields:
 
         Fields(post=["author_id", "created_at"], user=["verified"], expansions=["author_id"])
 
-    The known names are suggested while typing; others are sent as they are.
+    One name is a list of one, and a text may hold several separated by commas. An expansion also asks for the field
+    that joins it: `expansions=["author_id"]` brings each post's `author_id` along. The known names are suggested while
+    typing. Raises InvalidInput for a name that is nearly a known one; other names are sent as they are, since the
+    documentation does not show whole catalogues.
     """
 
     post: Sequence[PostField | str] = ()
@@ -94,12 +125,79 @@ class Fields:
     place: Sequence[str] = ()
     expansions: Sequence[Expansion | str] = ()
 
+    def __attrs_post_init__(self) -> None:
+        for kind in _PARAMETERS:
+            names = names_of(f"Fields.{kind}", getattr(self, kind), _LISTED.get(kind, ()))
+            object.__setattr__(self, kind, names)
+
     def parameters(self) -> dict[str, tuple[str, ...]]:
         """The query parameters, without those that select nothing."""
-        given = ((parameter, getattr(self, kind)) for kind, parameter in _PARAMETERS.items())
-        return {parameter: names for parameter, value in given if value != () and (names := names_of(value))}
+        selected = {kind: [*getattr(self, kind)] for kind in _PARAMETERS}
+        for expansion in self.expansions:
+            for kind, names in _JOINED_BY.get(expansion, {}).items():
+                selected[kind] += names
+        return {_PARAMETERS[kind]: tuple(dict.fromkeys(names)) for kind, names in selected.items() if names}
 
 
-def names_of(value: str | Sequence[str]) -> tuple[str, ...]:
-    """Names given as a sequence, or as a comma-separated text."""
-    return tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else tuple(value)
+def selected_by(fields: Fields) -> dict[str, tuple[str, ...]]:
+    """The query parameters of what is given as `fields`. Raises InvalidInput for anything but `Fields`."""
+    given: object = fields
+    if not isinstance(given, Fields):
+        raise InvalidInput(f"fields must be Fields(…), as in Fields(post=['author_id']), not {type(given).__name__}")
+    return given.parameters()
+
+
+def names_of(argument: str, given: object, listed: Collection[str] = ()) -> tuple[str, ...]:
+    """Names given as a comma-separated text, or as a list (or other iterable) of texts.
+
+    Raises InvalidInput, which names the argument, for anything else and for a name that is nearly a listed one.
+    """
+    texts = [given] if isinstance(given, str) else given
+    if isinstance(texts, bytes | Mapping) or not isinstance(texts, Iterable):
+        raise InvalidInput(f"{argument} must be a list of names, not {type(given).__name__}")
+    names: list[str] = []
+    for text in texts:
+        if not isinstance(text, str):
+            raise InvalidInput(f"{argument} must hold texts, not {type(text).__name__}")
+        names += filter(None, map(str.strip, str.__str__(text).split(",")))
+    for name in names:
+        if name not in listed and (meant := _nearly(name, tuple(listed))) is not None:
+            raise InvalidInput(f"{argument} has no name {name!r}: did you mean {meant!r}?")
+    return tuple(names)
+
+
+_SHORT: Final = 4
+_LONG: Final = 8
+_LONGEST: Final = 64
+
+
+@functools.lru_cache(maxsize=1024)
+def _nearly(name: str, listed: tuple[str, ...]) -> str | None:
+    """The listed name that was meant: the same without signs and capitals, or, unless they are short, with a letter
+    (in long names two) more, less, other or swapped.
+    """
+    bare = _bare(name)
+    if len(bare) > _LONGEST:
+        return None
+    by_distance = [(_distance(bare, _bare(each)), each) for each in listed]
+    nearest, meant = min(by_distance, default=(len(bare), ""))
+    allowed = 0 if len(bare) < _SHORT else 1 if len(bare) < _LONG else 2
+    return meant if nearest <= allowed else None
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"[\W_]", "", name).casefold()
+
+
+def _distance(one: str, other: str) -> int:
+    """How many letters have to be added, left out, replaced or swapped with the next one."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, start=1):
+        two_before, before, row = before, row, [i]
+        for j, against in enumerate(other, start=1):
+            costs = [before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != against)]
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == against:
+                costs.append(two_before[j - 2] + 1)
+            row.append(min(costs))
+    return row[-1]

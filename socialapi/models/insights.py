@@ -8,7 +8,7 @@ import attrs
 from annotated_types import MinLen
 
 from socialapi.models.model import Model
-from socialapi.models.rules import Conditions, parse_timestamp
+from socialapi.models.rules import Conditions, ListOf, parse_timestamp
 from socialapi.problems import BrokenRule
 
 MAX_KEYWORDS: Final = 10
@@ -30,14 +30,14 @@ class KeywordInsightsFilter(TypedDict, total=False):
 
     granularity: Required[Granularity]
     """One number for each day, or each hour."""
-    keywords: Required[Annotated[tuple[str, ...], MinLen(1)]]
+    keywords: Required[Annotated[ListOf[str], MinLen(1)]]
     """Posts with any of them."""
     start_time: Required[datetime.datetime]
     end_time: datetime.datetime
     """Now unless given, by the clock of the service; at most seven days after the start."""
     location: str
     """The targeting value of a country."""
-    negative_keywords: tuple[str, ...]
+    negative_keywords: ListOf[str]
     """Posts with any of them do not count. At most ten keywords of both kinds together."""
 
 

@@ -10,7 +10,7 @@ from annotated_types import Ge, Gt, Le, MinLen
 from socialapi.models.collections import Element, Id
 from socialapi.models.model import Model
 from socialapi.models.money import LARGEST, Micros
-from socialapi.models.rules import Conditions, Pattern
+from socialapi.models.rules import Conditions, ListOf, Pattern
 from socialapi.problems import BrokenRule
 
 BidStrategy = Literal["AUTO", "MAX", "TARGET"]
@@ -115,7 +115,7 @@ class LineItemChanges(TypedDict, total=False):
     bid_amount_local_micro: Annotated[int, Gt(0), Le(LARGEST)] | None
     """Needed with the strategies MAX and TARGET; ignored with AUTO."""
     bid_strategy: BidStrategy
-    categories: tuple[Element, ...] | None
+    categories: ListOf[Element] | None
     """IAB categories. Needed while PUBLISHER_NETWORK is among the placements."""
     duration_in_days: Literal[1, 7, 30] | None
     """The time over which `frequency_cap` applies."""

@@ -24,6 +24,11 @@ def _whole(instance: object, attribute: "attrs.Attribute[int]", value: object) -
         raise InvalidInput("the amount is too large")
 
 
+def _text(instance: object, attribute: "attrs.Attribute[str]", value: object) -> None:
+    if not isinstance(value, str):
+        raise InvalidInput(f"a currency is a text, for example EUR, not {type(value).__name__}")
+
+
 @attrs.frozen(order=False)
 class Micros:
     """An amount of money: `Micros.of("5.50", "EUR")` are 5,500,000 millionths of a euro.
@@ -33,7 +38,7 @@ class Micros:
     """
 
     value: int = attrs.field(validator=_whole)
-    currency: str
+    currency: str = attrs.field(validator=_text)
 
     @classmethod
     def of(cls, amount: Decimal | int | str, currency: str) -> Self:
@@ -48,6 +53,7 @@ class Micros:
         with decimal.localcontext() as context:
             context.prec = _DIGITS
             context.traps[decimal.Inexact] = True
+            fault = ""
             try:
                 exact = Decimal(amount)
                 if not exact.is_finite():
@@ -58,9 +64,11 @@ class Micros:
                 if scaled != scaled.to_integral_value():
                     raise InvalidInput("an amount has at most six decimal places")
             except decimal.Inexact:  # more digits than any amount has
-                raise InvalidInput("an amount has at most six decimal places") from None
+                scaled, fault = Decimal(), "an amount has at most six decimal places"
             except decimal.DecimalException:
-                raise InvalidInput("an amount is a decimal number, for example 5.50") from None
+                scaled, fault = Decimal(), "an amount is a decimal number, for example 5.50"
+        if fault:
+            raise InvalidInput(fault)
         return cls(int(scaled), currency)
 
     @property

@@ -8,6 +8,7 @@ import attrs
 from annotated_types import MaxLen
 
 from socialapi.models.model import Model
+from socialapi.models.rules import AnyId, ListOf
 from socialapi.unset import UNSET, Unset
 
 MAX_TEXT_LENGTH: Final = 25_000
@@ -166,23 +167,23 @@ class Post(Model):
 class PostReply:
     """The post that is answered."""
 
-    in_reply_to_tweet_id: str
-    exclude_reply_user_ids: tuple[str, ...] | Unset = UNSET
+    in_reply_to_tweet_id: AnyId
+    exclude_reply_user_ids: ListOf[AnyId] | Unset = UNSET
 
 
 @attrs.define(kw_only=True)
 class PostMedia:
     """Uploaded media that the post shows."""
 
-    media_ids: tuple[str, ...]
-    tagged_user_ids: tuple[str, ...] | Unset = UNSET
+    media_ids: ListOf[AnyId]
+    tagged_user_ids: ListOf[AnyId] | Unset = UNSET
 
 
 @attrs.define(kw_only=True)
 class EditOptions:
     """The post that the new one replaces: an own one, created within the last hour, by a premium author."""
 
-    previous_post_id: str
+    previous_post_id: AnyId
 
 
 @attrs.define(kw_only=True)
@@ -190,11 +191,11 @@ class PostDraft:
     """A post to create. What is not named here goes into `extra` and is sent as it is."""
 
     text: Annotated[str, MaxLen(MAX_TEXT_LENGTH)] | Unset = UNSET
-    community_id: str | Unset = UNSET
+    community_id: AnyId | Unset = UNSET
     share_with_followers: bool | Unset = UNSET
     paid_partnership: bool | Unset = UNSET
     reply: PostReply | Unset = UNSET
-    quote_tweet_id: str | Unset = UNSET
+    quote_tweet_id: AnyId | Unset = UNSET
     media: PostMedia | Unset = UNSET
     edit_options: EditOptions | Unset = UNSET
     extra: Mapping[str, Any] = attrs.field(factory=dict)

@@ -12,7 +12,7 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from socialapi.models.collections import CursorQuery
 from socialapi.models.currencies import CURRENCIES
 from socialapi.models.model import Model
-from socialapi.models.rules import Pattern
+from socialapi.models.rules import AnyId, Pattern
 from socialapi.problems import BrokenRule
 from socialapi.unset import UNSET, Unset
 
@@ -175,7 +175,7 @@ class StoredProduct(Model):
 class ProductsQuery(CursorQuery, total=False):
     """Which products; of a group only the first submitted one, unless the group is asked for."""
 
-    item_group_key: str
+    item_group_key: AnyId
     count: Annotated[int, Ge(1), Le(100)]
     """Products of a page: 1 to 100, by default 100."""
 
@@ -213,7 +213,7 @@ class ProductResults(Model):
 class ProductKeys(TypedDict):
     """The products to delete."""
 
-    product_keys: Annotated[tuple[str, ...], MinLen(1)]
+    product_keys: Annotated[tuple[AnyId, ...], MinLen(1)]
 
 
 @attrs.define(kw_only=True)

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final, TypedDict
 from annotated_types import Ge, Le, MaxLen, MinLen
 
 from socialapi.models.fields import FieldParameters
+from socialapi.models.rules import AnyId
 
 MAX_LOOKUP_IDS: Final = 100
 
@@ -15,7 +16,7 @@ MaxResults = Annotated[int, Ge(5), Le(100)]
 class PostsLookup(FieldParameters):
     """Posts by their ids."""
 
-    ids: Annotated[tuple[str, ...], MinLen(1), MaxLen(MAX_LOOKUP_IDS)]
+    ids: Annotated[tuple[AnyId, ...], MinLen(1), MaxLen(MAX_LOOKUP_IDS)]
 
 
 class UserPosts(FieldParameters, total=False):

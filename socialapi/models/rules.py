@@ -1,7 +1,7 @@
 """Reading the rules that stand beside the fields, and listing every one that a request breaks.
 
 A rule is `Annotated` metadata on the field it is about: `Ge`, `Gt`, `Le`, `Lt`, `MinLen` and `MaxLen` of
-annotated-types, `Pattern` and `WholeText` from here; the type says the rest (a `Literal` is an enumeration, a field without a
+annotated-types, `Pattern`, `WholeText` and `IsId` from here; the type says the rest (a `Literal` is an enumeration, a field without a
 default is required). What spans several fields is a static method `conditions(data, now)` of the class, or `Conditions`
 beside a TypedDict, which yields broken rules. The data judged are JSON-shaped (`dict`, `list`, `str`, …), so the same declarations serve what is about
 to be sent and what has arrived.
@@ -12,8 +12,8 @@ import functools
 import re
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar
 
 import annotated_types
 import attrs
@@ -22,6 +22,7 @@ from socialapi.errors import InvalidInput
 from socialapi.problems import BrokenRule
 from socialapi.unset import Unset
 
+T = TypeVar("T")
 Report = list[BrokenRule]
 Path = str | tuple["Path", str | int]
 """Where a value is: a text, or a path and a step from there. Written out only when something is wrong there."""
@@ -48,6 +49,26 @@ class Pattern:
 
     expression: str
     says: str
+
+
+@attrs.frozen
+class IsId:
+    """The text is an id. Nothing is required of it, but a client also takes it as a whole number."""
+
+
+if TYPE_CHECKING:
+    # What a caller may write, which the client shapes before the rules are asked.
+    AnyId: TypeAlias = str | int
+    ListOf: TypeAlias = Sequence[T] | T
+else:
+    AnyId = Annotated[str, IsId()]
+    """An id of which nothing is known but that it is one."""
+
+    class ListOf:
+        """`ListOf[T]` is an array of T on the wire; a caller may give any sequence, or one T."""
+
+        def __class_getitem__(cls, item: Any) -> Any:
+            return tuple[item, ...]
 
 
 @attrs.frozen
@@ -113,11 +134,13 @@ def _simple(declared: Any, origin: Any) -> Check:
 def _annotated(base: Any, *metadata: Any) -> Check:
     if isinstance(metadata[0], Tagged):
         return _tagged(members_by_tag(base, metadata[0].field), metadata[0].field)
-    return _all_of(checker(base), *(_constraint(item) for item in metadata))
+    return _all_of(checker(base), *(_constraint(item) for item in metadata if not isinstance(item, IsId)))
 
 
 def _all_of(first: Check, *rest: Check) -> Check:
     """The type first: the constraints make sense only of a value that has it."""
+    if not rest:
+        return first
     if isinstance(first, _Scalar) and len(rest) == 1 and isinstance(rest[0], _Scalar):
         return _Constrained(first, rest[0])
 
@@ -316,10 +339,10 @@ def _parameters(declared: Any) -> Check:
     hints = typing.get_type_hints(declared, include_extras=True)
     is_open = hints.pop("extra", None) is not None
     required = tuple(sorted(declared.__required_keys__ - {"extra"}))
-    return _record({name: checker(_value_type(kind)) for name, kind in hints.items()}, required, is_open=is_open)
+    return _record({name: checker(value_type(kind)) for name, kind in hints.items()}, required, is_open=is_open)
 
 
-def _value_type(kind: Any) -> Any:
+def value_type(kind: Any) -> Any:
     """`Required[T]` is T: what is required is told by the class as a whole."""
     return typing.get_args(kind)[0] if typing.get_origin(kind) in (typing.Required, typing.NotRequired) else kind
 
@@ -343,11 +366,20 @@ def _record(
             if (field_check := checks.get(name)) is not None:
                 field_check(each, (path, name), report, now)
             elif not is_open:
-                report.append(BrokenRule(path=_text((path, str(name))), reason="is not a field of this object"))
+                report.append(BrokenRule(path=_text((path, shown(name))), reason="is not a field of this object"))
         if conditions is not None and len(report) == before:
             report.extend(attrs.evolve(rule, path=_text((path, rule.path))) for rule in conditions(value, now))
 
     return check
+
+
+def shown(name: object) -> str:
+    """A name for a message. One that looks like a value (an address, say) stays out of it."""
+    return name if isinstance(name, str) and _NAME.fullmatch(name) else NOT_SHOWN
+
+
+NOT_SHOWN: Final = "(a name that is not shown)"
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}")
 
 
 def wire_name(field: "attrs.Attribute[Any]") -> str:

@@ -8,6 +8,7 @@ import attrs
 from annotated_types import MaxLen, MinLen
 
 from socialapi.models.model import Model
+from socialapi.models.rules import AnyId
 from socialapi.problems import BrokenRule
 from socialapi.unset import UNSET, Unset
 
@@ -37,7 +38,7 @@ class RuleDraft:
 class RuleIds:
     """The rules to delete."""
 
-    ids: Annotated[tuple[str, ...], MinLen(1)]
+    ids: Annotated[tuple[AnyId, ...], MinLen(1)]
 
 
 @attrs.define(kw_only=True)

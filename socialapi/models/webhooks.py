@@ -6,10 +6,10 @@ from typing import Annotated, Final, Literal, get_args
 import attrs
 
 from socialapi.models.model import Model
-from socialapi.models.rules import Pattern
+from socialapi.models.rules import IsId, Pattern
 from socialapi.problems import Problem, ServiceError
 
-WebhookId = Annotated[str, Pattern("[0-9]{1,19}", "must be 1 to 19 digits")]
+WebhookId = Annotated[str, IsId(), Pattern("[0-9]{1,19}", "must be 1 to 19 digits")]
 WebhookUrl = Annotated[
     str, Pattern(r"https://[^\s/:@?#]+(?:[/?][^\s#]*)?", "must be a public https URL without a port number")
 ]

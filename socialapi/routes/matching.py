@@ -10,17 +10,25 @@ from socialapi.errors import InvalidInput
 from socialapi.routes.route import ADS, ADS_SANDBOX, FAMILIES, Family, Method, RateLimit, Route, Target
 
 _OPEN_FAMILIES: Final = tuple(name for name, family in FAMILIES.items() if family.credentials)
+_METHOD: Final = re.compile("[A-Za-z]{1,32}")
+_NOT_FOR_SERVICES: Final = frozenset({"CONNECT", "TRACE"})
+"""Methods that are about the connection itself."""
 _PATH: Final = re.compile(r"(/([A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})*)+")
+
+_UNFIT: Final = re.compile(r"\.\.?|[\s\S]*[\x00-\x1f\x7f][\s\S]*")
+"""Segments that proxies resolve, or do not pass on, however they are encoded."""
 
 
 def written_out(method: str, path: str, family: str) -> Target[Any]:
     """What a caller asks for whose path has no row here; only GET and PUT are repeated after an unknown outcome.
 
-    Raises InvalidInput for a family that there is not, and for a path that would not arrive as it is.
+    Raises InvalidInput for a family that there is not, and for a method or a path that would not arrive as it is.
     """
     if family not in _OPEN_FAMILIES:
         raise InvalidInput(f"family must be one of {', '.join(_OPEN_FAMILIES)}")
-    if not _PATH.fullmatch(path) or any(unquote(segment) in (".", "..") for segment in path.split("/")):
+    if not _is(_METHOD, method) or method.upper() in _NOT_FOR_SERVICES:
+        raise InvalidInput("method must be a method of HTTP, for example GET")
+    if not _is(_PATH, path) or any(_UNFIT.fullmatch(unquote(segment)) for segment in path.split("/")):
         raise InvalidInput(
             "path must begin with a slash, for example /2/tweets, and have percent-encoded segments, none of which "
             "is . or ..; query parameters go into params"
@@ -39,6 +47,10 @@ def written_out(method: str, path: str, family: str) -> Target[Any]:
         label=label_of(path),
     )
     return route.at(**counted_by)
+
+
+def _is(pattern: re.Pattern[str], value: object) -> bool:
+    return isinstance(value, str) and pattern.fullmatch(value) is not None
 
 
 def documented_limit(method: str, family: Family, path: str) -> tuple[RateLimit | None, Mapping[str, str]]:

@@ -16,7 +16,7 @@ from socialapi.session.clock import Clock
 from socialapi.session.sign_ins import SignIns
 from socialapi.session.token_cache import TokenCache, cache_key
 from socialapi.wire.request import Request
-from socialapi.wire.signing import SignIn, basic_header, bearer_header, oauth1_header
+from socialapi.wire.signing import SignIn, basic_header, bearer_header, is_token, oauth1_header
 
 if TYPE_CHECKING:
     from socialapi.session.oauth2_user import Ask, OAuth2UserAuthenticator
@@ -125,15 +125,20 @@ class AppOnlyAuthenticator:
             if self._token is None and self._failures > failures and self._failure is not None:
                 raise copy.copy(self._failure)  # what whoever went first was told holds for those who waited
             if self._token is None:
-                self._token = await self._cache.load(self._key) or await self._fetch_once()
+                self._token = await self._cached() or await self._fetch_once()
             return self._token
+
+    async def _cached(self) -> str | None:
+        """The token of the cache; one that could not be sent counts as none, and is replaced."""
+        token = await self._cache.load(self._key)
+        return token if is_token(token) else None
 
     async def _fetch_once(self) -> str:
         if self._failure is not None and self._clock.monotonic() < self._refused_until:
             raise copy.copy(self._failure)
         async with self._cache.lock(self._key):
             # Another process may have fetched one while this one waited.
-            token = await self._cache.load(self._key)
+            token = await self._cached()
             if token is None:
                 # Kept before it is stored: a full disk must not make the next call ask for it again.
                 token = self._token = await self._ask()

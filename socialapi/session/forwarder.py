@@ -1,5 +1,6 @@
 """Passing on what was received: bodies as they are, to one address, until it takes or refuses them."""
 
+import os
 import random
 from collections.abc import Callable, Mapping
 from types import TracebackType
@@ -11,7 +12,9 @@ import yarl
 
 from socialapi.config import is_loopback
 from socialapi.errors import ConfigurationError
+from socialapi.network import Network
 from socialapi.session.clock import Clock, SystemClock
+from socialapi.session.transport import NOT_SENT, why_not_sent
 from socialapi.wire.reconnect import JITTER_SHARE
 from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, BACKOFF_SECONDS
 
@@ -26,7 +29,8 @@ class Forwarder:
     """POSTs bodies to one address. Redirects are not followed.
 
     While the address cannot be reached, or says that it may take them another time, they are sent again and again, with
-    growing waits. `tell` is told that this has begun and why, each time the reason changes, and that it is over. Raises ConfigurationError for an
+    growing waits. `network` says through which proxy it is reached, and by which certificates; by default the
+    environment does. `tell` is told that this has begun and why, each time the reason changes, and that it is over. Raises ConfigurationError for an
     address that is neither https nor on this machine.
     """
 
@@ -38,6 +42,7 @@ class Forwarder:
         clock: Clock | None = None,
         rng: random.Random | None = None,
         tell: Callable[[str], None] = lambda _: None,
+        network: Network | None = None,
     ) -> None:
         self._url = _checked(url)
         self.host = self._url.host or ""
@@ -45,6 +50,7 @@ class Forwarder:
         self._clock = clock or SystemClock()
         self._rng = rng or random.Random()  # noqa: S311  # jitter is no secret
         self._tell = tell
+        self._network = network or Network.of(os.environ, own=False)
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
@@ -81,16 +87,22 @@ class Forwarder:
         """The status of the answer, or why there is none."""
         if self._session is None:
             self._session = aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar(), timeout=self._timeout)
+        way = await self._network.way(self._url.scheme, self.host, self._url.port)
         try:
             async with self._session.post(
-                self._url, data=content, headers=headers, allow_redirects=False, raise_for_status=False
+                self._url,
+                data=content,
+                headers={**headers, **way.headers},
+                allow_redirects=False,
+                raise_for_status=False,
+                **way.options,
             ) as response:
                 await response.content.read(MOST_BYTES_READ)
                 return response.status
         except TimeoutError:
             return f"no answer within {self._timeout.total:g} s"
-        except aiohttp.ClientConnectorError as problem:
-            return f"could not connect ({problem.os_error.strerror or type(problem.os_error).__name__})"
+        except NOT_SENT as problem:
+            return why_not_sent(problem)
         except (aiohttp.ClientError, OSError):
             return "the connection was lost before the answer"
 

@@ -18,7 +18,7 @@ from socialapi.session.authenticators import Authenticator, Authorization, clien
 from socialapi.session.clock import Clock
 from socialapi.session.token_cache import TokenCache, cache_key
 from socialapi.wire.request import Request
-from socialapi.wire.signing import bearer_header
+from socialapi.wire.signing import bearer_header, is_token
 
 logger: Final = logging.getLogger("socialapi")
 
@@ -62,7 +62,7 @@ class TokenPair:
             times = [given["renew_at"], given["expires_at"]]
         except (ValueError, TypeError, KeyError, RecursionError):
             return None
-        right = all(isinstance(each, str) for each in texts) and all(isinstance(t, int | float | None) for t in times)
+        right = all(map(is_token, texts)) and all(isinstance(t, int | float | None) for t in times)
         return cls(*texts, *times) if right else None
 
     def to_text(self) -> str:

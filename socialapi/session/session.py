@@ -12,10 +12,10 @@ import yarl
 
 from socialapi.config import Config
 from socialapi.credentials import AppOnly, Credentials
-from socialapi.errors import ApiError, OutcomeUnknown, RateLimited, RateLimitTooLong, TransportError
+from socialapi.errors import ApiError, InvalidInput, OutcomeUnknown, RateLimited, RateLimitTooLong, TransportError
 from socialapi.models.pages import Page
 from socialapi.problems import BrokenRule
-from socialapi.routes.route import Target
+from socialapi.routes.route import OAUTH, Target
 from socialapi.session.authenticators import DEAD_TOKEN, Authenticator, Authenticators, basic
 from socialapi.session.budget import RetryBudget
 from socialapi.session.calls import Accept, Attempt, Call, CallOptions, Observer
@@ -26,10 +26,11 @@ from socialapi.session.token_cache import TokenCache
 from socialapi.session.transport import LiveReply, Transport, close_reply
 from socialapi.session.turns import Turns
 from socialapi.wire.limits import read_limit, told_wait_seconds
-from socialapi.wire.paging import page_query, split_of
-from socialapi.wire.request import Request, build_request, refuse
+from socialapi.wire.paging import Position, page_query, split_of
+from socialapi.wire.request import Request, addressed, build_request, refuse, shaped_arguments
 from socialapi.wire.response import Reply, read_error, read_result, unread
 from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, Failure, GiveUp, decide, failure_of_status
+from socialapi.wire.signing import refuse_unusable
 
 if TYPE_CHECKING:
     from socialapi.models.oauth import OAuth2Token, OAuth2TokenRequest
@@ -44,6 +45,15 @@ logger: Final = logging.getLogger("socialapi")
 
 UNTOLD_REFUSAL_SECONDS: Final = 1.0
 """How long a limit counts as exhausted after a 429 that names no wait."""
+
+
+def is_position(text: str) -> bool:
+    """Whether a text is one of `Pager.position`. Asked here, so that no error keeps the text."""
+    try:
+        Position.read(text)
+    except ValueError:
+        return False
+    return True
 
 
 class Session:
@@ -90,7 +100,10 @@ class Session:
         request = build_request(target, self.config, now=self.now(), query=query, body=body)
         accept = functools.partial(unread, target.route) if target.route.resent_unread else None
         reply = await self.send(request, options=options, authenticator=authenticator, accept=accept)
-        return read_result(target.route, reply)
+        result = read_result(target.route, reply)
+        if target.route.family is OAUTH:
+            refuse_unusable(result)
+        return result
 
     def pages(
         self,
@@ -104,7 +117,12 @@ class Session:
 
         Raises InvalidInput for what does not go together.
         """
-        family, asked = target.route.family, query or {}
+        target = addressed(target)
+        family, asked = target.route.family, shaped_arguments(target.route, query, None)[0]
+        if start is not None and not isinstance(start, str):
+            raise InvalidInput(f"start must be the text that Pager.position gave, not {type(start).__name__}")
+        if start is not None and not is_position(start):
+            raise InvalidInput("start is not the position of a pager")
         if start is not None and asked.get("with_total_count"):
             refuse([BrokenRule(path="with_total_count", reason="cannot go with start", code="EXCLUSIVE_PARAMETERS")])
         split = split_of(target.route.query, asked)

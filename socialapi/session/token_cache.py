@@ -68,9 +68,14 @@ class MemoryTokenCache:
 
 
 class FileTokenCache:
-    """Tokens in one JSON file (mode 0600) that processes share: locked without blocking, replaced atomically."""
+    """Tokens in one JSON file (mode 0600) that processes share: locked without blocking, replaced atomically.
+
+    Raises ConfigurationError for what is no path.
+    """
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+        if path is not None and not _is_path(path):
+            raise ConfigurationError("the path of a token cache must be a text or a path that a file can have")
         self.path = Path(path) if path is not None else _default_path()
 
     async def load(self, key: str) -> str | None:
@@ -155,6 +160,13 @@ class FileTokenCache:
 
     def __repr__(self) -> str:
         return f"FileTokenCache({str(self.path)!r})"
+
+
+def _is_path(path: object) -> bool:
+    try:
+        return isinstance(path, str | os.PathLike) and os.fsencode(path) != b"" and b"\0" not in os.fsencode(path)
+    except (ValueError, TypeError):
+        return False
 
 
 def _default_path() -> Path:

@@ -1,8 +1,9 @@
 """The one user of aiohttp's client: sends a request once, and says exactly what became of it."""
 
+import contextlib
 import functools
 import math
-import ssl as ssl_module
+import ssl
 import weakref
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
@@ -14,8 +15,10 @@ from aiohttp.abc import AbstractStreamWriter
 
 from socialapi.config import Config
 from socialapi.errors import OutcomeUnknown, TransportError
+from socialapi.network import Network
 from socialapi.wire.request import Request
 from socialapi.wire.response import Reply
+from socialapi.wire.signing import check_headers
 
 A = TypeVar("A")
 
@@ -27,9 +30,15 @@ NOT_SENT: Final = (
 )
 """What aiohttp raises before the first byte of a request goes out."""
 
+PROXY_REFUSAL: Final = 407
+"""What a proxy answers that wants to know who asks (RFC 9110, section 15.5.8)."""
+
 CONNECTING_SHARE: Final = 0.9
 """Connecting runs out of time before the whole attempt does: afterwards nobody could tell that nothing was sent."""
 
+
+MAX_REFUSAL_BYTES: Final = 1_000_000
+"""So much is read of an answer that is no success."""
 
 LIVE_BUFFER_BYTES: Final = 2**16
 """Of an answer that does not end, aiohttp stops reading when more than twice as much waits for us."""
@@ -44,6 +53,13 @@ class _Lost(Exception):
     """
 
 
+class _Unwelcome(Exception):
+    """A handshake that the host has ended since it does not take the certificate of this side, or there is none.
+
+    It comes after our last word of a TLS 1.3 handshake, so when aiohttp is done with connecting; nothing was executed.
+    """
+
+
 async def _no_silent_repeat(
     request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
 ) -> aiohttp.ClientResponse:
@@ -52,7 +68,8 @@ async def _no_silent_repeat(
     except aiohttp.ClientConnectorError:
         raise
     except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as problem:
-        raise _Lost(type(problem).__name__) from None
+        lost = _Unwelcome() if _is_unwelcome(problem.__cause__) else _Lost(type(problem).__name__)
+    raise lost
 
 
 class _Parts(payload.Payload):
@@ -143,8 +160,7 @@ class Transport:
         session: aiohttp.ClientSession | None = None,
         connector: aiohttp.BaseConnector | None = None,
         trace_configs: Sequence[aiohttp.TraceConfig] = (),
-        proxy: str | None = None,
-        ssl: ssl_module.SSLContext | bool = True,
+        network: Network | None = None,
     ) -> None:
         self._config = config
         self._user_agent = user_agent
@@ -152,9 +168,7 @@ class Transport:
         self._owns_session = session is None
         self._connector = connector
         self._trace_configs = list(trace_configs)
-        self._options: dict[str, Any] = {"ssl": ssl}
-        if proxy is not None:
-            self._options["proxy"] = proxy
+        self._network = network or Network()
         self._closed = False
         self._live: weakref.WeakSet[LiveReply] = weakref.WeakSet()
 
@@ -217,31 +231,42 @@ class Transport:
         """Sends the request; what `finish` makes of the response. Errors of aiohttp become ours."""
         url = yarl.URL(request.url, encoded=True)
         connect = min(self._config.connect_timeout_seconds, CONNECTING_SHARE * timeout_seconds)
+        way = await self._network.way(url.scheme, url.host or "", url.port)
+        sent = {"User-Agent": self._user_agent, **request.headers, **headers, **way.headers}
+        check_headers(sent)
         error: TransportError
         try:
-            return await finish(
+            reply = await finish(
                 await self._open().request(
                     request.method,
                     url,
-                    headers={"User-Agent": self._user_agent, **request.headers, **headers},
+                    headers=sent,
                     data=_Parts(request.body) if request.body else None,
                     timeout=_timeout(total, connect),
                     allow_redirects=False,
                     raise_for_status=False,
                     middlewares=(_no_silent_repeat,),
                     read_bufsize=buffer_bytes,
-                    **self._options,
+                    **way.options,
                 )
             )
+            if not (way.is_relayed and getattr(reply, "status", None) == PROXY_REFUSAL):
+                return reply
+            error = TransportError(_why_not_relayed(PROXY_REFUSAL), url.host or "", port=url.port)
+        except _Unwelcome:
+            error = TransportError(UNWELCOME, url.host or "", port=url.port)
         except NOT_SENT as problem:
-            error = TransportError(_why_not_sent(problem), url.host or "", port=url.port)
+            error = TransportError(why_not_sent(problem), url.host or "", port=url.port)
         except LOST as problem:
             error = OutcomeUnknown(_why_lost(problem, timeout_seconds), url.host or "", port=url.port)
         # Out here, so that aiohttp's error, which may hold the headers of the request, is not even its context.
         raise error
 
     async def _reply(self, response: aiohttp.ClientResponse) -> Reply:
-        """The response whole, or the beginning of one that is too large: its status may say enough."""
+        """The response: of a success that is too large, and of a refusal, only the beginning."""
+        headers = _headers_of(response)
+        if not _is_success(response.status):
+            return Reply(response.status, headers, await self._read_refusal(response))
         limit = self._config.max_response_bytes
         chunks: list[bytes] = []
         size = 0
@@ -252,7 +277,18 @@ class Transport:
                 response.close()
                 break
         content = b"".join(chunks)[:limit]
-        return Reply(response.status, _headers_of(response), content, max_bytes=limit if size > limit else None)
+        return Reply(response.status, headers, content, max_bytes=limit if size > limit else None)
+
+    async def _read_refusal(self, response: aiohttp.ClientResponse) -> bytes:
+        """As much of the body as is read of a refusal; the rest is not waited for, nor does it matter if it breaks off."""
+        limit = min(MAX_REFUSAL_BYTES, self._config.max_response_bytes)
+        content = b""
+        with contextlib.suppress(*LOST):
+            while len(content) < limit and (chunk := await response.content.readany()):
+                content += chunk
+        if not response.content.at_eof():
+            response.close()
+        return content[:limit]
 
     async def aclose(self) -> None:
         """Closes the connections, if the session is ours, and those of answers that do not end. Idempotent."""
@@ -281,22 +317,60 @@ def _headers_of(response: aiohttp.ClientResponse) -> dict[str, str]:
 
 NOT_SENT_REASONS: Final[Mapping[type[Exception], str]] = {
     aiohttp.ConnectionTimeoutError: "no connection within the time allowed",
-    aiohttp.ClientConnectorCertificateError: "its certificate is not valid",
     aiohttp.ServerFingerprintMismatch: "its certificate is another one than expected",
     aiohttp.ClientSSLError: "no TLS connection could be made",
     aiohttp.ClientConnectorDNSError: "its name cannot be resolved",
 }
 
+NOT_TRUSTED: Final = (
+    "nobody who is trusted has signed it. If its authority is your own, name its certificate in SSL_CERT_FILE (or "
+    "SOCIALAPI_CA_FILE), or give Client(ssl=…) a context"
+)
+CERTIFICATE_FAULTS: Final[Mapping[int, str]] = {
+    9: "it is not valid yet: look at this machine's clock",
+    10: "it has expired: whoever runs the host has to renew it, unless this machine's clock is wrong",
+    18: NOT_TRUSTED,
+    19: NOT_TRUSTED,
+    20: NOT_TRUSTED,
+    21: NOT_TRUSTED,
+    62: "it is for another host: look at the address in the configuration",
+    64: "it is for another host: look at the address in the configuration",
+}
+"""What to do about OpenSSL's reasons (X509_V_ERR_…)."""
 
-def _why_not_sent(problem: Exception) -> str:
+
+UNWELCOME: Final = (
+    "it does not take the certificate of this side, or wants one: give Client(ssl=…) a context that has loaded one, or "
+    "set SOCIALAPI_CLIENT_CERT and SOCIALAPI_CLIENT_KEY"
+)
+_ALERTS: Final = ("CERTIFICATE", "UNKNOWN_CA", "ACCESS_DENIED")
+"""What stands in the names of the alerts that are about a certificate (RFC 8446, section 6.2)."""
+
+
+def _is_unwelcome(problem: BaseException | None) -> bool:
+    reason = (problem.reason if isinstance(problem, ssl.SSLError) else None) or ""
+    return "_ALERT_" in reason and any(word in reason for word in _ALERTS)
+
+
+def why_not_sent(problem: Exception) -> str:
+    """Why there was no connection for the request, and what to do about it."""
+    if isinstance(problem, aiohttp.ClientConnectorCertificateError):
+        fault = CERTIFICATE_FAULTS.get(getattr(problem.certificate_error, "verify_code", 0))
+        return f"its certificate is not valid: {fault}" if fault else "its certificate is not valid"
+    if _is_unwelcome(getattr(problem, "os_error", None)):
+        return UNWELCOME
     for kind, reason in NOT_SENT_REASONS.items():
         if isinstance(problem, kind):
             return reason
     if isinstance(problem, aiohttp.ClientHttpProxyError):
-        return f"the proxy refused to connect (HTTP {problem.status})"
+        return _why_not_relayed(problem.status)
     os_error = getattr(problem, "os_error", None)
     whereto = " to the proxy" if isinstance(problem, aiohttp.ClientProxyConnectionError) else ""
     return f"could not connect{whereto} ({(os_error and os_error.strerror) or type(problem).__name__})"
+
+
+def _why_not_relayed(status: int) -> str:
+    return f"the proxy refused to connect (HTTP {status})"
 
 
 def _why_lost(problem: BaseException, timeout_seconds: float) -> str:

@@ -1,6 +1,7 @@
 """Building requests: a route, its arguments and the configuration make the bytes that are sent."""
 
 import datetime
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 
@@ -8,15 +9,18 @@ import attrs
 
 from socialapi.config import Config
 from socialapi.errors import InvalidInput
-from socialapi.models.rules import broken_rules
+from socialapi.models.rules import AnyId, broken_rules
 from socialapi.problems import BrokenRule
-from socialapi.routes.route import RateLimit, Target
-from socialapi.wire.encoding import json_bytes, json_shape, query_string
+from socialapi.routes.route import RateLimit, Route, Target
+from socialapi.wire.encoding import json_bytes, query_string, unsendable
+from socialapi.wire.shaping import shaped, shaped_query
 
 R = TypeVar("R")
 
 JSON: Final = "application/json"
 FORM: Final = "application/x-www-form-urlencoded"
+
+_UNFIT: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -65,9 +69,8 @@ def build_request(
 
     Raises InvalidInput with every broken rule, ConfigurationError when the host is not set.
     """
-    route = target.route
-    shape = json_shape(body)
-    values = json_shape(query or {})
+    target, route = _with_texts(target), target.route
+    values, shape = shaped_arguments(route, query, body)
     refuse(_broken(target, values, shape if body is not None else None, now))
     content: tuple[bytes, ...] = ()
     form: str | None = None
@@ -81,6 +84,17 @@ def build_request(
     return assemble(target, config, values, content, form)
 
 
+def shaped_arguments(route: Route[Any], query: Mapping[str, Any] | None, body: Any) -> tuple[dict[str, Any], Any]:
+    """Query and body as the route declares them. Raises InvalidInput for what has no shape at all."""
+    if query is not None and not isinstance(query, Mapping):
+        raise InvalidInput(f"params must be a mapping of names to values, not {type(query).__name__}")
+    try:
+        return shaped_query(route.query, query), shaped(route.body, body) if body is not None else None
+    except RecursionError:
+        pass  # its traceback would hold the arguments
+    raise InvalidInput("the arguments are nested too deeply, or hold themselves")
+
+
 def _broken(target: Target[Any], query: Mapping[str, Any], shape: Any, now: datetime.datetime) -> Sequence[BrokenRule]:
     """Every rule that the path, the query and the body break together."""
     route = target.route
@@ -91,6 +105,8 @@ def _broken(target: Target[Any], query: Mapping[str, Any], shape: Any, now: date
         broken += broken_rules(route.query, query, now=now)
     if route.body is not None and shape is not None:
         broken += broken_rules(route.body, shape, now=now)
+    if not broken and route.body_in == "json":
+        broken += unsendable(shape)
     return broken
 
 
@@ -106,7 +122,7 @@ def assemble(
     limit = config.max_batch_bytes or route.max_body_bytes if route.max_body_bytes else None
     if limit is not None and sum(map(len, body)) > limit:
         raise InvalidInput(f"the request body is larger than {limit:,} bytes; send it in several requests")
-    check_path(target)
+    target = addressed(target)
     url = config.host(route.family.host) + target.path(config.paths, config.ads_versions)
     text = query_string(query)
     headers = {"Accept": JSON}
@@ -115,21 +131,51 @@ def assemble(
     return Request(target, f"{url}?{text}" if text else url, headers, body, form, route.limit(query))
 
 
-def check_path(target: Target[Any]) -> None:
-    """Raises InvalidInput for path parameters that cannot stand in a path, such as None for an id."""
-    given: Mapping[str, Any] = target.path_parameters
+def addressed(target: Target[R]) -> Target[R]:
+    """The target with the texts of its path parameters. Raises InvalidInput for those that cannot stand in a path."""
+    target = _with_texts(target)
+    refuse_odd_ids(target.path_parameters)
+    return target
+
+
+def _with_texts(target: Target[R]) -> Target[R]:
+    if all(value.__class__ is str for value in target.path_parameters.values()):
+        return target
+    given = {name: shaped(AnyId, value) for name, value in target.path_parameters.items()}
+    return Target(target.route, given)
+
+
+def path_id(name: str, value: object) -> str:
+    """An id for a path as text. Raises InvalidInput, which names the argument, for one that cannot stand in a path."""
+    text: str = shaped(AnyId, value)
+    refuse_odd_ids({name: text})
+    return text
+
+
+def refuse_odd_ids(given: Mapping[str, object]) -> None:
+    """Raises InvalidInput for what cannot be a segment of a path, such as None for an id."""
+    given = {name: value for name, value in given.items() if not (isinstance(value, str) and value.isalnum())}
     if not given:
         return
-    if odd := [name for name, value in given.items() if not isinstance(value, str | int) or isinstance(value, bool)]:
+    if odd := [name for name, value in given.items() if not isinstance(value, str)]:
         raise InvalidInput(f"{' and '.join(odd)} must be a text or a whole number")
-    if lost := [name for name, value in given.items() if str(value) in ("", ".", "..")]:
+    if lost := [name for name, value in given.items() if value in ("", ".", "..")]:
         # Clients and proxies resolve these, however encoded: the path would become that of something else.
         raise InvalidInput(f"{' and '.join(lost)} must not be empty, . or ..")
+    refuse_unfit(**given)
 
 
-def check(declared: Any, shape: Any, *, now: datetime.datetime) -> None:
-    """Raises InvalidInput with every rule of the declaration that the JSON-shaped data break."""
-    refuse(broken_rules(declared, shape, now=now))
+def refuse_unfit(**texts: object) -> None:
+    """Raises InvalidInput for texts that cannot go out as they are, though nothing else is required of them."""
+    if unfit := [name for name, text in texts.items() if isinstance(text, str) and _UNFIT.search(text)]:
+        raise InvalidInput(f"{' and '.join(unfit)} must have neither control characters nor half of a surrogate pair")
+
+
+def check(declared: Any, value: Any, *, now: datetime.datetime, path: str = "") -> Any:
+    """The value in the shape of the declaration. Raises InvalidInput with every rule of it that is broken."""
+    shape = shaped(declared, value)
+    refuse(broken_rules(declared, shape, now=now, path=path))
+    return shape
 
 
 def refuse(broken: Sequence[BrokenRule]) -> None:

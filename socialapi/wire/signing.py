@@ -1,12 +1,14 @@
 """Authorisation headers as pure functions: OAuth 1.0a (platform documentation, section 5.3), Bearer, Basic."""
 
 import base64
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
 import attrs
 
 from socialapi.credentials import OAuth1
+from socialapi.errors import ConfigurationError, DecodeError
 
 
 @attrs.frozen(repr=False)
@@ -75,6 +77,38 @@ def _token_secret(credential: OAuth1 | SignIn) -> str:
     if isinstance(credential, OAuth1):
         return credential.access_token_secret
     return credential.request_token_secret or ""
+
+
+def is_token(text: object) -> bool:
+    """Whether this can go out as a token or a secret: a text of visible ASCII characters, not empty (RFC 6750)."""
+    return isinstance(text, str) and text != "" and text.isascii() and text.isprintable() and " " not in text
+
+
+_TOKENS: Final = ("access_token", "refresh_token", "oauth_token", "oauth_token_secret")
+
+
+def refuse_unusable(answered: object) -> None:
+    """Raises DecodeError, which does not show it, when a token that was answered could not be sent."""
+    from socialapi.models.oauth import InvalidatedToken  # a module that is there by now
+
+    if isinstance(answered, InvalidatedToken):
+        return  # nobody is going to send it
+    for name in _TOKENS:
+        token = getattr(answered, name, None)
+        if token is not None and not is_token(token):
+            raise DecodeError(
+                name, "is no token: it is empty, or has blanks, control characters or letters beyond ASCII"
+            )
+
+
+def check_headers(headers: Mapping[str, str]) -> None:
+    """Raises ConfigurationError, which shows no value, for a header that could not arrive as it is."""
+    for name, value in headers.items():
+        if not (value.isascii() and value.isprintable()):
+            raise ConfigurationError(
+                f"the header {name} would hold characters that no header can: what it is made of (a credential, say) "
+                "must be visible ASCII"
+            )
 
 
 def bearer_header(token: str) -> str:

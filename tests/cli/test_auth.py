@@ -3,12 +3,14 @@
 import asyncio
 import json
 import os
+import signal
 import sys
 import threading
 import webbrowser
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
@@ -451,3 +453,44 @@ async def test_the_whole_program_signs_in_from_a_pipe(app: Shell, emulator: Emul
     out, err = await process.communicate(f"{pin}\n".encode())
     assert (process.returncode, err) == (0, b"")
     assert b"Signed in as @" in out
+
+
+@pytest.mark.parametrize("ending", ["by a callback", "by Ctrl-C", "by its time"])
+async def test_the_whole_program_ends_without_a_traceback_whatever_connects(
+    ending: str, app: Shell, emulator: Emulator
+) -> None:
+    seconds = "0.5" if ending == "by its time" else "60"
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-W", "always", "-m", "socialapi", "auth", "login", "--oauth2", "--client-id", "an-app"),
+        *("--callback-port", "0", "--timeout-seconds", seconds),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    lines = [await process.stdout.readline() for _ in range(3)]
+    page = dict(parse_qsl(urlsplit(lines[2].decode().strip()).query))
+    port = urlsplit(page["redirect_uri"]).port
+    writers = []
+    for content in (
+        b"",
+        b"GET /callback",
+        b"\xff\0\r\n\r\n",
+        b"a" * 100_000,
+        b"GET /callback?state=a HTTP/1.1\r\n\r\n",
+    ):
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(content)
+        writers.append(writer)
+    if ending == "by a callback":
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(f"GET /callback?state={page['state']}&code=wrong%0Acode HTTP/1.1\r\n\r\n".encode())
+        assert b"Access allowed" in await reader.read()
+        writers.append(writer)
+    elif ending == "by Ctrl-C":
+        process.send_signal(signal.SIGINT)
+    _, err = await process.communicate()
+    for writer in writers:
+        writer.transport.abort()
+    assert err.count(b"\n") == 1, err.decode()
+    assert err.startswith(b"socialapi: ")
+    assert process.returncode == {"by a callback": 3, "by Ctrl-C": 130, "by its time": 3}[ending]

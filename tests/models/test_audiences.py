@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from socialapi.errors import InvalidInput
 from socialapi.models.audiences import (
     AudienceUser,
     DoNotReachOperations,
@@ -290,3 +291,52 @@ def test_whatever_is_alone_is_one_identifier_or_none() -> None:
     assert (user.email, user.handle, user.service_id) == ((b"ada",), (), (12.0,))
     assert len(user.phone_number) == 1
     assert AudienceUser(device_id=["a", "b"]).device_id == ("a", "b")
+
+
+# What is made of what a program gives
+
+
+@pytest.mark.parametrize(
+    ("given", "held"),
+    [
+        ("a@b.example", ("a@b.example",)),
+        (["a", "b"], ("a", "b")),
+        ((each for each in "ab"), ("a", "b")),
+        (5, (5,)),
+        (None, ()),
+        (b"ab", (b"ab",)),
+        ({"a": 1}, ({"a": 1},)),
+        (1.5, (1.5,)),
+    ],
+)
+def test_one_identifier_is_a_list_of_one_whatever_it_is(given: Any, held: tuple[Any, ...]) -> None:
+    assert AudienceUser(email=given).email == held
+
+
+def test_one_user_is_a_list_of_one() -> None:
+    ada = AudienceUser(email="ada@northwind.example")
+    assert Operation.update(ada) == Operation.update([ada]) == Operation.update(each for each in [ada])
+    assert Operation("Update", {"users": ada}) == Operation.update([ada])
+
+
+@pytest.mark.parametrize("users", [5, None, "ada@northwind.example", b"ada", 1.5, True])
+def test_what_holds_no_users_is_refused_without_being_shown(users: Any) -> None:
+    for make in (Operation.update, Operation.delete, lambda users: OperationParams(users=users)):
+        with pytest.raises(InvalidInput, match=r"^users must be AudienceUser or a list of them, not \w+$"):
+            make(users)
+
+
+@pytest.mark.parametrize("params", [5, None, [AudienceUser(email="a")], AudienceUser(email="a"), "a@b.example"])
+def test_users_in_place_of_params_are_refused_with_what_to_write(params: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"Operation\.params must be OperationParams.*Operation\.update\(\[…\]\)"):
+        Operation("Update", params)
+
+
+def test_a_mapping_with_other_names_is_refused_without_being_shown() -> None:
+    with pytest.raises(
+        InvalidInput, match="OperationParams has no such field; there are users, effective_at"
+    ) as caught:
+        Operation("Update", {"users": [], "ada@northwind.example": 1})
+    assert "ada" not in str(caught.value)
+    with pytest.raises(InvalidInput, match="OperationParams needs users"):
+        Operation("Update", {})

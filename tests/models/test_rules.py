@@ -211,3 +211,9 @@ def test_times_are_written_in_utc_and_read_back(value: datetime.datetime, text: 
 def test_a_time_without_a_zone_is_refused() -> None:
     with pytest.raises(InvalidInput, match=r"give an aware datetime, for example datetime\.now\(datetime\.UTC\)"):
         format_timestamp(datetime.datetime(2026, 1, 31))  # noqa: DTZ001
+
+
+@pytest.mark.parametrize("name", ["anna@example.com", "+15550147180", "two words", "", "a" * 65, 5, None, "\ud800"])
+def test_a_name_that_could_be_a_value_is_not_shown(name: Any) -> None:
+    (rule,) = broken_rules(Bounds, {"low": 5, name: 1}, now=NOW)
+    assert str(rule) == "(a name that is not shown): is not a field of this object"

@@ -271,7 +271,7 @@ async def test_an_order_over_parts_and_what_is_no_id_are_refused(client: Client,
     ids = tuple(f"x{number}" for number in range(201))
     with pytest.raises(errors.InvalidInput, match="does not go with sort_by"):
         client.ads.accounts.list(account_ids=ids, sort_by="name-asc")
-    odd: Any = (*ids, ["a"], None, "", "a,b", 5)
+    odd: Any = (*ids, ["a"], None, "", "a,b", 5.0)
     with pytest.raises(errors.InvalidInput) as caught:
         client.ads.accounts.list(account_ids=odd)
     assert [rule.path for rule in caught.value.broken_rules] == [f"account_ids[{number}]" for number in range(201, 206)]

@@ -144,14 +144,15 @@ async def test_the_record_at_hand_is_that_of_the_line_item(client: Client, servi
 @pytest.mark.parametrize("odd", [None, True, 1.5, b"8xdpe", ("8xdpe",)])
 async def test_an_id_is_a_text_or_a_whole_number(client: Client, service: Emulator, odd: Any) -> None:
     for call in (
-        client.ads.account(odd).line_items.update(WEBSITE, name="x"),
-        client.ads.account(FIRST).line_items.delete(odd),
-        client.ads.accounts.get(odd),
-        client.ads.account(FIRST).custom_audience(odd).targeted().first(),
-        client.ads.account(FIRST).custom_audience(odd).upload([{"handle": "ada"}]),
+        lambda: client.ads.account(FIRST).line_items.update(odd, name="x"),
+        lambda: client.ads.account(FIRST).line_items.delete(odd),
+        lambda: client.ads.accounts.get(odd),
     ):
         with pytest.raises(errors.InvalidInput, match="_id must be a text or a whole number"):
-            await call
+            await call()
+    for choose in (client.ads.account, client.ads.account(FIRST).custom_audience, client.catalog):
+        with pytest.raises(errors.InvalidInput, match="_id must be a text or a whole number"):
+            choose(odd)
     assert list(service.requests) == []
 
 

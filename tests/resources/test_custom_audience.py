@@ -3,6 +3,7 @@
 import datetime
 import hashlib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import attrs
@@ -13,6 +14,7 @@ from socialapi.emulator import Emulator
 from socialapi.errors import ApiError, BulkError, Forbidden, InvalidInput, NotFound, Unauthorized
 from socialapi.models.audiences import AudienceUser, Operation, UploadCounts
 from socialapi.resources.ads.custom_audience import CustomAudience
+from tests.support.clients import client_of
 
 FAULTS: Final = ("status", "reset_before", "reset_after", "truncate", "html", "count_mismatch")
 ADSAPI: Final = "49e0be2aeccfb51a8dee4c945c8a70a9ac500cf6f5cb08112575f74db9b1470d"
@@ -239,3 +241,18 @@ async def test_another_number_of_operations_can_be_configured_for_send_as_for_up
         with pytest.raises(InvalidInput, match=r"3 operations are more than the 2 of Config\.max_operations"):
             await target.send(operations)
         assert (await target.send(operations[:2])).success_count == 2
+
+
+@pytest.mark.parametrize("odd", ["a\0b", "\ud800", "", Path("a\0b")])
+@pytest.mark.parametrize("option", ["journal", "rejects", "digests", "snapshot"])
+async def test_a_file_name_that_no_file_can_have_is_refused_by_the_name_of_the_option(option: str, odd: Any) -> None:
+    options: Any = {option: odd}
+    async with client_of("http://localhost:1") as client:
+        audience, products = client.ads.account("1").custom_audience("2"), client.catalog("3").products
+        jobs: dict[str, Any] = {"digests": products.upsert, "snapshot": audience.sync}
+        job = jobs.get(option, audience.upload)
+        with pytest.raises(InvalidInput, match=f"^{option} must be a path: not empty, without NUL"):
+            await job([], **options)
+        for call in (audience.upload, audience.lint, products.upsert):
+            with pytest.raises(InvalidInput):
+                await call(odd)

@@ -71,10 +71,10 @@ ALL = [
             PostDraft(
                 text=LONG_POST,
                 paid_partnership=wrong("yes"),
-                community_id=wrong(17),
+                community_id=wrong(1.5),
                 share_with_followers=wrong(1),
-                reply=PostReply(in_reply_to_tweet_id=wrong(5)),
-                media=PostMedia(media_ids=wrong(("1", 2))),
+                reply=PostReply(in_reply_to_tweet_id=wrong(True)),
+                media=PostMedia(media_ids=wrong(("1", None))),
                 edit_options=EditOptions(previous_post_id=wrong(None)),
             )
         ),
@@ -181,7 +181,7 @@ ALL = [
     ),
     Broken(
         "a user who is no text",
-        lambda c: c.activity.subscribe("dm.sent", user_id=wrong(17), keyword=wrong(5)),
+        lambda c: c.activity.subscribe("dm.sent", user_id=wrong(17.5), keyword=wrong(5)),
         ["filter.user_id", "filter.keyword"],
         subscribed("dm.sent", user_id=17, keyword=5),
     ),

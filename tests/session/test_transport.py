@@ -11,7 +11,7 @@ import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from socialapi import Client, errors
-from socialapi.errors import DecodeError, OutcomeUnknown, ServerError, TransportError
+from socialapi.errors import ApiError, DecodeError, OutcomeUnknown, ServerError, TransportError
 from socialapi.routes.platform import POST_STREAM
 from socialapi.session.transport import _Parts
 from socialapi.wire.request import build_request
@@ -91,7 +91,7 @@ async def test_a_certificate_that_is_not_valid(contexts: tuple[ssl.SSLContext, s
     async with Server(tls=contexts[0]) as server:
         error = await failure(client_of(server, retries=0))
         assert type(error) is TransportError
-        assert error.reason == "its certificate is not valid"
+        assert error.reason.startswith("its certificate is not valid: nobody who is trusted has signed it")
         assert server.requests == []
 
 
@@ -203,6 +203,50 @@ async def test_a_refusal_that_is_too_large_keeps_its_status(clock: VirtualClock)
             await get(client)
         assert caught.value.status == 503
         assert (await get(client)).ok
+
+
+def beginning(size: int, *, of: int, status: int) -> bytes:
+    """The first bytes of a longer answer, after which nothing comes."""
+    head = f"HTTP/1.1 {status} Status\r\nContent-Type: text/html\r\nContent-Length: {of}\r\n\r\n"
+    return head.encode() + b"x" * size
+
+
+@pytest.mark.parametrize("status", [302, 404, 500])
+async def test_of_a_refusal_a_megabyte_is_read_and_the_rest_is_not_waited_for(status: int) -> None:
+    part = beginning(1_000_000, of=9_000_000, status=status)
+    async with Server(part) as server, client_of(server, retries=0) as client:
+        with pytest.raises(ApiError) as caught:
+            await get(client)
+        assert (await get(client)).ok
+    assert caught.value.status == status
+    assert [request.connection for request in server.requests] == [1, 2], "the first one is of no use any more"
+
+
+async def test_a_refusal_of_less_leaves_its_connection_to_the_next_request() -> None:
+    async with Server(answer(b"x" * 999_999, status=404)) as server, client_of(server) as client:
+        with pytest.raises(ApiError):
+            await get(client)
+        await get(client)
+    assert [request.connection for request in server.requests] == [1, 1]
+
+
+@pytest.mark.parametrize("status", [404, 503])
+async def test_a_refusal_that_breaks_off_keeps_its_status(status: int) -> None:
+    cut = Cut(beginning(10, of=20, status=status))
+    async with Server(cut, cut) as server, client_of(server, retries=0) as client:
+        with pytest.raises(ApiError) as caught:
+            await get(client)
+        assert caught.value.status == status
+        with pytest.raises(ApiError):
+            await client.request("POST", "/2/tweets", json={})
+
+
+async def test_the_beginning_of_a_stream_that_is_refused_is_read_no_further() -> None:
+    async with Server(beginning(1_000_000, of=9_000_000, status=404)) as server, client_of(server) as client:
+        with pytest.raises(ApiError) as caught:
+            async with client.activity.stream() as events:
+                await anext(aiter(events))
+    assert caught.value.status == 404
 
 
 async def test_the_bound_holds_for_what_a_packed_answer_unpacks_to() -> None:

@@ -74,7 +74,7 @@ class Server:
         self.requests: list[Received] = []
         self.connections = 0
         self._script = list(script)
-        self._then = then
+        self.then = then
         self._tls = tls
         self._greeting = greeting
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -124,7 +124,7 @@ class Server:
         while True:
             received = await _read(reader, connection)
             self.requests.append(received)
-            step = self._script.pop(0) if self._script else self._then
+            step = self._script.pop(0) if self._script else self.then
             if callable(step):
                 step = await step(received)
             if isinstance(step, bytes):

@@ -72,7 +72,6 @@ def test_a_request_without_parameters_has_no_question_mark_and_no_body() -> None
         ("a b", "a%20b"),
         ("ü", "%C3%BC"),
         ("{account_id}", "%7Baccount_id%7D"),
-        ("a\r\nHost: evil", "a%0D%0AHost%3A%20evil"),
     ],
 )
 def test_no_path_parameter_leaves_its_segment(value: str, segment: str) -> None:
@@ -80,7 +79,10 @@ def test_no_path_parameter_leaves_its_segment(value: str, segment: str) -> None:
     assert url == f"https://ads.example.com/api/12/accounts/{segment}/do_not_reach_lists/2"
 
 
-@given(st.text(st.characters(codec="utf-8"), min_size=1).filter(lambda text: text not in (".", "..")))
+PATH_TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min_size=1)
+
+
+@given(PATH_TEXT.filter(lambda text: text not in (".", "..")))
 def test_every_path_parameter_arrives_as_it_was_given(value: str) -> None:
     url = build(ads.DO_NOT_REACH_LIST_DELETE.at(account_id=value, do_not_reach_list_id="2")).url
     before, segment, after = (
@@ -90,6 +92,13 @@ def test_every_path_parameter_arrives_as_it_was_given(value: str) -> None:
     assert "/" not in after
     assert unquote(after) == value
     assert urlsplit(url).query == urlsplit(url).fragment == ""
+
+
+@given(st.text(), st.characters(categories=["Cc", "Cs"]), st.text())
+def test_no_path_parameter_has_control_characters_or_half_a_surrogate_pair(before: str, odd: str, after: str) -> None:
+    with pytest.raises(InvalidInput, match="account_id must have neither control characters nor half") as caught:
+        build(ads.DO_NOT_REACH_LIST_DELETE.at(account_id=before + odd + after, do_not_reach_list_id="2"))
+    assert caught.value.__context__ is None
 
 
 def test_an_empty_path_parameter_is_refused_since_the_path_would_be_that_of_something_else() -> None:

@@ -109,19 +109,22 @@ def opened(source: Input, extensions: Collection[str]) -> Iterator[InputFile]:
     except NoRows as error:
         raise NoRows(f"{name}: {error.message}") from None
     except InvalidInput as error:
-        raise InvalidInput(f"{name}: {error.message}") from None
+        fault = error.message
     except OSError as error:
-        raise InvalidInput(f"{name}: {why(error)}") from None
+        fault = why(error)
+    else:
+        return
+    # Out here, since an OSError holds the name, which may be data.
+    raise InvalidInput(f"{name}: {fault}")
 
 
 def _open(source: Input) -> BufferedReader:
     if not isinstance(source, str | os.PathLike):
         return BufferedReader(_Given(source), _BUFFER_BYTES)
-    try:
+    with contextlib.suppress(ValueError):  # which holds the text, so it must not be the context of another error
         # The cast: with a buffer size of one's own, type checkers know no more than that it is a binary file.
         return cast("BufferedReader", Path(os.fsdecode(source)).open("rb", buffering=_BUFFER_BYTES))
-    except ValueError:
-        raise InvalidInput("this is not a path") from None
+    raise InvalidInput("this is not a path")
 
 
 def _size(stored: BufferedReader) -> int | None:

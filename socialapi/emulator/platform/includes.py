@@ -17,18 +17,24 @@ class Includes:
         self._problem_base_url = problem_base_url
         self._selected = selected
         self._reader = reader
-        self._found: dict[str, dict[str, Any]] = {"users": {}, "tweets": {}, "media": {}, "polls": {}}
+        self._found: dict[str, dict[str, Any]] = {kind: {} for kind in ("users", "tweets", "media", "polls", "places")}
         self.errors: list[dict[str, Any]] = []
 
     def add(self, post: PostRecord) -> None:
         """What the post refers to."""
-        for expansion in dict.fromkeys(self._selected.expansions):
+        expansions = dict.fromkeys(self._selected.expansions)
+        for expansion in expansions:
             if expansion.startswith("referenced_tweets.id"):
                 self._add_referenced(post, expansion)
             elif expansion.startswith("attachments."):
                 self._add_attachments(post, expansion.removeprefix("attachments."))
-            else:
+            elif expansion == "geo.place_id":
+                self._add_place(post)
+            elif expansion != "pinned_tweet_id":
                 self._add_users(post, expansion)
+        if "pinned_tweet_id" in expansions:  # of the users that the others have brought
+            for user_id in self._found["users"]:
+                self._add_pinned(self._state.users[user_id])
 
     def shown(self) -> dict[str, list[Any]]:
         """The objects by kind; kinds of which there is none are left out."""
@@ -64,6 +70,16 @@ class Includes:
         for key in post.fields.get("attachments", {}).get(name, ()):
             if key in held:
                 self._found[kind][key] = chosen(held[key], names)
+
+    def _add_place(self, post: PostRecord) -> None:
+        place = self._state.platform.places.get(post.fields.get("geo", {}).get("place_id", ""))
+        if place is not None:
+            self._found["places"][place["id"]] = chosen(place, self._selected.place)
+
+    def _add_pinned(self, user: User) -> None:
+        found = self._state.platform.posts.get(user.profile.get("pinned_tweet_id") or "")
+        if found is not None:
+            self._found["tweets"][found.id] = chosen(found.fields, self._selected.post)
 
     def _add_referenced(self, post: PostRecord, expansion: str) -> None:
         for reference in post.fields.get("referenced_tweets", ()):

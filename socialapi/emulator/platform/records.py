@@ -107,6 +107,7 @@ class Platform:
     posts: PostStore = attrs.field(factory=PostStore)
     media: dict[str, Fields] = attrs.field(factory=dict)
     polls: dict[str, Fields] = attrs.field(factory=dict)
+    places: dict[str, Fields] = attrs.field(factory=dict)
     news: dict[int, Fields] = attrs.field(factory=dict)
     webhooks: dict[str, Webhook] = attrs.field(factory=dict)
     links: dict[str, StreamLink] = attrs.field(factory=dict)

@@ -38,7 +38,7 @@ _PAST_CONNECTIONS: Final = (
 def plant_platform(state: State) -> dict[str, list[str]]:
     """Fills what is there beside the users; the ids by kind."""
     platform = state.platform
-    platform.media, platform.polls = seed_media.media(), seed_media.polls()
+    platform.media, platform.polls, platform.places = seed_media.media(), seed_media.polls(), seed_media.places()
     timeline = SeedTimeline(state, state.users[NORTHWIND], POSTS_OF_FIRST_USER - count_by(NORTHWIND))
     platform.posts.generate(timeline)
     planted = plant_posts(state)

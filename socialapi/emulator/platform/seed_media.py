@@ -1,10 +1,11 @@
-"""Media and polls of the seed data (platform section 2.5)."""
+"""Media, polls and places of the seed data (platform section 2.5)."""
 
 from typing import Any, Final
 
 PHOTO: Final = "3_1874700001"
 VIDEO: Final = "7_1874700101"
 POLL: Final = "1874700301"
+PLACE: Final = "18747004a1"
 
 _HOST: Final = "https://media.northwind.example"
 
@@ -33,6 +34,11 @@ def polls() -> dict[str, dict[str, Any]]:
             "voting_status": "closed",
         }
     }
+
+
+def places() -> dict[str, dict[str, Any]]:
+    """A city; the fields of places are not documented."""
+    return {PLACE: {"id": PLACE, "full_name": "Trieste, Italy", "country": "Italy", "place_type": "city"}}
 
 
 def _video(key: str, kind: str, duration_ms: int) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any, Final
 from socialapi.emulator.platform.post_making import post_fields
 from socialapi.emulator.platform.post_store import PostRecord
 from socialapi.emulator.platform.records import id_at
-from socialapi.emulator.platform.seed_media import PHOTO, POLL, VIDEO
+from socialapi.emulator.platform.seed_media import PHOTO, PLACE, POLL, VIDEO
 from socialapi.emulator.platform.seed_users import ADA, HARBOUR_BOOKS, MARCO, NORTHWIND, QUIET_GARDEN, WEATHER_DESK
 from socialapi.emulator.state import State
 
@@ -63,7 +63,7 @@ _WRITTEN: Final[tuple[tuple[str, str, str, Mapping[str, Any]], ...]] = (
         "trieste",
         NORTHWIND,
         "Grüße aus Trieste 🌊! A new shop, the same rope. https://northwind.example/shops/trieste @marco_ferri #OutThere",
-        {"attachments": {"media_keys": [PHOTO, VIDEO]}},
+        {"attachments": {"media_keys": [PHOTO, VIDEO]}, "geo": {"place_id": PLACE}},
     ),
 )  # fmt: skip
 

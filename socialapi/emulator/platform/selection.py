@@ -16,6 +16,7 @@ _POST: Final = ("id", "text")
 _USER: Final = ("id", "name", "username")
 _MEDIA: Final = ("media_key", "type")
 _POLL: Final = ("id", "options")
+_PLACE: Final = ("id", "full_name")
 _NEWS: Final = ("id", "name")
 
 # None: the names are not documented, and every one is taken.
@@ -38,17 +39,18 @@ class Selection:
     user: Collection[str]
     media: Collection[str]
     poll: Collection[str]
+    place: Collection[str]
     expansions: Collection[str]
 
 
 def selection(query: Mapping[str, Any]) -> Selection:
     """What the six parameters choose. Refuses names that no object of the kind has."""
-    _names(query, "place.fields")
     return Selection(
         post={*_POST, *_names(query, "tweet.fields")},
         user={*_USER, *_names(query, "user.fields")},
         media={*_MEDIA, *_names(query, "media.fields")},
         poll={*_POLL, *_names(query, "poll.fields")},
+        place={*_PLACE, *_names(query, "place.fields")},
         expansions=_names(query, "expansions"),
     )
 

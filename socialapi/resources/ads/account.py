@@ -12,7 +12,7 @@ from socialapi.resources.ads.custom_audience import CustomAudience
 from socialapi.resources.ads.do_not_reach_list import DoNotReachListResource
 from socialapi.resources.ads.line_items import LineItems
 from socialapi.resources.ads.tailored_audience import TailoredAudience
-from socialapi.resources.resource import texts
+from socialapi.resources.resource import unless_empty
 from socialapi.routes import ads as routes
 from socialapi.session.pager import Pager
 
@@ -49,11 +49,10 @@ class AccountResource(AccountScoped):
 
     async def features(self, feature_keys: FeatureKey | Sequence[FeatureKey] = ()) -> tuple[str, ...]:
         """The features that the account has, all of them or which of those named (section 4.2)."""
-        names = texts(feature_keys)
         return await self._session.call(
             routes.FEATURES.at(account_id=self._account_id),
             options=self._options,
-            query={"feature_keys": names} if names else {},
+            query={"feature_keys": unless_empty(feature_keys)},
         )
 
     @property
@@ -113,14 +112,14 @@ class AccountResource(AccountScoped):
 
         return AdvertiserPosts(self._session, self._options, self._account_id)
 
-    def tailored_audience(self, tailored_audience_id: str) -> TailoredAudience:
+    def tailored_audience(self, tailored_audience_id: str | int) -> TailoredAudience:
         """The tailored audience with this id; nothing is sent yet."""
         return TailoredAudience(self._session, self._options, self._account_id, tailored_audience_id)
 
-    def custom_audience(self, custom_audience_id: str) -> CustomAudience:
+    def custom_audience(self, custom_audience_id: str | int) -> CustomAudience:
         """The custom audience with this id; nothing is sent yet."""
         return CustomAudience(self._session, self._options, self._account_id, custom_audience_id)
 
-    def do_not_reach_list(self, do_not_reach_list_id: str) -> DoNotReachListResource:
+    def do_not_reach_list(self, do_not_reach_list_id: str | int) -> DoNotReachListResource:
         """The do-not-reach list with this id; nothing is sent yet."""
         return DoNotReachListResource(self._session, self._options, self._account_id, do_not_reach_list_id)

@@ -5,7 +5,7 @@ from typing import Unpack
 
 from socialapi.models.accounts import Account, AccountChanges, AccountsFilter, FeatureKey
 from socialapi.models.collections import RecordQuery
-from socialapi.resources.resource import Resource, texts
+from socialapi.resources.resource import Resource
 from socialapi.routes import ads as routes
 from socialapi.session.pager import Pager
 
@@ -24,13 +24,13 @@ class Accounts(Resource):
         """
         return self._session.pages(routes.ACCOUNTS.at(), options=self._options, query=query, start=start)
 
-    async def get(self, account_id: str, **query: Unpack[RecordQuery]) -> Account:
+    async def get(self, account_id: str | int, **query: Unpack[RecordQuery]) -> Account:
         """One account, with its `industry_type` (section 4.2). Raises NotFound for a deleted one, unless
         `with_deleted` is true.
         """
         return await self._session.call(routes.ACCOUNT.at(account_id=account_id), options=self._options, query=query)
 
-    async def update(self, account_id: str, **changes: Unpack[AccountChanges]) -> Account:
+    async def update(self, account_id: str | int, **changes: Unpack[AccountChanges]) -> Account:
         """Changes the `name` or the `industry_type` of an account and returns its new record (section 4.2)."""
         return await self._session.call(
             routes.ACCOUNT_UPDATE.at(account_id=account_id), options=self._options, body=changes
@@ -44,12 +44,12 @@ class Sandbox(Resource):
         """Makes a test account (section 4.2). Not repeated when its outcome is unknown."""
         return await self._session.call(routes.SANDBOX_ACCOUNT_CREATE.at(), options=self._options)
 
-    async def delete_account(self, account_id: str) -> Account:
+    async def delete_account(self, account_id: str | int) -> Account:
         """Deletes a test account and returns its record, with `deleted` true (section 4.2)."""
         return await self._session.call(routes.SANDBOX_ACCOUNT_DELETE.at(account_id=account_id), options=self._options)
 
     async def add_features(
-        self, account_id: str, feature_keys: FeatureKey | str | Sequence[FeatureKey | str]
+        self, account_id: str | int, feature_keys: FeatureKey | str | Sequence[FeatureKey | str]
     ) -> tuple[str, ...]:
         """Gives a test account features, and returns those it has (section 4.2).
 
@@ -58,5 +58,5 @@ class Sandbox(Resource):
         return await self._session.call(
             routes.SANDBOX_FEATURES_ADD.at(account_id=account_id),
             options=self._options,
-            body={"feature_keys": texts(feature_keys)},
+            body={"feature_keys": feature_keys},
         )

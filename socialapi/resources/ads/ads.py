@@ -7,7 +7,7 @@ from socialapi.models.categories import BusinessCategory
 from socialapi.models.insights import Granularity, KeywordInsights
 from socialapi.resources.ads.account import AccountResource
 from socialapi.resources.ads.accounts import Accounts, Sandbox
-from socialapi.resources.resource import Resource, texts
+from socialapi.resources.resource import Resource, unless_empty
 from socialapi.routes import ads as routes
 from socialapi.session.pager import Pager
 from socialapi.unset import UNSET, Unset
@@ -26,7 +26,7 @@ class Ads(Resource):
         """Test accounts, on the sandbox host."""
         return Sandbox(self._session, self._options)
 
-    def account(self, account_id: str) -> AccountResource:
+    def account(self, account_id: str | int) -> AccountResource:
         """The account with this id; nothing is sent yet."""
         return AccountResource(self._session, self._options, account_id)
 
@@ -54,13 +54,12 @@ class Ads(Resource):
         of one country. At most ten keywords, those whose posts do not count (`negative_keywords`) included. Raises
         InvalidInput with every broken rule before anything is sent.
         """
-        negative = texts(negative_keywords)
         query = {
             "granularity": granularity,
-            "keywords": texts(keywords),
+            "keywords": keywords,
             "start_time": start_time,
             "end_time": end_time,
             "location": location,
-            "negative_keywords": negative or UNSET,
+            "negative_keywords": unless_empty(negative_keywords),
         }
         return await self._session.call(routes.KEYWORD_INSIGHTS.at(), options=self._options, query=query)

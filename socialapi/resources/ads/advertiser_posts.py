@@ -19,7 +19,7 @@ class AdvertiserPosts(AccountScoped):
         target = routes.ADVERTISER_POST_CREATE.at(account_id=self._account_id)
         return await self._session.call(target, options=self._options, body=post)
 
-    async def rename(self, tweet_id: str, name: str) -> AdvertiserPost:
+    async def rename(self, tweet_id: str | int, name: str) -> AdvertiserPost:
         """Gives a post another name in the account, of up to 80 characters, and returns it (section 4.5)."""
         target = routes.ADVERTISER_POST_RENAME.at(account_id=self._account_id, tweet_id=tweet_id)
         return await self._session.call(target, options=self._options, body={"name": name})

@@ -1,9 +1,9 @@
 """Cards, poll cards and video conversation cards (creatives documentation, sections 4.2, 4.4 and 4.5)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
-from socialapi.models.cards import Button, Card, CardChanges, CardDraft, CardsQuery, Details, Media, SwipeableMedia
+from socialapi.models.cards import Button, Card, CardsQuery, Details, Media, SwipeableMedia
 from socialapi.models.collections import RecordQuery
 from socialapi.models.poll_cards import CreativeCardsFilter, PollCard, PollCardFields
 from socialapi.models.video_conversation_cards import (
@@ -16,8 +16,9 @@ from socialapi.routes import creatives as routes
 from socialapi.session.pager import Pager
 from socialapi.unset import UNSET, Unset
 
-AnyComponent = Media | SwipeableMedia | Details | Button
-Layout = dict[str, Any]
+AnyComponent = Media | SwipeableMedia | Details | Button | Mapping[str, Any]
+"""A component, or a mapping with its fields, `type` among them."""
+Components = AnyComponent | Sequence[AnyComponent]
 
 
 class Cards(AccountScoped):
@@ -28,7 +29,7 @@ class Cards(AccountScoped):
         target = routes.CARDS.at(account_id=self._account_id)
         return self._session.pages(target, options=self._options, query=query, start=start)
 
-    async def get(self, card_id: str, **query: Unpack[RecordQuery]) -> Card:
+    async def get(self, card_id: str | int, **query: Unpack[RecordQuery]) -> Card:
         """One card (section 4.2)."""
         target = routes.CARD.at(account_id=self._account_id, card_id=card_id)
         return await self._session.call(target, options=self._options, query=query)
@@ -37,8 +38,8 @@ class Cards(AccountScoped):
         self,
         name: str,
         *,
-        components: Sequence[AnyComponent] | Unset = UNSET,
-        slides: Sequence[Sequence[AnyComponent]] | Unset = UNSET,
+        components: Components | Unset = UNSET,
+        slides: Sequence[Components] | Unset = UNSET,
     ) -> Card:
         """Creates a card (section 4.2), from components in the order in which they are shown.
 
@@ -48,35 +49,27 @@ class Cards(AccountScoped):
         component with media (`Media`, `SwipeableMedia`) and one that leads somewhere (`Details` to a website, `Button`
         to an app). Raises InvalidInput with every broken rule. Not repeated when its outcome is unknown.
         """
-        body = CardDraft(name=name, **_layout(components, slides))
+        body = {"name": name, "components": components, "slides": slides}
         target = routes.CARD_CREATE.at(account_id=self._account_id)
         return await self._session.call(target, options=self._options, body=body)
 
     async def update(
         self,
-        card_id: str,
+        card_id: str | int,
         *,
         name: str | Unset = UNSET,
-        components: Sequence[AnyComponent] | Unset = UNSET,
-        slides: Sequence[Sequence[AnyComponent]] | Unset = UNSET,
+        components: Components | Unset = UNSET,
+        slides: Sequence[Components] | Unset = UNSET,
     ) -> Card:
         """Replaces what is given of a card, each of it as a whole, and returns the new record (section 4.2)."""
-        body = CardChanges(name=name, **_layout(components, slides))
+        body = {"name": name, "components": components, "slides": slides}
         target = routes.CARD_UPDATE.at(account_id=self._account_id, card_id=card_id)
         return await self._session.call(target, options=self._options, body=body)
 
-    async def delete_image_conversation(self, card_id: str) -> Card:
+    async def delete_image_conversation(self, card_id: str | int) -> Card:
         """Deletes an image conversation card, the only kind that can be, and returns its record (section 4.2)."""
         target = routes.IMAGE_CONVERSATION_CARD_DELETE.at(account_id=self._account_id, card_id=card_id)
         return await self._session.call(target, options=self._options)
-
-
-def _layout(components: Sequence[AnyComponent] | Unset, slides: Sequence[Sequence[AnyComponent]] | Unset) -> Layout:
-    """What was given, as tuples."""
-    return {
-        "components": components if isinstance(components, Unset) else tuple(components),
-        "slides": slides if isinstance(slides, Unset) else tuple(tuple(slide) for slide in slides),
-    }
 
 
 class PollCards(AccountScoped):
@@ -87,7 +80,7 @@ class PollCards(AccountScoped):
         target = routes.POLL_CARDS.at(account_id=self._account_id)
         return self._session.pages(target, options=self._options, query=query, start=start)
 
-    async def get(self, card_id: str, **query: Unpack[RecordQuery]) -> PollCard:
+    async def get(self, card_id: str | int, **query: Unpack[RecordQuery]) -> PollCard:
         """One poll (section 4.4)."""
         target = routes.POLL_CARD.at(account_id=self._account_id, card_id=card_id)
         return await self._session.call(target, options=self._options, query=query)
@@ -109,7 +102,7 @@ class VideoConversationCards(AccountScoped):
         target = routes.VIDEO_CONVERSATION_CARDS.at(account_id=self._account_id)
         return self._session.pages(target, options=self._options, query=query, start=start)
 
-    async def get(self, card_id: str, **query: Unpack[RecordQuery]) -> VideoConversationCard:
+    async def get(self, card_id: str | int, **query: Unpack[RecordQuery]) -> VideoConversationCard:
         """One card (section 4.5)."""
         target = routes.VIDEO_CONVERSATION_CARD.at(account_id=self._account_id, card_id=card_id)
         return await self._session.call(target, options=self._options, query=query)
@@ -122,7 +115,9 @@ class VideoConversationCards(AccountScoped):
         target = routes.VIDEO_CONVERSATION_CARD_CREATE.at(account_id=self._account_id)
         return await self._session.call(target, options=self._options, body=card)
 
-    async def update(self, card_id: str, **changes: Unpack[VideoConversationCardChanges]) -> VideoConversationCard:
+    async def update(
+        self, card_id: str | int, **changes: Unpack[VideoConversationCardChanges]
+    ) -> VideoConversationCard:
         """Changes a card and returns its new record (section 4.5)."""
         target = routes.VIDEO_CONVERSATION_CARD_UPDATE.at(account_id=self._account_id, card_id=card_id)
         return await self._session.call(target, options=self._options, body=changes)

@@ -1,8 +1,8 @@
 """Custom audiences (advertising documentation, sections 4.8 and 4.9)."""
 
 import os
-from collections.abc import Iterable
-from typing import Unpack
+from collections.abc import Iterable, Mapping
+from typing import Any, Unpack
 
 from socialapi.bulk.audiences.upload_options import Destination
 from socialapi.bulk.linting.linter import lint_records
@@ -14,24 +14,37 @@ from socialapi.resources.ads.uploads import (
     AudienceUploadKeywords,
     LintKeywords,
     SyncKeywords,
+    check_options,
     run_upload,
     send_operations,
 )
+from socialapi.resources.arguments import check_argument
 from socialapi.resources.resource import Resource
 from socialapi.routes import ads as routes
 from socialapi.session.calls import CallOptions
 from socialapi.session.pager import Pager
 from socialapi.session.session import Session
 from socialapi.unset import UNSET, Unset
-from socialapi.wire.request import check_path
+from socialapi.wire.request import path_id
+
+
+class _KnownToSync(SyncKeywords, total=False):
+    """The options of a sync, and one of which it says itself why it does not take it."""
+
+    journal: object
 
 
 class CustomAudience(Resource):
     """One custom audience, by id."""
 
-    def __init__(self, session: Session, options: CallOptions, account_id: str, custom_audience_id: str) -> None:
+    def __init__(
+        self, session: Session, options: CallOptions, account_id: str | int, custom_audience_id: str | int
+    ) -> None:
         super().__init__(session, options)
-        self._path = {"account_id": account_id, "custom_audience_id": custom_audience_id}
+        self._path = {
+            "account_id": path_id("account_id", account_id),
+            "custom_audience_id": path_id("custom_audience_id", custom_audience_id),
+        }
         self._destination = Destination(
             kind="audience upload",
             target=routes.CUSTOM_AUDIENCE_USERS.at(**self._path),
@@ -39,7 +52,12 @@ class CustomAudience(Resource):
             takes_effective_at=True,
         )
 
-    async def send(self, operations: Iterable[Operation], *, default_region: str | None = None) -> UploadCounts:
+    async def send(
+        self,
+        operations: Operation | Mapping[str, Any] | Iterable[Operation | Mapping[str, Any]],
+        *,
+        default_region: str | None = None,
+    ) -> UploadCounts:
         """Sends up to 2,500 operations in one request, which succeeds or fails as a whole (section 4.9).
 
         Identifiers may be raw or hashed: raw ones are normalised and hashed here. Returns the counts, both equal to
@@ -60,6 +78,7 @@ class CustomAudience(Resource):
         Raises InvalidInput for options and input that cannot be used at all, BulkError with the report so far when
         the service refuses the whole job, cannot be reached for `Config.max_elapsed_seconds`, or the input breaks.
         """
+        check_options(AudienceUploadKeywords, options)
         return await run_upload(self._session, self._options, self._destination, records, options)
 
     async def sync(
@@ -77,7 +96,8 @@ class CustomAudience(Resource):
         """
         from socialapi.bulk.sync.sync_job import SyncOptions, sync
 
-        check_path(self._destination.target)
+        check_argument("snapshot", str | os.PathLike[str], snapshot)
+        check_options(_KnownToSync, options)
         settings = SyncOptions(snapshot=snapshot, **options)
         return await sync(self._session, self._destination, desired, settings, self._options)
 
@@ -88,6 +108,7 @@ class CustomAudience(Resource):
         others, what is hashed and what is hashed wrongly, and how likely it is that few of them are matched. Memory stays
         flat, and no value is in the report. Raises InvalidInput as `upload` does.
         """
+        check_options(LintKeywords, options)
         return await lint_records(
             records,
             kinds=self._destination.kinds,

@@ -1,7 +1,7 @@
 """Do-not-reach lists (advertising documentation, section 4.10)."""
 
-from collections.abc import Iterable
-from typing import Unpack
+from collections.abc import Iterable, Mapping
+from typing import Any, Unpack
 
 from socialapi.bulk.audiences.upload_options import Destination
 from socialapi.bulk.linting.linter import lint_records
@@ -14,19 +14,25 @@ from socialapi.models.audiences import (
     UploadCounts,
 )
 from socialapi.reports import LintReport, UploadReport
-from socialapi.resources.ads.uploads import LintKeywords, UploadKeywords, run_upload, send_operations
+from socialapi.resources.ads.uploads import LintKeywords, UploadKeywords, check_options, run_upload, send_operations
 from socialapi.resources.resource import Resource
 from socialapi.routes import ads as routes
 from socialapi.session.calls import CallOptions
 from socialapi.session.session import Session
+from socialapi.wire.request import path_id
 
 
 class DoNotReachListResource(Resource):
     """One do-not-reach list, by id."""
 
-    def __init__(self, session: Session, options: CallOptions, account_id: str, do_not_reach_list_id: str) -> None:
+    def __init__(
+        self, session: Session, options: CallOptions, account_id: str | int, do_not_reach_list_id: str | int
+    ) -> None:
         super().__init__(session, options)
-        self._path = {"account_id": account_id, "do_not_reach_list_id": do_not_reach_list_id}
+        self._path = {
+            "account_id": path_id("account_id", account_id),
+            "do_not_reach_list_id": path_id("do_not_reach_list_id", do_not_reach_list_id),
+        }
         self._destination = Destination(
             kind="do-not-reach upload",
             target=routes.DO_NOT_REACH_USERS.at(**self._path),
@@ -35,7 +41,12 @@ class DoNotReachListResource(Resource):
             default_expiry_months=DEFAULT_EXPIRY_MONTHS,
         )
 
-    async def send(self, operations: Iterable[Operation], *, default_region: str | None = None) -> UploadCounts:
+    async def send(
+        self,
+        operations: Operation | Mapping[str, Any] | Iterable[Operation | Mapping[str, Any]],
+        *,
+        default_region: str | None = None,
+    ) -> UploadCounts:
         """Sends up to 2,500 operations in one request, which succeeds or fails as a whole (section 4.10).
 
         As `CustomAudience.send`, with e-mail addresses and phone numbers only and without `effective_at`. Returns
@@ -49,10 +60,12 @@ class DoNotReachListResource(Resource):
         As `CustomAudience.upload`, with e-mail addresses and phone numbers only and without `effective_at`.
         `expires_at` is always sent: 13 months after the start of the job unless given.
         """
+        check_options(UploadKeywords, options)
         return await run_upload(self._session, self._options, self._destination, records, options)
 
     async def lint(self, records: Records, **options: Unpack[LintKeywords]) -> LintReport:
         """Reads what `upload` would be given, and says what it has to expect of it, as `CustomAudience.lint`."""
+        check_options(LintKeywords, options)
         return await lint_records(
             records,
             kinds=self._destination.kinds,

@@ -1,7 +1,7 @@
 """Line items (advertising documentation, section 4.4)."""
 
 from collections.abc import Mapping
-from typing import Any, Unpack
+from typing import Unpack, get_args
 
 from socialapi.errors import InvalidInput
 from socialapi.models.line_items import (
@@ -12,11 +12,11 @@ from socialapi.models.line_items import (
     rules_with_campaign,
     rules_with_stored,
 )
-from socialapi.models.rules import broken_rules
 from socialapi.resources.ads.account_scoped import AccountScoped
+from socialapi.resources.arguments import check_argument
 from socialapi.routes import ads as routes
 from socialapi.wire.encoding import json_shape
-from socialapi.wire.request import refuse
+from socialapi.wire.request import check, path_id, refuse
 
 
 class LineItems(AccountScoped):
@@ -24,7 +24,7 @@ class LineItems(AccountScoped):
 
     async def update(
         self,
-        line_item_id: str,
+        line_item_id: str | int,
         changes: LineItemChanges | None = None,
         /,
         *,
@@ -40,29 +40,32 @@ class LineItems(AccountScoped):
         are checked as well if it is given as `current` (which must be the record of this line item), and those about
         its campaign with `budget_optimization`, CAMPAIGN or LINE_ITEM; else the service checks them. A bid is ignored with the strategy AUTO. Raises InvalidInput with every broken rule.
         """
+        check_argument("changes", Mapping | None, changes)
         body: LineItemChanges = {**(changes or {}), **further}
-        self._check(line_item_id, json_shape(body), current, budget_optimization)
+        self._check(path_id("line_item_id", line_item_id), body, current, budget_optimization)
         target = routes.LINE_ITEM_UPDATE.at(account_id=self._account_id, line_item_id=line_item_id)
         return await self._session.call(target, options=self._options, body=body)
 
     def _check(
         self,
-        line_item_id: str,
-        shape: Mapping[str, Any],
+        line_item_id: str | int,
+        changes: LineItemChanges,
         current: LineItem | None,
         budget_optimization: BudgetOptimization | None,
     ) -> None:
         """Single values first, as the service does: rules that span several make sense only of right ones."""
         given: object = current
-        if given is not None and not (isinstance(given, LineItem) and given.id == str(line_item_id)):
+        if given is not None and not (isinstance(given, LineItem) and given.id == line_item_id):
             raise InvalidInput(f"current must be the LineItem with the id {line_item_id}, as the service answered it")
-        refuse(broken_rules(LineItemChanges, shape, now=self._session.now()))
+        if budget_optimization not in (None, *get_args(BudgetOptimization)):
+            raise InvalidInput(f"budget_optimization must be {' or '.join(get_args(BudgetOptimization))}, or None")
+        shape = check(LineItemChanges, changes, now=self._session.now())
         if current is not None:
             refuse(list(rules_with_stored(shape, json_shape(current), budget_optimization)))
         else:
             refuse([*decidable_rules(shape, self._session.now()), *rules_with_campaign(shape, budget_optimization)])
 
-    async def delete(self, line_item_id: str) -> LineItem:
+    async def delete(self, line_item_id: str | int) -> LineItem:
         """Deletes a line item for good, and returns its record with `deleted` true (section 4.4).
 
         Its promoted posts are not deleted, and appear only in reads with `with_deleted` from then on. Raises NotFound

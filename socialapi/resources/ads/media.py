@@ -18,12 +18,12 @@ class AccountMediaResource(AccountScoped):
         target = routes.ACCOUNT_MEDIA.at(account_id=self._account_id)
         return self._session.pages(target, options=self._options, query=query, start=start)
 
-    async def get(self, account_media_id: str, **query: Unpack[RecordQuery]) -> AccountMedia:
+    async def get(self, account_media_id: str | int, **query: Unpack[RecordQuery]) -> AccountMedia:
         """One of them (section 4.1)."""
         target = routes.ACCOUNT_MEDIUM.at(account_id=self._account_id, account_media_id=account_media_id)
         return await self._session.call(target, options=self._options, query=query)
 
-    async def delete(self, account_media_id: str) -> AccountMedia:
+    async def delete(self, account_media_id: str | int) -> AccountMedia:
         """Deletes one and returns its record, with `deleted` true (section 4.1)."""
         target = routes.ACCOUNT_MEDIUM_DELETE.at(account_id=self._account_id, account_media_id=account_media_id)
         return await self._session.call(target, options=self._options)

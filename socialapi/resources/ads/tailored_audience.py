@@ -9,14 +9,17 @@ from socialapi.routes import ads as routes
 from socialapi.session.calls import CallOptions
 from socialapi.session.pager import Pager
 from socialapi.session.session import Session
+from socialapi.wire.request import path_id
 
 
 class TailoredAudience(AccountScoped):
     """One tailored audience, by id."""
 
-    def __init__(self, session: Session, options: CallOptions, account_id: str, tailored_audience_id: str) -> None:
+    def __init__(
+        self, session: Session, options: CallOptions, account_id: str | int, tailored_audience_id: str | int
+    ) -> None:
         super().__init__(session, options, account_id)
-        self._tailored_audience_id = tailored_audience_id
+        self._tailored_audience_id = path_id("tailored_audience_id", tailored_audience_id)
 
     @property
     def permissions(self) -> "AudiencePermissions":
@@ -45,7 +48,7 @@ class AudiencePermissions(Resource):
         target = routes.AUDIENCE_PERMISSIONS.at(**self._path)
         return self._session.pages(target, options=self._options, query=query, start=start)
 
-    async def create(self, granted_account_id: str, permission_level: PermissionLevel) -> AudiencePermission:
+    async def create(self, granted_account_id: str | int, permission_level: PermissionLevel) -> AudiencePermission:
         """Lets another account use the audience, READ_ONLY or READ_WRITE (section 4.7).
 
         The account must own the audience; sharing works within one business, or with the feature
@@ -55,7 +58,7 @@ class AudiencePermissions(Resource):
         body = {"granted_account_id": granted_account_id, "permission_level": permission_level}
         return await self._session.call(target, options=self._options, body=body)
 
-    async def delete(self, tailored_audience_permission_id: str) -> AudiencePermission:
+    async def delete(self, tailored_audience_permission_id: str | int) -> AudiencePermission:
         """Takes a permission back, and returns its record with `deleted` true (section 4.7).
 
         The other account cannot target the audience in new campaigns any more; running ones go on and keep it, and

@@ -2,6 +2,7 @@
 
 import datetime
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, TypedDict, get_args
 
@@ -16,14 +17,16 @@ from socialapi.bulk.job_options import OnProgress
 from socialapi.bulk.journals.journal import Journal
 from socialapi.bulk.reading.readers import Records
 from socialapi.errors import InvalidInput
-from socialapi.models.audiences import Operation, OperationType, UploadCounts
+from socialapi.models.audiences import AudienceUser, DoNotReachUser, Operation, OperationType, UploadCounts, made_from
 from socialapi.models.rules import broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.reports import UploadReport
+from socialapi.resources.arguments import check_argument, check_arguments
+from socialapi.resources.resource import several
 from socialapi.session.calls import CallOptions
 from socialapi.session.session import Session
 from socialapi.wire.encoding import json_bytes, json_shape
-from socialapi.wire.request import assemble, check_path, refuse
+from socialapi.wire.request import assemble, refuse
 
 USERS_PER_SLICE: Final = 250
 """Users prepared before other tasks get their turn."""
@@ -96,34 +99,64 @@ class LintKeywords(TypedDict, total=False):
     """Looks at so many rows at most, the first ones."""
 
 
+def check_options(declared: Any, options: Mapping[str, Any]) -> None:
+    """Raises InvalidInput for options of other names or types, and for a region that could be anything."""
+    check_arguments(declared, options)
+    check_region(options.get("default_region"))
+
+
+def check_region(region: object) -> None:
+    """Raises InvalidInput, which does not show it, for what nobody could have meant as a region."""
+    check_argument("default_region", str | None, region)
+    if isinstance(region, str) and not _LIKE_A_REGION.fullmatch(region):
+        raise InvalidInput("default_region must be the two letters of a country in ISO 3166, for example US")
+
+
+_LIKE_A_REGION: Final = re.compile("[A-Za-z0-9 _-]{0,8}")
+
+
 async def run_upload(
     session: Session, options: CallOptions, destination: Destination, records: Records, keywords: Mapping[str, Any]
 ) -> UploadReport:
     """The report of the job."""
-    check_path(destination.target)
     return await UploadJob(session, destination, records, UploadOptions(**keywords), options).run()
+
+
+def _operation(given: Any) -> Operation:
+    if isinstance(given, Mapping):
+        return made_from(Operation, given)
+    if isinstance(given, Operation):
+        return given
+    raise InvalidInput(
+        f"send takes Operation, not {type(given).__name__}: wrap users in Operation.update([…]), or use upload"
+    )
+
+
+def _user(given: Any) -> AudienceUser | DoNotReachUser:
+    if isinstance(given, Mapping):
+        return made_from(AudienceUser, given)
+    if isinstance(given, AudienceUser | DoNotReachUser):
+        return given
+    raise InvalidInput(f"users must be AudienceUser, as in AudienceUser(email=…), not {type(given).__name__}")
 
 
 async def send_operations(
     session: Session,
     options: CallOptions,
     destination: Destination,
-    operations: Iterable[Operation],
+    operations: Operation | Mapping[str, Any] | Iterable[Operation | Mapping[str, Any]],
     default_region: str | None,
 ) -> UploadCounts:
     """Sends operations as one request; identifiers are normalised and hashed first, and a bad one stops everything."""
+    check_region(default_region)
     now = session.now()
     expiry = default_expiry(destination, now)
     shapes: list[dict[str, Any]] = []
     broken: list[BrokenRule] = []
     users = 0
-    for index, operation in enumerate(operations):
-        if not isinstance(operation, Operation):
-            raise InvalidInput(
-                f"send takes Operation, not {type(operation).__name__}: wrap users in Operation.update([…]), or use upload"
-            )
+    for index, operation in enumerate(map(_operation, several(operations))):
         prepared = []
-        for position, user in enumerate(operation.params.users):
+        for position, user in enumerate(map(_user, operation.params.users)):
             identifiers, rules = prepare_user(user, destination.kinds, default_region)
             prepared.append(identifiers)
             path = f"[{index}].params.users[{position}]"

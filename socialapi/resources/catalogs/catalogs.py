@@ -20,12 +20,12 @@ class Catalogs(Resource):
         body = {"name": name, "user_id": user_id}
         return await self._session.call(routes.CATALOG_CREATE.at(), options=self._options, body=body)
 
-    async def rename(self, product_catalog_id: str, name: str) -> ProductCatalog:
+    async def rename(self, product_catalog_id: str | int, name: str) -> ProductCatalog:
         """Gives a catalog another name (section 4.6)."""
         target = routes.CATALOG_RENAME.at(product_catalog_id=product_catalog_id)
         return await self._session.call(target, options=self._options, body={"name": name})
 
-    async def delete(self, product_catalog_id: str) -> ProductCatalog:
+    async def delete(self, product_catalog_id: str | int) -> ProductCatalog:
         """Deletes a catalog with all its products, for good, and returns its record (section 4.6)."""
         target = routes.CATALOG_DELETE.at(product_catalog_id=product_catalog_id)
         return await self._session.call(target, options=self._options)

@@ -17,12 +17,13 @@ from socialapi.models.products import (
     StoredProduct,
 )
 from socialapi.reports import UpsertReport
+from socialapi.resources.arguments import check_arguments
 from socialapi.resources.catalogs.catalog_scoped import CatalogScoped
-from socialapi.resources.resource import texts
+from socialapi.resources.resource import several
 from socialapi.routes import catalogs as routes
 from socialapi.session.pager import Pager
-from socialapi.wire.encoding import json_shape
 from socialapi.wire.products import check_products
+from socialapi.wire.shaping import shaped
 
 
 class UpsertKeywords(TypedDict, total=False):
@@ -65,14 +66,16 @@ class Products(CatalogScoped):
         target = routes.PRODUCTS.at(product_catalog_id=self._catalog_id)
         return self._session.pages(target, options=self._options, query=query, start=start)
 
-    async def put(self, products: Iterable[Product | Mapping[str, Any]]) -> tuple[ProductResult, ...]:
+    async def put(
+        self, products: Product | Mapping[str, Any] | Iterable[Product | Mapping[str, Any]]
+    ) -> tuple[ProductResult, ...]:
         """Creates up to 25 products, or updates those whose ids are known, in one request (section 4.7).
 
         Returns what became of each: its `status`, and the service's errors and warnings. Raises InvalidInput with every
         broken rule, by product, field and rule, before anything is sent; an id that is given twice is one, since the
         service would ignore both. For any number of products there is `upsert`.
         """
-        shapes = [json_shape(product) for product in products]
+        shapes = shaped(tuple[Product, ...], tuple(several(products)))
         check_products(shapes, now=self._session.now())
         target = routes.PRODUCTS_PUT.at(product_catalog_id=self._catalog_id)
         results = await self._session.call(target, options=self._options, body=ProductsBody(products=tuple(shapes)))
@@ -91,16 +94,17 @@ class Products(CatalogScoped):
         Raises InvalidInput for options and input that cannot be used at all, BulkError with the report so far when the
         service refuses the whole job, cannot be reached for `Config.max_elapsed_seconds`, or the input breaks.
         """
+        check_arguments(UpsertKeywords, options)
         job = UpsertJob(self._session, self._catalog_id, products, UpsertOptions(**options), self._options)
         return await job.run()
 
-    async def delete(self, product_keys: str | Sequence[str]) -> tuple[ProductDeletion, ...]:
+    async def delete(self, product_keys: str | int | Sequence[str | int]) -> tuple[ProductDeletion, ...]:
         """Deletes the products with the keys, for good (section 4.7).
 
         Returns what became of each: its `product_key`, or `failed_product_key` and a `message`. Not repeated when its
         outcome is unknown.
         """
         target = routes.PRODUCTS_DELETE.at(product_catalog_id=self._catalog_id)
-        body = {"product_keys": texts(product_keys)}
+        body = {"product_keys": product_keys}
         results = await self._session.call(target, options=self._options, body=body)
         return results.delete_products

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from socialapi.models.activity import Direction, EventType, Subscription, SubscriptionDraft, SubscriptionFilter
+from socialapi.models.activity import Direction, EventType, Subscription
 from socialapi.models.events import ActivityEvent
 from socialapi.models.release_facts import current_event_type
+from socialapi.resources.arguments import check_argument, check_stream_arguments
 from socialapi.resources.resource import Resource
 from socialapi.routes import platform as routes
 from socialapi.streams.link import LinkOptions, OnGap, OnSlow
@@ -31,6 +32,7 @@ class Activity(Resource):
                 async for event in events: ...
         """
         query = {"backfill_minutes": backfill_minutes, **further}
+        check_stream_arguments(on_gap, on_slow, give_up_after_seconds)
         options = LinkOptions(on_gap=on_gap, on_slow=on_slow, give_up_after_seconds=give_up_after_seconds)
         return Stream(self._session, routes.ACTIVITY_STREAM.at(), query, self._options, options)
 
@@ -38,7 +40,7 @@ class Activity(Resource):
         self,
         event_type: EventType | str,
         *,
-        user_id: str | Unset = UNSET,
+        user_id: str | int | Unset = UNSET,
         keyword: str | Unset = UNSET,
         direction: Direction | Unset = UNSET,
         **further: Any,
@@ -47,6 +49,7 @@ class Activity(Resource):
 
         A deprecated name of an event type is replaced, with a DeprecationWarning that names the new one.
         """
-        chosen = SubscriptionFilter(user_id=user_id, keyword=keyword, direction=direction)
-        body = SubscriptionDraft(event_type=current_event_type(event_type), filter=chosen, extra=further)
+        check_argument("event_type", str, event_type)
+        chosen = {"user_id": user_id, "keyword": keyword, "direction": direction}
+        body = {**further, "event_type": current_event_type(event_type), "filter": chosen}
         return await self._session.call(routes.SUBSCRIPTION_CREATE.at(), options=self._options, body=body)

@@ -1,9 +1,9 @@
 """Streaming connections of the app (platform documentation, section 4.4)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
-from socialapi.models.connections import Connection, ConnectionIds, EndedConnections
+from socialapi.models.connections import Connection, EndedConnections
 from socialapi.resources.resource import Resource, flat
 from socialapi.routes import platform as routes
 from socialapi.session.pager import Pager
@@ -16,14 +16,12 @@ class Connections(Resource):
         """Active and past connections (section 4.4). `further` parameters are sent as they are."""
         return self._session.pages(routes.CONNECTIONS.at(), options=self._options, query=further, start=start)
 
-    async def end(self, *uuids: str | Sequence[str]) -> EndedConnections:
+    async def end(self, *uuids: str | Iterable[str]) -> EndedConnections:
         """Ends the connections with these UUIDs, given one by one or as a sequence.
 
         Raises InvalidInput for none at all; those that are not active are in `errors`.
         """
-        return await self._session.call(
-            routes.CONNECTIONS_END.at(), options=self._options, body=ConnectionIds(uuids=flat(uuids))
-        )
+        return await self._session.call(routes.CONNECTIONS_END.at(), options=self._options, body={"uuids": flat(uuids)})
 
     async def end_endpoint(self, endpoint_id: str) -> EndedConnections:
         """Ends the connections of one streaming endpoint."""

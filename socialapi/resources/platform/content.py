@@ -5,11 +5,10 @@ are, and results keep every field.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from socialapi.models.content import (
     Article,
-    ArticleDraft,
     NewsField,
     NewsStory,
     Note,
@@ -17,13 +16,15 @@ from socialapi.models.content import (
     PowerstreamRule,
     PublishedArticle,
 )
-from socialapi.models.fields import Fields, names_of
+from socialapi.models.fields import Fields, names_of, selected_by
 from socialapi.models.posts import Post
 from socialapi.models.release_facts import warn_of_search_operators
-from socialapi.resources.resource import Resource
+from socialapi.resources.arguments import check_argument
+from socialapi.resources.resource import Resource, unless_empty
 from socialapi.routes import platform as routes
 from socialapi.session.pager import Pager
 from socialapi.unset import UNSET, Unset
+from socialapi.wire.request import path_id
 
 _NO_FIELDS = Fields()
 
@@ -40,10 +41,12 @@ class Articles(Resource):
         **further: Any,
     ) -> Article:
         """Creates a draft from a title, a rich-text content state and optionally cover media."""
-        body = ArticleDraft(title=title, content_state=content_state, cover_media=cover_media, extra=further)
+        check_argument("content_state", Mapping, content_state)
+        check_argument("cover_media", Mapping | Unset, cover_media)
+        body = {**further, "title": title, "content_state": content_state, "cover_media": cover_media}
         return await self._session.call(routes.ARTICLE_DRAFT.at(), options=self._options, body=body)
 
-    async def publish(self, article_id: str) -> PublishedArticle:
+    async def publish(self, article_id: str | int) -> PublishedArticle:
         """Publishes a draft; returns the `post_id` of the post it became."""
         return await self._session.call(routes.ARTICLE_PUBLISH.at(article_id=article_id), options=self._options)
 
@@ -55,18 +58,22 @@ class News(Resource):
         self, query: str, *, news_fields: Sequence[NewsField | str] = (), start: str | None = None, **further: Any
     ) -> Pager[NewsStory]:
         """Stories for a query. A deprecated search operator in it gives a DeprecationWarning."""
+        check_argument("query", str, query)
         warn_of_search_operators(query)
         parameters = {"query": query, **_news_fields(news_fields), **further}
         return self._session.pages(routes.NEWS_SEARCH.at(), options=self._options, query=parameters, start=start)
 
-    async def get(self, story_id: str, *, news_fields: Sequence[NewsField | str] = (), **further: Any) -> NewsStory:
+    async def get(
+        self, story_id: str | int, *, news_fields: Sequence[NewsField | str] = (), **further: Any
+    ) -> NewsStory:
         """One story."""
         parameters = {**_news_fields(news_fields), **further}
-        return await self._session.call(routes.NEWS_STORY.at(id=story_id), options=self._options, query=parameters)
+        target = routes.NEWS_STORY.at(id=path_id("story_id", story_id))
+        return await self._session.call(target, options=self._options, query=parameters)
 
 
-def _news_fields(names: Sequence[str]) -> dict[str, Any]:
-    return {"news.fields": names_of(names)} if names else {}
+def _news_fields(names: object) -> dict[str, Any]:
+    return {"news.fields": unless_empty(names_of("news_fields", names, get_args(NewsField)))}
 
 
 class Notes(Resource):
@@ -82,7 +89,7 @@ class Notes(Resource):
 
     def eligible_posts(self, *, fields: Fields = _NO_FIELDS, start: str | None = None, **further: Any) -> Pager[Post]:
         """Posts that a note can be written on."""
-        query = {**fields.parameters(), **further}
+        query = {**selected_by(fields), **further}
         return self._session.pages(routes.NOTES_ELIGIBLE_POSTS.at(), options=self._options, query=query, start=start)
 
     def written(self, *, start: str | None = None, **further: Any) -> Pager[Note]:

@@ -1,13 +1,14 @@
 """Filtered-stream rules and their link to a webhook (platform documentation, sections 4.1 and 8)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from socialapi.models.events import MatchedPost
-from socialapi.models.fields import Fields
+from socialapi.models.fields import Fields, selected_by
 from socialapi.models.pages import Page
-from socialapi.models.stream_rules import RuleDraft, RuleIds, RulesChange, StreamRule
+from socialapi.models.stream_rules import RuleDraft, StreamRule
 from socialapi.models.webhooks import StreamLink
+from socialapi.resources.arguments import check_stream_arguments
 from socialapi.resources.resource import Resource, flat
 from socialapi.routes import platform as routes
 from socialapi.session.pager import Pager
@@ -17,18 +18,21 @@ from socialapi.unset import UNSET, Unset
 
 _NO_FIELDS = Fields()
 
+Rule = str | RuleDraft | Mapping[str, Any]
+"""A rule by its value, with its tag, or as a mapping of both."""
+
 
 class FilteredStream(Resource):
     """The app's filtered stream."""
 
-    async def link(self, webhook_id: str, *, fields: Fields = _NO_FIELDS) -> StreamLink:
+    async def link(self, webhook_id: str | int, *, fields: Fields = _NO_FIELDS) -> StreamLink:
         """Has posts that match the app's rules delivered to a webhook, with these fields (section 4.1).
 
         Returns whether the link is `provisioned`, and the problems that came beside it. Not repeated when its outcome
         is unknown.
         """
         return await self._session.call(
-            routes.STREAM_LINK.at(webhook_id=webhook_id), options=self._options, query=fields.parameters()
+            routes.STREAM_LINK.at(webhook_id=webhook_id), options=self._options, query=selected_by(fields)
         )
 
     def connect(
@@ -52,18 +56,19 @@ class FilteredStream(Resource):
         be reached is tried for ever; with it, the last attempt is made when they have passed without a connection. What
         is raised is listed at `Stream`. Further parameters are sent as they are.
         """
-        query = {**fields.parameters(), "backfill_minutes": backfill_minutes, **further}
+        query = {**selected_by(fields), "backfill_minutes": backfill_minutes, **further}
+        check_stream_arguments(on_gap, on_slow, give_up_after_seconds)
         options = LinkOptions(on_gap=on_gap, on_slow=on_slow, give_up_after_seconds=give_up_after_seconds)
         return Stream(self._session, routes.POST_STREAM.at(), query, self._options, options)
 
-    def rules(self, *, ids: str | Sequence[str] | None = None, start: str | None = None) -> Pager[StreamRule]:
+    def rules(
+        self, *, ids: str | int | Iterable[str | int] | None = None, start: str | None = None
+    ) -> Pager[StreamRule]:
         """The app's rules, or those with the ids (section 4.1)."""
-        query: dict[str, Any] = {"ids": flat([ids])} if ids is not None else {}
+        query = {"ids": ids if ids is None else flat([ids])}
         return self._session.pages(routes.STREAM_RULES.at(), options=self._options, query=query, start=start)
 
-    async def add_rules(
-        self, *rules: str | RuleDraft | Sequence[str | RuleDraft], dry_run: bool = False
-    ) -> Page[StreamRule]:
+    async def add_rules(self, *rules: "Rule | Iterable[Rule]", dry_run: bool = False) -> Page[StreamRule]:
         """Adds rules of up to 2,048 characters, given one by one or as a sequence; `dry_run` only tests them
         (sections 4.1 and 8).
 
@@ -71,17 +76,17 @@ class FilteredStream(Resource):
         the cap), and `meta["summary"]` counts both. Raises InvalidInput for a rule that is empty or too long, ApiError
         with the same problems when no rule was added.
         """
-        drafts = tuple(RuleDraft(rule) if isinstance(rule, str) else rule for rule in flat(rules))
-        return await self._change(RulesChange(add=drafts), dry_run=dry_run)
+        drafts = [{"value": rule} if isinstance(rule, str) else rule for rule in flat(rules)]
+        return await self._change({"add": drafts}, dry_run=dry_run)
 
-    async def delete_rules(self, *ids: str | Sequence[str], dry_run: bool = False) -> Page[StreamRule]:
+    async def delete_rules(self, *ids: str | int | Iterable[str | int], dry_run: bool = False) -> Page[StreamRule]:
         """Deletes the rules with the ids, given one by one or as a sequence; `meta["summary"]` counts them
         (section 4.1).
         """
-        return await self._change(RulesChange(delete=RuleIds(ids=flat(ids))), dry_run=dry_run)
+        return await self._change({"delete": {"ids": flat(ids)}}, dry_run=dry_run)
 
-    async def _change(self, change: RulesChange, *, dry_run: bool) -> Page[StreamRule]:
-        query = {"dry_run": True} if dry_run else {}
+    async def _change(self, change: Mapping[str, Any], *, dry_run: bool) -> Page[StreamRule]:
+        query = {"dry_run": UNSET if dry_run is False else dry_run}
         return await self._session.call(
             routes.STREAM_RULES_CHANGE.at(), options=self._options, query=query, body=change
         )

@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 import attrs
 
 from socialapi.errors import ApiError, DecodeError, InvalidInput
+from socialapi.models.fields import names_of
 from socialapi.models.oauth import (
     AccessToken,
-    AccessTokenRequest,
     AppOnlyToken,
     InvalidatedToken,
     InvalidateTokenRequest,
@@ -20,6 +20,7 @@ from socialapi.models.oauth import (
     RequestToken,
     RequestTokenQuery,
 )
+from socialapi.resources.arguments import check_argument
 from socialapi.resources.resource import Resource
 from socialapi.routes import oauth as routes
 from socialapi.routes.route import Route
@@ -27,8 +28,7 @@ from socialapi.session.authenticators import OAuth1Authenticator, basic, client_
 from socialapi.session.oauth2_user import CODE_ADVICE, REFRESH_ADVICE, with_advice
 from socialapi.unset import UNSET, Unset
 from socialapi.wire import pkce
-from socialapi.wire.encoding import json_shape
-from socialapi.wire.request import build_request, check
+from socialapi.wire.request import build_request, check, refuse_unfit
 from socialapi.wire.signing import SignIn
 
 OUT_OF_BAND: Final = "oob"
@@ -126,9 +126,11 @@ class OAuth(Resource):
         callback, or is the PIN. A token that another process began is best given whole: its secret signs the request.
         Raises InvalidInput for an empty verifier, without which the step fails.
         """
+        check_argument("token", RequestToken | str, token)
         name = token.oauth_token if isinstance(token, RequestToken) else token
-        body = AccessTokenRequest(oauth_token=name, oauth_verifier=verifier)
-        check(routes.ACCESS_TOKEN.body, json_shape(body), now=self._session.now())
+        given = {"oauth_token": name, "oauth_verifier": verifier}
+        check(routes.ACCESS_TOKEN.body, given, now=self._session.now())
+        refuse_unfit(**given)
         sign_ins = self._session.authenticators.sign_ins
         secret = token.oauth_token_secret if isinstance(token, RequestToken) else sign_ins.secret(name)
         # Both are fields of the header (RFC 5849, section 3.5.1), where they are signed and in no log of addresses.
@@ -152,6 +154,7 @@ class OAuth(Resource):
     def _page(
         self, route: Route[Any], token: RequestToken | str, force_login: bool | Unset, screen_name: str | Unset
     ) -> str:
+        check_argument("request_token", RequestToken | str, token)
         name = token.oauth_token if isinstance(token, RequestToken) else token
         return self._url(route, {"oauth_token": name, "force_login": force_login, "screen_name": screen_name})
 
@@ -180,7 +183,7 @@ class OAuth(Resource):
             "response_type": "code",
             "client_id": client_id,
             "redirect_uri": redirect_uri,
-            "scope": " ".join([scopes] if isinstance(scopes, str) else scopes),
+            "scope": " ".join(names_of("scopes", scopes)),
             "state": state,
             "code_challenge": pkce.code_challenge(verifier),
             "code_challenge_method": "S256",
@@ -216,6 +219,9 @@ class OAuth(Resource):
         return attrs.evolve(token, refresh_token=token.refresh_token or refresh_token)
 
     async def _user_tokens(self, body: OAuth2TokenRequest, client_secret: str | None, advice: str) -> OAuth2Token:
+        check_argument("client_id", str, body.client_id)
+        check_argument("client_secret", str | None, client_secret)
+        refuse_unfit(client_id=body.client_id, client_secret=client_secret)
         client = client_authentication(body.client_id, client_secret)
         try:
             return await self._session.call(
@@ -225,10 +231,11 @@ class OAuth(Resource):
             raise with_advice(refusal, advice) from None
 
 
-def _check_url(name: str, text: str, or_else: str = "") -> None:
+def _check_url(name: str, text: object, or_else: str = "") -> None:
     try:
-        is_absolute = bool(urlsplit(text).scheme) and text.isascii() and text.isprintable() and " " not in text
-    except (ValueError, AttributeError):
+        is_absolute = isinstance(text, str) and text.isascii() and text.isprintable() and " " not in text
+        is_absolute = is_absolute and bool(urlsplit(str(text)).scheme)
+    except ValueError:
         is_absolute = False
     if not is_absolute:
         raise InvalidInput(f"{name} must be a whole URL{or_else}")

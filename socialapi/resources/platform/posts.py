@@ -1,20 +1,23 @@
 """Posts (platform documentation, sections 4.3 and 4.4)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from itertools import chain
 from typing import Any
 
 from socialapi.errors import ApiError
-from socialapi.models.fields import Fields
+from socialapi.models.fields import Fields, selected_by
 from socialapi.models.pages import Includes, Page
 from socialapi.models.posts import Post, PostDraft
 from socialapi.models.queries import MAX_LOOKUP_IDS
+from socialapi.models.rules import AnyId
+from socialapi.resources.arguments import check_argument
 from socialapi.resources.resource import Resource
 from socialapi.routes import platform as routes
 from socialapi.session.pager import Pager
 from socialapi.unset import UNSET, Unset
 from socialapi.wire.paging import Position
+from socialapi.wire.request import check, path_id
 
 _NO_FIELDS = Fields()
 
@@ -22,18 +25,19 @@ _NO_FIELDS = Fields()
 class Posts(Resource):
     """Posts."""
 
-    async def lookup(self, ids: str | Sequence[str], *, fields: Fields = _NO_FIELDS) -> Page[Post]:
+    async def lookup(self, ids: str | int | Iterable[str | int], *, fields: Fields = _NO_FIELDS) -> Page[Post]:
         """Posts by id, in the order of the ids and each of them once; those that do not exist are in `errors`
         (section 4.3).
 
         More than 100 ids are asked for in several requests, whose answers are put together. Raises InvalidInput for
         no ids at all, ApiError with the problems when none of the posts can be had.
         """
-        wanted = [ids] if isinstance(ids, str) else list(dict.fromkeys(ids))
+        wanted = list(dict.fromkeys(check(tuple[AnyId, ...], ids, now=self._session.now(), path="ids")))
+        selected = selected_by(fields)
         pages: list[Page[Post]] = []
         fruitless: list[ApiError] = []
         for start in range(0, max(1, len(wanted)), MAX_LOOKUP_IDS):
-            query = {"ids": wanted[start : start + MAX_LOOKUP_IDS], **fields.parameters()}
+            query = {"ids": wanted[start : start + MAX_LOOKUP_IDS], **selected}
             try:
                 page = await self._session.call(routes.POSTS.at(), options=self._options, query=query)
             except ApiError as refusal:
@@ -52,7 +56,7 @@ class Posts(Resource):
 
     def by_user(
         self,
-        user_id: str,
+        user_id: str | int,
         *,
         max_results: int | Unset = UNSET,
         pagination_token: str | Unset = UNSET,
@@ -64,23 +68,24 @@ class Posts(Resource):
         `max_results` (5 to 100) is the size of a page; `pagination_token` begins with the page of that token, and
         `start` with the item after a `Pager.position`.
         """
+        check_argument("pagination_token", str | Unset | None, pagination_token)
         if start is None and pagination_token:
             start = str(Position(pagination_token))
-        query = {"max_results": max_results, **fields.parameters()}
-        return self._session.pages(routes.USER_POSTS.at(id=user_id), options=self._options, query=query, start=start)
+        query = {"max_results": max_results, **selected_by(fields)}
+        target = routes.USER_POSTS.at(id=path_id("user_id", user_id))
+        return self._session.pages(target, options=self._options, query=query, start=start)
 
-    async def create(self, draft: PostDraft | str) -> Post:
-        """Creates a post in the name of the user, from a draft or a text, and returns it with its id (section 4.4).
+    async def create(self, draft: PostDraft | Mapping[str, Any] | str) -> Post:
+        """Creates a post in the name of the user, from a draft (or a mapping with its fields) or a text, and returns it
+        with its id (section 4.4).
 
         Raises InvalidInput for a text beyond 25,000 characters; Forbidden where the service does not let the user
         reply (the author of the post must have mentioned or quoted them) or edit (own posts of the last hour, premium
         authors only). Not repeated when its outcome is unknown.
         """
-        return await self._session.call(
-            routes.POST_CREATE.at(),
-            options=self._options,
-            body=PostDraft(text=draft) if isinstance(draft, str) else draft,
-        )
+        check_argument("draft", PostDraft | Mapping | str, draft)
+        body = {"text": draft} if isinstance(draft, str) else draft
+        return await self._session.call(routes.POST_CREATE.at(), options=self._options, body=body)
 
 
 def _joined(refusals: Sequence[ApiError]) -> ApiError:

@@ -4,7 +4,7 @@ from typing import Any
 
 from socialapi.errors import InvalidInput, WebhookUrlRejected
 from socialapi.models.content import Replay, ReplayRequest
-from socialapi.models.webhooks import Deleted, WebhookConfig, WebhookDraft, WebhookValidity
+from socialapi.models.webhooks import Deleted, WebhookConfig, WebhookValidity
 from socialapi.resources.resource import Resource
 from socialapi.routes import platform as routes
 from socialapi.session.pager import Pager
@@ -20,9 +20,8 @@ class Webhooks(Resource):
         has as many webhooks as it may; WebhookUrlRejected, which is an InvalidInput as well, for an address that is not
         https or has a port, whether that is found here or by the service.
         """
-        draft = WebhookDraft(url=url)
         try:
-            return await self._session.call(routes.WEBHOOK_CREATE.at(), options=self._options, body=draft)
+            return await self._session.call(routes.WEBHOOK_CREATE.at(), options=self._options, body={"url": url})
         except WebhookUrlRejected:
             raise
         except InvalidInput as refused:
@@ -33,14 +32,14 @@ class Webhooks(Resource):
         """The app's webhooks, valid or not (section 4.1)."""
         return self._session.pages(routes.WEBHOOKS.at(), options=self._options)
 
-    async def validate(self, webhook_id: str) -> WebhookValidity:
+    async def validate(self, webhook_id: str | int) -> WebhookValidity:
         """Has the service send a new challenge, which makes the webhook valid again if it passes (section 4.1).
 
         Raises WebhookRejected with the reason CrcValidationFailed or WebhookIdInvalid.
         """
         return await self._session.call(routes.WEBHOOK_VALIDATE.at(webhook_id=webhook_id), options=self._options)
 
-    async def delete(self, webhook_id: str) -> Deleted:
+    async def delete(self, webhook_id: str | int) -> Deleted:
         """Removes a webhook (section 4.1). Raises WebhookRejected with the reason WebhookIdInvalid."""
         return await self._session.call(routes.WEBHOOK_DELETE.at(webhook_id=webhook_id), options=self._options)
 

@@ -117,7 +117,7 @@ async def test_an_item_of_another_type_is_named_by_type_and_position(given_as: A
 
 
 async def test_users_of_an_operation_may_be_mappings() -> None:
-    operation = Operation.delete([{"email": "a@b.example"}])  # type: ignore[list-item]
+    operation = Operation.delete([{"email": "a@b.example"}])
     rows = await read([operation])
     assert values(rows) == [["a@b.example"]]
     assert rows[0].operation_type == "Delete"

@@ -231,3 +231,17 @@ async def test_protected_posts_are_for_their_author_alone(ask: Asker) -> None:
     signer = await ask.as_user(garden.id)
     reply = await ask.signed("GET", f"/2/users/{garden.id}/tweets", signer=signer)
     assert [post["id"] for post in reply.data] == [post_id]
+
+
+async def test_the_place_of_a_post_and_the_post_that_its_author_has_pinned_are_included(ask: Asker) -> None:
+    ids = ask.emulator.seed["post_ids"][:100]
+    reply = await lookup(ask, ids, tweet_fields="geo,author_id", expansions="geo.place_id", place_fields="country")
+    (post,) = [each for each in reply.data if "geo" in each]
+    (place,) = reply.json["includes"]["places"]
+    assert post["geo"] == {"place_id": place["id"]}
+    assert place == {"id": place["id"], "full_name": "Trieste, Italy", "country": "Italy"}
+    reply = await lookup(ask, post["id"], user_fields="pinned_tweet_id", expansions="pinned_tweet_id,author_id")
+    (author,) = reply.json["includes"]["users"]
+    (pinned,) = reply.json["includes"]["tweets"]
+    assert pinned["id"] == author["pinned_tweet_id"] != post["id"]
+    assert "winter catalogue" in pinned["text"]

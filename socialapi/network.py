@@ -1,0 +1,345 @@
+"""The way to a host: through which proxy, and by which certificates. What the environment says is read here.
+
+aiohttp's own reading of the environment (`trust_env`) is not used: it takes credentials from netrc files along, and
+sends what is meant for this machine to the proxy.
+"""
+
+import asyncio
+import base64
+import ipaddress
+import os
+import ssl as ssl_module
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal, Self
+from urllib.parse import SplitResult, unquote, urlsplit
+
+import attrs
+
+from socialapi.config import is_loopback
+from socialapi.errors import ConfigurationError
+
+_DEFAULT_PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
+
+
+# Proxies
+
+
+@attrs.frozen(repr=False)
+class Proxy:
+    """A proxy by its address, and the `Proxy-Authorization` header that it is given."""
+
+    url: str
+    authorization: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Proxy({self.url!r})"
+
+
+def read_proxy(name: str, text: object) -> Proxy:
+    """The proxy at an address, which may hold a user name and a password; `http://` may be left out.
+
+    Raises ConfigurationError, which does not show the address, under the `name` of what held it.
+    """
+    parts = _split(text)
+    if parts is None:
+        raise ConfigurationError(f"{name} must be the address of an HTTP proxy: http://[user:password@]host[:port]")
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    port = f":{parts.port}" if parts.port is not None else ""
+    user, password = unquote(parts.username or ""), unquote(parts.password or "")
+    header = None
+    if user or password:
+        header = "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode("ascii")
+    return Proxy(f"{parts.scheme}://{host}{port}", header)
+
+
+def _split(text: object) -> SplitResult | None:
+    """The parts of the address of a proxy; None if it is none."""
+    if not isinstance(text, str) or not text.isascii() or not text.isprintable() or " " in text or "\\" in text:
+        return None
+    try:
+        parts = urlsplit(text if "://" in text else f"http://{text}")
+        usable = parts.scheme in _DEFAULT_PORTS and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return None
+    return parts if usable and parts.path in ("", "/") and not parts.query and not parts.fragment else None
+
+
+@attrs.frozen(repr=False)
+class Proxies:
+    """Which proxy a request takes: the one that was given, or the one of the environment for such hosts."""
+
+    given: Proxy | None = None
+    by_scheme: Mapping[str, tuple[str, str]] = attrs.field(factory=dict)
+    """By scheme of the host, the variable that names a proxy and its text, which is read when it is needed."""
+    exempt: tuple[str, ...] = ()
+    """What `NO_PROXY` lists."""
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str], *, own: bool) -> Self:
+        """What `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` say (lower-case names come first); `own` takes
+        `SOCIALAPI_PROXY` in place of the first two where it is set.
+        """
+        found = {scheme: _variable(environ, f"{scheme.upper()}_PROXY") for scheme in _DEFAULT_PORTS}
+        ours = environ.get("SOCIALAPI_PROXY", "").strip() if own else ""
+        if ours:
+            found = dict.fromkeys(_DEFAULT_PORTS, ("SOCIALAPI_PROXY", ours))
+        exempt = _variable(environ, "NO_PROXY")[1].replace(",", " ").split()
+        return cls(by_scheme={scheme: each for scheme, each in found.items() if each[1]}, exempt=tuple(exempt))
+
+    def choose(self, scheme: str, host: str, port: int | None) -> Proxy | None:
+        """The proxy for requests to a host. Loopback never takes one of the environment.
+
+        Raises ConfigurationError when the variable that counts holds no address of a proxy.
+        """
+        if self.given is not None:
+            return self.given
+        name, text = self.by_scheme.get(scheme, ("", ""))
+        if not text or is_loopback(host):
+            return None
+        at = port or _DEFAULT_PORTS[scheme]
+        return None if any(_is_meant(each, host, at) for each in self.exempt) else read_proxy(name, text)
+
+    def __repr__(self) -> str:
+        return f"Proxies({self.given or ', '.join(name for name, _ in self.by_scheme.values()) or 'none'})"
+
+
+def _variable(environ: Mapping[str, str], name: str) -> tuple[str, str]:
+    """A variable by its lower-case name, or else by the other one: the name that counts, and the text."""
+    small = name.lower()
+    if small in environ:
+        return small, environ[small].strip()
+    if name == "HTTP_PROXY" and "REQUEST_METHOD" in environ:
+        return name, ""  # in a CGI program this is what a client has sent as header `Proxy`
+    return name, environ.get(name, "").strip()
+
+
+def _is_meant(entry: str, host: str, port: int) -> bool:
+    """Whether an entry of `NO_PROXY` means the host: a name with all below it, an address, a network or `*`, and for
+    one port alone if it has one.
+    """
+    if entry == "*":
+        return True
+    name, colon, at = _without_port(entry)
+    if colon and not (at.isascii() and at.isdecimal() and int(at[:6]) == port):
+        return False
+    address = _address(host)
+    if address is not None:
+        return _is_in(address, name)
+    name = name.removeprefix("*").strip(".").lower()
+    host = host.rstrip(".").lower()
+    return bool(name) and (host == name or host.endswith(f".{name}"))
+
+
+def _without_port(entry: str) -> tuple[str, str, str]:
+    """The name, a colon if there is a port, and the port; the colons of an IPv6 address are none before a port."""
+    if entry.startswith("["):
+        name, _, rest = entry[1:].partition("]")
+        return name, rest[:1], rest[1:]
+    return entry.partition(":") if entry.count(":") == 1 else (entry, "", "")
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
+def _is_in(address: ipaddress.IPv4Address | ipaddress.IPv6Address, name: str) -> bool:
+    try:
+        return address in ipaddress.ip_network(name, strict=False)
+    except ValueError:
+        return False
+
+
+# Certificates
+
+
+@attrs.frozen(kw_only=True, repr=False)
+class Certificates:
+    """The files that TLS connections are checked by, and that they prove this side with; each with its variable."""
+
+    authorities: tuple[str, str] | None = None
+    """A file with the certificates of those who are trusted."""
+    directory: tuple[str, str] | None = None
+    """Directories with one file for each of them, as OpenSSL has it."""
+    alone: bool = False
+    """Whether nobody else is trusted. Otherwise what is not named stays OpenSSL's own."""
+    client: tuple[str, str] | None = None
+    """The certificate that this side shows (mTLS), which may hold its key as well."""
+    key: tuple[str, str] | None = None
+    password: str | None = None
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str], *, own: bool, common: bool = True) -> Self | None:
+        """What the variables say: with `common` those of OpenSSL, `SSL_CERT_FILE` and `SSL_CERT_DIR`, and with `own`
+        `SOCIALAPI_CA_FILE`, `SOCIALAPI_CLIENT_CERT`, `SOCIALAPI_CLIENT_KEY` and `SOCIALAPI_CLIENT_KEY_PASSWORD`.
+        None if they say nothing.
+        """
+
+        def read(name: str, wanted: bool) -> tuple[str, str] | None:
+            text = environ.get(name, "").strip() if wanted else ""
+            return (name, text) if text else None
+
+        ours = read("SOCIALAPI_CA_FILE", own)
+        client, key = read("SOCIALAPI_CLIENT_CERT", own), read("SOCIALAPI_CLIENT_KEY", own)
+        if key is not None and client is None:
+            raise ConfigurationError("SOCIALAPI_CLIENT_KEY is of no use without SOCIALAPI_CLIENT_CERT")
+        found = cls(
+            authorities=ours or read("SSL_CERT_FILE", common),
+            directory=None if ours else read("SSL_CERT_DIR", common),
+            alone=ours is not None,
+            client=client,
+            key=key,
+            password=environ.get("SOCIALAPI_CLIENT_KEY_PASSWORD") or None if own else None,
+        )
+        return found if found.authorities or found.directory or found.client else None
+
+    def context(self) -> ssl_module.SSLContext:
+        """The context for connections; reads the files. Raises ConfigurationError, which names the variable."""
+        contexts: list[ssl_module.SSLContext] = []
+        name, _ = self.authorities or ("", "")
+        file, folder = self._trusted()
+        _use(name, lambda: contexts.append(ssl_module.create_default_context(cafile=file, capath=folder)))
+        (context,) = contexts
+        context.set_alpn_protocols(["http/1.1"])  # as aiohttp's own
+        if self.client is not None:
+            self._show(context, *self.client)
+        return context
+
+    def _show(self, context: ssl_module.SSLContext, name: str, certificate: str) -> None:
+        """Has the context show the certificate of this side."""
+        key = self.key[1] if self.key else None
+        asked: list[bool] = []
+
+        def tell_password() -> str:
+            asked.append(
+                True
+            )  # OpenSSL would otherwise ask at the terminal, and does not say that it was the wrong one
+            return self.password or ""
+
+        _use(name, lambda: context.load_cert_chain(certificate, key, tell_password), asked)
+
+    def _trusted(self) -> tuple[str | None, str | None]:
+        """The file and the directories of those who are trusted; None and None for the defaults of both."""
+        file = self.authorities[1] if self.authorities else None
+        folder = self.directory[1] if self.directory else None
+        if folder is not None and self.directory and not any(Path(each).is_dir() for each in folder.split(os.pathsep)):
+            raise ConfigurationError(f"{self.directory[0]} names no directory that is there")
+        if self.alone or (file is None and folder is None):
+            return file, folder
+        # As OpenSSL has it: each variable replaces a default of its own.
+        defaults = ssl_module.get_default_verify_paths()
+        if file is None and Path(defaults.openssl_cafile).is_file():
+            file = defaults.openssl_cafile
+        if folder is None and Path(defaults.openssl_capath).is_dir():
+            folder = defaults.openssl_capath
+        return file, folder
+
+    def __repr__(self) -> str:
+        named = (self.authorities, self.directory, self.client, self.key)
+        return f"Certificates({', '.join(each[0] for each in named if each)})"
+
+
+def _use(name: str, load: Callable[[], None], asked_for_password: Sequence[bool] = ()) -> None:
+    reason = _why_not(load)
+    if reason is not None:
+        raise ConfigurationError(f"{name}: {_LOCKED if asked_for_password else reason}")
+
+
+def _why_not(load: Callable[[], None]) -> str | None:
+    try:
+        load()
+    except ssl_module.SSLError as problem:
+        if problem.reason == "KEY_VALUES_MISMATCH":
+            return "the key does not belong to the certificate"
+        return "the file holds no certificate (and key) in PEM format that can be read"
+    except OSError as problem:
+        return f"the file cannot be read ({problem.strerror or type(problem).__name__})"
+    except ValueError:
+        return "is not a path"
+    return None
+
+
+_LOCKED: Final = "the key is encrypted: set SOCIALAPI_CLIENT_KEY_PASSWORD to its password"
+
+
+# Both
+
+
+@attrs.frozen
+class Way:
+    """How one request gets to its host: arguments for aiohttp, and headers beside those of the request."""
+
+    options: Mapping[str, Any] = attrs.field(repr=False)
+    headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
+    is_relayed: bool = False
+    """Whether a proxy reads the request and answers it, rather than only handing on what is encrypted."""
+
+
+@attrs.define(repr=False)
+class Network:
+    """The ways to all hosts, worked out once for each."""
+
+    proxies: Proxies = Proxies()
+    tls: ssl_module.SSLContext | bool | Certificates = True
+    _ways: dict[tuple[str, str, int | None], Way] = attrs.field(factory=dict, init=False)
+    _context: ssl_module.SSLContext | None = attrs.field(default=None, init=False)
+
+    @classmethod
+    def of(
+        cls,
+        environ: Mapping[str, str],
+        *,
+        own: bool,
+        proxy: str | Literal[False] | None = None,
+        ssl: ssl_module.SSLContext | bool = True,
+        has_session: bool = False,
+        has_connector: bool = False,
+    ) -> Self:
+        """What was given, and where nothing was, what the environment says (`own`: also in variables of this package).
+
+        A session of the user's goes its own ways, and a connector of the user's has certificates of its own. Raises
+        ConfigurationError for what is neither.
+        """
+        if not isinstance(ssl, ssl_module.SSLContext | bool):
+            raise ConfigurationError(f"ssl must be an ssl.SSLContext, True or False, not {type(ssl).__name__}")
+        if proxy is not None and proxy is not False:
+            proxies = Proxies(read_proxy("proxy", proxy))
+        else:
+            from_env = proxy is None and not has_session
+            proxies = Proxies.from_env(environ, own=own) if from_env else Proxies()
+        if ssl is not True or has_session:
+            return cls(proxies, ssl)
+        return cls(proxies, Certificates.from_env(environ, own=own, common=not has_connector) or True)
+
+    async def way(self, scheme: str, host: str, port: int | None) -> Way:
+        """The way to a host. Raises ConfigurationError when what the environment says of it cannot be used."""
+        key = (scheme, host, port)
+        way = self._ways.get(key)
+        if way is None:
+            way = self._ways[key] = await self._find(scheme, host, port)
+        return way
+
+    async def _find(self, scheme: str, host: str, port: int | None) -> Way:
+        proxy = self.proxies.choose(scheme, host, port)
+        is_encrypted = scheme == "https" or (proxy is not None and proxy.url.startswith("https:"))
+        options: dict[str, Any] = {"ssl": await self._tls() if is_encrypted else True}
+        if proxy is None:
+            return Way(options)
+        options["proxy"] = proxy.url
+        header = {"Proxy-Authorization": proxy.authorization} if proxy.authorization is not None else {}
+        if scheme == "https":  # the proxy reads the CONNECT before it and nothing more
+            return Way({**options, "proxy_headers": header} if header else options)
+        return Way(options, header, is_relayed=True)
+
+    async def _tls(self) -> ssl_module.SSLContext | bool:
+        if not isinstance(self.tls, Certificates):
+            return self.tls
+        if self._context is None:
+            self._context = await asyncio.to_thread(self.tls.context)  # reading a hundred certificates takes a while
+        return self._context
+
+    def __repr__(self) -> str:
+        return f"Network({self.proxies!r}, {self.tls!r})"

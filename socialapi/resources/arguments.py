@@ -1,0 +1,106 @@
+"""Arguments that go into no request, such as the options of jobs and streams: whether they have the declared types.
+
+What goes into a request has rules of its own, beside the fields that it goes into.
+"""
+
+import datetime
+import inspect
+import os
+import types
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from socialapi.errors import InvalidInput
+
+_SAYS: Final[Mapping[Any, str]] = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "True or False",
+    type(None): "None",
+    datetime.datetime: "a datetime",
+    os.PathLike: "a path",
+    Mapping: "a mapping",
+    Sequence: "a list",
+    Callable: "a function",
+}
+
+
+def check_arguments(declared: Any, given: Mapping[str, Any]) -> None:
+    """Raises InvalidInput for a keyword that the TypedDict does not have, and for a value of another type."""
+    kinds = typing.get_type_hints(declared)
+    if unknown := [name for name in given if name not in kinds]:
+        raise InvalidInput(f"there is no option {' or '.join(unknown)}; there are {', '.join(kinds)}")
+    for name, value in given.items():
+        check_argument(name, kinds[name], value)
+
+
+def check_argument(name: str, kind: Any, value: object) -> None:
+    """Raises InvalidInput, which names the argument and never its value, for a value of another type.
+
+    Where a path is taken, it has to be one that a file can have.
+    """
+    members = _members(kind)
+    if not any(_is_of(value, member) for member in members):
+        says = " or ".join(dict.fromkeys(_SAYS.get(_base(member), _base(member).__name__) for member in members))
+        raise InvalidInput(f"{name} must be {says}, not {type(value).__name__}")
+    if any(_base(member) is os.PathLike for member in members) and isinstance(value, str | os.PathLike):
+        _check_path(name, value)
+
+
+def _check_path(name: str, path: str | os.PathLike[Any]) -> None:
+    try:
+        is_usable = os.fsencode(path) != b"" and b"\0" not in os.fsencode(path)
+    except (ValueError, TypeError):
+        is_usable = False
+    if not is_usable:
+        raise InvalidInput(f"{name} must be a path: not empty, without NUL and half of a surrogate pair")
+
+
+def _members(kind: Any) -> tuple[Any, ...]:
+    """The kinds of which a value has to have one; an enumeration is the kinds of its values."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        return tuple(member for argument in arguments for member in _members(argument))
+    if origin is typing.Literal:
+        return tuple(dict.fromkeys(map(type, arguments)))
+    return (kind,)
+
+
+def _base(kind: Any) -> Any:
+    return typing.get_origin(kind) or kind
+
+
+def _is_of(value: object, kind: Any) -> bool:
+    base, arguments = _base(kind), typing.get_args(kind)
+    if base is Callable:
+        return callable(value) and not inspect.isclass(value)
+    if base in (int, float) and isinstance(value, bool):
+        return False
+    if base is float:
+        return isinstance(value, int | float)
+    if base is Mapping:
+        return isinstance(value, Mapping) and all(_has_types(item, arguments) for item in value.items())
+    if base is Sequence:
+        return (
+            isinstance(value, Sequence)
+            and not isinstance(value, str | bytes | bytearray | memoryview)
+            and all(_has_types((each,), arguments) for each in value)
+        )
+    return base is Any or isinstance(value, base)
+
+
+def _has_types(values: Sequence[object], kinds: Sequence[Any]) -> bool:
+    return not kinds or all(
+        any(_is_of(value, member) for member in _members(kind)) for value, kind in zip(values, kinds, strict=True)
+    )
+
+
+def check_stream_arguments(on_gap: object, on_slow: object, give_up_after_seconds: object) -> None:
+    """Raises InvalidInput for what a stream cannot call, and for a time that is no number."""
+    check_argument("on_gap", Callable | None, on_gap)
+    check_argument("on_slow", Callable | None, on_slow)
+    check_argument("give_up_after_seconds", float | None, give_up_after_seconds)
+    if give_up_after_seconds != give_up_after_seconds:  # noqa: PLR0124  # as only NaN is
+        raise InvalidInput("give_up_after_seconds must be a number, not NaN")

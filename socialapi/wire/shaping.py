@@ -1,0 +1,180 @@
+"""Arguments as their declarations have them: what a caller may write in several ways becomes one JSON shape.
+
+One value where a list is expected is a list of one, any iterable is a list, a whole number is the text of an id, and a
+mapping stands for an object of a class. Everything else stays as it is, and is refused by the rules that stand beside
+the fields. Only the client does this: the service, and so the emulator, takes JSON of the declared types and no other.
+"""
+
+import functools
+import operator
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+import attrs
+
+from socialapi.errors import InvalidInput
+from socialapi.models.rules import IsId, Tagged, members_by_tag, value_type, wire_name
+from socialapi.unset import UNSET, Unset
+from socialapi.wire.encoding import json_shape
+
+Shape = Callable[[Any], Any]
+
+_NOT_LISTS: Final = (str, bytes, bytearray, memoryview, Mapping)
+_EMPTY: Final = (Unset, type(None))
+_LARGEST_ID: Final = 10**40
+"""Beyond any id. Python refuses to write out numbers of some thousand digits."""
+
+
+def shaped(declared: Any, value: Any) -> Any:
+    """The value as `dict`, `list` and scalars, as `declared` (None where nothing is declared) has it."""
+    return json_shape(value) if declared is None else shaper(declared)(value)
+
+
+def shaped_query(declared: Any, query: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The query parameters as `declared` has them. `None` is not sent, nor is what is `UNSET`."""
+    values: dict[str, Any] = shaped(declared, query or {})
+    return {name: value for name, value in values.items() if value is not None}
+
+
+@functools.cache
+def shaper(declared: Any) -> Shape:
+    """The function that shapes values of a type."""
+    origin, arguments = typing.get_origin(declared), typing.get_args(declared)
+    if origin is typing.Annotated:
+        return _annotated(*arguments)
+    if attrs.has(origin or declared):
+        return _object(origin or declared)
+    if origin in (typing.Union, types.UnionType):
+        return _union(tuple(member for member in arguments if member not in _EMPTY))
+    if origin in (tuple, list):
+        return _array(arguments[0])
+    if typing.is_typeddict(declared):
+        return _parameters(declared)
+    return _whole if declared is int or (origin is typing.Literal and int in map(type, arguments)) else json_shape
+
+
+def _annotated(base: Any, *metadata: Any) -> Shape:
+    if isinstance(metadata[0], Tagged):
+        return _tagged(base, metadata[0].field)
+    return _id if any(isinstance(rule, IsId) for rule in metadata) and base is str else shaper(base)
+
+
+def _whole(value: Any) -> Any:
+    """A whole number of any kind (that of a table, say) as one of Python's."""
+    if value.__class__ is int or isinstance(value, bool) or not hasattr(value, "__index__"):
+        return json_shape(value)
+    try:
+        return operator.index(value)
+    except TypeError:  # an array of several
+        return value
+
+
+def _id(value: Any) -> Any:
+    if value.__class__ is str:
+        return value
+    number = _whole(value)
+    return str(number) if number.__class__ is int and abs(number) <= _LARGEST_ID else number
+
+
+def _union(members: tuple[Any, ...]) -> Shape:
+    """Several members are scalars, which look alike but for numbers."""
+    if len(members) == 1:
+        return shaper(members[0])
+    return _whole if any(int in _kinds(member) for member in members) else json_shape
+
+
+def _array(item: Any) -> Shape:
+    one, alone = shaper(item), _kinds(item)
+
+    def shape(value: Any) -> Any:
+        if isinstance(value, (list, tuple)):  # a tuple of types, because a union is made anew at each call
+            return [one(each) for each in value]
+        if isinstance(value, alone) and not isinstance(value, bool):
+            return [one(value)]
+        if isinstance(value, _NOT_LISTS) or not isinstance(value, Iterable) or attrs.has(type(value)):
+            return json_shape(value)
+        return [one(each) for each in value]
+
+    return shape
+
+
+def _kinds(item: Any) -> tuple[type, ...]:
+    """What stands for a list of one where a list of such items is expected."""
+    origin, arguments = typing.get_origin(item), typing.get_args(item)
+    if origin is typing.Annotated:
+        is_id = any(isinstance(rule, IsId) for rule in arguments[1:])
+        return (str, int) if is_id else _kinds(arguments[0])
+    if origin in (typing.Union, types.UnionType):
+        return tuple({kind for member in arguments for kind in _kinds(member)})
+    if origin is typing.Literal:
+        return tuple({type(value) for value in arguments})
+    if attrs.has(origin or item):
+        return (Mapping, origin or item)
+    return (item,) if item in (str, int) else ()
+
+
+def _fields(cls: Any) -> Mapping[str, tuple[str, Any]]:
+    """The declared fields of a class by their names on the wire: the attribute and its type."""
+    attrs.resolve_types(cls, include_extras=True)
+    return {wire_name(field): (field.name, field.type) for field in attrs.fields(cls) if field.name != "extra"}
+
+
+def _object(cls: Any) -> Shape:
+    """An object of the class, or a mapping with the names of its fields. One of another class is left to the rules."""
+    fields: dict[str, tuple[str, Shape]] = {}  # made when it is needed: a class may hold itself
+    is_open = "extra" in attrs.fields_dict(cls)
+
+    def shape(value: Any) -> Any:
+        if not fields:
+            fields.update({name: (attribute, shaper(kind)) for name, (attribute, kind) in _fields(cls).items()})
+        if isinstance(value, cls):
+            given = {name: getattr(value, attribute) for name, (attribute, _) in fields.items()}
+            further = getattr(value, "extra", {}) if is_open else {}
+        elif isinstance(value, Mapping):
+            given = dict(value)
+            further = given.pop("extra", {}) if is_open else {}
+        else:
+            return value
+        if not isinstance(further, Mapping):
+            raise InvalidInput("extra must be a mapping of names to values")
+        known = {
+            name: fields[name][1](each) if name in fields else json_shape(each)
+            for name, each in given.items()
+            if each is not UNSET
+        }
+        # What a class has no field for, a caller may give in `extra`; it stands beside the fields.
+        return known | json_shape(further)
+
+    return shape
+
+
+def _tagged(union: Any, field: str) -> Shape:
+    members = members_by_tag(union, field)
+
+    def shape(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            tag = value.get(field)
+            member = members.get(tag) if isinstance(tag, str) else None
+            return json_shape(value) if member is None else shaper(member)(value)
+        kind: Any = type(value)
+        return shaper(kind)(value) if kind in members.values() else value
+
+    return shape
+
+
+def _parameters(declared: Any) -> Shape:
+    hints = typing.get_type_hints(declared, include_extras=True)
+    shapes = {name: shaper(value_type(kind)) for name, kind in hints.items()}
+
+    def shape(value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        return {
+            name: shapes[name](each) if name in shapes else json_shape(each)
+            for name, each in value.items()
+            if each is not UNSET
+        }
+
+    return shape

@@ -1,0 +1,211 @@
+"""Tokens that could not be sent: one that is kept counts as none, and one that is answered is an error."""
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from socialapi import AppOnly, Bearer, Client, Config, FileTokenCache, MemoryTokenCache, OAuth2User
+from socialapi.errors import ConfigurationError, DecodeError
+from socialapi.session.oauth2_user import TokenPair, pair_key
+from socialapi.session.token_cache import cache_key
+from socialapi.wire.signing import bearer_header, check_headers, is_token
+from tests.support.clients import client_of
+from tests.support.clock import VirtualClock
+from tests.support.server import Received, Server, answer
+
+APP: Final = AppOnly("app-key", "app-key-secret")
+UNUSABLE: Final = (
+    "",
+    " ",
+    "planted planted",
+    "planted\r\nX-Evil: 1",
+    "planted\n",
+    "planted\t",
+    "planted\0",
+    "planted\x7f",
+    "planted\x85",
+    "planté",
+    "посажен",
+    "planted\u200b",
+)
+
+
+class Service:
+    """Gives out one token after another, and notes what it is asked with."""
+
+    def __init__(self, *tokens: Any, **further: Any) -> None:
+        self._tokens = list(tokens)
+        self._further = further
+        self.sent: list[str] = []
+
+    async def __call__(self, received: Received) -> bytes:
+        if received.path.endswith("/token"):
+            return answer({"token_type": "bearer", "access_token": self._tokens.pop(0), **self._further})
+        self.sent.append(received.headers["authorization"])
+        return answer({"data": {}})
+
+
+async def get(client: Client) -> Any:
+    return await client.request("GET", "/2/tweets")
+
+
+# What a token is
+
+
+@given(st.text())
+@example("AAAAAAAAAAAAAAAAAAAAAMLheAAAAAAA0%2BuSeid%2BULvsea4JtiGRiSDSJSI%3D")
+def test_a_token_is_what_a_header_carries_as_it_is(text: str) -> None:
+    usable = is_token(text)
+    assert usable == (text != "" and all("!" <= letter <= "~" for letter in text))
+    if usable:
+        check_headers({"Authorization": bearer_header(text)})
+        assert Bearer(text).token == text
+    else:
+        with pytest.raises(ConfigurationError) as caught:
+            Bearer(text)
+        assert text == "" or len(text) < 5 or text not in str(caught.value)
+
+
+@given(st.text())
+def test_a_header_that_could_not_arrive_is_never_sent(text: str) -> None:
+    if text.isascii() and text.isprintable():
+        check_headers({"Authorization": text})
+        return
+    with pytest.raises(ConfigurationError, match="the header Authorization would hold characters") as caught:
+        check_headers({"Authorization": text})
+    assert len(text) < 5 or text not in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [None, 5, b"token", ["token"], True])
+def test_what_is_no_text_is_no_token(value: Any) -> None:
+    assert not is_token(value)
+
+
+# Kept
+
+
+class Odd(MemoryTokenCache):
+    """A cache that hands out anything."""
+
+    def __init__(self, held: Any) -> None:
+        super().__init__()
+        self.held = held
+
+    async def load(self, key: str) -> str | None:
+        return await super().load(key) or self.held
+
+
+@pytest.mark.parametrize("held", [*UNUSABLE, "planted\ud800", b"planted", 5, ["planted"]])
+async def test_a_token_in_the_cache_that_cannot_be_sent_counts_as_none(held: Any) -> None:
+    service = Service("fresh")
+    async with (
+        Server(then=service) as server,
+        client_of(server, VirtualClock(), credentials=(APP,), options={"token_cache": Odd(held)}) as client,
+    ):
+        await get(client)
+        await get(client)
+    assert service.sent == ["Bearer fresh"] * 2
+
+
+async def test_a_token_in_a_file_that_cannot_be_sent_is_replaced_there(tmp_path: Path) -> None:
+    service = Service("fresh")
+    async with Server(then=service) as server:
+        key = cache_key(server.url, APP.api_key)
+        file = tmp_path / "tokens.json"
+        file.write_text(json.dumps({key: "planted\r\nX-Evil: 1", "other": "\ud800"}))
+        options = {"token_cache": FileTokenCache(file)}
+        async with client_of(server, credentials=(APP,), options=options) as client:
+            await get(client)
+    assert service.sent == ["Bearer fresh"]
+    assert json.loads(file.read_text()) == {key: "fresh", "other": "\ud800"}
+
+
+@pytest.mark.parametrize("odd", UNUSABLE)
+@pytest.mark.parametrize("field", ["access_token", "refresh_token"])
+async def test_a_pair_in_the_cache_that_cannot_be_sent_counts_as_none(field: str, odd: str) -> None:
+    credential = OAuth2User("given", "refresh", "client")
+    held = TokenPair("kept", "refresh-kept").to_text()
+    async with Server(then=(service := Service())) as server:
+        cache = MemoryTokenCache()
+        key = pair_key(server.url, credential)
+        await cache.store(key, json.dumps(json.loads(held) | {field: odd}))
+        async with client_of(server, credentials=(credential,), options={"token_cache": cache}) as client:
+            await get(client)
+    assert service.sent == ["Bearer given"]
+
+
+# Answered
+
+
+@pytest.mark.parametrize("odd", UNUSABLE)
+async def test_a_token_that_is_answered_and_cannot_be_sent_is_an_error(odd: str) -> None:
+    service = Service(odd, "fresh")
+    async with Server(then=service) as server, client_of(server, credentials=(APP,)) as client:
+        with pytest.raises(DecodeError) as caught:
+            await get(client)
+        assert caught.value.path == "access_token"
+        assert "planted" not in repr(caught.value) + str(caught.value) + repr(vars(caught.value))
+        assert service.sent == []
+        await get(client)
+    assert service.sent == ["Bearer fresh"]
+
+
+@pytest.mark.parametrize("odd", UNUSABLE)
+async def test_a_renewed_token_that_cannot_be_sent_is_an_error_and_not_kept(odd: str) -> None:
+    credential = OAuth2User("dead", "refresh", "client")
+    cache = MemoryTokenCache()
+
+    async def service(received: Received) -> bytes:
+        if received.path.endswith("/token"):
+            return answer({"token_type": "bearer", "access_token": odd, "refresh_token": "next"})
+        return answer({"errors": [{"code": 89, "message": "Invalid or expired token."}]}, status=401)
+
+    async with Server(then=service) as server:
+        async with client_of(server, credentials=(credential,), options={"token_cache": cache}) as client:
+            with pytest.raises(DecodeError, match="access_token: is no token"):
+                await get(client)
+        assert await cache.load(pair_key(server.url, credential)) is None
+    assert all("planted" not in str(request.headers) for request in server.requests)
+
+
+@pytest.mark.parametrize("odd", ["planted planted", "planted\u200b"])
+async def test_tokens_of_a_sign_in_that_cannot_be_sent_are_errors(odd: str) -> None:
+    token = {"oauth_token": odd, "oauth_token_secret": "secret", "oauth_callback_confirmed": True}
+    async with Server(then=answer(token)) as server, client_of(server) as client:
+        with pytest.raises(DecodeError, match="oauth_token"):
+            await client.oauth.request_token("oob")
+        with pytest.raises(DecodeError, match="oauth_token"):
+            await client.oauth.access_token("token", "verifier")
+    pair = answer({"access_token": "fine", "refresh_token": odd})
+    async with Server(then=pair) as server, client_of(server) as client:
+        with pytest.raises(DecodeError, match="refresh_token: is no token"):
+            await client.oauth.refresh("refresh", client_id="client")
+
+
+async def test_the_token_that_was_ended_may_be_written_as_it_likes() -> None:
+    ended = answer({"access_token": "•••• 1234"})
+    async with Server(then=ended) as server, client_of(server) as client:
+        assert (await client.oauth.invalidate_token()).access_token == "•••• 1234"
+
+
+@pytest.mark.parametrize("path", [5, b"", "", "a\0b", "\ud800", ["tokens.json"], True])
+def test_a_token_cache_has_a_path_that_a_file_can_have(path: Any) -> None:
+    with pytest.raises(ConfigurationError, match="the path of a token cache must be"):
+        FileTokenCache(path)
+
+
+@pytest.mark.parametrize("odd", ["token\ud800", "to\0ken", "to\r\nken"])
+async def test_what_a_caller_gives_to_a_sign_in_is_refused_by_name(odd: str) -> None:
+    async with Client(Config(base_url="https://api.northwind.example"), [APP]) as client:
+        for call in (
+            client.oauth.access_token(odd, "verifier"),
+            client.oauth.access_token("token", odd),
+            client.oauth.refresh("token", client_id=odd),
+            client.oauth.refresh("token", client_id="client", client_secret=odd),
+        ):
+            with pytest.raises(ValueError, match="must have neither control characters nor half of a surrogate pair"):
+                await call

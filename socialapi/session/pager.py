@@ -98,7 +98,7 @@ class Pager(Generic[T]):
         returned as if it were whole.
         """
         items: list[T] = []
-        if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool)):
+        if limit is not None and type(limit) is not int:
             raise InvalidInput(f"limit must be a whole number, not {type(limit).__name__}")
         if limit is not None and limit < 1:
             return items

@@ -178,7 +178,9 @@ async def test_a_value_of_a_wrong_type_is_refused_by_name_or_makes_sense(
     assert not any(each.status in (415, 500) for each in service.requests)
     if call.argument == FURTHER:
         return
-    assert not [each for each in errors if isinstance(each, ApiError) and each.status and ABOUT_TYPES.search(repr(vars(each)))]
+    assert not [
+        each for each in errors if isinstance(each, ApiError) and each.status and ABOUT_TYPES.search(repr(vars(each)))
+    ]
     error = await error_of(method, *fill(call, method, object()))
     assert isinstance(error, InvalidInput)
     assert SAID_AS.get(call.argument, call.argument) in str(error)

@@ -39,6 +39,7 @@ class FilteredStream(Resource):
         on_gap: OnGap | None = None,
         on_slow: OnSlow | None = None,
         give_up_after_seconds: float | None = None,
+        event_id_paths: Sequence[str] | None = None,
         **further: Any,
     ) -> Stream[MatchedPost]:
         """The posts that match the app's rules, as they are published, with these fields (section 4.1).
@@ -49,12 +50,16 @@ class FilteredStream(Resource):
         `on_gap` is told each time in which nothing could arrive (a function, or an async one that is waited for),
         `on_slow` that the posts are read more slowly than they come. `backfill_minutes` (1 to 5) has every connection
         begin so far back; what comes a second time is left out. Without `give_up_after_seconds` a service that cannot
-        be reached is tried for ever; with it, the last attempt is made when they have passed without a connection. What
-        is raised is listed at `Stream`. Further parameters are sent as they are.
+        be reached is tried for ever; with it, the last attempt is made when they have passed without a connection.
+        `event_id_paths` are dotted paths of the id by which posts are told apart, instead of `data.id`; with them what
+        comes a second time is left out also without a backfill. What is raised is listed at `Stream`. Further parameters
+        are sent as they are.
         """
         query = {**fields.parameters(), "backfill_minutes": backfill_minutes, **further}
         options = LinkOptions(on_gap=on_gap, on_slow=on_slow, give_up_after_seconds=give_up_after_seconds)
-        return Stream(self._session, routes.POST_STREAM.at(), query, self._options, options)
+        return Stream(
+            self._session, routes.POST_STREAM.at(), query, self._options, options, event_id_paths=event_id_paths
+        )
 
     def rules(self, *, ids: str | Sequence[str] | None = None, start: str | None = None) -> Pager[StreamRule]:
         """The app's rules, or those with the ids (section 4.1)."""

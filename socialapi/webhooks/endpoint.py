@@ -90,6 +90,7 @@ class Endpoint:
         self._paths = event_id_paths
         self._refusals = Refusals()
         self._is_open = False
+        self.problem: ConfigurationError | None = None  # why the first request could not open the store
         self._said: set[str] = set()
 
     async def respond(self, method: str, query: Query, headers: Headers, chunks: AsyncIterator[bytes]) -> Answer:
@@ -127,6 +128,7 @@ class Endpoint:
         try:
             await self._store.open()
         except ConfigurationError as problem:
+            self.problem = problem
             self._say_once(logging.ERROR, f"events are refused: {problem}")
         except RuntimeError:
             pass  # it was closed

@@ -201,6 +201,8 @@ class Receiver(_WithoutWarning, web.Application):
         waiting = await self._store.take()
         # Nothing is awaited from here on, so that a cancelled caller cannot lose what was taken.
         if waiting is None:
+            if self._endpoint.problem is not None:
+                raise self._endpoint.problem
             raise StopAsyncIteration
         event = read_delivery(waiting.content)
         find_event_id(event, self._paths)

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import sqlite3
+import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +19,10 @@ T = TypeVar("T")
 
 _IN_USE: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _NOT_OURS: Final = frozenset({sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT})
+SHARED_WAIT_SECONDS: Final = 10.0
+"""How long a file that several processes use may be busy with another one of them."""
+_SHARED_RETRY_SECONDS: Final = 0.02
+_ERASE_WAIT_MS: Final = 200
 _PRIMARY_CODE: Final = 0xFF
 """The part of a result code that says what kind of failure it is; the rest says where it happened."""
 
@@ -34,15 +39,18 @@ class Schema:
 class SqliteThread:
     """One connection on one thread, and no other process beside it: the file is locked from `open` to `aclose`.
 
-    A file that is not there is made with mode 0600. What is committed has reached the disk. `purpose` names the file
+    With `shared`, several processes of this machine use the file at once, and wait for each other. A file that is not there is made with mode 0600. What is committed has reached the disk. `purpose` names the file
     in messages, for example "inbox".
 
     What SQLite raises becomes a ConfigurationError that names the file and says what to do. With `raw` that holds for
     `open` alone: for who goes on after a failure.
     """
 
-    def __init__(self, path: str | os.PathLike[str], schema: Schema, *, purpose: str, raw: bool = False) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], schema: Schema, *, purpose: str, raw: bool = False, shared: bool = False
+    ) -> None:
         self.path = Path(path)
+        self._shared = shared
         self._schema = schema
         self._purpose = purpose
         self._raw = raw
@@ -74,6 +82,10 @@ class SqliteThread:
         sqlite3.Error if it is raw, and what the work raises.
         """
         return await self._do(lambda: self._transact(work))
+
+    async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """As `run`, for work that changes nothing: in a shared file it waits for nobody who writes."""
+        return await self._do(lambda: self._transact(work, "BEGIN"))
 
     async def write(self, change: Callable[[sqlite3.Connection], None]) -> None:
         """Returns once the change has reached the disk, in one transaction with all others that waited meanwhile.
@@ -110,10 +122,24 @@ class SqliteThread:
 
     def _open(self, prepare: Callable[[sqlite3.Connection], T]) -> T:
         self._create()
-        # Not to wait for a lock: who has the file keeps it for good.
-        self._connection = sqlite3.connect(self.path, timeout=0, isolation_level=None)
+        until = time.monotonic() + SHARED_WAIT_SECONDS
+        while True:
+            try:
+                return self._connect(prepare)
+            except sqlite3.OperationalError as problem:
+                # Two that make a file at the same instant are in each other's way, and are not told to wait.
+                if not (self._shared and is_in_use(problem) and time.monotonic() < until):
+                    raise
+            self._close()
+            time.sleep(_SHARED_RETRY_SECONDS)
+
+    def _connect(self, prepare: Callable[[sqlite3.Connection], T]) -> T:
+        # Not to wait for a lock, unless it is shared: who has the file keeps it for good.
+        wait_seconds = SHARED_WAIT_SECONDS if self._shared else 0
+        self._connection = sqlite3.connect(self.path, timeout=wait_seconds, isolation_level=None)
         for name, value in (
-            ("locking_mode", "EXCLUSIVE"),  # before the first access, so that the index of the log is in memory
+            # Before the first access, so that the index of the log is in memory.
+            ("locking_mode", "NORMAL" if self._shared else "EXCLUSIVE"),
             ("synchronous", "FULL"),
             ("secure_delete", "ON"),
             ("journal_mode", "WAL"),
@@ -148,10 +174,10 @@ class SqliteThread:
                 f"{schema.version}): use that version, or choose another path"
             )
 
-    def _transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    def _transact(self, work: Callable[[sqlite3.Connection], T], begin: str = "BEGIN IMMEDIATE") -> T:
         connection = self._connection
         assert connection is not None
-        connection.execute("BEGIN IMMEDIATE")
+        connection.execute(begin)
         try:
             result = work(connection)
             connection.execute("COMMIT")
@@ -180,7 +206,17 @@ class SqliteThread:
 
     def _truncate_log(self) -> None:
         assert self._connection is not None
-        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        wait_ms = _ERASE_WAIT_MS if self._shared else 0  # while it waits, nothing else is done here
+        self._connection.execute(f"PRAGMA busy_timeout = {wait_ms}")
+        try:
+            (is_busy, *_) = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        finally:
+            if self._shared:
+                self._connection.execute(f"PRAGMA busy_timeout = {int(SHARED_WAIT_SECONDS * 1000)}")
+        if is_busy:
+            problem = sqlite3.OperationalError("the log is in use by another process")
+            problem.sqlite_errorcode = sqlite3.SQLITE_BUSY
+            raise problem
 
     def _close(self) -> None:
         if self._connection is not None:

@@ -3,14 +3,19 @@
 import asyncio
 import contextlib
 import socket
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 
 import aiohttp
 import uvicorn
 
 from socialapi.webhooks import Receiver
-from tests.webhooks.posting import Sender, running, until
+from tests.webhooks.posting import SECRET, Sender, running, until
+
+PROGRAM = Path(__file__).with_name("accepting.py")
+ROOT = Path(__file__).parents[2]
 
 
 @contextlib.asynccontextmanager
@@ -33,3 +38,20 @@ SERVERS: dict[str, Callable[[Receiver], AbstractAsyncContextManager[Sender]]] = 
     "aiohttp": running,
     "uvicorn": under_uvicorn,
 }
+
+
+@contextlib.asynccontextmanager
+async def another_process(inbox: Path) -> AsyncIterator[tuple[asyncio.subprocess.Process, Sender]]:
+    """A receiver in a process of its own, which gets no event done."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-W", "error", str(PROGRAM), str(inbox), SECRET), stdout=asyncio.subprocess.PIPE, cwd=ROOT
+    )
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(30), aiohttp.ClientSession() as session:
+            port = int(await process.stdout.readline())
+            yield process, Sender(f"http://127.0.0.1:{port}", session)
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()

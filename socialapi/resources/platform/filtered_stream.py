@@ -1,6 +1,6 @@
 """Filtered-stream rules and their link to a webhook (platform documentation, sections 4.1 and 8)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from socialapi.models.events import MatchedPost
@@ -8,6 +8,7 @@ from socialapi.models.fields import Fields
 from socialapi.models.pages import Page
 from socialapi.models.stream_rules import RuleDraft, RuleIds, RulesChange, StreamRule
 from socialapi.models.webhooks import StreamLink
+from socialapi.resources.platform.wanted_rules import WantedRules, wanted_drafts
 from socialapi.resources.resource import Resource, flat
 from socialapi.routes import platform as routes
 from socialapi.session.pager import Pager
@@ -84,6 +85,22 @@ class FilteredStream(Resource):
         (section 4.1).
         """
         return await self._change(RulesChange(delete=RuleIds(ids=flat(ids))), dry_run=dry_run)
+
+    async def ensure_rules(
+        self, wanted: str | RuleDraft | Iterable[str | RuleDraft], *, remove_others: bool = False
+    ) -> tuple[StreamRule, ...]:
+        """Adds the rules that are missing, and returns all rules as they are then (sections 4.1 and 8).
+
+        To be called at every start: what is there already stays as it is. A rule is told from others by its value and
+        its tag, where no tag is an empty one. With `remove_others` all other rules are deleted, after the missing ones
+        were added, and before that where they stand in the way: with the same value under another tag, or at the cap.
+
+        Raises InvalidInput for a rule that is empty or too long, before anything is sent; ApiError with the `problems`
+        of rules that are refused; DecodeError where others are to be deleted and a rule cannot be read, before
+        anything is changed.
+        """
+        drafts = wanted_drafts(wanted, self._session.now())
+        return await WantedRules(self, drafts, remove_others).ensure()
 
     async def _change(self, change: RulesChange, *, dry_run: bool) -> Page[StreamRule]:
         query = {"dry_run": True} if dry_run else {}

@@ -142,11 +142,11 @@ class Receiver(_WithoutWarning, web.Application):
         return self._store.waiting
 
     @property
-    def asgi(self) -> AsgiApp:
-        """The same endpoint as an ASGI 3 application, to be run alone, mounted or routed to.
-
-        app.add_route("/hooks", receiver.asgi, methods=["GET", "POST"])
+    def asgi(self) -> Any:
+        """The same endpoint as an ASGI 3 application, to be run alone, mounted or routed to, for example with
+        `app.add_route("/hooks", receiver.asgi, methods=["GET", "POST"])`.
         """
+        # Any, since routers declare that they take views, and not the applications that they take as well.
         return self._asgi
 
     async def handle(

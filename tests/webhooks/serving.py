@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import uvicorn
@@ -18,10 +19,15 @@ PROGRAM = Path(__file__).with_name("accepting.py")
 ROOT = Path(__file__).parents[2]
 
 
+def under_uvicorn(receiver: Receiver) -> AbstractAsyncContextManager[Sender]:
+    """The receiver alone under uvicorn."""
+    return serving_asgi(receiver.asgi)
+
+
 @contextlib.asynccontextmanager
-async def under_uvicorn(receiver: Receiver) -> AsyncIterator[Sender]:
-    """The receiver alone under uvicorn, in this process and loop."""
-    config = uvicorn.Config(receiver.asgi, log_config=None, access_log=False, lifespan="on")
+async def serving_asgi(app: Any) -> AsyncIterator[Sender]:
+    """An application under uvicorn, in this process and loop."""
+    config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="on")
     server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         serving = asyncio.create_task(server.serve(sockets=[listening]))

@@ -18,10 +18,9 @@ class Holder:
     knows that this one is gone; how long nothing was heard of it says nothing.
     """
 
-    def __init__(self, inbox: Path, name: str | None = None) -> None:
-        self.name = name or secrets.token_hex(_NAME_BYTES)
+    def __init__(self, inbox: Path, name: str = "") -> None:
+        self.name = name  # made with the lock, since processes may have forked from the one that made this object
         self._inbox = inbox
-        self._path = inbox.with_name(f"{inbox.name}.{self.name}.lock")
         self._lock: BaseFileLock | None = None
 
     def hold(self) -> bool:
@@ -29,6 +28,7 @@ class Holder:
         from filelock import FileLock, Timeout  # here, because importing it takes a while
 
         if self._lock is None:
+            self.name = self.name or secrets.token_hex(_NAME_BYTES)
             lock = FileLock(self._path, mode=0o600, thread_local=False)
             try:
                 lock.acquire(blocking=False)
@@ -36,6 +36,10 @@ class Holder:
                 return False
             self._lock = lock
         return True
+
+    @property
+    def _path(self) -> Path:
+        return self._inbox.with_name(f"{self._inbox.name}.{self.name}.lock")
 
     def other(self, name: str) -> "Holder":
         """Somebody else who had the same inbox open."""

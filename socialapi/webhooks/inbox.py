@@ -15,7 +15,7 @@ from typing import Final
 import attrs
 
 from socialapi.errors import ConfigurationError
-from socialapi.sqlite_thread import Schema, SqliteThread
+from socialapi.sqlite_thread import Schema, SqliteThread, damage
 from socialapi.webhooks.holders import Holder
 from socialapi.webhooks.waiting import Outcome, Waiting
 
@@ -373,7 +373,8 @@ async def _within_time(outcome: asyncio.Future[Outcome]) -> Outcome:
 def _enter(holder: Holder, connection: sqlite3.Connection) -> tuple[_Queue, list[tuple[_Queue, int]]]:
     """A queue of one's own, and those that nobody hands out any more."""
     # Before anybody can find the name in the file: whoever finds the lock free then is right.
-    holder.hold()
+    if not holder.hold():
+        raise damage("the lock of this process is held by another one")
     made = connection.execute("INSERT INTO queues (holder) VALUES (?)", (holder.name,)).lastrowid
     assert made is not None
     return _Queue(made, last=0), _claim(holder, connection)

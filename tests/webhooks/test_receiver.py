@@ -136,6 +136,31 @@ async def test_what_is_signed_and_cannot_be_read_is_handed_out_as_it_came(
         assert got.content == content
 
 
+@pytest.mark.parametrize("identity", [-2781149976877970683, 7, 12.0, "-2781149976877970683", "\\ud800", "ü"])
+async def test_an_id_of_any_kind_is_recognised_again(sender: Sender, receiver: Receiver, identity: Any) -> None:
+    written = b'"%b"' % identity.encode() if isinstance(identity, str) else orjson.dumps(identity)
+    for further in (b"", b', "payload": {"text": "another"}'):
+        content = b'{"data": {"event_type": "post.delete", "event_uuid": %b%b}}' % (written, further)
+        assert (await sender.post(content)).status == 200
+    (got,) = await take(receiver, 1)
+    assert got.event_id == ("\ud800" if identity == "\\ud800" else str(identity).removesuffix(".0"))
+    assert (receiver.counters.accepted, receiver.counters.duplicates) == (1, 1)
+
+
+async def test_events_without_an_id_are_warned_of_once(
+    sender: Sender, receiver: Receiver, caplog: pytest.LogCaptureFixture
+) -> None:
+    content = b'{"for_user_id": "2244994945", "tweet_create_events": [{"id": 5}]}'
+    for _ in range(3):
+        assert (await sender.post(content)).status == 200
+    assert [each.content for each in await take(receiver, 3)] == [content] * 3
+    (record,) = caplog.records
+    assert (record.name, record.levelname) == ("socialapi", "WARNING")
+    assert "duplicates of such events cannot be recognised" in record.message
+    assert (await Receiver(SECRET).handle("POST", "", {HEADER: signature(content)}, content)).status == 200
+    assert len(caplog.records) == 2  # one for each receiver
+
+
 async def test_a_byte_order_mark_is_no_part_of_an_event(sender: Sender, receiver: Receiver) -> None:
     for content in (b"\xef\xbb\xbf" + event(1), event(1)):
         assert (await sender.post(content)).status == 200

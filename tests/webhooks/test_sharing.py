@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import copy
 import signal
 import sqlite3
 from collections.abc import AsyncIterator
@@ -214,6 +215,22 @@ async def test_the_lock_of_a_living_one_cannot_be_taken(path: Path) -> None:
     await inbox.aclose()
     assert Holder(path, inbox._holder.name).is_gone()
     assert names(path) == [path.name]
+
+
+async def test_each_process_has_a_lock_of_its_own_also_where_they_have_forked(path: Path) -> None:
+    """A server that loads an application and forks has the object in every worker."""
+    first = Inbox(path, dedup_window=100, max_waiting=1_000)
+    second = copy.copy(first)
+    second._holder = copy.copy(first._holder)
+    second._database = copy.copy(first._database)
+    second._queues, second._opening, second._work = [], asyncio.Lock(), asyncio.Event()
+    for inbox in (first, second):
+        await inbox.open()
+    assert first._holder.name != second._holder.name
+    assert not Holder(path, first._holder.name).hold()
+    assert not Holder(path, second._holder.name).hold()
+    await first.aclose()
+    await second.aclose()
 
 
 async def test_nobody_is_taken_for_dead_whose_lock_cannot_be_looked_at(path: Path) -> None:

@@ -26,6 +26,9 @@ USE_THAT_VERSION: Final = "use that version, or choose another path"
 
 _IN_USE: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _NOT_OURS: Final = frozenset({sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT})
+SHARED_WAIT_SECONDS: Final = 10.0
+"""How long a file that several processes use may be busy with another one of them."""
+_ERASE_WAIT_MS: Final = 200
 _PRIMARY_CODE: Final = 0xFF
 """The part of a result code that says what kind of failure it is; the rest says where it happened."""
 
@@ -46,27 +49,23 @@ class Schema:
 class SqliteThread:
     """One connection on one thread, and no other process or task beside it: the file is locked from `open` to `aclose`.
 
-    A file that is not there is made with mode 0600. What is committed has reached the disk. `purpose` names the file
-    in messages, for example "inbox".
+    With `shared`, several processes of this machine use the file at once, and wait for each other. A file that is not
+    there is made with mode 0600. What is committed has reached the disk. `purpose` names the file in messages, for
+    example "inbox".
 
     What SQLite raises becomes a ConfigurationError that names the file and says what to do. With `raw` that holds for
-    `open` alone: for who goes on after a failure. Without `exclusive` nothing is locked but by each transaction.
+    `open` alone: for who goes on after a failure.
     """
 
     def __init__(
-        self,
-        path: str | os.PathLike[str],
-        schema: Schema,
-        *,
-        purpose: str,
-        raw: bool = False,
-        exclusive: bool = True,
+        self, path: str | os.PathLike[str], schema: Schema, *, purpose: str, raw: bool = False, shared: bool = False
     ) -> None:
         self.path = Path(path)
+        self._shared = shared
         self._schema = schema
         self._purpose = purpose
         self._raw = raw
-        self._lock = FileLock(path) if exclusive else None
+        self._lock = None if shared else FileLock(path)
         self._executor: ThreadPoolExecutor | None = None
         self._connection: sqlite3.Connection | None = None
         self._changes: deque[Callable[[sqlite3.Connection], None]] = deque()
@@ -95,6 +94,10 @@ class SqliteThread:
         sqlite3.Error if it is raw, and what the work raises.
         """
         return await self._do(lambda: self._transact(work))
+
+    async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """As `run`, for work that changes nothing: in a shared file it waits for nobody who writes."""
+        return await self._do(lambda: self._transact(work, "BEGIN"))
 
     async def write(self, change: Callable[[sqlite3.Connection], None]) -> None:
         """Returns once the change has reached the disk, in one transaction with all others that waited meanwhile.
@@ -133,23 +136,25 @@ class SqliteThread:
         # SQLite's own lock is taken in steps, and of two that take it at the same instant neither may get it.
         if self._lock is not None and (holder := self._lock.take()) is not None:
             raise self._error(f"is in use by another process: wait for that one, or end it ({holder})")
-        until = time.monotonic() + LOOK_SECONDS
+        until = time.monotonic() + (SHARED_WAIT_SECONDS if self._shared else LOOK_SECONDS)
         while True:
             try:
                 return self._connect(prepare)
             except sqlite3.Error as problem:
-                if self._lock is None or not is_in_use(problem) or time.monotonic() >= until:
+                # Two that make a shared file at the same instant are in each other's way, and SQLite does not wait then.
+                if not is_in_use(problem) or time.monotonic() >= until:
                     raise
             self._disconnect()
             time.sleep(_POLL_SECONDS)
 
     def _connect(self, prepare: Callable[[sqlite3.Connection], T]) -> T:
         self._create()
-        # Not to wait for a lock here: whoever has the file open for longer than a look keeps it for good.
-        self._connection = sqlite3.connect(self.path, timeout=0, isolation_level=None)
+        # Not to wait for a lock, unless the file is shared: whoever has it open for longer than a look keeps it for good.
+        wait_seconds = SHARED_WAIT_SECONDS if self._shared else 0
+        self._connection = sqlite3.connect(self.path, timeout=wait_seconds, isolation_level=None)
         for name, value in (
             # Before the first access, so that the index of the log is in memory.
-            ("locking_mode", "EXCLUSIVE" if self._lock is not None else "NORMAL"),
+            ("locking_mode", "NORMAL" if self._shared else "EXCLUSIVE"),
             ("synchronous", "FULL"),
             ("secure_delete", "ON"),
             ("journal_mode", "WAL"),
@@ -181,10 +186,10 @@ class SqliteThread:
         elif version != schema.version:
             raise self._error(f"was written by {other_version(version, schema)}")
 
-    def _transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    def _transact(self, work: Callable[[sqlite3.Connection], T], begin: str = "BEGIN IMMEDIATE") -> T:
         connection = self._connection
         assert connection is not None
-        connection.execute("BEGIN IMMEDIATE")
+        connection.execute(begin)
         try:
             result = work(connection)
             connection.execute("COMMIT")
@@ -213,7 +218,17 @@ class SqliteThread:
 
     def _truncate_log(self) -> None:
         assert self._connection is not None
-        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        wait_ms = _ERASE_WAIT_MS if self._shared else 0  # while it waits, nothing else is done here
+        self._connection.execute(f"PRAGMA busy_timeout = {wait_ms}")
+        try:
+            (is_busy, *_) = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        finally:
+            if self._shared:
+                self._connection.execute(f"PRAGMA busy_timeout = {int(SHARED_WAIT_SECONDS * 1000)}")
+        if is_busy:
+            problem = sqlite3.OperationalError("the log is in use by another process")
+            problem.sqlite_errorcode = sqlite3.SQLITE_BUSY
+            raise problem
 
     def _close(self) -> None:
         try:

@@ -28,4 +28,5 @@ async def test_the_nightly_sync_leaves_the_audience_as_the_database_has_it(
 
 
 def test_every_example_has_a_test() -> None:
-    assert {path.name for path in EXAMPLES.glob("*.py")} == {"nightly_sync.py"}
+    elsewhere = {"webhook_fastapi.py"}  # tests/webhooks/test_fastapi.py
+    assert {path.name for path in EXAMPLES.glob("*.py")} == {"nightly_sync.py"} | elsewhere

@@ -295,6 +295,20 @@ def test_every_snippet_of_the_readme_does_what_it_shows(
                 run_console(snippet, shell)
 
 
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("about", ["on_gap=missed", ".run(show)", "webhooks.ensure", "receiver.asgi"])
+def test_what_shows_how_a_program_starts_can_be_run_again(
+    about: str, tmp_path: Path, bare_environment: dict[str, str], emulator_variables: Environment
+) -> None:
+    """A program is started again and again: what it sets up is there already, and what it kept is read again."""
+    (snippet, *_) = [
+        each for each in snippets(README.read_text("utf-8")) if each.language == "python" and about in each.text
+    ]
+    environment = {**bare_environment, **emulator_variables}
+    printed = [run_python(snippet, tmp_path, environment) for _ in range(2)]
+    assert [len(each.splitlines()) for each in printed] == [len(printed[0].splitlines())] * 2
+
+
 def test_what_the_readme_says_about_installing_exists() -> None:
     wrong = [each for s in snippets(README.read_text("utf-8")) if s.language == "sh" for each in check_installation(s)]
     assert not wrong

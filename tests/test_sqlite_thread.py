@@ -124,7 +124,7 @@ async def test_somebody_who_has_the_file_open_for_longer_than_a_look_has_it(
 
 
 async def test_without_exclusive_others_may_have_the_file_as_well(tmp_path: Path) -> None:
-    shared = [SqliteThread(tmp_path / "file", SCHEMA, purpose="inbox", exclusive=False) for _ in range(2)]
+    shared = [SqliteThread(tmp_path / "file", SCHEMA, purpose="inbox", shared=True) for _ in range(2)]
     for each in shared:
         await each.open(names)
     await shared[0].run(lambda connection: connection.execute(add("a")))

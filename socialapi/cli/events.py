@@ -30,8 +30,8 @@ def json_line(event: Event) -> str:
     """The event as it was sent, on one line; of one that cannot be read its bytes in base64, and why."""
     if isinstance(event, Undecoded):
         return orjson.dumps({"undecoded": base64.b64encode(event.content).decode(), "reason": event.reason}).decode()
-    # In JSON a line break can only be blank space between its parts.
-    return event.content.replace(b"\r", b" ").replace(b"\n", b" ").decode()
+    # In JSON a line break can only be blank space between its parts. A byte order mark is no part of it.
+    return event.content.replace(b"\r", b" ").replace(b"\n", b" ").decode("utf-8-sig", "replace")
 
 
 def text_line(event: Event, *, with_text: bool = False) -> str:

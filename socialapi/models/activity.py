@@ -42,6 +42,21 @@ DEPRECATED_EVENT_TYPES: Final[Mapping[str, str]] = {
 }
 """Older names and those that replace them since 2026-03-18."""
 
+EVENT_TYPE_ALIASES: Final[Mapping[str, str]] = {
+    "profile.update.profile_picture": "profile.update.picture",
+    "profile.update.banner_picture": "profile.update.banner",
+    "profile.update.verified_badge": "profile.update.verified",
+    "profile.update.affiliate_badge": "profile.update.affiliate",
+}
+"""Other published spellings of present names."""
+
+_SPELLINGS: Final[Mapping[str, str]] = {**DEPRECATED_EVENT_TYPES, **EVENT_TYPE_ALIASES}
+
+
+def canonical_event_type(name: str) -> str:
+    """The name that the documentation has today for an event type; one that is not known stays as it is."""
+    return _SPELLINGS.get(name, name)
+
 
 @attrs.define(kw_only=True)
 class SubscriptionFilter:

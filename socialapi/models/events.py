@@ -45,12 +45,14 @@ class DirectMessage(Model):
 class ActivityEvent(Model):
     """Something that happened on the platform (section 6.2).
 
-    `event_type` is the present name, also where the service sent a deprecated one; one that this version does not know
-    stands as it came. `filter` says by what part of a subscription it was found, `payload` what happened. `message` is
-    the payload of events about direct messages, typed.
+    `event_type` is the present name, also where the service sent a deprecated one or an alias, which `wire_type` keeps;
+    one that this version does not know stands as it came. `event_id` is the first id at `data.event_uuid`, `event_uuid`,
+    `data.event_id`, `event_id` and `id`. `filter` says by what part of a subscription it was found, `payload` what
+    happened. `message` is the payload of events about one direct message, typed.
     """
 
     event_type: EventType | str | None = None
+    wire_type: str | None = attrs.field(default=None, eq=False)
     event_id: str | None = None
     created_at: datetime.datetime | None = None
     tag: str | None = None

@@ -4,19 +4,20 @@ import re
 import warnings
 from typing import Final
 
-from socialapi.models.activity import DEPRECATED_EVENT_TYPES
+from socialapi.models.activity import DEPRECATED_EVENT_TYPES, canonical_event_type
 
 _COUNT_OPERATOR: Final = re.compile(r"\b\w+_count:")
 
 
 def current_event_type(name: str) -> str:
-    """The name of an event type today; an older one is replaced, with a DeprecationWarning."""
-    current = DEPRECATED_EVENT_TYPES.get(name)
-    if current is None:
-        return name
-    warnings.warn(
-        f"the event type {name} is deprecated since 2026-03-18: use {current}", DeprecationWarning, stacklevel=3
-    )
+    """The name of an event type today, whatever its spelling; a deprecated one causes a DeprecationWarning."""
+    if not isinstance(name, str):
+        return name  # the rules of the body say what is wrong with it
+    current = canonical_event_type(name)
+    if name in DEPRECATED_EVENT_TYPES:
+        warnings.warn(
+            f"the event type {name} is deprecated since 2026-03-18: use {current}", DeprecationWarning, stacklevel=3
+        )
     return current
 
 

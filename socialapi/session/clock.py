@@ -25,13 +25,12 @@ class Clock(Protocol):
 class SystemClock:
     """The clock of the machine."""
 
+    # Not a method around it: a stream asks for every item.
+    monotonic = staticmethod(time.monotonic)
+
     def time(self) -> float:
         """Wall time in epoch seconds."""
         return time.time()
-
-    def monotonic(self) -> float:
-        """Seconds from some fixed moment; never goes back."""
-        return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
         """Waits."""

@@ -97,6 +97,9 @@ class Connection:
         it were returned.
         """
         self._framer.check()
+        if self._framer.has_more:
+            self._idle_since = self._clock.monotonic()
+            return self._framer.feed(b"")
         chunk = self._reply.read_nowait() or await self._wait_for_bytes()
         self._idle_since = self._clock.monotonic()
         if not chunk:

@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 import attrs
 
-from socialapi.models.activity import DEPRECATED_EVENT_TYPES, EventType
+from socialapi.models.activity import EventType, canonical_event_type
 from socialapi.models.events import ActivityEvent
 
 E = TypeVar("E")
@@ -66,14 +66,14 @@ class Dispatcher:
     def on(self, *kinds: EventType | str | type) -> Callable[[HandlerT], HandlerT]:
         """Registers the function below for kinds of events.
 
-        A kind is an event type (deprecated names stand for those that replace them), all types below a name
+        A kind is an event type (deprecated names and aliases stand for the present names), all types below a name
         (`profile.update.*`), a class such as `MatchedPost` or `Undecoded`, or `*` for everything.
         """
         if not kinds:
             raise ValueError("name the events to handle, or * for all of them")
 
         def register(handler: HandlerT) -> HandlerT:
-            known = [DEPRECATED_EVENT_TYPES.get(kind, kind) if isinstance(kind, str) else kind for kind in kinds]
+            known = [canonical_event_type(kind) if isinstance(kind, str) else kind for kind in kinds]
             self._handlers += [(kind, handler) for kind in known]
             return handler
 

@@ -1,7 +1,10 @@
 """A persistent stream as an application sees it: an async iterator of what the service sends."""
 
+import asyncio
+import inspect
+import logging
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Generic, Self, TypeVar, get_args
 
@@ -13,20 +16,28 @@ from socialapi.session.calls import CallOptions
 from socialapi.session.session import Session
 from socialapi.streams.link import Link, LinkOptions
 from socialapi.streams.status import StreamCounters, StreamState
-from socialapi.wire.events import LINE_READERS, identity_of_item
+from socialapi.wire.events import LINE_READERS, NO_EVENT_ID, checked_paths, find_event_id, identity_of_item
 from socialapi.wire.reconnect import drop_of_problems
 
 T = TypeVar("T")
 
 REMEMBERED_IDS: Final = 100_000
 """Ids of what came last, with which a backfill is compared."""
+TURN_SECONDS: Final = 0.003
+"""How long items are handed out one after another before others get their turn on the event loop."""
+MOST_BETWEEN_LOOKS: Final = 128
+"""How many lines are taken at most between two looks at the clock."""
+QUICK_SECONDS: Final = 0.00075
+"""After lines that took less, twice as many are taken before the next look; after twice as long, one."""
+
+logger: Final = logging.getLogger("socialapi")
 
 
 class Stream(Generic[T]):
     """What the service sends, for weeks: `async with stream:` connects, `async for item in stream:` goes on.
 
     Items are of type `T`. A line that this version cannot read comes as `Undecoded`, and what the service says beside
-    events as `StreamNotice`. A lost connection is replaced: at once the first time, then after waits that grow (to 16
+    events as `StreamNotice`. `run` gives each item to a function instead, for a task that does nothing else. A lost connection is replaced: at once the first time, then after waits that grow (to 16
     seconds after network errors, 320 after refusals, 16 minutes after a 429). Each time in which nothing could arrive
     is a `Gap`, which `on_gap` is told when it is over, before the first item behind it. Nothing is buffered beyond what
     a connection buffers: who reads slowly slows the service down, and is warned. What `on_slow` raises is logged, what
@@ -44,7 +55,11 @@ class Stream(Generic[T]):
     - InvalidInput for parameters that break rules, ConfigurationError where a host or credential is missing, and
       RuntimeError once the client is closed.
 
-    `anext(stream)` may be cancelled, by a timeout for example, and called again: nothing is lost.
+    `anext(stream)` may be cancelled, by a timeout for example, and called again: nothing is lost. However many lines have
+    arrived, other tasks get their turn every few milliseconds.
+
+    What comes a second time is left out where a backfill was asked for or `event_id_paths` are given: by the id of a
+    post, of an event by the one at the paths. An event without an id is handed out, and a warning of it logged once.
     """
 
     def __init__(
@@ -54,13 +69,24 @@ class Stream(Generic[T]):
         query: Mapping[str, Any],
         call_options: CallOptions,
         options: LinkOptions,
+        *,
+        event_id_paths: str | Sequence[str] | None = None,
     ) -> None:
         self.counters = StreamCounters()
         self._link = Link(session, target, query, call_options, options, self.counters)
         (kind,) = get_args(target.route.result)
         self._read_line: Callable[[bytes], Any] = LINE_READERS[kind]
-        self._lines: list[bytes] = []  # the next one last
-        self._seen: OrderedDict[str, None] | None = OrderedDict() if query.get("backfill_minutes") else None
+        self._shown = target.route.shown
+        self._arrived: list[bytes] = []  # the next one last
+        self._lines: list[bytes] = []  # those of them that come before the next look at the clock
+        self._paths = checked_paths(event_id_paths)
+        is_compared = bool(query.get("backfill_minutes")) or self._paths is not None
+        self._seen: OrderedDict[str, None] | None = OrderedDict() if is_compared else None
+        self._has_warned = False
+        self._monotonic = session.clock.monotonic
+        self._looked_at = 0.0
+        self._between_looks = 1
+        self._turn_ends_at = 0.0  # 0 when the event loop has gone round since
 
     @property
     def state(self) -> StreamState:
@@ -84,6 +110,7 @@ class Stream(Generic[T]):
 
     async def aclose(self) -> None:
         """Closes the connection; the iteration is over. Idempotent."""
+        self._arrived.clear()
         self._lines.clear()
         await self._link.aclose()
 
@@ -97,6 +124,12 @@ class Stream(Generic[T]):
                 item = self._take(self._lines.pop())
                 if item is not None:
                     return item
+            if self._arrived:
+                if self._is_turn_over():
+                    await asyncio.sleep(0)  # before anything is taken that a cancellation could lose
+                else:
+                    self._lines, self._arrived = _cut(self._arrived, self._between_looks)
+                continue
             if self._link.state == "closed":
                 raise StopAsyncIteration
             if self._link.state == "new":
@@ -107,7 +140,48 @@ class Stream(Generic[T]):
                 self._link.close()
                 raise
             lines.reverse()
-            self._lines = lines
+            if len(lines) <= self._between_looks:
+                self._lines = lines
+            else:
+                self._arrived = lines
+
+    async def run(self, handler: Callable[[T | StreamNotice | Undecoded], Awaitable[object] | object]) -> None:
+        """Gives every item to `handler`, a function or an async one that is waited for, until it is cancelled.
+
+        Connects the stream unless that was done, and closes it at the end. Raises what ends the stream, as iterating
+        does, and what the handler raises, so that a task of a TaskGroup never ends unnoticed. Returns only after
+        `aclose`.
+        """
+        try:
+            if self._link.state == "new":
+                await self.__aenter__()
+            async for item in self:
+                told = handler(item)
+                if inspect.isawaitable(told):
+                    await told
+        finally:
+            await self.aclose()
+
+    def _is_turn_over(self) -> bool:
+        """Whether others have waited for so long that it is their turn; looks how long lines take, too."""
+        now = self._monotonic()
+        if not self._turn_ends_at:
+            self._turn_ends_at = now + TURN_SECONDS
+            asyncio.get_running_loop().call_soon(self._end_turn)
+        elif now >= self._turn_ends_at:
+            return True
+        else:
+            took = now - self._looked_at
+            if took < QUICK_SECONDS:
+                self._between_looks = min(2 * self._between_looks, MOST_BETWEEN_LOOKS)
+            elif took >= 2 * QUICK_SECONDS:
+                self._between_looks = 1
+        self._looked_at = now
+        return False
+
+    def _end_turn(self) -> None:
+        """The event loop has gone round."""
+        self._turn_ends_at = 0.0
 
     def _take(self, line: bytes) -> T | StreamNotice | Undecoded | None:
         """What a line is to the consumer; None for a keep-alive, a mere farewell, and what was handed out before."""
@@ -119,12 +193,16 @@ class Stream(Generic[T]):
         if kind is StreamNotice:
             return self._notice(item)
         if kind is Undecoded:
+            if not line.strip():  # a keep-alive of blanks
+                self.counters.keep_alives += 1
+                return None
             self.counters.undecoded += 1
         else:
-            if self._seen is not None and self._is_repeated(identity_of_item(item)):
+            item_id = item.data.id if kind is MatchedPost else self._event_id(item)
+            if self._seen is not None and self._is_repeated(identity_of_item(item, self._paths)):
                 self.counters.repeated += 1
                 return None
-            self._link.last_id = (item.data.id if kind is MatchedPost else item.event_id) or self._link.last_id
+            self._link.last_id = item_id or self._link.last_id
         self._link.saw_item(is_data=True)
         self.counters.items += 1
         taken: T | Undecoded = item
@@ -143,8 +221,18 @@ class Stream(Generic[T]):
         self.counters.items += 1
         return notice
 
+    def _event_id(self, event: Any) -> str | None:
+        find_event_id(event, self._paths)
+        if event.event_id is None:
+            self._warn_once()
+        found: str | None = event.event_id
+        return found
+
     def _is_repeated(self, identity: str | None) -> bool:
-        if self._seen is None or identity is None:
+        if self._seen is None:
+            return False
+        if identity is None:
+            self._warn_once()
             return False
         if identity in self._seen:
             # The next backfill may bring it once more.
@@ -154,3 +242,16 @@ class Stream(Generic[T]):
         if len(self._seen) > REMEMBERED_IDS:
             self._seen.popitem(last=False)
         return False
+
+    def _warn_once(self) -> None:
+        """Says of the first event without an id what that means."""
+        if not self._has_warned:
+            self._has_warned = True
+            logger.warning("%s: %s", self._shown, NO_EVENT_ID)
+
+
+def _cut(lines: list[bytes], count: int) -> tuple[list[bytes], list[bytes]]:
+    """So many lines from the end, and those before them."""
+    if len(lines) <= count:
+        return lines, []
+    return lines[-count:], lines[:-count]

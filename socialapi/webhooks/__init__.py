@@ -3,15 +3,17 @@
     from socialapi.webhooks import Receiver
 
     receiver = Receiver(consumer_secret, inbox="events.sqlite")
-    app.add_subapp("/hooks", receiver)
+    app.add_subapp("/hooks", receiver)                                     # aiohttp
+    app.add_route("/hooks", receiver.asgi, methods=["GET", "POST"])        # FastAPI, Starlette
     async for event in receiver: ...
 
-Registering a webhook is `client.webhooks.create(url)`.
+Registering a webhook is `client.webhooks.ensure(url)`, once the receiver serves.
 """
 
 from socialapi.models.events import ActivityEvent, DirectMessage, MatchedPost
 from socialapi.models.pages import Undecoded
-from socialapi.webhooks.receiver import Receiver
+from socialapi.webhooks.endpoint import WebhookReply
+from socialapi.webhooks.receiver import Receiver, read_event
 from socialapi.webhooks.signatures import SIGNATURE_HEADER, crc_response, verify_signature
 
 __all__ = [
@@ -21,6 +23,8 @@ __all__ = [
     "MatchedPost",
     "Receiver",
     "Undecoded",
+    "WebhookReply",
     "crc_response",
+    "read_event",
     "verify_signature",
 ]

@@ -1,15 +1,20 @@
 """Reading the bodies of requests of which nobody knows yet who sent them."""
 
 import asyncio
+from collections.abc import AsyncIterator, Callable
 from typing import Final
 
 import attrs
-from aiohttp import web
 
+MOST_READING: Final = 1_000
 MOST_READING_BYTES: Final = 64_000_000
-"""How much may have been read of all bodies together, unless it is one body alone."""
+"""How many bodies may be being read, and how many bytes of all of them may have been read, unless it is one body alone.
+When there would be more, the oldest one is given up.
+"""
+SLICE_BYTES: Final = 131_072
+"""How much is signed at once, so that a large body does not hold the event loop."""
 
-_CLIENT_LEFT: Final = (ConnectionError, web.RequestPayloadError)
+Feed = Callable[[memoryview], None]
 
 
 @attrs.frozen
@@ -20,35 +25,93 @@ class Unread:
     reason: str
 
 
+@attrs.define(eq=False)
+class _Reading:
+    """A body on its way. Its bytes are gone when it is given up."""
+
+    limit: asyncio.Timeout
+    chunks: list[bytes] = attrs.field(factory=list)
+    size: int = 0
+    is_given_up: bool = False
+
+
 class Bodies:
-    """Reads bodies that are at most so large, arrive within so long, and together take a bounded amount of memory."""
+    """Reads bodies that are at most so large, arrive within so long, and together take a bounded amount of memory.
+
+    Whoever comes is read: a body that has taken its time makes room for others. Nobody can keep others out by sending
+    bodies that do not end.
+    """
 
     def __init__(self, *, max_bytes: int, timeout_seconds: float) -> None:
         self._max_bytes = max_bytes
         self._timeout_seconds = timeout_seconds
+        self._readings: dict[_Reading, None] = {}  # the oldest first
         self._bytes = 0  # of all that are being read
+        self._slicing = asyncio.Lock()
 
-    async def read(self, request: web.Request) -> bytes | Unread:
-        """The body, or why it is not read."""
-        too_large = Unread(413, f"the body is larger than {self._max_bytes:,} bytes")
-        if (request.content_length or 0) > self._max_bytes:
-            return too_large
-        chunks: list[bytes] = []
-        size = 0
+    def too_large(self, size: int) -> Unread | None:
+        """Why a body of this size is refused; None if it is not."""
+        return Unread(413, f"the body is larger than {self._max_bytes:,} bytes") if size > self._max_bytes else None
+
+    async def read(self, chunks: AsyncIterator[bytes], feed: Feed) -> bytes | Unread:
+        """The body, or why it is not read; `feed` gets its parts as they arrive.
+
+        The chunks raise ConnectionError when the client has left.
+        """
         try:
-            async with asyncio.timeout(self._timeout_seconds):
-                async for chunk in request.content.iter_any():
-                    chunks.append(chunk)
-                    size += len(chunk)
-                    self._bytes += len(chunk)
-                    if size > self._max_bytes:
-                        return too_large
-                    if self._bytes > MOST_READING_BYTES and self._bytes > size:
-                        return Unread(503, "there is no room for this body now")
+            async with asyncio.timeout(self._timeout_seconds) as limit:
+                reading = _Reading(limit)
+                self._readings[reading] = None
+                self._make_room_for(reading)
+                return await self._read(reading, chunks, feed)
         except TimeoutError:
+            if reading.is_given_up:
+                return Unread(503, "there is no room for this body now")
             return Unread(408, "the body did not arrive in time")
-        except _CLIENT_LEFT:
+        except ConnectionError:
             return Unread(400, "the body broke off")
         finally:
-            self._bytes -= size
-        return b"".join(chunks)
+            self._forget(reading)
+
+    async def feed_all(self, body: bytes, feed: Feed) -> None:
+        """Gives a body that is there already to `feed`: a large one in slices, one slice each time round the loop."""
+        view = memoryview(body)
+        feed(view[:SLICE_BYTES])
+        for start in range(SLICE_BYTES, len(body), SLICE_BYTES):
+            async with self._slicing:
+                await asyncio.sleep(0)
+                feed(view[start : start + SLICE_BYTES])
+
+    async def _read(self, reading: _Reading, chunks: AsyncIterator[bytes], feed: Feed) -> bytes | Unread:
+        async for chunk in chunks:
+            if reading.is_given_up:
+                break
+            reading.chunks.append(chunk)
+            reading.size += len(chunk)
+            self._bytes += len(chunk)
+            if (refusal := self.too_large(reading.size)) is not None:
+                return refusal
+            self._make_room_for(reading)
+            await self.feed_all(chunk, feed)
+        if reading.is_given_up:
+            raise TimeoutError
+        return b"".join(reading.chunks)
+
+    def _make_room_for(self, newcomer: _Reading) -> None:
+        while self._bytes > MOST_READING_BYTES or len(self._readings) > MOST_READING:
+            oldest = next(each for each in self._readings if each is not newcomer or len(self._readings) == 1)
+            if oldest is newcomer:
+                return
+            self._give_up(oldest)
+
+    def _give_up(self, reading: _Reading) -> None:
+        reading.is_given_up = True
+        self._forget(reading)
+        if not reading.limit.expired():
+            reading.limit.reschedule(asyncio.get_running_loop().time())
+
+    def _forget(self, reading: _Reading) -> None:
+        if reading in self._readings:
+            del self._readings[reading]
+            self._bytes -= reading.size
+        reading.chunks = []

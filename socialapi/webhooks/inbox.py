@@ -15,7 +15,8 @@ from typing import Final
 import attrs
 
 from socialapi.errors import ConfigurationError
-from socialapi.sqlite_thread import Schema, SqliteThread
+from socialapi.sqlite_thread import Schema, SqliteThread, damage
+from socialapi.webhooks.holders import Holder
 from socialapi.webhooks.waiting import Outcome, Waiting
 
 MOST_IN_ONE_COMMIT: Final = 1_000
@@ -33,15 +34,25 @@ UNERASED_SECONDS: Final = 1.0
 """How many finished bodies may still be in the log of the file, and how long, before it is emptied."""
 RETRY_SECONDS: Final = 1.0
 """How long after a failure of the disk what has to be written or read is tried again, if nothing arrives before."""
+LOOK_SECONDS: Final = 3.0
+"""How often it is looked whether others have left events behind."""
 
 SCHEMA: Final = Schema(
     application_id=0x53414942,  # "SAIB"
-    version=1,
+    version=2,
     statements=(
+        "CREATE TABLE state (newest INTEGER NOT NULL, waiting INTEGER NOT NULL)",
+        "INSERT INTO state VALUES (0, 0)",
+        "CREATE TABLE queues (id INTEGER PRIMARY KEY AUTOINCREMENT, holder TEXT)",
         "CREATE TABLE seen (number INTEGER PRIMARY KEY, identity BLOB NOT NULL UNIQUE)",
-        "CREATE TABLE waiting (number INTEGER PRIMARY KEY, content BLOB NOT NULL)",
+        "CREATE TABLE waiting (number INTEGER PRIMARY KEY, queue INTEGER NOT NULL, content BLOB NOT NULL)",
+        "CREATE INDEX waiting_by_queue ON waiting (queue)",
     ),
 )
+"""`state` has the highest number there is, and how many events wait, of all processes. Each process that opens the file
+adds its events to a queue of its own. `holder` is who hands them out: whoever made the queue, and when that one is gone
+another one that holds a lock (`holders`), or nobody.
+"""
 logger: Final = logging.getLogger("socialapi")
 
 
@@ -54,17 +65,39 @@ class _Arrival:
     outcome: asyncio.Future[Outcome]
 
 
+@attrs.define
+class _Queue:
+    """Events to be handed out here: how far it was read, and the highest number in it."""
+
+    id: int
+    last: int
+    read_up_to: int = 0
+
+
+@attrs.frozen(kw_only=True)
+class _Bounds:
+    """How many events may wait, and how many of the last identities are known."""
+
+    waiting: int
+    window: int
+
+
 class Inbox:
-    """Events in a SQLite file that no other process uses meanwhile.
+    """Events in a SQLite file, which several processes of this machine may use at once.
 
     `add` returns after the commit, which all that arrive during the one before share. Bodies are erased when they are
-    finished, and gone from the file and from its log soon after; identities stay for the last `dedup_window` events. What is not finished is handed out again after the
-    next `open`, first and in its order; during one run every event is handed out once. At most `max_waiting` events
-    wait. Of these only a slice is in memory.
+    finished, and gone from the file and from its log soon after; identities stay for the last `dedup_window` events.
+    Whoever adds an event hands it out. What is not finished when a process ends is handed out again, first and in its
+    order, by the next one that opens the file, or by one that has it open. While its process lives every event is
+    handed out once. At most `max_waiting` events of all processes wait. Of these only a slice is in memory.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, dedup_window: int, max_waiting: int) -> None:
-        self._database = SqliteThread(path, SCHEMA, purpose="inbox", raw=True)
+        self._database = SqliteThread(path, SCHEMA, purpose="inbox", raw=True, shared=True)
+        self._holder = Holder(self._database.path)
+        self._own: _Queue | None = None
+        self._queues: list[_Queue] = []  # those left behind by others before our own
+        self._look_at = math.inf
         self._dedup_window = dedup_window
         self._max_waiting = max_waiting
         self._arrivals: deque[_Arrival] = deque()
@@ -73,11 +106,9 @@ class Inbox:
         self._finished: list[int] = []
         self._unerased = 0  # bodies that are deleted and still in the log
         self._erase_at = math.inf
-        self._waiting = 0  # events on the disk, including those handed out, and on their way there
-        self._newest = 0  # the highest number there is
+        self._waiting = 0  # events of ours on the disk, including those handed out, and on their way there
         self._ready: deque[Waiting] = deque()
         self._ready_bytes = 0
-        self._read_up_to = 0
         self._changed = asyncio.Event()  # set while there is something to take, and after the end
         self._work = asyncio.Event()
         self._opening = asyncio.Lock()
@@ -91,7 +122,7 @@ class Inbox:
 
     @property
     def waiting(self) -> int:
-        """How many events are kept, or on their way to the disk, and not finished."""
+        """How many events are kept by this process, or on their way to the disk, and not finished."""
         return self._waiting - len(self._finished)
 
     async def open(self) -> None:
@@ -106,12 +137,17 @@ class Inbox:
             if self._worker is not None:
                 return
             try:
-                self._waiting, self._newest = await self._database.open(_count)
+                own, left = await self._database.open(functools.partial(_enter, self._holder))
             except BaseException as problem:
                 self.stop()  # whoever waits for events waits for nothing
                 self._problem = problem if isinstance(problem, ConfigurationError) else None
                 await self._database.aclose()
+                self._holder.release()
                 raise
+            self._own = own
+            self._queues = [own]
+            self._take_over(left)
+            self._look_at = asyncio.get_running_loop().time() + LOOK_SECONDS
             self._work.set()
             self._worker = asyncio.create_task(self._serve(), name="socialapi-webhook-inbox")
 
@@ -132,7 +168,7 @@ class Inbox:
         return await _within_time(arrival.outcome)
 
     def _is_full(self, size: int) -> bool:
-        is_full = self._waiting >= self._max_waiting or len(self._arrivals) >= MOST_ARRIVING
+        is_full = len(self._arrivals) >= MOST_ARRIVING
         return is_full or (self._arriving_bytes > 0 and self._arriving_bytes + size > MOST_ARRIVING_BYTES)
 
     async def take(self) -> Waiting | None:
@@ -162,6 +198,7 @@ class Inbox:
     def stop(self) -> None:
         """Nothing is added or taken any more; what was taken can still be finished."""
         self._stopped = True
+        self._look_at = math.inf
         self._changed.set()
         self._work.set()
 
@@ -194,12 +231,17 @@ class Inbox:
             self._ended = True
             self.stop()
             self._settle([self._arrivals.popleft() for _ in range(len(self._arrivals))], [])
-            await self._database.aclose()
+            try:
+                with contextlib.suppress(sqlite3.Error):
+                    await self._database.run(functools.partial(_leave, self._holder))
+            finally:
+                await self._database.aclose()
+                self._holder.release()  # also where the disk has failed
 
     def _next_turn_at(self) -> float | None:
         """When there is something to do though nothing happens; None for never."""
         retry_at = asyncio.get_running_loop().time() + RETRY_SECONDS if self._fails else math.inf
-        at = min(retry_at, self._erase_at)
+        at = min(retry_at, self._erase_at, self._look_at)
         return None if at == math.inf else at
 
     async def _turn(self) -> None:
@@ -209,22 +251,29 @@ class Inbox:
             await self._write(arrivals, finished)
         if self._wants_more():
             await self._read()
-        if self._unerased >= MOST_UNERASED or asyncio.get_running_loop().time() >= self._erase_at:
+        now = asyncio.get_running_loop().time()
+        if self._unerased >= MOST_UNERASED or now >= self._erase_at:
             await self._erase()
+        if now >= self._look_at:
+            await self._look()
         if self._arrivals or (not self._fails and (self._finished or self._wants_more())):
             self._work.set()
 
     async def _write(self, arrivals: Sequence[_Arrival], finished: list[int]) -> None:
+        assert self._own is not None
         outcomes: list[Outcome] = []
-        change = functools.partial(_change, arrivals, finished, self._newest, self._dedup_window)
+        bounds = _Bounds(window=self._dedup_window, waiting=self._max_waiting)
         try:
-            outcomes, erased = await self._database.run(change)
+            outcomes, newest, erased = await self._database.run(
+                functools.partial(_change, arrivals, finished, self._own.id, bounds)
+            )
         except sqlite3.Error as problem:
             self._failed(problem)
             self._finished[:0] = finished
         else:
             new = outcomes.count("new")
-            self._newest += new
+            if new:
+                self._own.last = newest
             self._waiting -= erased
             self._unerased += erased
             if erased and self._erase_at == math.inf:
@@ -245,20 +294,46 @@ class Inbox:
 
     def _wants_more(self) -> bool:
         has_room = len(self._ready) < SLICE_EVENTS // 2 and self._ready_bytes < SLICE_BYTES // 2
-        return has_room and self._read_up_to < self._newest and not self._stopped
+        return has_room and not self._stopped and self._unread() is not None
+
+    def _unread(self) -> _Queue | None:
+        """The first queue that has more to read."""
+        return next((queue for queue in self._queues if queue.read_up_to < queue.last), None)
 
     async def _read(self) -> None:
+        queue = self._unread()
+        assert queue is not None
+        last = queue.last
         try:
-            found = await self._database.run(functools.partial(_slice, self._read_up_to))
+            found = await self._database.read(functools.partial(_slice, queue))
         except sqlite3.Error as problem:
             self._failed(problem)
             return
         self._works()
-        self._read_up_to = found[-1].number if found else self._newest
+        queue.read_up_to = found[-1].number if found else last
         self._ready.extend(found)
         self._ready_bytes += sum(len(event.content) for event in found)
         if found:
             self._changed.set()
+
+    async def _look(self) -> None:
+        """Whether others have left events behind: these are handed out here from now on."""
+        if self._stopped:
+            return
+        self._look_at = asyncio.get_running_loop().time() + LOOK_SECONDS
+        try:
+            if await self._database.read(functools.partial(_others, self._holder)):
+                self._take_over(await self._database.run(functools.partial(_claim, self._holder)))
+            if len(self._queues) > 1 and self._own is not None:
+                kept = await self._database.run(functools.partial(_forget_empty, self._holder, self._own.id))
+                self._queues = [queue for queue in self._queues if queue.id in kept]
+        except sqlite3.Error as problem:
+            self._failed(problem)
+
+    def _take_over(self, left: Sequence[tuple[_Queue, int]]) -> None:
+        for queue, waiting in left:
+            self._queues.insert(-1, queue)
+            self._waiting += waiting
 
     async def _erase(self) -> None:
         """A body that is deleted is still in the log of the file, until that is emptied."""
@@ -295,41 +370,103 @@ async def _within_time(outcome: asyncio.Future[Outcome]) -> Outcome:
 # What follows runs on the thread of the database.
 
 
-def _count(connection: sqlite3.Connection) -> tuple[int, int]:
-    """How many events wait, and the highest number there is."""
-    waiting, newest = connection.execute("SELECT count(*), coalesce(max(number), 0) FROM waiting").fetchone()
-    (newest_seen,) = connection.execute("SELECT coalesce(max(number), 0) FROM seen").fetchone()
-    return waiting, max(newest, newest_seen)
+def _enter(holder: Holder, connection: sqlite3.Connection) -> tuple[_Queue, list[tuple[_Queue, int]]]:
+    """A queue of one's own, and those that nobody hands out any more."""
+    # Before anybody can find the name in the file: whoever finds the lock free then is right.
+    if not holder.hold():
+        raise damage("the lock of this process is held by another one")
+    made = connection.execute("INSERT INTO queues (holder) VALUES (?)", (holder.name,)).lastrowid
+    assert made is not None
+    return _Queue(made, last=0), _claim(holder, connection)
+
+
+def _leave(holder: Holder, connection: sqlite3.Connection) -> None:
+    """What is left is for whoever comes."""
+    _forget_empty(holder, None, connection)
+    connection.execute("UPDATE queues SET holder = NULL WHERE holder = ?", (holder.name,))
+    holder.release()
+
+
+def _others(holder: Holder, connection: sqlite3.Connection) -> list[str | None]:
+    """The holders who are gone, but for their queues; None stands for nobody."""
+    query = "SELECT DISTINCT holder FROM queues WHERE holder IS NOT ?"
+    names = [name for (name,) in connection.execute(query, (holder.name,))]
+    return [name for name in names if name is None or holder.other(name).is_gone()]
+
+
+def _claim(holder: Holder, connection: sqlite3.Connection) -> list[tuple[_Queue, int]]:
+    """Takes the queues of those who are gone; how many events wait in each."""
+    claimed: list[tuple[_Queue, int]] = []
+    for name in _others(holder, connection):
+        for (number,) in connection.execute("SELECT id FROM queues WHERE holder IS ?", (name,)).fetchall():
+            query = "SELECT count(*), coalesce(max(number), 0) FROM waiting WHERE queue = ?"
+            waiting, last = connection.execute(query, (number,)).fetchone()
+            connection.execute("UPDATE queues SET holder = ? WHERE id = ?", (holder.name, number))
+            claimed.append((_Queue(number, last=last), waiting))
+    return sorted(claimed, key=lambda each: each[0].id)
+
+
+def _forget_empty(holder: Holder, own: int | None, connection: sqlite3.Connection) -> set[int]:
+    """Deletes the queues of a holder in which nothing waits, but for its own; those that are left."""
+    connection.execute(
+        "DELETE FROM queues WHERE holder = ? AND id IS NOT ?"
+        " AND NOT EXISTS (SELECT 1 FROM waiting WHERE queue = queues.id)",
+        (holder.name, own),
+    )
+    return {number for (number,) in connection.execute("SELECT id FROM queues WHERE holder = ?", (holder.name,))}
 
 
 def _change(
-    arrivals: Sequence[_Arrival], finished: Sequence[int], newest: int, window: int, connection: sqlite3.Connection
-) -> tuple[list[Outcome], int]:
-    """Stores what is new under the numbers after the newest, erases what is finished; the outcomes, and how many were
-    erased.
+    arrivals: Sequence[_Arrival],
+    finished: Sequence[int],
+    queue: int,
+    bounds: _Bounds,
+    connection: sqlite3.Connection,
+) -> tuple[list[Outcome], int, int]:
+    """Stores what is new under the numbers after the newest, erases what is finished; the outcomes, the newest number,
+    and how many were erased.
     """
-    erased = connection.executemany("DELETE FROM waiting WHERE number = ?", ((each,) for each in finished)).rowcount
+    erased = max(0, _delete(finished, connection))
+    newest, waiting = before = connection.execute("SELECT newest, waiting FROM state").fetchone()
+    waiting -= erased
     outcomes: list[Outcome] = []
     for arrival in arrivals:
-        number = newest + 1
-        if arrival.identity is not None:
-            row = (number, arrival.identity)
-            if not connection.execute("INSERT OR IGNORE INTO seen VALUES (?, ?)", row).rowcount:
-                outcomes.append("duplicate")
-                continue
-        connection.execute("INSERT INTO waiting VALUES (?, ?)", (number, arrival.content))
-        outcomes.append("new")
-        newest = number
-    connection.execute("DELETE FROM seen WHERE number <= ?", (newest - window,))
-    return outcomes, max(erased, 0)
+        outcome = _store(arrival, newest + 1, queue, connection, has_room=waiting < bounds.waiting)
+        outcomes.append(outcome)
+        if outcome == "new":
+            newest += 1
+            waiting += 1
+    if (newest, waiting) != before:
+        connection.execute("UPDATE state SET newest = ?, waiting = ?", (newest, waiting))
+        connection.execute("DELETE FROM seen WHERE number <= ?", (newest - bounds.window,))
+    return outcomes, newest, erased
 
 
-def _slice(after: int, connection: sqlite3.Connection) -> list[Waiting]:
-    """The next events, in their order."""
+def _delete(finished: Sequence[int], connection: sqlite3.Connection) -> int:
+    return connection.executemany("DELETE FROM waiting WHERE number = ?", ((each,) for each in finished)).rowcount
+
+
+def _store(arrival: _Arrival, number: int, queue: int, connection: sqlite3.Connection, *, has_room: bool) -> Outcome:
+    """One event, if there is room and it is new; of a duplicate that is said also where there is no room."""
+    if arrival.identity is not None:
+        if not has_room:
+            known = connection.execute("SELECT 1 FROM seen WHERE identity = ?", (arrival.identity,)).fetchone()
+            return "full" if known is None else "duplicate"
+        row = (number, arrival.identity)
+        if not connection.execute("INSERT OR IGNORE INTO seen VALUES (?, ?)", row).rowcount:
+            return "duplicate"
+    elif not has_room:
+        return "full"
+    connection.execute("INSERT INTO waiting VALUES (?, ?, ?)", (number, queue, arrival.content))
+    return "new"
+
+
+def _slice(queue: _Queue, connection: sqlite3.Connection) -> list[Waiting]:
+    """The next events of a queue, in their order."""
     found: list[Waiting] = []
     size = 0
-    query = "SELECT number, content FROM waiting WHERE number > ? ORDER BY number LIMIT ?"
-    for number, content in connection.execute(query, (after, SLICE_EVENTS)):
+    query = "SELECT number, content FROM waiting WHERE queue = ? AND number > ? ORDER BY number LIMIT ?"
+    for number, content in connection.execute(query, (queue.id, queue.read_up_to, SLICE_EVENTS)):
         found.append(Waiting(number, content))
         size += len(content)
         if size >= SLICE_BYTES:

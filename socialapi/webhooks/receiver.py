@@ -1,51 +1,28 @@
 """The endpoint that the owner of a webhook runs (platform documentation, sections 4.2, 5.5 and 6.1)."""
 
 import asyncio
-import hashlib
 import os
 import weakref
-from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping, Sequence
+from contextlib import aclosing
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Self
 
-import attrs
-import orjson
 from aiohttp import web
 
 from socialapi.errors import ConfigurationError
 from socialapi.models.events import ActivityEvent, MatchedPost
 from socialapi.models.pages import Undecoded
-from socialapi.webhooks.bodies import Bodies, Unread
+from socialapi.webhooks.asgi import AsgiApp
+from socialapi.webhooks.bodies import Bodies
+from socialapi.webhooks.endpoint import Endpoint, ReceiverCounters, WebhookReply
 from socialapi.webhooks.inbox import Inbox
-from socialapi.webhooks.refusals import Refusals
-from socialapi.webhooks.signatures import SIGNATURE_HEADER, crc_response, secrets_of, verify_signature
-from socialapi.webhooks.waiting import MemoryStore, Outcome, Store
-from socialapi.wire.events import NO_OBJECT, identity_of, read_delivery
+from socialapi.webhooks.signatures import secrets_of
+from socialapi.webhooks.waiting import MemoryStore, Store
+from socialapi.wire.events import checked_paths, find_event_id, read_delivery
 
 Delivery = ActivityEvent | MatchedPost | Undecoded
 """What a webhook receives; `content` is the body exactly as it was sent."""
-
-RETRY_AFTER_SECONDS: Final = 5
-_IDENTITY_BYTES: Final = 16
-
-
-@attrs.define(kw_only=True)
-class ReceiverCounters:
-    """What a receiver has done since it was made.
-
-    Of the requests it answered: `challenges`, events `accepted`, `duplicates` of them, and those refused for their
-    signature, for their body (too large, too slow, broken off or no JSON object) and because there was no room. Of the accepted
-    events, including those of an earlier run: `handed_out` and `finished`.
-    """
-
-    accepted: int = 0
-    duplicates: int = 0
-    refused_signature: int = 0
-    refused_body: int = 0
-    refused_full: int = 0
-    challenges: int = 0
-    handed_out: int = 0
-    finished: int = 0
 
 
 class _WithoutWarning:
@@ -64,12 +41,17 @@ class Receiver(_WithoutWarning, web.Application):
         app.add_subapp("/hooks", receiver)
         async for event in receiver: ...
 
-    It is an aiohttp application that any other can mount, or that runs alone, and answers at its mount point and
-    everywhere below it: challenges, and events, each of them before it is processed. Events come out once for each
-    identity within the last `dedup_window`; one that has no id always does. The id of a post that matches rules is that
-    of the post, that of an event is at `event_id`, `data.event_id` or `id`; `event_id_paths` are looked at instead of
-    all of these. An object that this version cannot read comes as `Undecoded`. What is no JSON object is refused,
-    however it is signed: challenges and bodies are signed alike, so that anybody can have it signed by a challenge.
+    It is an aiohttp application that any other can mount, or that runs alone. `asgi` is the same for FastAPI, Starlette
+    and ASGI servers, `handle` for everything else. It answers at its mount point and everywhere below it: challenges,
+    and events, each of them before it is processed.
+
+    Events come out once for each id within the last `dedup_window`. The id of a post that matches rules is that of the
+    post; that of an event is at `data.event_uuid`, `event_uuid`, `data.event_id`, `event_id` or `id`. `event_id_paths`
+    are looked at instead of all of these. An event without an id always comes out, and a warning is logged once.
+
+    A signed body that begins with `{` or `[` is always accepted; what this version cannot read comes as `Undecoded`.
+    Anything else is refused, however it is signed: challenges and bodies are signed alike, so anybody can have a text
+    signed by a challenge. No challenge is answered whose token begins so.
 
     `consumer_secret` is the app's API key secret, or several while it is rotated: the present one first, which answers
     challenges, then the others whose signatures are accepted. Refused signatures are logged as a warning, at most once a
@@ -78,23 +60,25 @@ class Receiver(_WithoutWarning, web.Application):
     At most `max_queue` events, and 64 MB of them, wait in memory. With `inbox`, the path of a file, they wait there instead, at most
     `max_waiting` of them: what was accepted is on the disk, and what is not finished when the program ends, in
     whatever way, comes out first when it runs again. The file is opened with the application, which raises
-    ConfigurationError if it cannot be used. Without room, events are refused with 503 and can be sent again.
+    ConfigurationError if it cannot be used. An application that is mounted by ASGI is not told of its start: there
+    `async with receiver` opens the file, or else the first request does. Without room, events are refused with 503 and
+    can be sent again.
 
     An event is finished when the task that got it asks for the next one. For concurrent processing there are
     `unfinished` and `finish`. Several tasks may iterate, each event goes to one of them.
 
-    Raises ConfigurationError for secrets and bounds that make no sense.
+    Raises ConfigurationError for secrets and bounds that make no sense, InvalidInput for paths that are none.
     """
 
     ATTRS = web.Application.ATTRS | {
         "counters",
-        "_secrets",
         "_store",
         "_paths",
         "_bodies",
+        "_endpoint",
+        "_asgi",
         "_numbers",
         "_previous",
-        "_refusals",
     }
 
     def __init__(
@@ -106,7 +90,7 @@ class Receiver(_WithoutWarning, web.Application):
         max_queue: int = 1_000,
         max_waiting: int = 1_000_000,
         dedup_window: int = 100_000,
-        event_id_paths: Sequence[str] | None = None,
+        event_id_paths: str | Sequence[str] | None = None,
         body_timeout_seconds: float = 30.0,
     ) -> None:
         super().__init__()
@@ -118,21 +102,21 @@ class Receiver(_WithoutWarning, web.Application):
             body_timeout_seconds=body_timeout_seconds,
         )
         self.counters = ReceiverCounters()
-        self._refusals = Refusals()
-        self._secrets = _checked(secrets_of(consumer_secret))
-        self._paths = None if event_id_paths is None else tuple(event_id_paths)
+        secrets = _checked(secrets_of(consumer_secret))
+        self._paths = checked_paths(event_id_paths)
         self._bodies = Bodies(max_bytes=max_body_bytes, timeout_seconds=body_timeout_seconds)
         self._store: Store = (
             MemoryStore(max_queue=max_queue, dedup_window=dedup_window)
             if inbox is None
             else Inbox(inbox, dedup_window=dedup_window, max_waiting=max_waiting)
         )
+        self._endpoint = Endpoint(secrets, self._store, self._bodies, self.counters, event_id_paths=self._paths)
+        self._asgi = AsgiApp(self._endpoint, self)
         # The number of every event handed out and not finished, for as long as anybody has the event.
         self._numbers: dict[int, tuple[weakref.ref[Delivery], int]] = {}
         self._previous: weakref.WeakKeyDictionary[asyncio.Task[object], Delivery] = weakref.WeakKeyDictionary()
         for path in ("", "/{tail:.*}"):  # the mount point itself, and everything below it
-            self.router.add_get(path, self._answer_challenge, allow_head=False)
-            self.router.add_post(path, self._accept)
+            self.router.add_route("*", path, self._respond)
         self.on_startup.append(_open)
         self.on_cleanup.append(_close)
 
@@ -156,6 +140,27 @@ class Receiver(_WithoutWarning, web.Application):
     def waiting(self) -> int:
         """How many accepted events are not finished: those to be handed out, and those that were."""
         return self._store.waiting
+
+    @property
+    def asgi(self) -> Any:
+        """The same endpoint as an ASGI 3 application, to be run alone, mounted or routed to, for example with
+        `app.add_route("/hooks", receiver.asgi, methods=["GET", "POST"])`.
+        """
+        # Any, since routers declare that they take views, and not the applications that they take as well.
+        return self._asgi
+
+    async def handle(
+        self, method: str, query: Mapping[str, Any] | str, headers: Mapping[str, Any], body: bytes
+    ) -> WebhookReply:
+        """What a request is answered with, for a framework of any kind; an event is kept when this returns.
+
+        `query` is the query as it was sent, or its parameters by name. Header names may be in any case, and a value may
+        be a list of several. `body` are the bytes as they were sent: nothing that was decoded and encoded again has the
+        signature. The framework has read them already, so it is the one that has to bound them.
+
+        Raises InvalidInput for a body that is no bytes and headers that are no mapping.
+        """
+        return await self._endpoint.handle(method, query, headers, body)
 
     def unfinished(self) -> AsyncIterator[Delivery]:
         """The same events, of which none is finished but by `finish`."""
@@ -196,8 +201,11 @@ class Receiver(_WithoutWarning, web.Application):
         waiting = await self._store.take()
         # Nothing is awaited from here on, so that a cancelled caller cannot lose what was taken.
         if waiting is None:
+            if self._endpoint.problem is not None:
+                raise self._endpoint.problem
             raise StopAsyncIteration
         event = read_delivery(waiting.content)
+        find_event_id(event, self._paths)
         key = id(event)
         self._numbers[key] = (weakref.ref(event, lambda _: self._numbers.pop(key, None)), waiting.number)
         self.counters.handed_out += 1
@@ -208,47 +216,14 @@ class Receiver(_WithoutWarning, web.Application):
         if reference is not None and self._store.finish(number):
             self.counters.finished += 1
 
-    async def _answer_challenge(self, request: web.Request) -> web.Response:
-        token = request.query.get("crc_token", "")
-        # A challenge is answered with what would be the signature of its token as a body, and anybody can send one. So
-        # nothing is answered that would be an event if it were sent back.
-        if not token or token.lstrip().startswith("{"):
-            return _refusal(400, "crc_token is missing" if not token else "crc_token is not a challenge")
-        self.counters.challenges += 1
-        return web.json_response(crc_response(token, self._secrets[0]))
-
-    async def _accept(self, request: web.Request) -> web.Response:
-        body = await self._bodies.read(request)
-        if isinstance(body, Unread):
-            response = self._refused_full() if body.status == 503 else self._refused_body(body.status, body.reason)
+    async def _respond(self, request: web.Request) -> web.Response:
+        async with aclosing(_chunks(request)) as chunks:
+            answer = await self._endpoint.respond(request.method, request.query, request.headers, chunks)
+        reply = answer.reply
+        response = web.Response(status=reply.status, headers=reply.headers, body=reply.body)
+        if answer.leaves_body:
             response.force_close()  # the rest of the body is not waited for
-            return response
-        headers = request.headers.getall(SIGNATURE_HEADER, [])
-        if not verify_signature(body, headers[0] if len(headers) == 1 else None, self._secrets):
-            self.counters.refused_signature += 1
-            self._refusals.count()
-            return _refusal(401, f"{SIGNATURE_HEADER} is not the signature of this body")
-        decoded = _object(body)
-        if decoded is None:
-            return self._refused_body(400, f"the body {NO_OBJECT}")
-        return self._answer(await self._store.add(_identity(decoded, self._paths), body))
-
-    def _answer(self, outcome: Outcome) -> web.Response:
-        if outcome == "full":
-            return self._refused_full()
-        if outcome == "new":
-            self.counters.accepted += 1
-        else:
-            self.counters.duplicates += 1
-        return web.Response()
-
-    def _refused_full(self) -> web.Response:
-        self.counters.refused_full += 1
-        return _refusal(503, "there is no room for this event now", **{"Retry-After": str(RETRY_AFTER_SECONDS)})
-
-    def _refused_body(self, status: int, sentence: str) -> web.Response:
-        self.counters.refused_body += 1
-        return _refusal(status, sentence)
+        return response
 
 
 class _Unfinished:
@@ -274,22 +249,16 @@ async def _close(app: web.Application) -> None:
     await app.aclose()
 
 
-def _object(body: bytes) -> dict[str, Any] | None:
+async def _chunks(request: web.Request) -> AsyncGenerator[bytes, None]:
+    """The body as it arrives. Raises ConnectionError when the client has left."""
     try:
-        decoded = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        return None
-    return decoded if isinstance(decoded, dict) else None
-
-
-def _identity(decoded: Mapping[str, Any], paths: Sequence[str] | None) -> bytes | None:
-    """What tells the event from others, as a digest: as long for every event, and nothing can be read from it."""
-    identity = identity_of(decoded, paths)
-    return None if identity is None else hashlib.blake2b(identity.encode(), digest_size=_IDENTITY_BYTES).digest()
-
-
-def _refusal(status: int, sentence: str, **headers: str) -> web.Response:
-    return web.Response(status=status, text=sentence, headers=headers)
+        async for chunk in request.content.iter_any():
+            yield chunk
+    except web.RequestPayloadError:
+        pass
+    else:
+        return
+    raise ConnectionResetError
 
 
 def _check_bounds(**bounds: float) -> None:
@@ -308,3 +277,15 @@ def _checked(secrets: Sequence[str]) -> tuple[str, ...]:
                 "the consumer secret holds a blank, line break or control character, which no secret has"
             )
     return tuple(secrets)
+
+
+def read_event(body: bytes) -> Delivery:
+    """The event in the body of a delivery. Raises nothing: what cannot be read is `Undecoded`, with the reason.
+
+    The signature is not looked at: `verify_signature` does that.
+    """
+    if isinstance(body, str):
+        body = body.encode("utf-8", "surrogatepass")
+    if isinstance(body, bytes | bytearray | memoryview):
+        return read_delivery(bytes(body))
+    return Undecoded(body, reason="is no body of a request")

@@ -1,7 +1,9 @@
-"""Challenges and signatures of webhooks, as pure functions (platform documentation, sections 4.2 and 5.5)."""
+"""Challenges and signatures of webhooks (platform documentation, sections 4.2 and 5.5)."""
 
 import base64
 import hmac
+import re
+import unicodedata
 from collections.abc import Sequence
 from typing import Final
 
@@ -11,12 +13,18 @@ SIGNATURE_HEADER: Final = "x-service-webhooks-signature"
 """The header that carries the signature of a body."""
 
 _PREFIX: Final = b"sha256="
+_WELL_FORMED: Final = re.compile(rb"sha256=[A-Za-z0-9+/]{43}=")
+_ASCII_BLANKS: Final = bytes(range(0x21)) + b"\x7f"
+_UTF_16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
+_BLANK_CATEGORIES: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
+"""Control and format characters, the byte order mark among them, and blanks of every width."""
 
 
 def crc_response(crc_token: str, consumer_secret: str) -> dict[str, str]:
     """What a challenge is answered with, as JSON (section 4.2).
 
-    Raises ConfigurationError for an empty secret, with which anybody could sign.
+    Bodies are signed with the same key, so an endpoint of one's own must refuse tokens that could be the body of an
+    event, as `Receiver` does. Raises ConfigurationError for an empty secret, with which anybody could sign.
     """
     return {"response_token": sign(crc_token.encode("utf-8", "surrogatepass"), consumer_secret)}
 
@@ -39,6 +47,46 @@ def sign(body: bytes, consumer_secret: str) -> str:
     return _signature(body, consumer_secret).decode("ascii")
 
 
+class Signature:
+    """What a request says is the signature of its body, compared as the body arrives.
+
+    `is_well_formed` says whether it can be one at all. `fits` takes equally long whatever differs.
+    """
+
+    def __init__(self, header: str | None, secrets: Sequence[str]) -> None:
+        self._given = (header or "").encode("ascii", "replace")
+        self._digests = [hmac.new(_key(secret), digestmod="sha256") for secret in secrets]
+
+    @property
+    def is_well_formed(self) -> bool:
+        """Whether this is how signatures look."""
+        return _WELL_FORMED.fullmatch(self._given) is not None
+
+    def update(self, part: bytes | memoryview) -> None:
+        """Takes the next part of the body."""
+        for digest in self._digests:
+            digest.update(part)
+
+    def fits(self) -> bool:
+        """Whether it is the signature of what was given, by any of the secrets."""
+        fits = [hmac.compare_digest(self._given, _encoded(digest.digest())) for digest in self._digests]
+        return any(fits)
+
+
+def begins_as_json(content: bytes) -> bool:
+    """Whether the first character is `{` or `[`, but for byte order marks, blanks and what cannot be seen.
+
+    Only such bodies are events, and no such token is signed: nobody gets an event signed by sending it as a challenge.
+    """
+    if content[:2] in _UTF_16_MARKS:
+        return begins_as_json(content.decode("utf-16", "replace").encode("utf-8", "replace"))
+    rest = content.lstrip(_ASCII_BLANKS)
+    if rest[:1] < b"\x80":
+        return rest[:1] in (b"{", b"[")
+    seen = (sign for sign in rest.decode("utf-8", "replace") if unicodedata.category(sign) not in _BLANK_CATEGORIES)
+    return next(seen, "") in ("{", "[")
+
+
 def secrets_of(consumer_secret: str | Sequence[str]) -> tuple[str, ...]:
     """One secret or several, as several. Raises ConfigurationError when there is none."""
     secrets = (consumer_secret,) if isinstance(consumer_secret, str) else tuple(consumer_secret)
@@ -50,5 +98,12 @@ def secrets_of(consumer_secret: str | Sequence[str]) -> tuple[str, ...]:
 def _signature(body: bytes, consumer_secret: str) -> bytes:
     if not consumer_secret:
         raise ConfigurationError("the consumer secret is empty: it is the app's API key secret")
-    digest = hmac.digest(consumer_secret.encode("utf-8", "surrogatepass"), body, "sha256")
+    return _encoded(hmac.digest(_key(consumer_secret), body, "sha256"))
+
+
+def _key(consumer_secret: str) -> bytes:
+    return consumer_secret.encode("utf-8", "surrogatepass")
+
+
+def _encoded(digest: bytes) -> bytes:
     return _PREFIX + base64.b64encode(digest)

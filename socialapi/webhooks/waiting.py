@@ -12,6 +12,8 @@ Outcome = Literal["new", "duplicate", "full"]
 
 MOST_QUEUED_BYTES: Final = 64_000_000
 """How large all events together may be that wait in memory, unless it is one alone."""
+MOST_IN_A_TURN: Final = 64
+"""How many events are taken one after another before others get their turn on the event loop."""
 
 
 @attrs.frozen
@@ -60,6 +62,7 @@ class MemoryStore:
         self._number = 0
         self._finished = 0
         self._stopped = False
+        self._taken = 0  # since others had their turn
         self._changed = asyncio.Event()  # set while there is something to take, and after the end
 
     @property
@@ -90,10 +93,16 @@ class MemoryStore:
 
     async def take(self) -> Waiting | None:
         """The next event, once there is one; None after the end."""
-        while not self._queue:
-            if self._stopped:
+        while not self._queue or self._taken >= MOST_IN_A_TURN:
+            if self._queue:
+                self._taken = 0
+                await asyncio.sleep(0)
+            elif self._stopped:
                 return None
-            await self._changed.wait()
+            else:
+                self._taken = 0
+                await self._changed.wait()
+        self._taken += 1
         event = self._queue.popleft()
         self._queued_bytes -= len(event.content)
         if not self._queue and not self._stopped:

@@ -5,39 +5,74 @@ documented, so their reading asks for little; posts are read as strictly as ever
 """
 
 import datetime
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import orjson
 
-from socialapi.errors import DecodeError
-from socialapi.models.activity import DEPRECATED_EVENT_TYPES
+from socialapi.errors import DecodeError, InvalidInput
+from socialapi.models.activity import canonical_event_type
 from socialapi.models.events import ActivityEvent, DirectMessage, MatchedPost, StreamNotice
 from socialapi.models.pages import Undecoded
 from socialapi.problems import Problem, ServiceError
 from socialapi.wire.converter import structure
 from socialapi.wire.problems import read_partial_error
 
-EVENT_ID_PATHS: Final = ("event_id", "data.event_id", "id")
-"""Where the id of an event is looked for; no place is documented. What is at `data.id` may be the object that the event
-is about, of which there can be more than one.
+EVENT_ID_PATHS: Final = ("data.event_uuid", "event_uuid", "data.event_id", "event_id", "id")
+"""Where the id of an event is looked for, in this order. What is at `data.id` may be the object that the event is about,
+of which there can be more than one.
 """
 POST_ID_PATHS: Final = ("data.id",)
 """Where that of a post that matches rules is."""
+MAX_WHOLE_FLOAT: Final = 2**53 - 1
+"""A number with a point beyond this has lost digits, so it is no id."""
 
 NO_OBJECT: Final = "is no JSON object"
+NO_EVENT_ID: Final = (
+    "an event came without an id: it is handed out, and duplicates of such events cannot be recognised "
+    "(event_id_paths says where ids are)"
+)
+"""What a receiver and a stream log once."""
 
 _MESSAGE_TYPES: Final = ("dm.", "chat.")
-_ACTIVITY_FIELDS: Final = frozenset({"event_type", "event_id", "created_at", "tag", "filter", "payload"})
+_ACTIVITY_FIELDS: Final = frozenset({"event_type", "created_at", "tag", "filter", "payload"})
+_ID_FIELDS: Final = frozenset({"event_uuid", "event_id"})
+_LEGACY_MESSAGES: Final = "direct_message_events"
+_LEGACY_MESSAGE_KINDS: Final[Mapping[Any, str]] = {
+    "message_create": "MessageCreate",
+    "participants_join": "ParticipantsJoin",
+    "participants_leave": "ParticipantsLeave",
+}
+
+
+def decode(content: bytes) -> Any:
+    """The JSON of a line or a body, also where it begins with a byte order mark or holds lone surrogates.
+
+    Raises orjson.JSONDecodeError, which quotes nothing of the content, for what is no JSON, is nested too deeply or is
+    not UTF-8.
+    """
+    try:
+        return orjson.loads(content)
+    except orjson.JSONDecodeError as problem:
+        position = problem.pos
+    try:
+        return json.loads(content.decode("utf-8", "surrogatepass").removeprefix("\ufeff"))
+    except (ValueError, RecursionError):
+        error = orjson.JSONDecodeError("is not JSON", "", position)
+    raise error  # out here, so that what cannot be read is not its context
 
 
 def read_post(content: bytes) -> MatchedPost | StreamNotice | Undecoded:
     """A line of the filtered stream."""
     try:
-        body = orjson.loads(content)
+        try:
+            body = orjson.loads(content)  # not by `decode`, which would take a hundredth more for every post
+        except orjson.JSONDecodeError:
+            body = decode(content)
         if body.__class__ is not dict:
             return Undecoded(content, reason=NO_OBJECT)
-        if "data" not in body:
+        if body.get("data") is None and ("data" not in body or _has_problems(body)):
             return _notice(body, content)
         return _matched_post(body, content)
     except (DecodeError, orjson.JSONDecodeError) as problem:
@@ -47,12 +82,12 @@ def read_post(content: bytes) -> MatchedPost | StreamNotice | Undecoded:
 def read_activity(content: bytes) -> ActivityEvent | StreamNotice | Undecoded:
     """A line of the activity stream."""
     try:
-        body = orjson.loads(content)
+        body = decode(content)
     except orjson.JSONDecodeError as problem:
         return Undecoded(content, reason=_reason(problem))
     if not isinstance(body, dict):
         return Undecoded(content, reason=NO_OBJECT)
-    if "data" not in body and ("errors" in body or "title" in body):
+    if body.get("data") is None and _has_problems(body):
         return _notice(body, content)
     return _activity(body, content)
 
@@ -60,7 +95,7 @@ def read_activity(content: bytes) -> ActivityEvent | StreamNotice | Undecoded:
 def read_delivery(content: bytes) -> ActivityEvent | MatchedPost | Undecoded:
     """The body of a request to a webhook: a post where rules say that they match it, else an activity event."""
     try:
-        body = orjson.loads(content)
+        body = decode(content)
         if not isinstance(body, dict):
             return Undecoded(content, reason=NO_OBJECT)
         if _is_post(body):
@@ -74,34 +109,99 @@ LINE_READERS: Final[Mapping[Any, Callable[[bytes], Any]]] = {MatchedPost: read_p
 """How a line of a stream is read, by what it holds."""
 
 
-def identity_of(body: Mapping[str, Any], paths: Sequence[str] | None = None) -> str | None:
+# Ids ---------------------------------------------------------------------------------------------------------------
+
+
+def checked_paths(given: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    """The dotted paths of event ids; one text is one path. Raises InvalidInput for what is no path."""
+    if given is None:
+        return None
+    paths: Any = (given,) if isinstance(given, str) else given
+    if not isinstance(paths, Sequence) or not paths or not all(isinstance(each, str) and each for each in paths):
+        raise InvalidInput("event_id_paths must be dotted paths, for example data.event_uuid")
+    return tuple(paths)
+
+
+def identity_of(body: Any, paths: Sequence[str] | None = None) -> str | None:
     """What tells an event from all others: its id behind its type, since one object may have several kinds of events.
 
     None for an event without an id at any of the dotted paths, which by default are those of posts for a post, else
     those of events.
     """
+    if not isinstance(body, Mapping):
+        return None
+    found = event_id_of(body, paths)
+    return None if found is None else f"{_type_of(body) or ''}:{found}"
+
+
+def event_id_of(body: Mapping[str, Any], paths: Sequence[str] | None = None) -> str | None:
+    """The first id at the paths: a text, or a whole number as digits."""
     if paths is None:
         paths = POST_ID_PATHS if _is_post(body) else EVENT_ID_PATHS
-    for path in paths:
-        value: Any = body
-        for name in path.split("."):
-            value = value.get(name) if isinstance(value, Mapping) else None
-        if isinstance(value, str | int) and not isinstance(value, bool) and value != "":
-            inner = body.get("data")
-            kind = (inner if isinstance(inner, Mapping) else body).get("event_type", body.get("event_type"))
-            return f"{kind if isinstance(kind, str) else ''}:{value}"
-    return None
+    return next((found for path in paths if (found := _id(_at(body, path))) is not None), None)
 
 
-def identity_of_item(item: ActivityEvent | MatchedPost) -> str | None:
+def identity_of_item(item: ActivityEvent | MatchedPost, paths: Sequence[str] | None = None) -> str | None:
     """What tells something that a stream brought from all else that it brings, by the same rule."""
+    if paths is not None:
+        return identity_of(decode(item.content), paths)
     if isinstance(item, MatchedPost):
         return f":{item.data.id}"
-    return identity_of(orjson.loads(item.content))
+    return None if item.event_id is None else f"{item.event_type or ''}:{item.event_id}"
+
+
+def find_event_id(item: Any, paths: Sequence[str] | None) -> None:
+    """Fills in the id of an event that has it at the paths alone."""
+    if paths is not None and isinstance(item, ActivityEvent) and item.event_id is None:
+        item.event_id = event_id_of(decode(item.content), paths)
+
+
+def _at(body: Any, path: str) -> Any:
+    """What is at a dotted path; a number in it counts the items of an array, and an array of one is its item."""
+    value = body
+    for name in path.split("."):
+        if isinstance(value, list):
+            if name.isdecimal():
+                value = value[int(name)] if len(name) < 10 and int(name) < len(value) else None
+                continue
+            value = value[0] if len(value) == 1 else None
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def _id(value: Any) -> str | None:
+    if isinstance(value, str):
+        return value if value.strip() else None
+    if isinstance(value, float) and abs(value) <= MAX_WHOLE_FLOAT and value.is_integer():
+        return str(int(value))
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _type_of(body: Mapping[str, Any]) -> str | None:
+    wire_type = _inner(body).get("event_type")
+    return canonical_event_type(wire_type) if isinstance(wire_type, str) else None
+
+
+def _inner(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The event with what stands beside it; what is null says nothing."""
+    wrapped = body.get("data")
+    if isinstance(wrapped, list) and len(wrapped) == 1:
+        wrapped = wrapped[0]
+    if not isinstance(wrapped, Mapping):
+        return body
+    beside = {name: value for name, value in body.items() if name != "data"}
+    return beside | {name: value for name, value in wrapped.items() if value is not None or name not in beside}
+
+
+# What is read ------------------------------------------------------------------------------------------------------
 
 
 def _is_post(body: Mapping[str, Any]) -> bool:
     return "matching_rules" in body and "data" in body
+
+
+def _has_problems(body: Mapping[str, Any]) -> bool:
+    return body.get("errors") is not None or "title" in body
 
 
 def _matched_post(body: Mapping[str, Any], content: bytes) -> MatchedPost:
@@ -114,7 +214,9 @@ def _matched_post(body: Mapping[str, Any], content: bytes) -> MatchedPost:
 
 def _notice(body: Mapping[str, Any], content: bytes) -> StreamNotice | Undecoded:
     """Problems without data; a bare one is tolerated."""
-    listed = body.get("errors", [body] if "title" in body else None)
+    listed = body.get("errors")
+    if listed is None and "title" in body:
+        listed = [body]
     problems = _errors(listed) if isinstance(listed, list) else ()
     return StreamNotice(problems, content) if problems else Undecoded(content, reason="has neither data nor errors")
 
@@ -124,19 +226,18 @@ def _errors(listed: Sequence[Any]) -> tuple[Problem | ServiceError, ...]:
 
 
 def _activity(body: Mapping[str, Any], content: bytes) -> ActivityEvent:
-    wrapped = body.get("data")
-    inner: Mapping[str, Any] = body
-    if isinstance(wrapped, Mapping):
-        inner = {**{name: value for name, value in body.items() if name != "data"}, **wrapped}
-    given = inner.get("event_type")
+    inner = _inner(body)
+    event_id = event_id_of(body, EVENT_ID_PATHS)
+    wire_type = inner["event_type"] if isinstance(inner.get("event_type"), str) else None
     event = ActivityEvent(
-        event_type=DEPRECATED_EVENT_TYPES.get(given, given) if isinstance(given, str) else None,
-        event_id=_id(inner.get("event_id")),
+        event_type=None if wire_type is None else canonical_event_type(wire_type),
+        wire_type=wire_type,
+        event_id=event_id,
         created_at=_time(inner.get("created_at")),
         tag=inner["tag"] if isinstance(inner.get("tag"), str) else None,
         filter=_object(inner.get("filter")),
         payload=_object(inner.get("payload")),
-        extra={name: value for name, value in inner.items() if name not in _ACTIVITY_FIELDS},
+        extra={name: value for name, value in inner.items() if not _is_read(name, value, event_id)},
     )
     if event.event_type is not None and event.event_type.startswith(_MESSAGE_TYPES):
         event.message = _message(event.payload)
@@ -144,16 +245,37 @@ def _activity(body: Mapping[str, Any], content: bytes) -> ActivityEvent:
     return event
 
 
+def _is_read(name: str, value: Any, event_id: str | None) -> bool:
+    """Whether a field of the model has it; of two ids the one that is not the event's stays in `extra`."""
+    return name in _ACTIVITY_FIELDS or (name in _ID_FIELDS and _id(value) in (event_id, None))
+
+
 def _message(payload: Mapping[str, Any]) -> DirectMessage | None:
     try:
+        if _LEGACY_MESSAGES in payload:
+            return _legacy_message(payload[_LEGACY_MESSAGES])
         message: DirectMessage = structure(payload, DirectMessage)
     except DecodeError:
         return None
     return message
 
 
-def _id(value: Any) -> str | None:
-    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else None
+def _legacy_message(listed: Any) -> DirectMessage | None:
+    """The one message of a list; several stand in the payload alone."""
+    if not isinstance(listed, list) or len(listed) != 1 or not isinstance(listed[0], Mapping):
+        return None
+    event = listed[0]
+    created = _object(event.get("message_create"))
+    text = _object(created.get("message_data")).get("text")
+    kind = event.get("type")
+    return DirectMessage(
+        kind=_LEGACY_MESSAGE_KINDS.get(kind, kind) if isinstance(kind, str) else None,
+        id=_id(event.get("id")),
+        sender_id=_id(created.get("sender_id")),
+        text=text if isinstance(text, str) else None,
+        created_at=_epoch_time(event.get("created_timestamp")),
+        extra={name: value for name, value in event.items() if name not in ("type", "id", "created_timestamp")},
+    )
 
 
 def _object(value: Any) -> Mapping[str, Any]:
@@ -166,6 +288,14 @@ def _time(value: Any) -> datetime.datetime | None:
     except (TypeError, ValueError):
         return None
     return found if found.tzinfo else found.replace(tzinfo=datetime.UTC)
+
+
+def _epoch_time(milliseconds: Any) -> datetime.datetime | None:
+    """A time as legacy events have it."""
+    try:
+        return datetime.datetime.fromtimestamp(int(milliseconds) / 1000, datetime.UTC)
+    except (TypeError, ValueError, OverflowError, OSError):
+        return None
 
 
 def _reason(problem: Exception) -> str:

@@ -1,20 +1,33 @@
 """Lines out of the chunks that a connection happens to deliver."""
 
 import itertools
+from typing import Final
 
 import orjson
 
 from socialapi.errors import DecodeError
 
+MOST_LINES_AT_ONCE: Final = 2_000
+"""More lines than this in one chunk, as of keep-alives alone, are cut in several steps, so that no step takes long."""
+
 
 class LineFramer:
-    """Cuts a stream of bytes at its newlines. What is behind the last newline is kept until the rest of it arrives."""
+    """Cuts a stream of bytes at its newlines. What is behind the last newline is kept until the rest of it arrives.
+
+    `has_more` says that a chunk had more lines than are cut at once: `feed(b"")` returns the next ones.
+    """
 
     def __init__(self, max_line_bytes: int) -> None:
         self._max_line_bytes = max_line_bytes
         self._parts: list[bytes] = []
         self._size = 0
         self._is_too_long = False
+        self._uncut = b""
+
+    @property
+    def has_more(self) -> bool:
+        """Whether some of what was fed is still to be cut."""
+        return bool(self._uncut)
 
     @property
     def rest(self) -> bytes:
@@ -28,7 +41,11 @@ class LineFramer:
         these are returned, and whatever is called next raises.
         """
         self.check()
-        lines = chunk.split(b"\n")
+        if self._uncut:
+            chunk, self._uncut = self._uncut + chunk, b""
+        lines = chunk.split(b"\n", MOST_LINES_AT_ONCE)
+        if len(lines) > MOST_LINES_AT_ONCE:
+            self._uncut, lines[-1] = lines[-1], b""
         self._size += len(lines[0])
         if self._size > self._max_line_bytes or (
             len(chunk) > self._max_line_bytes and max(map(len, lines)) > self._max_line_bytes

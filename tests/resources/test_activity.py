@@ -4,7 +4,7 @@ import pytest
 
 from socialapi import Client, errors
 from socialapi.emulator import Emulator
-from socialapi.models.activity import DEPRECATED_EVENT_TYPES
+from socialapi.models.activity import DEPRECATED_EVENT_TYPES, EVENT_TYPE_ALIASES
 from socialapi.problems import InvalidRequest
 
 
@@ -44,6 +44,15 @@ async def test_an_older_name_warns_where_it_is_used_and_is_replaced(
     assert caught[0].filename == __file__
     assert made.event_type == new
     assert [each.event_type for each in service.state.platform.subscriptions.values()] == [new]
+
+
+@pytest.mark.parametrize(("alias", "name"), EVENT_TYPE_ALIASES.items())
+async def test_an_alias_is_sent_as_the_name_of_the_documentation_without_a_warning(
+    client: Client, service: Emulator, alias: str, name: str
+) -> None:
+    made = await client.activity.subscribe(alias, user_id="17")
+    assert made.event_type == name
+    assert [each.event_type for each in service.state.platform.subscriptions.values()] == [name]
 
 
 async def test_what_the_service_does_not_know_it_refuses(client: Client) -> None:

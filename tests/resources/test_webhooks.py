@@ -1,6 +1,8 @@
 """Webhook configurations: the states of section 3.1 and the failures of section 7.2, with an owner who answers."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -168,3 +170,103 @@ async def test_registering_is_not_repeated_when_the_outcome_is_unknown(
         await client.webhooks.create(URL)
     assert [each.method for each in service.requests if each.path == "/2/webhooks"] == ["POST"]
     assert await validity(client) == [True]
+
+
+# Whatever there is already
+
+
+def sent(service: Emulator) -> list[str]:
+    return [each.method for each in service.requests if each.path.startswith("/2/webhooks")]
+
+
+async def test_a_webhook_is_made_sure_of_as_often_as_one_likes(client: Client, owner: Owner, service: Emulator) -> None:
+    made = await client.webhooks.ensure(URL)
+    assert (made.url, made.valid) == (URL, True)
+    assert await client.webhooks.ensure(URL) == made
+    assert sent(service) == ["GET", "POST", "GET"]
+    assert len(owner.challenges) == 1
+
+
+async def test_an_invalid_webhook_is_challenged_anew(client: Client, owner: Owner, service: Emulator) -> None:
+    made = await client.webhooks.create(URL)
+    service.state.platform.webhooks[made.id].valid = False
+    again = await client.webhooks.ensure(URL)
+    assert (again.id, again.valid) == (made.id, True)
+    assert await validity(client) == [True]
+    owner.respond = wrong
+    service.state.platform.webhooks[made.id].valid = False
+    with pytest.raises(errors.WebhookRejected) as refused:
+        await client.webhooks.ensure(URL)
+    assert refused.value.reason == "CrcValidationFailed"
+
+
+async def test_several_who_make_sure_at_once_all_end_well(client: Client, owner: Owner, service: Emulator) -> None:
+    service.state.platform.max_webhooks = 1
+    async with Client(service.config, service.credentials) as other:
+        found = await asyncio.gather(*(each.webhooks.ensure(URL) for each in (client, other) * 4))
+    assert len({webhook.id for webhook in found}) == 1
+    assert all(webhook.valid for webhook in found)
+
+
+@pytest.mark.parametrize("spelling", [URL.replace("https", "HTTPS"), URL.replace("hooks.", "HooKs.")])
+async def test_scheme_and_host_may_be_in_any_case(
+    client: Client, owner: Owner, service: Emulator, spelling: str
+) -> None:
+    assert spelling != URL
+    made = await client.webhooks.ensure(spelling)
+    assert made.url == URL
+    assert (await client.webhooks.ensure(spelling)).id == (await client.webhooks.ensure(URL)).id == made.id
+    assert (await client.webhooks.ensure(OTHER)).id != made.id
+
+
+async def test_an_address_without_a_path_has_the_path_of_its_root() -> None:
+    listed = {"data": [{"id": "1", "url": "https://a.example/", "valid": True}], "meta": {"result_count": 1}}
+    async with Server(then=answer(listed)) as server, client_of(server) as client:
+        for url in ("https://a.example", "https://A.example/"):
+            assert (await client.webhooks.ensure(url)).id == "1"
+
+
+@pytest.mark.parametrize("url", ["http://example.com/", "https://example.com:8443/hook", "", "https://", None, 5])
+async def test_no_address_is_made_sure_of_that_breaks_the_rule(client: Client, service: Emulator, url: Any) -> None:
+    with pytest.raises(errors.InvalidInput, match="url"):
+        await client.webhooks.ensure(url)
+    assert not service.requests
+
+
+@pytest.mark.parametrize("fault", ["reset_after", "status"])
+async def test_a_lost_answer_to_the_registration_is_looked_after(
+    client: Client, owner: Owner, service: Emulator, fault: str
+) -> None:
+    options = {"status": 500} if fault == "status" else {}
+    service.faults.add(fault, method="POST", path="/2/webhooks", times=1, **options)
+    if fault == "status":
+        with pytest.raises(errors.ServerError):
+            await client.webhooks.ensure(URL)
+    assert (await client.webhooks.ensure(URL)).valid
+    assert await validity(client) == [True]
+
+
+async def test_other_refusals_are_told(client: Client, owner: Owner, service: Emulator) -> None:
+    with pytest.raises(errors.WebhookRejected) as refused:
+        await client.webhooks.ensure("https://unmapped.example.com/")
+    assert refused.value.reason == "CrcValidationFailed"
+    service.state.platform.max_webhooks = 1
+    await client.webhooks.ensure(URL)
+    with pytest.raises(errors.WebhookRejected) as refused:
+        await client.webhooks.ensure(OTHER)
+    assert refused.value.reason == "WebhookLimitExceeded"
+
+
+async def test_an_answer_that_only_says_that_it_stays_invalid_is_a_refusal() -> None:
+    listed = answer({"data": [{"id": "1", "url": URL, "valid": False}], "meta": {"result_count": 1}})
+    async with Server(listed, then=answer({"data": {"valid": False}})) as server, client_of(server) as client:
+        with pytest.raises(errors.WebhookRejected, match="webhook 1 stays invalid") as refused:
+            await client.webhooks.ensure(URL)
+    assert refused.value.reason == "CrcValidationFailed"
+
+
+async def test_of_several_webhooks_a_valid_one_is_taken() -> None:
+    listed = [{"id": str(number), "url": URL, "valid": number == 2} for number in range(4)]
+    async with Server(then=answer({"data": listed, "meta": {}})) as server, client_of(server) as client:
+        assert (await client.webhooks.ensure(URL)).id == "2"
+    assert len(server.requests) == 1

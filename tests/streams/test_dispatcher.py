@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from socialapi.models.activity import DEPRECATED_EVENT_TYPES, EVENT_TYPE_ALIASES
 from socialapi.models.posts import Post
 from socialapi.streams import ActivityEvent, Dispatcher, MatchedPost, Undecoded, Unfinished
 from tests.support.clock import turns
@@ -62,6 +63,12 @@ CREATE, DELETE, BIO = EVENTS[:3]
 )
 async def test_a_handler_gets_the_kinds_that_it_names(kinds: Any, expected: list[Any]) -> None:
     assert await handled(*kinds, events=EVENTS) == expected
+
+
+@pytest.mark.parametrize(("spelling", "name"), [*DEPRECATED_EVENT_TYPES.items(), *EVENT_TYPE_ALIASES.items()])
+async def test_every_spelling_of_a_kind_stands_for_the_present_name(spelling: str, name: str) -> None:
+    event = activity(name)
+    assert await handled(spelling, events=[*EVENTS[:2], event]) == [event]
 
 
 async def test_a_handler_that_is_named_twice_by_an_event_gets_it_once() -> None:

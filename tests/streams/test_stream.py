@@ -4,15 +4,16 @@ import asyncio
 import contextlib
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from socialapi import Client, Fields
-from socialapi.errors import InvalidInput
+from socialapi.errors import Forbidden, InvalidInput, StreamEnded
 from socialapi.problems import Problem
 from socialapi.session.clock import within
-from socialapi.streams import ActivityEvent, Gap, MatchedPost, Stream, StreamCounters, StreamNotice
+from socialapi.streams import ActivityEvent, Gap, MatchedPost, Stream, StreamCounters, StreamNotice, Undecoded
 from socialapi.streams.stream import REMEMBERED_IDS
 from tests.support.clients import client_of
 from tests.support.clock import VirtualClock, turns
@@ -30,6 +31,7 @@ from tests.support.stream_server import (
     post,
     posts_of,
     read_for,
+    refusal,
 )
 
 
@@ -301,6 +303,145 @@ async def test_two_kinds_of_events_with_one_id_are_no_repeats(clock: VirtualCloc
                 await within(clock, 1.0, take(stream), print)
     assert [each.event_type for each in found] == ["post.create", "post.delete"]
     assert stream.counters.repeated == 1
+
+
+def activity(number: int | None, **further: Any) -> bytes:
+    identity = {} if number is None else {"event_uuid": number}
+    return orjson.dumps({"data": {"event_type": "post.create", **identity}, **further}) + b"\r\n"
+
+
+async def read_activity(server: StreamServer, count: int, **options: Any) -> list[Any]:
+    async with clients_of(server) as client:
+        stream = client.activity.stream(**options)
+        server.watch(stream)
+        async with stream:
+            return [await anext(stream) for _ in range(count)]
+
+
+async def test_repeats_are_recognised_by_the_ids_that_the_service_publishes(clock: VirtualClock) -> None:
+    async with StreamServer(clock, [activity(-1), activity(-2), activity(-1), activity(-3)]) as server:
+        found = await read_activity(server, 3, backfill_minutes=1)
+    assert [each.event_id for each in found] == ["-1", "-2", "-3"]
+
+
+async def test_where_the_ids_are_can_be_told_and_then_repeats_are_recognised_without_a_backfill(
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    lines = [activity(None, uid=uid) for uid in (1, 2, 1, 3)]
+    async with StreamServer(clock, lines) as server:
+        found = await read_activity(server, 3, event_id_paths=["meta.uid", "uid"])
+    assert [each.event_id for each in found] == ["1", "2", "3"]
+    assert not caplog.records
+    texts = [post(number, text=text) for number, text in ((1, "a"), (2, "a"), (3, "b"))]
+    async with StreamServer(clock, texts) as server, posts_of(server, event_id_paths="text") as stream:
+        assert ids([await anext(stream), await anext(stream)]) == ["1", "3"]
+
+
+async def test_events_without_an_id_are_handed_out_and_warned_of_once(
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    lines = [b'{"for_user_id":"1","tweet_create_events":[{"id":5}]}\n'] * 2 + [activity(None), activity(1)]
+    async with StreamServer(clock, lines) as server:
+        found = await read_activity(server, 4, backfill_minutes=1)
+    assert [each.event_id for each in found] == [None, None, None, "1"]
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert record.message.startswith(
+        "/2/activity/stream: an event came without an id: it is handed out, and duplicates"
+    )
+
+
+async def test_a_path_that_is_none_is_refused(clock: VirtualClock) -> None:
+    async with StreamServer(clock) as server, clients_of(server) as client:
+        with pytest.raises(InvalidInput, match="event_id_paths"):
+            client.activity.stream(event_id_paths=[])
+        with pytest.raises(InvalidInput, match="event_id_paths"):
+            client.filtered_stream.connect(event_id_paths=[5])  # type: ignore[list-item]  # what is wrong with it
+
+
+async def test_lines_of_blanks_are_keep_alives(clock: VirtualClock) -> None:
+    async with StreamServer(clock, [b" \n", b"\t\r\n", post(1)]) as server, posts_of(server) as stream:
+        assert ids([await anext(stream)]) == ["1"]
+        assert (stream.counters.keep_alives, stream.counters.undecoded) == (2, 0)
+
+
+# Running it with a function
+
+
+async def test_run_gives_every_item_to_a_function_until_it_is_cancelled(clock: VirtualClock) -> None:
+    found: list[Any] = []
+    lines = [post(1), notice("resource-unavailable"), b"junk\n", post(2)]
+    async with StreamServer(clock, lines) as server, clients_of(server) as client:
+        stream = client.filtered_stream.connect()
+        server.watch(stream)
+        running = asyncio.create_task(stream.run(found.append))
+        await clock.sleep(1.0)
+        assert [type(each) for each in found] == [MatchedPost, StreamNotice, Undecoded, MatchedPost]
+        assert not running.done()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert stream.state == "closed"
+
+
+async def test_run_waits_for_an_async_function_and_takes_no_item_before_that(clock: VirtualClock) -> None:
+    order: list[str] = []
+
+    async def handle(item: Any) -> None:
+        order.append(f"begin {item.data.id}")
+        await clock.sleep(0.1)
+        order.append(f"end {item.data.id}")
+
+    async with StreamServer(clock, [post(1), post(2)]) as server, posts_of(server) as stream:
+        with pytest.raises(TimeoutError):
+            await within(clock, 1.0, stream.run(handle), print)
+    assert order == ["begin 1", "end 1", "begin 2", "end 2"]
+
+
+async def test_run_raises_what_ends_the_stream_into_its_owner(clock: VirtualClock) -> None:
+    script: list[Act] = [post(1), notice("operational-disconnect", disconnect_type="InvalidRules"), End.CLEAN]
+    async with StreamServer(clock, script) as server, clients_of(server) as client:
+        stream = client.filtered_stream.connect()
+        server.watch(stream)
+        found: list[Any] = []
+
+        async def program() -> None:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(stream.run(found.append))
+                tasks.create_task(asyncio.Event().wait())  # which is cancelled by it
+
+        with pytest.raises(ExceptionGroup) as caught:
+            await program()
+        assert [type(each) for each in caught.value.exceptions] == [StreamEnded]
+        assert (ids(found), stream.state) == (["1"], "closed")
+
+
+async def test_run_raises_what_the_function_raises_and_closes_the_stream(clock: VirtualClock) -> None:
+    def handle(item: Any) -> None:
+        raise ZeroDivisionError
+
+    async with StreamServer(clock, [post(1)]) as server, clients_of(server) as client:
+        stream = client.filtered_stream.connect()
+        server.watch(stream)
+        with pytest.raises(ZeroDivisionError):
+            await stream.run(handle)
+        assert stream.state == "closed"
+        with pytest.raises(RuntimeError):
+            await stream.__aenter__()
+
+
+async def test_run_raises_what_connecting_raises(clock: VirtualClock) -> None:
+    async with StreamServer(clock, refusal(403)) as server, clients_of(server) as client:
+        stream = client.filtered_stream.connect()
+        with pytest.raises(Forbidden):
+            await stream.run(print)
+        assert stream.state == "closed"
+
+
+async def test_run_returns_after_the_stream_was_closed(clock: VirtualClock) -> None:
+    async with StreamServer(clock, [post(1)]) as server, posts_of(server) as stream:
+        await stream.run(lambda _: stream.aclose())
+        assert stream.state == "closed"
 
 
 # What is asked for

@@ -58,9 +58,15 @@ class Sender:
 
     async def broken(self, content: bytes, *, length: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A request that says that it is so long, and does not go on after the content."""
-        port = yarl.URL(self.url).port
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        head = f"POST / HTTP/1.1\r\nHost: test\r\nContent-Length: {length}\r\n{HEADER}: {signature(content)}\r\n\r\n"
+        path = yarl.URL(self.url).path
+        head = (
+            f"POST {path} HTTP/1.1\r\nHost: test\r\nContent-Length: {length}\r\n{HEADER}: {signature(content)}\r\n\r\n"
+        )
+        return await self.open(head, content)
+
+    async def open(self, head: str, content: bytes = b"") -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A connection on which this is sent."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", yarl.URL(self.url).port)
         writer.write(head.encode() + content)
         await writer.drain()
         return reader, writer

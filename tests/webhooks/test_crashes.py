@@ -1,36 +1,11 @@
-"""A receiver whose process is killed, and two processes with one inbox."""
+"""A receiver whose process is killed."""
 
 import asyncio
-import contextlib
-import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 
-import aiohttp
-import pytest
-
-from socialapi.errors import ConfigurationError
 from socialapi.webhooks import Receiver
-from tests.webhooks.posting import SECRET, Sender, event, numbers, rest, take
-
-PROGRAM = Path(__file__).with_name("accepting.py")
-ROOT = Path(__file__).parents[2]
-
-
-@contextlib.asynccontextmanager
-async def another_process(inbox: Path) -> AsyncIterator[tuple[asyncio.subprocess.Process, Sender]]:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-W", "error", str(PROGRAM), str(inbox), SECRET), stdout=asyncio.subprocess.PIPE, cwd=ROOT
-    )
-    assert process.stdout is not None
-    try:
-        async with asyncio.timeout(30), aiohttp.ClientSession() as session:
-            port = int(await process.stdout.readline())
-            yield process, Sender(f"http://127.0.0.1:{port}", session)
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.communicate()
+from tests.webhooks.posting import SECRET, event, numbers, take
+from tests.webhooks.serving import another_process
 
 
 async def test_nothing_that_was_accepted_is_lost_when_the_process_is_killed(tmp_path: Path) -> None:
@@ -49,16 +24,3 @@ async def test_nothing_that_was_accepted_is_lost_when_the_process_is_killed(tmp_
         assert receiver.counters.finished == 50
     async with Receiver(SECRET, inbox=inbox) as receiver:
         assert numbers(await take(receiver, 1)) == ["50"]  # whose handling was not followed by anything
-
-
-async def test_an_inbox_belongs_to_one_process(tmp_path: Path) -> None:
-    inbox = tmp_path / "inbox.sqlite"
-    second = Receiver(SECRET, inbox=inbox)
-    waiting = asyncio.ensure_future(rest(second))
-    async with another_process(inbox) as (_, sender):
-        assert (await sender.post(event(1))).status == 200
-        with pytest.raises(ConfigurationError, match=r"inbox\.sqlite is in use by another process: wait for that one"):
-            async with second:
-                raise AssertionError
-        assert await waiting == []
-        assert (await sender.post(event(2))).status == 200

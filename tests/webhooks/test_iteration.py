@@ -8,6 +8,7 @@ import pytest
 
 from socialapi.webhooks import Receiver
 from tests.support.clock import turns
+from tests.support.rounds import counted_rounds
 from tests.webhooks.posting import SECRET, Sender, event, numbers, rest, running, take
 
 
@@ -158,3 +159,21 @@ async def test_a_cancelled_wait_does_not_end_the_iteration_by_hand(sender: Sende
     await sender.post(event(1))
     assert numbers(await take(events, 1)) == ["1"]
     assert aiter(events) is events
+
+
+async def test_many_events_that_wait_leave_others_their_turns(receiver: Receiver) -> None:
+    for number in range(1_000):
+        assert await receiver._store.add(None, event(number)) == "new"
+    async with counted_rounds() as rounds:
+        before = rounds.now
+        assert len(await take(receiver.unfinished(), 1_000)) == 1_000
+        assert rounds.now - before >= 1_000 // 64
+
+
+async def test_of_several_who_take_many_none_loses_any(receiver: Receiver) -> None:
+    tasks = [asyncio.ensure_future(rest(receiver)) for _ in range(3)]
+    for number in range(500):
+        assert await receiver._store.add(None, event(number)) == "new"
+    receiver.stop()
+    got = [number for each in await asyncio.gather(*tasks) for number in numbers(each)]
+    assert sorted(got, key=int) == [str(number) for number in range(500)]

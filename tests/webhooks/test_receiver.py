@@ -54,10 +54,14 @@ async def test_a_challenge_without_a_token_is_refused(sender: Sender, receiver: 
     assert receiver.counters.challenges == 0
 
 
-@pytest.mark.parametrize("blank", ["", "%20", "%0a", "%e2%80%83"])
-async def test_nobody_gets_an_event_signed_by_sending_it_as_a_challenge(sender: Sender, blank: str) -> None:
+@pytest.mark.parametrize("first", ["%7B", "%5b", "["])
+@pytest.mark.parametrize(
+    "blank",
+    ["", "+", "%20", "%0a", "%e2%80%83", "%EF%BB%BF", "%ef%bb%bf%09%EF%BB%BF", "%00", "%C2%A0", "%E2%80%8B", "%7F"],
+)
+async def test_nobody_gets_an_event_signed_by_sending_it_as_a_challenge(sender: Sender, blank: str, first: str) -> None:
     """The documentation has both signed alike (sections 4.2 and 5.5), and everybody may send a challenge."""
-    answer = await sender.challenge(f"?crc_token={blank}%7B%22event_type%22:%22post.create%22%7D")
+    answer = await sender.challenge(f"?crc_token={blank}{first}%22event_type%22:%22post.create%22%7D")
     assert (answer.status, answer.text) == (400, "crc_token is not a challenge")
 
 
@@ -92,9 +96,9 @@ async def test_a_matching_post_is_typed_too(sender: Sender, receiver: Receiver) 
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"{", b"[]", b"null", b"\xff\x00", b"token", b'\xef\xbb\xbf{"event_id": "1"}']
+    "content", [b"", b"null", b"17", b'"{}"', b"\xff\x00", b"token", b"\xef\xbb\xbf", b" \n", b"\xff\xfet\x00"]
 )
-async def test_what_is_no_object_is_refused_however_it_is_signed(
+async def test_what_begins_as_neither_object_nor_array_is_refused_however_it_is_signed(
     sender: Sender, receiver: Receiver, content: bytes
 ) -> None:
     """Anybody can have such a body signed by sending it as a challenge: it filled the inbox."""
@@ -105,13 +109,64 @@ async def test_what_is_no_object_is_refused_however_it_is_signed(
     assert (receiver.counters.refused_body, receiver.counters.accepted) == (1, 0)
 
 
-async def test_an_object_that_cannot_be_read_is_handed_out_as_it_came(sender: Sender, receiver: Receiver) -> None:
-    content = b'{"data": {}, "matching_rules": []}'
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"data": {}, "matching_rules": []}',
+        b"{",
+        b"[]",
+        b'[{"event_id": "1"}]',
+        b"{'event_id': 1}",
+        b"{\xff}",
+        b"[" * 1_500,
+        b"\xef\xbb\xbf\r\n\t {",
+        "\u2003\u200b\ufeff[".encode(),
+        b"\x00\x0b{",
+        "\ufeff{}".encode("utf-16-le"),
+        "\ufeff [".encode("utf-16-be"),
+    ],
+)
+async def test_what_is_signed_and_cannot_be_read_is_handed_out_as_it_came(
+    sender: Sender, receiver: Receiver, content: bytes
+) -> None:
     assert (await sender.post(content)).status == 200
     assert (await sender.post(content)).status == 200  # it has no id, so it is never a duplicate
     for got in await take(receiver, 2):
         assert isinstance(got, Undecoded)
         assert got.content == content
+
+
+@pytest.mark.parametrize("identity", [-2781149976877970683, 7, 12.0, "-2781149976877970683", "\\ud800", "ü"])
+async def test_an_id_of_any_kind_is_recognised_again(sender: Sender, receiver: Receiver, identity: Any) -> None:
+    written = b'"%b"' % identity.encode() if isinstance(identity, str) else orjson.dumps(identity)
+    for further in (b"", b', "payload": {"text": "another"}'):
+        content = b'{"data": {"event_type": "post.delete", "event_uuid": %b%b}}' % (written, further)
+        assert (await sender.post(content)).status == 200
+    (got,) = await take(receiver, 1)
+    assert got.event_id == ("\ud800" if identity == "\\ud800" else str(identity).removesuffix(".0"))
+    assert (receiver.counters.accepted, receiver.counters.duplicates) == (1, 1)
+
+
+async def test_events_without_an_id_are_warned_of_once(
+    sender: Sender, receiver: Receiver, caplog: pytest.LogCaptureFixture
+) -> None:
+    content = b'{"for_user_id": "2244994945", "tweet_create_events": [{"id": 5}]}'
+    for _ in range(3):
+        assert (await sender.post(content)).status == 200
+    assert [each.content for each in await take(receiver, 3)] == [content] * 3
+    (record,) = caplog.records
+    assert (record.name, record.levelname) == ("socialapi", "WARNING")
+    assert "duplicates of such events cannot be recognised" in record.message
+    assert (await Receiver(SECRET).handle("POST", "", {HEADER: signature(content)}, content)).status == 200
+    assert len(caplog.records) == 2  # one for each receiver
+
+
+async def test_a_byte_order_mark_is_no_part_of_an_event(sender: Sender, receiver: Receiver) -> None:
+    for content in (b"\xef\xbb\xbf" + event(1), event(1)):
+        assert (await sender.post(content)).status == 200
+    (got,) = await take(receiver, 1)
+    assert (got.event_id, got.content[:3]) == ("1", b"\xef\xbb\xbf")
+    assert receiver.counters.duplicates == 1
 
 
 @pytest.mark.parametrize(
@@ -155,7 +210,8 @@ async def test_a_body_at_the_bound_is_taken_and_one_above_it_is_not(sender: Send
     assert (await sender.post(b"{}".ljust(2_000))).status == 200
     answer = await sender.post(b"{}".ljust(2_001))
     assert (answer.status, answer.text) == (413, "the body is larger than 2,000 bytes")
-    async with sender.session.post(sender.url, data=chunks(21)) as response:  # of which no length is announced
+    headers = {HEADER: signature(b"x" * 2_100)}
+    async with sender.session.post(sender.url, data=chunks(21), headers=headers) as response:  # of no announced length
         assert response.status == 413
     assert (receiver.counters.refused_body, receiver.counters.accepted) == (2, 1)
 
@@ -259,15 +315,52 @@ async def test_bodies_that_are_being_read_share_their_room(
 ) -> None:
     """Their senders may be anybody."""
     monkeypatch.setattr(bodies, "MOST_READING_BYTES", 1_000)
-    _, writer = await sender.broken(b"x" * 900, length=1_000)
+    reader, writer = await sender.broken(b"x" * 900, length=1_000)
     await until(lambda: receiver._bodies._bytes == 900)
-    refused = await sender.post(event(1, text="x" * 200))
-    assert (refused.status, refused.headers["Retry-After"]) == (503, "5")
-    assert (await sender.post(event(2))).status == 200
+    assert (await sender.post(event(1))).status == 200  # there is room beside it
+    assert (await sender.post(event(2, text="x" * 200))).status == 200  # there is none, so the older one is given up
+    assert (await reader.readline()).startswith(b"HTTP/1.1 503 ")
+    assert b"Retry-After: 5\r\n" in await reader.readuntil(b"\r\n\r\n")
     writer.close()
-    await until(lambda: receiver._bodies._bytes == 0)
-    assert (await sender.post(event(1, text="x" * 1_200))).status == 200  # one alone has room
-    assert (receiver.counters.refused_full, receiver.counters.refused_body) == (1, 1)
+    assert (await sender.post(event(3, text="x" * 1_200))).status == 200  # one alone has room
+    assert receiver._bodies._bytes == 0
+    assert (receiver.counters.refused_full, receiver.counters.accepted) == (1, 3)
+
+
+async def test_of_many_bodies_on_their_way_the_oldest_are_given_up(
+    sender: Sender, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bodies, "MOST_READING", 2)
+    opened: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
+
+    def all_have_begun() -> bool:
+        return len(receiver._bodies._readings) + receiver.counters.refused_full == len(opened)
+
+    for _ in range(4):
+        opened.append(await sender.broken(b"{", length=10))
+        await until(all_have_begun)
+    assert len(receiver._bodies._readings) == 2
+    for reader, _ in opened[:2]:
+        assert (await reader.readline()).startswith(b"HTTP/1.1 503 ")
+    for reader, writer in opened[2:]:
+        content = b"{".ljust(10)
+        writer.write(content[1:])
+        assert (await reader.readline()).startswith(b"HTTP/1.1 401 ")
+    for _, writer in opened:
+        writer.close()
+
+
+@pytest.mark.parametrize("sign", [None, "", "sha256=", "sha256=AAAA", "sha1=" + "A" * 43 + "="])
+async def test_without_something_like_a_signature_no_body_is_waited_for(
+    sender: Sender, receiver: Receiver, sign: str | None
+) -> None:
+    header = "" if sign is None else f"{HEADER}: {sign}\r\n"
+    reader, writer = await sender.open(f"POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\n{header}\r\n")
+    head = await reader.readuntil(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 401 ")
+    assert b"Connection: close\r\n" in head
+    writer.close()
+    assert receiver.counters.refused_signature == 1
 
 
 # Where and with what it runs ---------------------------------------------------------------------------------------
@@ -344,10 +437,11 @@ def test_it_overrides_nothing_of_an_application() -> None:
 
 def test_every_public_name_is_there_and_documented() -> None:
     assert set(webhooks.__all__) == {
-        *("Receiver", "crc_response", "verify_signature", "SIGNATURE_HEADER"),
+        *("Receiver", "WebhookReply", "read_event", "crc_response", "verify_signature", "SIGNATURE_HEADER"),
         *("ActivityEvent", "DirectMessage", "MatchedPost", "Undecoded"),
     }
     named = [getattr(webhooks, name) for name in webhooks.__all__]
     methods = [value for name, value in vars(Receiver).items() if not name.startswith("_") and callable(value)]
-    assert len(methods) == 4
+    assert len(methods) == 5
+    assert inspect.getdoc(Receiver.asgi)
     assert all(inspect.getdoc(each) for each in (*named, *methods))

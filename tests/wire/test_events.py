@@ -1,6 +1,7 @@
 """Reading what streams and webhooks deliver: every documented event, and whatever else there may be."""
 
 import datetime
+import json
 from collections.abc import Callable
 from typing import Any, get_args
 
@@ -9,10 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialapi.models.activity import DEPRECATED_EVENT_TYPES, EventType
+from socialapi.errors import InvalidInput
+from socialapi.models.activity import DEPRECATED_EVENT_TYPES, EVENT_TYPE_ALIASES, EventType
 from socialapi.problems import OperationalDisconnect, ServiceError
 from socialapi.streams import ActivityEvent, DirectMessage, MatchedPost, MatchingRule, StreamNotice, Undecoded
-from socialapi.wire.events import EVENT_ID_PATHS, identity_of, identity_of_item, read_activity, read_delivery, read_post
+from socialapi.wire.events import (
+    EVENT_ID_PATHS,
+    checked_paths,
+    find_event_id,
+    identity_of,
+    identity_of_item,
+    read_activity,
+    read_delivery,
+    read_post,
+)
 
 READERS: list[Callable[[bytes], Any]] = [read_post, read_activity, read_delivery]
 SECRET = "something personal"
@@ -46,15 +57,43 @@ def test_every_documented_event_is_read(name: str) -> None:
         assert (found.message is not None) == name.startswith(("dm.", "chat."))
 
 
-@pytest.mark.parametrize(("old", "new"), DEPRECATED_EVENT_TYPES.items())
-def test_deprecated_names_become_those_of_today(old: str, new: str) -> None:
-    assert event({"data": {"event_type": old}}).event_type == new
+@pytest.mark.parametrize(("sent", "today"), [*DEPRECATED_EVENT_TYPES.items(), *EVENT_TYPE_ALIASES.items()])
+def test_deprecated_names_and_aliases_become_those_of_today(sent: str, today: str) -> None:
+    found = event({"data": {"event_type": sent}})
+    assert (found.event_type, found.wire_type) == (today, sent)
+    assert today in get_args(EventType)
+    assert event({"data": {"event_type": today}}).wire_type == today
 
 
 def test_an_event_of_an_unknown_type_stands_as_it_came() -> None:
     assert event({"event_type": "post.sing", "payload": {"x": 1}}).payload == {"x": 1}
     assert event({"event_type": "post.sing"}).event_type == "post.sing"
-    assert event({"event_type": 5, "x": 1}).event_type is None
+    odd = event({"event_type": 5, "x": 1})
+    assert (odd.event_type, odd.wire_type) == (None, None)
+
+
+def test_an_event_as_it_is_published_is_read() -> None:
+    user = {"data": {"id": "2244994945", "username": "ada"}}
+    found = event(
+        {
+            "data": {
+                "event_uuid": "-2781149976877970683",
+                "filter": {"user_id": "2244994945"},
+                "event_type": "post.delete",
+                "tag": "mine",
+                "payload": {"id": "5"},
+                "includes": {"users": [user]},
+            }
+        }
+    )
+    assert (found.event_id, found.event_type, found.tag) == ("-2781149976877970683", "post.delete", "mine")
+    assert (found.filter, found.payload) == ({"user_id": "2244994945"}, {"id": "5"})
+    assert found.extra == {"includes": {"users": [user]}}
+
+
+def test_of_two_ids_the_other_one_is_kept() -> None:
+    found = event({"data": {"event_uuid": "1", "event_id": "2"}})
+    assert (found.event_id, found.extra) == ("1", {"event_id": "2"})
 
 
 def test_what_stands_beside_the_data_is_kept_too() -> None:
@@ -77,6 +116,45 @@ def test_a_message_names_no_participants() -> None:
     assert message is not None
     assert message.participant_ids is None
     assert SECRET not in repr(message)
+
+
+def legacy(*messages: Any) -> ActivityEvent:
+    payload = {"direct_message_events": list(messages), "users": {"5": {"id": "5"}}}
+    return event({"data": {"event_uuid": "9", "event_type": "dm.received", "payload": payload}})
+
+
+def test_a_message_of_the_legacy_shape_is_typed_too() -> None:
+    created = {"target": {"recipient_id": "6"}, "sender_id": "5", "message_data": {"text": SECRET}}
+    sent = {"type": "message_create", "id": "7", "created_timestamp": "1767225600000", "message_create": created}
+    found = legacy(sent)
+    assert found.message == DirectMessage(
+        kind="MessageCreate",
+        id="7",
+        sender_id="5",
+        text=SECRET,
+        created_at=datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC),
+        extra={"message_create": created},
+    )
+    assert SECRET not in repr(found)
+    assert found.payload["direct_message_events"] == [sent]
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [[], [{}, {}], [None], ["x"]],
+)
+def test_a_list_that_is_not_of_one_message_stays_in_the_payload(messages: list[Any]) -> None:
+    found = legacy(*messages)
+    assert found.message is None
+    assert found.payload["direct_message_events"] == messages
+
+
+@pytest.mark.parametrize("odd", [{"type": 5}, {"message_create": None}, {"message_create": {"message_data": []}},
+                                 {"created_timestamp": "soon"}, {"created_timestamp": 10**18}, {"id": None}])  # fmt: skip
+def test_a_legacy_message_of_an_odd_shape_has_what_can_be_read(odd: dict[str, Any]) -> None:
+    message = legacy({"id": "7", **odd}).message
+    assert message is not None
+    assert (message.id, message.text, message.created_at) == (odd.get("id", "7"), None, None)
 
 
 def test_a_message_of_another_shape_leaves_the_event_as_it_is() -> None:
@@ -198,6 +276,62 @@ def test_errors_of_another_shape_are_kept_beside_the_post() -> None:
         assert (found.errors, found.extra) == ((), {"errors": 5})
 
 
+MARK = "\ufeff".encode()
+
+
+@pytest.mark.parametrize("read", READERS)
+def test_a_byte_order_mark_is_no_obstacle(read: Callable[[bytes], Any]) -> None:
+    content = MARK + b' {"data": {"id": "5", "text": "t", "event_id": "7"}, "matching_rules": []}'
+    found = read(content)
+    assert not isinstance(found, Undecoded)
+    assert found.content == content
+
+
+def test_a_lone_surrogate_is_read() -> None:
+    found = read_delivery(rb'{"event_id": "\ud800", "event_type": "post.create", "payload": {"text": "\udfff!"}}')
+    assert isinstance(found, ActivityEvent)
+    assert (found.event_id, found.payload) == ("\ud800", {"text": "\udfff!"})
+    matched = read_post(rb'{"data": {"id": "5", "text": "a \ud83d"}, "matching_rules": []}')
+    assert isinstance(matched, MatchedPost)
+    assert matched.data.text == "a \ud83d"
+
+
+@pytest.mark.parametrize(
+    "content", [b"[" * 100_000, b'{"a":' * 100_000, MARK, MARK * 2 + b"{}", b"{\xed\xa0", b"{" + b"1" * 9_999]
+)
+@pytest.mark.parametrize("read", READERS)
+def test_what_neither_decoder_reads_is_handed_over(read: Callable[[bytes], Any], content: bytes) -> None:
+    found = read(content)
+    assert isinstance(found, Undecoded)
+    assert found.reason.startswith("is not JSON (at byte ")
+
+
+@pytest.mark.parametrize("name", ["payload", "filter", "tag", "created_at", "event_type", "includes", "event_uuid"])
+def test_null_says_nothing(name: str) -> None:
+    body = {"data": {"event_uuid": "1", "event_type": "post.create", name: None}}
+    found, bare = (
+        event(body),
+        event({"data": {each: value for each, value in body["data"].items() if value is not None}}),
+    )
+    found.extra.pop("includes", None)
+    assert found == bare
+
+
+def test_null_in_place_of_what_goes_with_a_post_is_as_if_there_was_none() -> None:
+    body = {"data": {"id": "1", "text": "x"}, "matching_rules": None, "includes": None}
+    found = read_delivery(orjson.dumps(body))
+    assert isinstance(found, MatchedPost)
+    assert (found.matching_rules, found.includes.users) == ((), ())
+
+
+@pytest.mark.parametrize("read", [read_post, read_activity])
+def test_problems_beside_null_are_a_notice_too(read: Callable[[bytes], Any]) -> None:
+    found = read(b'{"data": null, "errors": [{"type": "about:blank", "title": "t"}]}')
+    assert isinstance(found, StreamNotice)
+    bare = read(b'{"errors": null, "title": "t", "type": "about:blank"}')
+    assert isinstance(bare, StreamNotice)
+
+
 NAMES = st.sampled_from(
     ["data", "errors", "title", "type", "matching_rules", "includes", "event_type", "event_id", "id", "text", "payload",
      "filter", "created_at", "tag", "users", "participant_ids", "status", "code", "message"]
@@ -215,6 +349,13 @@ def test_nothing_raises_and_nothing_is_lost(body: Any) -> None:
     content = orjson.dumps(body)
     for read in READERS:
         assert read(content).content == content
+
+
+@given(st.text(st.characters(codec=None)))
+def test_any_text_that_json_can_write_is_read(text: str) -> None:
+    found = read_delivery(b'{"event_type": "a", "payload": {"text": %b}}' % json.dumps(text).encode())
+    assert isinstance(found, ActivityEvent)
+    assert found.payload == {"text": text}
 
 
 @given(st.binary(max_size=40))
@@ -243,7 +384,22 @@ def test_the_shown_form_of_an_event_holds_nothing_of_its_payload(body: Any) -> N
         ({"id": "1"}, ":1"),
         ({"id": 1}, ":1"),
         ({"event_type": "a", "data": {"event_id": "1"}}, "a:1"),
-        ({"event_id": "1", "data": {"event_id": "2", "id": "3"}, "id": "4"}, ":1"),
+        ({"event_id": "1", "data": {"event_id": "2", "id": "3"}, "id": "4"}, ":2"),
+        ({"data": {"event_uuid": "-7", "event_type": "a", "event_id": "2"}, "event_uuid": "3"}, "a:-7"),
+        ({"data": {"event_uuid": -7, "event_type": "a"}}, "a:-7"),
+        ({"data": {"event_uuid": 7.0, "event_type": "a"}}, "a:7"),
+        ({"data": {"event_uuid": 1e300, "event_id": 0.5}}, None),
+        ({"data": {"event_uuid": None, "event_id": " "}, "event_uuid": "8"}, ":8"),
+        ({"data": None, "event_uuid": "8"}, ":8"),
+        ({"data": [{"event_uuid": "8", "event_type": "a"}]}, "a:8"),
+        ({"data": [{"event_uuid": "8"}, {"event_uuid": "9"}]}, None),
+        ({"data": {"event_type": "ProfileBioUpdate", "event_uuid": "8"}}, "profile.update.bio:8"),
+        ({"data": {"event_type": "profile.update.verified_badge", "event_uuid": 8}}, "profile.update.verified:8"),
+        ({"data": {"event_type": None, "event_uuid": "8"}, "event_type": "a"}, "a:8"),
+        ({"for_user_id": "2244994945", "tweet_create_events": [{"id": 5}]}, None),
+        ({"data": {"id": 5}, "matching_rules": None}, ":5"),
+        ([], None),
+        (None, None),
         ({"event_id": "", "data": {"event_id": "3"}}, ":3"),
         ({"event_id": True, "data": "id", "id": [1]}, None),
         ({"event_id": None, "event_type": "a"}, None),
@@ -260,7 +416,37 @@ def test_the_places_of_the_id_can_be_chosen() -> None:
     assert identity_of(body, ["payload.message.id"]) == ":5"
     assert identity_of(body, ["payload.message.id.x", "nowhere"]) is None
     assert identity_of({"data": {"id": "5"}, "matching_rules": []}, ["id"]) is None
-    assert EVENT_ID_PATHS[0] == "event_id"
+    listed = {"payload": {"direct_message_events": [{"id": "5"}, {"id": "6"}]}}
+    assert identity_of(listed, ["payload.direct_message_events.1.id"]) == ":6"
+    assert identity_of(listed, ["payload.direct_message_events.2.id"]) is None
+    assert identity_of(listed, ["payload.direct_message_events.id"]) is None
+
+
+def test_ids_are_looked_for_in_the_order_of_the_documentation_of_this_package() -> None:
+    assert EVENT_ID_PATHS == ("data.event_uuid", "event_uuid", "data.event_id", "event_id", "id")
+
+
+def test_one_path_is_a_list_of_one() -> None:
+    assert checked_paths("data.uid") == ("data.uid",)
+    assert checked_paths(["a", "b.c"]) == ("a", "b.c")
+    assert checked_paths(None) is None
+
+
+@pytest.mark.parametrize("given", ["", [], [""], [5], 5, {"a": 1}, [None]])
+def test_what_is_no_path_is_refused(given: Any) -> None:
+    with pytest.raises(InvalidInput, match="event_id_paths must be dotted paths"):
+        checked_paths(given)
+
+
+def test_an_id_that_is_at_the_chosen_place_alone_is_that_of_the_event() -> None:
+    body = {"event_type": "a", "meta": {"uid": 7}}
+    found = event(body)
+    find_event_id(found, ["meta.uid"])
+    assert found.event_id == "7"
+    assert identity_of_item(found, ["meta.uid"]) == identity_of(body, ["meta.uid"]) == "a:7"
+    known = event({"event_id": "1", "meta": {"uid": 7}})
+    find_event_id(known, ["meta.uid"])
+    assert known.event_id == "1"
 
 
 def test_two_events_about_one_object_are_two() -> None:

@@ -1,10 +1,13 @@
 """Lines out of chunks, however they are cut."""
 
+from unittest import mock
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.errors import DecodeError
+from socialapi.wire import framing
 from socialapi.wire.framing import LineFramer, is_whole
 
 LINE = st.binary(max_size=20).map(lambda line: line.replace(b"\n", b"").rstrip(b"\r"))
@@ -83,3 +86,20 @@ def test_what_grows_beyond_the_bound_is_an_error_before_it_ends() -> None:
 )
 def test_a_line_without_an_end_is_whole_when_its_object_is(line: bytes, whole: bool) -> None:
     assert is_whole(line) is whole
+
+
+@given(st.lists(LINE), LINE, st.lists(st.integers(0, 10_000), max_size=5), st.integers(1, 5))
+def test_many_lines_are_cut_in_steps_and_all_come_in_their_order(
+    lines: list[bytes], rest: bytes, places: list[int], most: int
+) -> None:
+    framer = LineFramer(1_000)
+    found: list[bytes] = []
+    with mock.patch.object(framing, "MOST_LINES_AT_ONCE", most):
+        for chunk in cut(b"".join(line + b"\n" for line in lines) + rest, places):
+            step = framer.feed(chunk)
+            found += step
+            while framer.has_more:
+                assert len(step) == most
+                found += (step := framer.feed(b""))
+    assert found == lines
+    assert framer.rest == rest

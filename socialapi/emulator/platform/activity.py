@@ -7,7 +7,7 @@ from socialapi.emulator.call import Call
 from socialapi.emulator.envelopes import Answer, Refusal, data, invalid_request, not_found
 from socialapi.emulator.platform.endpoint import serves
 from socialapi.emulator.platform.records import ActivitySubscription
-from socialapi.models.activity import DEPRECATED_EVENT_TYPES, EventType
+from socialapi.models.activity import EventType, canonical_event_type
 from socialapi.routes import platform as routes
 
 EVENT_TYPES: Final = frozenset(get_args(EventType))
@@ -18,7 +18,7 @@ async def create_subscription(call: Call, arguments: Arguments) -> Answer:
     """The subscription, under the present name of its event type. An app can have the same one once."""
     body = dict(arguments.body)
     given, wanted = body.pop("event_type"), body.pop("filter")
-    event_type = DEPRECATED_EVENT_TYPES.get(given, given)
+    event_type = canonical_event_type(given)
     if event_type not in EVENT_TYPES:
         raise invalid_request("event_type is none of those that exist", {"event_type": [given[:100]]})
     if not {"user_id", "keyword"} & wanted.keys():

@@ -7,7 +7,7 @@ import attrs
 
 from socialapi.emulator.packed import packed_json
 from socialapi.emulator.platform.records import ActivitySubscription, Platform
-from socialapi.models.activity import DEPRECATED_EVENT_TYPES
+from socialapi.models.activity import canonical_event_type
 
 Fields = Mapping[str, Any]
 
@@ -67,7 +67,7 @@ def routed(
 
 def _matches(subscription: ActivitySubscription, happening: Happening) -> bool:
     wanted = subscription.filter
-    event_type = DEPRECATED_EVENT_TYPES.get(happening.event_type, happening.event_type)
+    event_type = canonical_event_type(happening.event_type)
     if not _is_of_type(event_type, subscription.event_type, wanted.get("direction")):
         return False
     if "user_id" in wanted and wanted["user_id"] != happening.filter.get("user_id"):

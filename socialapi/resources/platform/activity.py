@@ -1,5 +1,6 @@
 """Activity: subscriptions to what happens, and the stream of it (platform documentation, sections 4.4 and 6)."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from socialapi.models.activity import Direction, EventType, Subscription
@@ -23,6 +24,7 @@ class Activity(Resource):
         on_gap: OnGap | None = None,
         on_slow: OnSlow | None = None,
         give_up_after_seconds: float | None = None,
+        event_id_paths: str | Sequence[str] | None = None,
         **further: Any,
     ) -> Stream[ActivityEvent]:
         """What the app has subscribed to, as it happens (sections 4.4 and 6.2). Options as those of
@@ -30,11 +32,16 @@ class Activity(Resource):
 
             async with client.activity.stream() as events:
                 async for event in events: ...
+
+        `event_id_paths` are dotted paths of ids, looked at in their order instead of `data.event_uuid`, `event_uuid`,
+        `data.event_id`, `event_id` and `id`.
         """
         query = {"backfill_minutes": backfill_minutes, **further}
         check_stream_arguments(on_gap, on_slow, give_up_after_seconds)
         options = LinkOptions(on_gap=on_gap, on_slow=on_slow, give_up_after_seconds=give_up_after_seconds)
-        return Stream(self._session, routes.ACTIVITY_STREAM.at(), query, self._options, options)
+        return Stream(
+            self._session, routes.ACTIVITY_STREAM.at(), query, self._options, options, event_id_paths=event_id_paths
+        )
 
     async def subscribe(
         self,
@@ -47,7 +54,8 @@ class Activity(Resource):
     ) -> Subscription:
         """Subscribes to events of a type (section 6.2): of a user, with a keyword; messages also by direction.
 
-        A deprecated name of an event type is replaced, with a DeprecationWarning that names the new one.
+        An alias of an event type (`profile.update.profile_picture`) is replaced by its present name, and so is a deprecated
+        one, with a DeprecationWarning that names the new one.
         """
         check_argument("event_type", str, event_type)
         chosen = {"user_id": user_id, "keyword": keyword, "direction": direction}

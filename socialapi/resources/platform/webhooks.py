@@ -1,13 +1,20 @@
 """Webhook configurations (platform documentation, sections 3.1, 4.1 and 4.4)."""
 
-from typing import Any
+import re
+from typing import Any, Final
 
-from socialapi.errors import InvalidInput, WebhookUrlRejected
+import attrs
+
+from socialapi.errors import InvalidInput, OutcomeUnknown, ServerError, WebhookRejected, WebhookUrlRejected
 from socialapi.models.content import Replay, ReplayRequest
-from socialapi.models.webhooks import Deleted, WebhookConfig, WebhookValidity
+from socialapi.models.webhooks import Deleted, WebhookConfig, WebhookDraft, WebhookValidity
 from socialapi.resources.resource import Resource
 from socialapi.routes import platform as routes
 from socialapi.session.pager import Pager
+from socialapi.wire.request import check
+
+_MAY_EXIST: Final = frozenset({"DuplicateUrlFailed", "WebhookLimitExceeded"})
+"""Why an address is not registered that another process may have registered meanwhile."""
 
 
 class Webhooks(Resource):
@@ -27,6 +34,49 @@ class Webhooks(Resource):
         except InvalidInput as refused:
             error = WebhookUrlRejected(refused=refused)
         raise error
+
+    async def ensure(self, url: str) -> WebhookConfig:
+        """The valid webhook for an address: the one there is, after a new challenge if it is invalid, or else a new one
+        (sections 3.1 and 4.1).
+
+        To be called at every start, once the address is served: the service sends a challenge. Several processes may
+        call it at once. Schemes and hosts are compared in lower case.
+
+        Raises InvalidInput for an address that is not https or has a port, WebhookRejected with its `reason` when the
+        challenge fails or the app has as many webhooks as it may.
+        """
+        url = _normal(url)
+        check(WebhookDraft, {"url": url}, now=self._session.now())
+        known = await self._find(url)
+        if known is None:
+            try:
+                return await self.create(url)
+            except (OutcomeUnknown, ServerError) as problem:
+                refusal: Exception = problem
+            except WebhookRejected as problem:
+                if problem.reason not in _MAY_EXIST:
+                    raise
+                refusal = problem
+            known = await self._find(url)
+            if known is None:
+                raise refusal
+        return known if known.valid else await self._validated(known)
+
+    async def _find(self, url: str) -> WebhookConfig | None:
+        """The webhook with this address; a valid one if there are several."""
+        found = [each async for each in self.list() if each.url is not None and _is_same(each.url, url)]
+        return next((each for each in found if each.valid), found[0] if found else None)
+
+    async def _validated(self, webhook: WebhookConfig) -> WebhookConfig:
+        """The webhook as it is after it has passed a new challenge."""
+        validity = await self.validate(webhook.id)
+        if validity.valid is False:
+            refusal = WebhookRejected(200, summary=f"webhook {webhook.id} stays invalid: it did not pass the challenge")
+            refusal.reason = "CrcValidationFailed"
+            raise refusal
+        fresh = [each async for each in self.list() if each.id == webhook.id]
+        found = fresh[0] if fresh else webhook
+        return attrs.evolve(found, valid=True) if validity.valid else found
 
     def list(self) -> Pager[WebhookConfig]:
         """The app's webhooks, valid or not (section 4.1)."""
@@ -48,3 +98,21 @@ class Webhooks(Resource):
         return await self._session.call(
             routes.WEBHOOK_REPLAY.at(), options=self._options, body=ReplayRequest(extra=parameters)
         )
+
+
+def _normal(url: Any) -> Any:
+    """The address with scheme and host in lower case; anything but a text as it is."""
+    if not isinstance(url, str):
+        return url
+    scheme, separator, rest = url.partition("://")
+    host = re.split("[/?#]", rest, maxsplit=1)[0]
+    return f"{scheme.lower()}{separator}{host.lower()}{rest.removeprefix(host)}"
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Whether two addresses are the same one; no path is the path /."""
+    return _with_path(_normal(one)) == _with_path(_normal(other))
+
+
+def _with_path(url: str) -> str:
+    return re.sub(r"^([^/?#]*//[^/?#]*)(?=[?#]|$)", r"\1/", url)

@@ -1,0 +1,49 @@
+"""A webhook in a FastAPI application, with as many workers as you like: they share the inbox.
+
+SOCIALAPI_API_KEY_SECRET is the app's API key secret. Run it, and register the address once it serves:
+
+    uvicorn webhook_fastapi:app --app-dir examples --workers 2 --no-access-log
+    python -c "
+    import asyncio, socialapi
+    async def main():
+        async with socialapi.Client.from_env() as client:
+            print(await client.webhooks.ensure('https://app.example/hooks'))
+    asyncio.run(main())"
+"""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator
+
+from fastapi import FastAPI
+
+from socialapi.streams import Dispatcher
+from socialapi.webhooks import ActivityEvent, Receiver
+
+receiver = Receiver(
+    os.environ["SOCIALAPI_API_KEY_SECRET"],
+    inbox=os.environ.get("EVENTS_INBOX", "events.sqlite"),
+)
+events = Dispatcher(max_concurrency=16)
+
+
+@events.on("*")
+async def handle(event: ActivityEvent) -> None:
+    """An event is done with when this returns; until then another worker, or the next start, hands it out again."""
+    print(f"worker {os.getpid()} handles {event.event_id}", flush=True)
+    if event.payload.get("takes_long"):
+        await asyncio.Event().wait()  # stands for work that is interrupted
+
+
+@contextlib.asynccontextmanager
+async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """Opens the inbox, and handles events for as long as this worker runs; what ends that ends the application."""
+    async with receiver, asyncio.TaskGroup() as tasks:
+        handling = tasks.create_task(events.run(receiver))
+        yield
+        handling.cancel()
+
+
+app = FastAPI(lifespan=lifespan)
+app.add_route("/hooks", receiver.asgi, methods=["GET", "POST"])

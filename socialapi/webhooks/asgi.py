@@ -1,0 +1,101 @@
+"""A receiver as an ASGI 3 application, for FastAPI, Starlette and every server of this interface."""
+
+import contextlib
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, MutableMapping
+from typing import Any, Protocol
+
+from socialapi.errors import ConfigurationError
+from socialapi.webhooks.endpoint import Endpoint, WebhookReply
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+
+class Running(Protocol):
+    """What is open for as long as an application runs."""
+
+    async def __aenter__(self) -> object:
+        """Opens it. Raises ConfigurationError."""
+
+    async def aclose(self) -> None:
+        """Closes it."""
+
+
+class AsgiApp:
+    """Answers challenges and events at every path. An object, since routers take functions for views of their own.
+
+    As an application of its own it opens the receiver with the server and closes it at the end. One that is mounted is
+    not told of either: its owner does that, or the first request opens it.
+    """
+
+    def __init__(self, endpoint: Endpoint, running: Running) -> None:
+        self._endpoint = endpoint
+        self._running = running
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request, or the time for which a server runs the application."""
+        if scope["type"] == "http":
+            await self._answer(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await self._live(receive, send)
+        else:
+            await receive()  # a WebSocket that wants to connect
+            await send({"type": "websocket.close", "code": 1000})
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        client = _Client(receive)
+        query = scope.get("query_string", b"").decode("latin-1")
+        async with contextlib.aclosing(client.chunks()) as chunks:
+            answer = await self._endpoint.respond(scope["method"], query, scope["headers"], chunks)
+        if not client.has_left:
+            # A connection of HTTP/2 has no such header; its server gives up the stream alone.
+            closes = answer.leaves_body and scope.get("http_version", "1.1").startswith("1")
+            await _send(answer.reply, send, closes=closes)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        """From the start to the end of the server."""
+        while (message := await receive())["type"] != "lifespan.shutdown":
+            if message["type"] == "lifespan.startup":
+                if (problem := await self._start()) is not None:
+                    await send({"type": "lifespan.startup.failed", "message": problem})
+                    return
+                await send({"type": "lifespan.startup.complete"})
+        await self._running.aclose()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _start(self) -> str | None:
+        """Opens the receiver; returns why that is not possible."""
+        try:
+            await self._running.__aenter__()
+        except (ConfigurationError, RuntimeError) as problem:
+            return str(problem)
+        return None
+
+
+class _Client:
+    """Whoever has sent a request, and may leave before it has been read."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self.has_left = False
+
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        """The body. Raises ConnectionError when the client has left."""
+        message: Mapping[str, Any] = {"more_body": True}
+        while message.get("more_body", False):
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                self.has_left = True
+                raise ConnectionResetError
+            yield message.get("body", b"")
+
+
+async def _send(reply: WebhookReply, send: Send, *, closes: bool) -> None:
+    headers = {**reply.headers, "Content-Length": str(len(reply.body))}
+    if closes:
+        headers["Connection"] = "close"  # the rest of the body is not waited for
+    encoded = [(name.lower().encode("ascii"), value.encode("latin-1")) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": reply.status, "headers": encoded})
+    await send({"type": "http.response.body", "body": reply.body})

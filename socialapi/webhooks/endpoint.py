@@ -1,0 +1,263 @@
+"""What a webhook's endpoint answers, whatever serves it (platform documentation, sections 4.2, 5.5 and 6.1)."""
+
+import hashlib
+import logging
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import parse_qs
+
+import attrs
+import orjson
+
+from socialapi.errors import ConfigurationError, InvalidInput
+from socialapi.models.pages import Undecoded
+from socialapi.webhooks.bodies import Bodies, Unread
+from socialapi.webhooks.refusals import Refusals
+from socialapi.webhooks.signatures import SIGNATURE_HEADER, Signature, begins_as_json, sign
+from socialapi.webhooks.waiting import Store
+from socialapi.wire.events import NO_EVENT_ID, NO_OBJECT, decode, identity_of, read_delivery
+
+Query = Mapping[str, Any] | str | None
+"""The query of a request: as text, or by name, where a name may have several values."""
+Headers = Mapping[Any, Any] | Iterable[tuple[Any, Any]]
+"""The headers of a request: by name, where a name may have several values, or one after another."""
+
+RETRY_AFTER_SECONDS: Final = 5
+MAX_QUERY_CHARACTERS: Final = 16_384
+"""A longer query is not looked at; servers allow about 8,000 to 64,000 bytes."""
+_METHODS: Final = "GET,POST"
+_IDENTITY_BYTES: Final = 16
+
+logger: Final = logging.getLogger("socialapi")
+
+
+@attrs.frozen
+class WebhookReply:
+    """What a request is answered with."""
+
+    status: int
+    headers: dict[str, str] = attrs.field(factory=dict)
+    body: bytes = b""
+
+
+@attrs.frozen
+class Answer:
+    """A reply, and whether it leaves some of the request's body unread, so that the connection cannot go on."""
+
+    reply: WebhookReply
+    leaves_body: bool = False
+
+
+@attrs.define(kw_only=True)
+class ReceiverCounters:
+    """What a receiver has done since it was made.
+
+    Of the requests it answered: `challenges`, events `accepted`, `duplicates` of them, and those refused for their
+    signature, for their body (too large, too slow, broken off or no JSON) and because there was no room. Of the accepted
+    events, including those of an earlier run: `handed_out` and `finished`.
+    """
+
+    accepted: int = 0
+    duplicates: int = 0
+    refused_signature: int = 0
+    refused_body: int = 0
+    refused_full: int = 0
+    challenges: int = 0
+    handed_out: int = 0
+    finished: int = 0
+
+
+class Endpoint:
+    """Decides what every request is answered with, and keeps the events.
+
+    Nothing is waited for on behalf of somebody who does not know the secret, but the body of a request that could be
+    signed.
+    """
+
+    def __init__(
+        self,
+        secrets: Sequence[str],
+        store: Store,
+        bodies: Bodies,
+        counters: ReceiverCounters,
+        *,
+        event_id_paths: Sequence[str] | None,
+    ) -> None:
+        self._secrets = secrets
+        self._store = store
+        self._bodies = bodies
+        self._counters = counters
+        self._paths = event_id_paths
+        self._refusals = Refusals()
+        self._is_open = False
+        self.problem: ConfigurationError | None = None  # why the first request could not open the store
+        self._said: set[str] = set()
+
+    async def respond(self, method: str, query: Query, headers: Headers, chunks: AsyncIterator[bytes]) -> Answer:
+        """The answer to a request whose body is still to be read, chunk by chunk; the chunks raise ConnectionError when
+        the client leaves.
+        """
+        await self.open()
+        head = _Head.of(headers)
+        signature = self._judge_head(method, query, head)
+        if isinstance(signature, WebhookReply):
+            return Answer(signature, head.announces_body)
+        body: bytes | Unread | None = self._bodies.too_large(head.content_length)
+        if body is None:
+            body = await self._bodies.read(chunks, signature.update)
+        if isinstance(body, Unread):
+            return Answer(self._refuse_unread(body), leaves_body=True)
+        return Answer(await self._reply_to_event(signature, body))
+
+    async def handle(self, method: str, query: Query, headers: Headers, body: bytes) -> WebhookReply:
+        """The answer to a request whose body is there already."""
+        await self.open()
+        content = _bytes(body)
+        signature = self._judge_head(method, query, _Head.of(headers))
+        if isinstance(signature, WebhookReply):
+            return signature
+        if (refusal := self._bodies.too_large(len(content))) is not None:
+            return self._refuse_unread(refusal)
+        await self._bodies.feed_all(content, signature.update)
+        return await self._reply_to_event(signature, content)
+
+    async def open(self) -> None:
+        """Opens the store if nobody else did. When it cannot be used that is logged once, and it takes no event."""
+        if self._is_open:
+            return
+        try:
+            await self._store.open()
+        except ConfigurationError as problem:
+            self.problem = problem
+            self._say_once(logging.ERROR, f"events are refused: {problem}")
+        except RuntimeError:
+            pass  # it was closed
+        else:
+            self._is_open = True
+
+    def _judge_head(self, method: str, query: Query, head: "_Head") -> WebhookReply | Signature:
+        """The reply that needs no body, or the signature that the body has to fit."""
+        kind = str(method).upper()
+        if kind == "GET":
+            return self._reply_to_challenge(query)
+        if kind != "POST":
+            return _refusal(405, "challenges are GET requests, and events POST requests", Allow=_METHODS)
+        signature = Signature(head.signature, self._secrets)
+        return signature if signature.is_well_formed else self._refuse_signature()
+
+    def _reply_to_challenge(self, query: Query) -> WebhookReply:
+        if isinstance(query, str) and len(query) > MAX_QUERY_CHARACTERS:
+            return _refusal(400, "the query is too long")
+        token = _token(query).encode("utf-8", "surrogatepass")
+        # A challenge is answered with what would be the signature of its token as a body, and anybody can send one. So
+        # nothing is answered that would be an event if it were sent back.
+        if not token or len(token) > MAX_QUERY_CHARACTERS or begins_as_json(token):
+            return _refusal(400, "crc_token is not a challenge" if token else "crc_token is missing")
+        self._counters.challenges += 1
+        return _json_reply({"response_token": sign(token, self._secrets[0])})
+
+    async def _reply_to_event(self, signature: Signature, body: bytes) -> WebhookReply:
+        if not signature.fits():
+            return self._refuse_signature()
+        if not begins_as_json(body):
+            return self._refuse_unread(Unread(400, f"the body {NO_OBJECT}"))
+        outcome = await self._store.add(self._identity(body), body)
+        if outcome == "full":
+            return self._refuse_full("there is no room for this event now")
+        if outcome == "new":
+            self._counters.accepted += 1
+        else:
+            self._counters.duplicates += 1
+        return WebhookReply(200)
+
+    def _identity(self, body: bytes) -> bytes | None:
+        """What tells the event from others, as a digest: as long for every event, and nothing can be read from it."""
+        try:
+            identity = identity_of(decode(body), self._paths)
+        except orjson.JSONDecodeError:
+            identity = None
+        if identity is None:
+            if NO_EVENT_ID not in self._said and not isinstance(read_delivery(body), Undecoded):
+                self._say_once(logging.WARNING, NO_EVENT_ID)
+            return None
+        return hashlib.blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=_IDENTITY_BYTES).digest()
+
+    def _say_once(self, level: int, sentence: str) -> None:
+        if sentence not in self._said:
+            self._said.add(sentence)
+            logger.log(level, "%s", sentence)
+
+    def _refuse_signature(self) -> WebhookReply:
+        self._counters.refused_signature += 1
+        self._refusals.count()
+        return _refusal(401, f"{SIGNATURE_HEADER} is not the signature of this body")
+
+    def _refuse_unread(self, body: Unread) -> WebhookReply:
+        if body.status == 503:
+            return self._refuse_full(body.reason)
+        self._counters.refused_body += 1
+        return _refusal(body.status, body.reason)
+
+    def _refuse_full(self, sentence: str) -> WebhookReply:
+        self._counters.refused_full += 1
+        return _refusal(503, sentence, **{"Retry-After": str(RETRY_AFTER_SECONDS)})
+
+
+@attrs.frozen
+class _Head:
+    """What matters of the headers. Two signatures are none."""
+
+    signature: str | None
+    content_length: int
+    announces_body: bool
+
+    @classmethod
+    def of(cls, headers: Headers) -> "_Head":
+        found: dict[str, list[str]] = {name: [] for name in (SIGNATURE_HEADER, "content-length", "transfer-encoding")}
+        for name, value in _pairs(headers):
+            values = found.get(_text(name).lower())
+            if values is not None:
+                values += [
+                    _text(each).strip(" \t") for each in (value if isinstance(value, list | tuple) else (value,))
+                ]
+        signatures, lengths, encodings = found.values()
+        length = int(lengths[0]) if lengths and lengths[0].isdecimal() and len(lengths[0]) < 20 else 0
+        return cls(signatures[0] if len(signatures) == 1 else None, length, length > 0 or bool(encodings))
+
+
+def _pairs(headers: Any) -> Iterable[tuple[Any, Any]]:
+    """Names and values, of what a framework calls headers."""
+    try:
+        return [(name, value) for name, value in (headers.items() if hasattr(headers, "items") else headers)]
+    except (TypeError, ValueError):
+        pass
+    raise InvalidInput("headers must be a mapping of names to values")
+
+
+def _text(value: Any) -> str:
+    """A name or value as text; servers have them as bytes, too."""
+    return value.decode("latin-1") if isinstance(value, bytes) else value if isinstance(value, str) else ""
+
+
+def _token(query: Any) -> str:
+    """The first `crc_token` of a query; empty if there is none."""
+    parameters = parse_qs(query.removeprefix("?"), keep_blank_values=True) if isinstance(query, str) else query
+    found: Any = parameters.get("crc_token") if hasattr(parameters, "get") else None
+    if isinstance(found, list | tuple):
+        found = found[0] if found else None
+    return found if isinstance(found, str) else ""
+
+
+def _bytes(body: Any) -> bytes:
+    """The body of a request; some frameworks have None for none."""
+    if body is None or isinstance(body, bytes | bytearray | memoryview):
+        return bytes(body or b"")
+    raise InvalidInput(f"body must be bytes, as they were sent, not {type(body).__name__}")
+
+
+def _json_reply(content: Any) -> WebhookReply:
+    return WebhookReply(200, {"Content-Type": "application/json; charset=utf-8"}, orjson.dumps(content))
+
+
+def _refusal(status: int, sentence: str, **headers: str) -> WebhookReply:
+    return WebhookReply(status, {"Content-Type": "text/plain; charset=utf-8", **headers}, sentence.encode())

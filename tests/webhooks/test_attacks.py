@@ -1,0 +1,165 @@
+"""Whoever has no secret does what he can to keep signed events out, over real sockets; they get 200 at once."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+
+import aiohttp
+import pytest
+import yarl
+
+from socialapi.webhooks import Receiver, bodies
+from tests.webhooks.posting import HEADER, SECRET, Sender, event, until
+from tests.webhooks.serving import SERVERS
+
+FORGED = "sha256=" + "A" * 43 + "="
+"""Like a signature, but for its value."""
+LONG = "x" * 150_000
+AT_ONCE_SECONDS = 5.0
+"""Nobody of those who attack gives up before 600."""
+
+Serve = Callable[[Receiver], AbstractAsyncContextManager[Sender]]
+Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+@pytest.fixture(params=SERVERS)
+def serve(request: pytest.FixtureRequest) -> Serve:
+    return SERVERS[request.param]
+
+
+@pytest.fixture
+def receiver() -> Receiver:
+    return Receiver(SECRET, max_body_bytes=200_000, body_timeout_seconds=600)
+
+
+class Attacker:
+    """Opens connections and leaves them as they are."""
+
+    def __init__(self, sender: Sender) -> None:
+        self._sender = sender
+        self.connections: list[Connection] = []
+
+    async def begin(self, length: int, content: bytes) -> None:
+        """A request with a forged signature that is not ended."""
+        head = f"POST / HTTP/1.1\r\nHost: test\r\nContent-Length: {length}\r\n{HEADER}: {FORGED}\r\n\r\n"
+        self.connections.append(await self._sender.open(head, content))
+
+    async def say(self, text: str) -> None:
+        """A connection on which this is said, whatever it is."""
+        self.connections.append(await self._sender.open(text))
+
+    async def given_up(self) -> int:
+        """How many of the connections have been answered by now."""
+        return sum(bool(reader._buffer) or reader.at_eof() for reader, _ in self.connections)  # type: ignore[attr-defined]
+
+
+@contextlib.asynccontextmanager
+async def attacked(serve: Serve, receiver: Receiver) -> AsyncIterator[tuple[Sender, Attacker]]:
+    async with serve(receiver) as sender:
+        attacker = Attacker(sender)
+        try:
+            yield sender, attacker
+        finally:
+            for _, writer in attacker.connections:
+                writer.close()
+
+
+async def taken_at_once(sender: Sender, receiver: Receiver, *numbers: int, text: str = "") -> None:
+    """Signed events are taken while everything else stays as it is."""
+    async with asyncio.timeout(AT_ONCE_SECONDS):
+        for number in numbers:
+            assert (await sender.post(event(number, text=text))).status == 200
+    assert receiver.counters.accepted >= len(numbers)
+
+
+async def test_room_that_is_full_of_unfinished_bodies_is_made_for_signed_ones(
+    serve: Serve, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bodies, "MOST_READING_BYTES", 1_000_000)
+    async with attacked(serve, receiver) as (sender, attacker):
+        for _ in range(5):
+            await attacker.begin(200_000, b"{" * 199_999)
+        await until(lambda: receiver._bodies._bytes == 5 * 199_999)
+        await taken_at_once(sender, receiver, *range(5), text=LONG)
+        # And though others go on filling it.
+        for number in range(5, 10):
+            await attacker.begin(200_000, b"{" * 199_999)
+            await taken_at_once(sender, receiver, number, text=LONG)
+        assert receiver._bodies._bytes <= 1_000_000
+    assert receiver.counters.accepted == 10
+    assert receiver.counters.refused_full > 0
+
+
+async def test_bodies_that_trickle_in_do_not_keep_others_out(
+    serve: Serve, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bodies, "MOST_READING", 100)
+    async with attacked(serve, receiver) as (sender, attacker):
+        for _ in range(100):
+            await attacker.begin(1_000, b"{")
+        await until(lambda: len(receiver._bodies._readings) == 100)
+        await taken_at_once(sender, receiver, *range(50))
+        assert len(receiver._bodies._readings) == 99
+        assert await attacker.given_up() == 1  # which was the oldest
+    assert (receiver.counters.accepted, receiver.counters.refused_full) == (50, 1)
+
+
+@pytest.mark.parametrize("said", ["", "POST / HTTP/1.1\r\nHost: te", "GET /?crc_token="])
+async def test_connections_on_which_nothing_follows_do_not_keep_others_out(
+    serve: Serve, receiver: Receiver, said: str
+) -> None:
+    async with attacked(serve, receiver) as (sender, attacker):
+        for _ in range(300):
+            await attacker.say(said)
+        await taken_at_once(sender, receiver, *range(20))
+
+
+async def test_unsigned_requests_are_answered_without_their_bodies(serve: Serve, receiver: Receiver) -> None:
+    async with attacked(serve, receiver) as (sender, attacker):
+        for _ in range(200):
+            await attacker.say("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 199999\r\n\r\n")
+        await taken_at_once(sender, receiver, *range(20))
+        await until(lambda: receiver.counters.refused_signature == 200)
+        assert receiver._bodies._readings == {}
+
+
+@contextlib.asynccontextmanager
+async def flooded(sender: Sender, method: str, query: str = "", content: bytes = b"") -> AsyncIterator[None]:
+    """Twenty who send the same again and again."""
+    url = yarl.URL(sender.url + query, encoded=True)
+
+    async def flood(session: aiohttp.ClientSession) -> None:
+        while True:
+            async with session.request(method, url, data=content or None, headers={HEADER: FORGED}) as response:
+                await response.read()
+
+    connector = aiohttp.TCPConnector(limit=0)
+    async with aiohttp.ClientSession(connector=connector) as session:
+        flooding = [asyncio.create_task(flood(session)) for _ in range(20)]
+        try:
+            yield
+            assert not any(each.done() for each in flooding)
+        finally:
+            for each in flooding:
+                each.cancel()
+            await asyncio.wait(flooding)
+
+
+async def test_a_flood_of_challenges_does_not_keep_events_out(serve: Serve, receiver: Receiver) -> None:
+    async with serve(receiver) as sender, flooded(sender, "GET", "?crc_token=" + "a" * 7_000):
+        await until(lambda: receiver.counters.challenges > 100)
+        await taken_at_once(sender, receiver, *range(20))
+
+
+async def test_a_flood_of_large_forgeries_does_not_keep_events_out_and_is_said_once(
+    serve: Serve, receiver: Receiver, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with serve(receiver) as sender, flooded(sender, "POST", content=b"{" * 199_999):
+        await until(lambda: receiver.counters.refused_signature > 100)
+        with caplog.at_level(logging.WARNING):
+            await taken_at_once(sender, receiver, *range(20), text=LONG)
+    assert receiver.counters.accepted == 20
+    assert len([record for record in caplog.records if record.name == "socialapi"]) <= 1
+    assert receiver._bodies._bytes == 0

@@ -1,0 +1,248 @@
+"""What a receiver decides about requests, without a server."""
+
+import asyncio
+import base64
+import contextlib
+import hashlib
+import hmac
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+import orjson
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from socialapi.errors import ConfigurationError, InvalidInput
+from socialapi.webhooks import ActivityEvent, MatchedPost, Receiver, Undecoded, WebhookReply, bodies, read_event
+from tests.support.rounds import counted_rounds
+from tests.webhooks.posting import HEADER, SECRET, event, numbers, rest, signature, take
+
+
+@pytest.fixture
+def receiver() -> Receiver:
+    return Receiver(SECRET, max_body_bytes=2_000)
+
+
+async def post(receiver: Receiver, content: bytes, headers: Mapping[str, Any] | None = None) -> WebhookReply:
+    return await receiver.handle("POST", "", {HEADER: signature(content)} if headers is None else headers, content)
+
+
+# Challenges --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "crc_token=a%20b&x=1",
+        "?crc_token=a+b",
+        "x=1&crc_token=a b&crc_token=c",
+        {"crc_token": "a b"},
+        {"crc_token": ["a b", "c"]},
+        {"crc_token": ("a b",)},
+    ],
+)
+async def test_a_challenge_is_answered_however_the_query_is_given(receiver: Receiver, query: Any) -> None:
+    reply = await receiver.handle("GET", query, {}, b"")
+    expected = "sha256=" + base64.b64encode(hmac.digest(SECRET.encode(), b"a b", hashlib.sha256)).decode()
+    assert (reply.status, orjson.loads(reply.body)) == (200, {"response_token": expected})
+    assert reply.headers == {"Content-Type": "application/json; charset=utf-8"}
+    assert receiver.counters.challenges == 1
+
+
+@pytest.mark.parametrize(
+    "query", ["", "?", "x=1", "crc_token", "crc_token=", {}, {"crc_token": []}, {"crc_token": 5}, None]
+)
+async def test_a_challenge_without_a_token_is_refused(receiver: Receiver, query: Any) -> None:
+    reply = await receiver.handle("get", query, {}, b"")
+    assert (reply.status, reply.body) == (400, b"crc_token is missing")
+    assert receiver.counters.challenges == 0
+
+
+@pytest.mark.parametrize("query", ["crc_token=" + "a" * 20_000, {"crc_token": "a" * 20_000}, "&" * 10_000_000])
+async def test_what_is_too_long_for_a_challenge_is_refused(receiver: Receiver, query: Any) -> None:
+    assert (await receiver.handle("GET", query, {}, b"")).status == 400
+
+
+BLANKS = st.text(st.characters(categories=["Cc", "Cf", "Zs", "Zl", "Zp"]), max_size=4)
+BEGINNINGS = st.sampled_from(
+    ["", "{", "[", "{}", '{"event_uuid": "1"}', "[{}]", "x", "\ufeff", "\ud800", "\xef\xbb\xbf{", "%7B"]
+)
+TOKENS = st.builds("{}{}{}".format, BLANKS, BEGINNINGS, st.text(st.characters(codec=None), max_size=8))
+
+
+async def both(token: str, query: Any) -> tuple[int, int]:
+    """The statuses of a challenge with the token, and of the token as a body with the signature that it brought."""
+    receiver = Receiver(SECRET)
+    challenged = await receiver.handle("GET", query, {}, b"")
+    if challenged.status != 200:
+        return challenged.status, 0
+    signed = orjson.loads(challenged.body)["response_token"]
+    body = token.encode("utf-8", "surrogatepass")
+    posted = await receiver.handle("POST", "", {HEADER: signed}, body)
+    assert receiver.counters.refused_signature == 0  # it is the signature of this body
+    return challenged.status, posted.status
+
+
+@given(TOKENS)
+@example("\u2003\ufeff\x00{")
+@example("\u180e[")
+def test_no_body_that_is_taken_for_an_event_can_be_signed_by_a_challenge(token: str) -> None:
+    assert asyncio.run(both(token, {"crc_token": token})) in ((400, 0), (200, 400))
+
+
+@given(TOKENS, st.sampled_from([quote, quote_plus]))
+def test_no_spelling_of_a_query_gets_around_that(token: str, spell: Any) -> None:
+    with contextlib.suppress(UnicodeEncodeError):  # a lone surrogate has no spelling
+        assert asyncio.run(both(token, f"crc_token={spell(token)}")) in ((400, 0), (200, 400))
+
+
+@given(BLANKS, st.sampled_from(["{", "["]), st.text(max_size=8))
+def test_what_is_signed_and_begins_as_json_is_always_acknowledged(blank: str, first: str, rest: str) -> None:
+    async def acknowledged() -> tuple[int, int]:
+        receiver = Receiver(SECRET)
+        reply = await post(receiver, (blank + first + rest).encode())
+        return reply.status, receiver.counters.accepted
+
+    assert asyncio.run(acknowledged()) == (200, 1)
+
+
+# Events ------------------------------------------------------------------------------------------------------------
+
+
+async def test_an_event_is_kept_and_handed_out(receiver: Receiver) -> None:
+    reply = await post(receiver, event(1))
+    assert reply == WebhookReply(200, {}, b"")
+    reply.headers["X-Own"] = "mine"  # which is no business of the next one
+    assert await post(receiver, event(1)) == WebhookReply(200)
+    assert numbers(await take(receiver, 1)) == ["1"]
+    assert (receiver.counters.accepted, receiver.counters.duplicates) == (1, 1)
+
+
+@pytest.mark.parametrize("method", ["POST", "post", "Post"])
+@pytest.mark.parametrize(
+    "spell",
+    [
+        lambda value: {HEADER: value},
+        lambda value: {HEADER.upper(): value, "Content-Type": "application/json"},
+        lambda value: {HEADER.title(): [value]},
+        lambda value: {HEADER: (value,)},
+        lambda value: {HEADER: f" {value}\t"},
+        lambda value: {HEADER.encode(): value.encode()},
+        lambda value: [(HEADER, value), ("x", "y")],
+    ],
+)
+async def test_headers_are_found_in_any_spelling(receiver: Receiver, method: str, spell: Any) -> None:
+    reply = await receiver.handle(method, "", spell(signature(event(1))), event(1))
+    assert reply.status == 200
+
+
+@pytest.mark.parametrize(
+    "spell",
+    [
+        lambda _: {},
+        lambda _: {HEADER: None},
+        lambda _: {HEADER: []},
+        lambda value: {HEADER: [value, value]},
+        lambda value: {HEADER: value, HEADER.upper(): value},
+        lambda value: {HEADER: f"{value}, {value}"},
+        lambda value: {HEADER: value + "x"},
+        lambda _: {HEADER: "sha256=\udc80"},
+    ],
+)
+async def test_two_signatures_and_malformed_ones_are_none(receiver: Receiver, spell: Any) -> None:
+    reply = await receiver.handle("POST", "", spell(signature(event(1))), event(1))
+    assert (reply.status, reply.body) == (401, b"x-service-webhooks-signature is not the signature of this body")
+    assert receiver.counters.refused_signature == 1
+
+
+@pytest.mark.parametrize("body", [bytearray(event(1)), memoryview(event(1))])
+async def test_a_body_may_be_any_kind_of_bytes(receiver: Receiver, body: Any) -> None:
+    assert (await receiver.handle("POST", "", {HEADER: signature(event(1))}, body)).status == 200
+    assert numbers(await take(receiver, 1)) == ["1"]
+
+
+@pytest.mark.parametrize(("headers", "body"), [({}, "{}"), ({}, 5), (5, b""), ("x", b""), ([1], b"")])
+async def test_what_is_neither_headers_nor_a_body_is_refused_to_the_caller(
+    receiver: Receiver, headers: Any, body: Any
+) -> None:
+    with pytest.raises(InvalidInput, match="must be"):
+        await receiver.handle("POST", "", headers, body)
+
+
+async def test_a_body_that_is_not_there_is_an_empty_one(receiver: Receiver) -> None:
+    body: Any = None
+    assert (await receiver.handle("POST", "", {HEADER: signature(b"")}, body)).status == 400
+
+
+@pytest.mark.parametrize("method", ["PUT", "HEAD", "OPTIONS", "delete", "", "GET "])
+async def test_other_methods_are_refused(receiver: Receiver, method: str) -> None:
+    reply = await receiver.handle(method, "crc_token=a", {HEADER: signature(event(1))}, event(1))
+    assert (reply.status, reply.headers["Allow"]) == (405, "GET,POST")
+
+
+async def test_a_body_beyond_the_bound_is_refused_here_too(receiver: Receiver) -> None:
+    assert (await post(receiver, b"{}".ljust(2_000))).status == 200
+    reply = await post(receiver, b"{}".ljust(2_001))
+    assert (reply.status, reply.body) == (413, b"the body is larger than 2,000 bytes")
+
+
+async def test_a_large_body_leaves_others_their_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bodies, "SLICE_BYTES", 1_000)
+    receiver = Receiver(SECRET, max_body_bytes=1_000_000)
+    large = [event(number, text="x" * 99_000) for number in range(3)]
+    async with counted_rounds() as rounds:
+        before = rounds.now
+        replies = await asyncio.gather(*(post(receiver, each) for each in large))
+        went = rounds.now - before
+    assert [reply.status for reply in replies] == [200] * 3
+    assert went >= 3 * 99  # of each body one slice a round, and in no round slices of two
+    assert numbers(await take(receiver, 3)) == ["0", "1", "2"]
+
+
+# Opening and closing -----------------------------------------------------------------------------------------------
+
+
+async def test_the_first_request_opens_an_inbox_that_nobody_has_opened(tmp_path: Any) -> None:
+    receiver = Receiver(SECRET, inbox=tmp_path / "inbox.sqlite")
+    waiting = asyncio.ensure_future(take(receiver, 1))
+    assert (await post(receiver, event(1))).status == 200
+    assert numbers(await waiting) == ["1"]
+    await receiver.aclose()
+    assert (await post(receiver, event(2))).status == 503
+    again = Receiver(SECRET, inbox=tmp_path / "inbox.sqlite")
+    await again.handle("GET", "crc_token=a", {}, b"")
+    assert numbers(await take(again, 1)) == ["1"]  # whose handling was not followed by anything
+    await again.aclose()
+
+
+async def test_an_inbox_that_cannot_be_opened_by_a_request_is_told_and_takes_no_event(
+    tmp_path: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    receiver = Receiver(SECRET, inbox=tmp_path)
+    waiting = asyncio.ensure_future(rest(receiver))
+    for number in range(3):
+        reply = await post(receiver, event(number))
+        assert (reply.status, reply.headers["Retry-After"]) == (503, "5")
+    (record,) = caplog.records
+    assert record.levelname == "ERROR"
+    assert record.message.startswith(f"events are refused: the inbox {tmp_path} cannot be written")
+    with pytest.raises(ConfigurationError):
+        await waiting
+
+
+# Reading one event -------------------------------------------------------------------------------------------------
+
+
+def test_one_event_can_be_read_without_a_receiver() -> None:
+    found = read_event(event(1, text="hello"))
+    assert isinstance(found, ActivityEvent)
+    assert (found.event_id, found.payload) == ("1", {"text": "hello"})
+    assert isinstance(read_event(b'{"data": {"id": "5", "text": "t"}, "matching_rules": null}'), MatchedPost)
+    assert read_event(b"[]") == Undecoded(b"[]", reason="is no JSON object")
+
+
+@given(st.binary() | st.text(st.characters(codec=None)) | st.none() | st.integers() | st.binary().map(bytearray))
+def test_reading_one_raises_nothing(body: Any) -> None:
+    assert isinstance(read_event(body), ActivityEvent | MatchedPost | Undecoded)

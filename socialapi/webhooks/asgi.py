@@ -13,8 +13,8 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 
-class Running(Protocol):
-    """What is open for as long as an application runs."""
+class Lifespan(Protocol):
+    """What opens with an application and closes with it, such as a receiver."""
 
     async def __aenter__(self) -> object:
         """Opens it. Raises ConfigurationError."""
@@ -24,15 +24,16 @@ class Running(Protocol):
 
 
 class AsgiApp:
-    """Answers challenges and events at every path. An object, since routers take functions for views of their own.
+    """Answers challenges and events at every path.
 
-    As an application of its own it opens the receiver with the server and closes it at the end. One that is mounted is
-    not told of either: its owner does that, or the first request opens it.
+    A server that runs it alone opens and closes the receiver with it, by the lifespan messages. Mounted
+    in another application it gets no such messages: that application opens the receiver, or the first
+    challenge or event does. It is an object because routers wrap plain functions as views.
     """
 
-    def __init__(self, endpoint: Endpoint, running: Running) -> None:
+    def __init__(self, endpoint: Endpoint, lifespan: Lifespan) -> None:
         self._endpoint = endpoint
-        self._running = running
+        self._lifespan = lifespan
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request, or the time for which a server runs the application."""
@@ -62,20 +63,20 @@ class AsgiApp:
                     await send({"type": "lifespan.startup.failed", "message": problem})
                     return
                 await send({"type": "lifespan.startup.complete"})
-        await self._running.aclose()
+        await self._lifespan.aclose()
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _start(self) -> str | None:
-        """Opens the receiver; returns why that is not possible."""
+        """Opens the receiver; returns the reason when that fails."""
         try:
-            await self._running.__aenter__()
+            await self._lifespan.__aenter__()
         except (ConfigurationError, RuntimeError) as problem:
             return str(problem)
         return None
 
 
 class _Client:
-    """Whoever has sent a request, and may leave before it has been read."""
+    """The client of a request, which may disconnect before its body has been read."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive

@@ -16,7 +16,7 @@ import attrs
 
 from socialapi.errors import ConfigurationError
 from socialapi.sqlite_thread import Schema, SqliteThread, damage
-from socialapi.webhooks.holders import Holder
+from socialapi.webhooks.inbox_owner import InboxOwner
 from socialapi.webhooks.waiting import Outcome, Waiting
 
 MOST_IN_ONE_COMMIT: Final = 1_000
@@ -34,8 +34,8 @@ UNERASED_SECONDS: Final = 1.0
 """How many finished bodies may still be in the log of the file, and how long, before it is emptied."""
 RETRY_SECONDS: Final = 1.0
 """How long after a failure of the disk what has to be written or read is tried again, if nothing arrives before."""
-LOOK_SECONDS: Final = 3.0
-"""How often it is looked whether others have left events behind."""
+CLAIM_SECONDS: Final = 3.0
+"""How often the events of processes that are gone are looked for."""
 
 SCHEMA: Final = Schema(
     application_id=0x53414942,  # "SAIB"
@@ -51,7 +51,7 @@ SCHEMA: Final = Schema(
 )
 """`state` has the highest number there is, and how many events wait, of all processes. Each process that opens the file
 adds its events to a queue of its own. `holder` is who hands them out: whoever made the queue, and when that one is gone
-another one that holds a lock (`holders`), or nobody.
+another one that holds a lock (`inbox_owner`), or nobody.
 """
 logger: Final = logging.getLogger("socialapi")
 
@@ -94,10 +94,10 @@ class Inbox:
 
     def __init__(self, path: str | os.PathLike[str], *, dedup_window: int, max_waiting: int) -> None:
         self._database = SqliteThread(path, SCHEMA, purpose="inbox", raw=True, shared=True)
-        self._holder = Holder(self._database.path)
-        self._own: _Queue | None = None
+        self._owner = InboxOwner(self._database.path)
+        self._own_queue: _Queue | None = None
         self._queues: list[_Queue] = []  # those left behind by others before our own
-        self._look_at = math.inf
+        self._claim_at = math.inf
         self._dedup_window = dedup_window
         self._max_waiting = max_waiting
         self._arrivals: deque[_Arrival] = deque()
@@ -137,17 +137,17 @@ class Inbox:
             if self._worker is not None:
                 return
             try:
-                own, left = await self._database.open(functools.partial(_enter, self._holder))
+                own, left = await self._database.open(functools.partial(_enter, self._owner))
             except BaseException as problem:
                 self.stop()  # whoever waits for events waits for nothing
                 self._problem = problem if isinstance(problem, ConfigurationError) else None
                 await self._database.aclose()
-                self._holder.release()
+                self._owner.release()
                 raise
-            self._own = own
+            self._own_queue = own
             self._queues = [own]
             self._take_over(left)
-            self._look_at = asyncio.get_running_loop().time() + LOOK_SECONDS
+            self._claim_at = asyncio.get_running_loop().time() + CLAIM_SECONDS
             self._work.set()
             self._worker = asyncio.create_task(self._serve(), name="socialapi-webhook-inbox")
 
@@ -198,7 +198,7 @@ class Inbox:
     def stop(self) -> None:
         """Nothing is added or taken any more; what was taken can still be finished."""
         self._stopped = True
-        self._look_at = math.inf
+        self._claim_at = math.inf
         self._changed.set()
         self._work.set()
 
@@ -233,15 +233,15 @@ class Inbox:
             self._settle([self._arrivals.popleft() for _ in range(len(self._arrivals))], [])
             try:
                 with contextlib.suppress(sqlite3.Error):
-                    await self._database.run(functools.partial(_leave, self._holder))
+                    await self._database.run(functools.partial(_leave, self._owner))
             finally:
                 await self._database.aclose()
-                self._holder.release()  # also where the disk has failed
+                self._owner.release()  # also where the disk has failed
 
     def _next_turn_at(self) -> float | None:
         """When there is something to do though nothing happens; None for never."""
         retry_at = asyncio.get_running_loop().time() + RETRY_SECONDS if self._fails else math.inf
-        at = min(retry_at, self._erase_at, self._look_at)
+        at = min(retry_at, self._erase_at, self._claim_at)
         return None if at == math.inf else at
 
     async def _turn(self) -> None:
@@ -254,18 +254,18 @@ class Inbox:
         now = asyncio.get_running_loop().time()
         if self._unerased >= MOST_UNERASED or now >= self._erase_at:
             await self._erase()
-        if now >= self._look_at:
-            await self._look()
+        if now >= self._claim_at:
+            await self._claim_abandoned()
         if self._arrivals or (not self._fails and (self._finished or self._wants_more())):
             self._work.set()
 
     async def _write(self, arrivals: Sequence[_Arrival], finished: list[int]) -> None:
-        assert self._own is not None
+        assert self._own_queue is not None
         outcomes: list[Outcome] = []
         bounds = _Bounds(window=self._dedup_window, waiting=self._max_waiting)
         try:
             outcomes, newest, erased = await self._database.run(
-                functools.partial(_change, arrivals, finished, self._own.id, bounds)
+                functools.partial(_change, arrivals, finished, self._own_queue.id, bounds)
             )
         except sqlite3.Error as problem:
             self._failed(problem)
@@ -273,7 +273,7 @@ class Inbox:
         else:
             new = outcomes.count("new")
             if new:
-                self._own.last = newest
+                self._own_queue.last = newest
             self._waiting -= erased
             self._unerased += erased
             if erased and self._erase_at == math.inf:
@@ -316,16 +316,16 @@ class Inbox:
         if found:
             self._changed.set()
 
-    async def _look(self) -> None:
-        """Whether others have left events behind: these are handed out here from now on."""
+    async def _claim_abandoned(self) -> None:
+        """Takes over the events that other processes left behind: they are handed out here from now on."""
         if self._stopped:
             return
-        self._look_at = asyncio.get_running_loop().time() + LOOK_SECONDS
+        self._claim_at = asyncio.get_running_loop().time() + CLAIM_SECONDS
         try:
-            if await self._database.read(functools.partial(_others, self._holder)):
-                self._take_over(await self._database.run(functools.partial(_claim, self._holder)))
-            if len(self._queues) > 1 and self._own is not None:
-                kept = await self._database.run(functools.partial(_forget_empty, self._holder, self._own.id))
+            if await self._database.read(functools.partial(_abandoned_owners, self._owner)):
+                self._take_over(await self._database.run(functools.partial(_claim, self._owner)))
+            if len(self._queues) > 1 and self._own_queue is not None:
+                kept = await self._database.run(functools.partial(_forget_empty, self._owner, self._own_queue.id))
                 self._queues = [queue for queue in self._queues if queue.id in kept]
         except sqlite3.Error as problem:
             self._failed(problem)
@@ -370,50 +370,50 @@ async def _within_time(outcome: asyncio.Future[Outcome]) -> Outcome:
 # What follows runs on the thread of the database.
 
 
-def _enter(holder: Holder, connection: sqlite3.Connection) -> tuple[_Queue, list[tuple[_Queue, int]]]:
-    """A queue of one's own, and those that nobody hands out any more."""
+def _enter(owner: InboxOwner, connection: sqlite3.Connection) -> tuple[_Queue, list[tuple[_Queue, int]]]:
+    """Makes a queue for this process, and claims the queues of processes that are gone."""
     # Before anybody can find the name in the file: whoever finds the lock free then is right.
-    if not holder.hold():
+    if not owner.hold():
         raise damage("the lock of this process is held by another one")
-    made = connection.execute("INSERT INTO queues (holder) VALUES (?)", (holder.name,)).lastrowid
+    made = connection.execute("INSERT INTO queues (holder) VALUES (?)", (owner.name,)).lastrowid
     assert made is not None
-    return _Queue(made, last=0), _claim(holder, connection)
+    return _Queue(made, last=0), _claim(owner, connection)
 
 
-def _leave(holder: Holder, connection: sqlite3.Connection) -> None:
-    """What is left is for whoever comes."""
-    _forget_empty(holder, None, connection)
-    connection.execute("UPDATE queues SET holder = NULL WHERE holder = ?", (holder.name,))
-    holder.release()
+def _leave(owner: InboxOwner, connection: sqlite3.Connection) -> None:
+    """Gives up all queues of an owner; another process claims those that still hold events."""
+    _forget_empty(owner, None, connection)
+    connection.execute("UPDATE queues SET holder = NULL WHERE holder = ?", (owner.name,))
+    owner.release()
 
 
-def _others(holder: Holder, connection: sqlite3.Connection) -> list[str | None]:
-    """The holders who are gone, but for their queues; None stands for nobody."""
+def _abandoned_owners(owner: InboxOwner, connection: sqlite3.Connection) -> list[str | None]:
+    """The owners of queues whose processes are gone; None stands for nobody."""
     query = "SELECT DISTINCT holder FROM queues WHERE holder IS NOT ?"
-    names = [name for (name,) in connection.execute(query, (holder.name,))]
-    return [name for name in names if name is None or holder.other(name).is_gone()]
+    names = [name for (name,) in connection.execute(query, (owner.name,))]
+    return [name for name in names if name is None or owner.other(name).is_gone()]
 
 
-def _claim(holder: Holder, connection: sqlite3.Connection) -> list[tuple[_Queue, int]]:
-    """Takes the queues of those who are gone; how many events wait in each."""
+def _claim(owner: InboxOwner, connection: sqlite3.Connection) -> list[tuple[_Queue, int]]:
+    """Takes the queues of owners who are gone; returns each with the number of events in it."""
     claimed: list[tuple[_Queue, int]] = []
-    for name in _others(holder, connection):
+    for name in _abandoned_owners(owner, connection):
         for (number,) in connection.execute("SELECT id FROM queues WHERE holder IS ?", (name,)).fetchall():
             query = "SELECT count(*), coalesce(max(number), 0) FROM waiting WHERE queue = ?"
             waiting, last = connection.execute(query, (number,)).fetchone()
-            connection.execute("UPDATE queues SET holder = ? WHERE id = ?", (holder.name, number))
+            connection.execute("UPDATE queues SET holder = ? WHERE id = ?", (owner.name, number))
             claimed.append((_Queue(number, last=last), waiting))
     return sorted(claimed, key=lambda each: each[0].id)
 
 
-def _forget_empty(holder: Holder, own: int | None, connection: sqlite3.Connection) -> set[int]:
-    """Deletes the queues of a holder in which nothing waits, but for its own; those that are left."""
+def _forget_empty(owner: InboxOwner, own: int | None, connection: sqlite3.Connection) -> set[int]:
+    """Deletes the empty queues of an owner, except the one it adds to; returns the ids of the others."""
     connection.execute(
         "DELETE FROM queues WHERE holder = ? AND id IS NOT ?"
         " AND NOT EXISTS (SELECT 1 FROM waiting WHERE queue = queues.id)",
-        (holder.name, own),
+        (owner.name, own),
     )
-    return {number for (number,) in connection.execute("SELECT id FROM queues WHERE holder = ?", (holder.name,))}
+    return {number for (number,) in connection.execute("SELECT id FROM queues WHERE holder = ?", (owner.name,))}
 
 
 def _change(

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from socialapi.errors import ConfigurationError
 from socialapi.webhooks import Receiver
 from socialapi.webhooks import inbox as module
-from socialapi.webhooks.holders import Holder
 from socialapi.webhooks.inbox import Inbox
+from socialapi.webhooks.inbox_owner import InboxOwner
 from tests.webhooks.posting import SECRET, Sender, event, numbers, rest, running, take, until
 from tests.webhooks.serving import another_process
 
@@ -31,14 +31,14 @@ def path(tmp_path: Path) -> Path:
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Those who have looked for what others left behind; they do so all the time."""
     looked: list[str] = []
-    others = module._others
+    others = module._abandoned_owners
 
-    def look(holder: Holder, connection: sqlite3.Connection) -> Any:
-        looked.append(holder.name)
-        return others(holder, connection)
+    def look(owner: InboxOwner, connection: sqlite3.Connection) -> Any:
+        looked.append(owner.name)
+        return others(owner, connection)
 
-    monkeypatch.setattr(module, "LOOK_SECONDS", 0.001)
-    monkeypatch.setattr(module, "_others", look)
+    monkeypatch.setattr(module, "CLAIM_SECONDS", 0.001)
+    monkeypatch.setattr(module, "_abandoned_owners", look)
     return looked
 
 
@@ -208,12 +208,12 @@ async def test_who_was_stopped_takes_nothing_over(path: Path, looks: list[str]) 
 async def test_the_lock_of_a_living_one_cannot_be_taken(path: Path) -> None:
     inbox = Inbox(path, dedup_window=100, max_waiting=1_000)
     await inbox.open()
-    assert not Holder(path, inbox._holder.name).hold()
-    assert not Holder(path, inbox._holder.name).is_gone()
+    assert not InboxOwner(path, inbox._owner.name).hold()
+    assert not InboxOwner(path, inbox._owner.name).is_gone()
     (lock,) = [each for each in path.parent.iterdir() if each.suffix == ".lock"]
     assert lock.stat().st_mode & 0o777 == 0o600
     await inbox.aclose()
-    assert Holder(path, inbox._holder.name).is_gone()
+    assert InboxOwner(path, inbox._owner.name).is_gone()
     assert names(path) == [path.name]
 
 
@@ -221,21 +221,21 @@ async def test_each_process_has_a_lock_of_its_own_also_where_they_have_forked(pa
     """A server that loads an application and forks has the object in every worker."""
     first = Inbox(path, dedup_window=100, max_waiting=1_000)
     second = copy.copy(first)
-    second._holder = copy.copy(first._holder)
+    second._owner = copy.copy(first._owner)
     second._database = copy.copy(first._database)
     second._queues, second._opening, second._work = [], asyncio.Lock(), asyncio.Event()
     for inbox in (first, second):
         await inbox.open()
-    assert first._holder.name != second._holder.name
-    assert not Holder(path, first._holder.name).hold()
-    assert not Holder(path, second._holder.name).hold()
+    assert first._owner.name != second._owner.name
+    assert not InboxOwner(path, first._owner.name).hold()
+    assert not InboxOwner(path, second._owner.name).hold()
     await first.aclose()
     await second.aclose()
 
 
 async def test_nobody_is_taken_for_dead_whose_lock_cannot_be_looked_at(path: Path) -> None:
     path.with_name(f"{path.name}.name.lock").mkdir()
-    assert not Holder(path, "name").is_gone()
+    assert not InboxOwner(path, "name").is_gone()
 
 
 async def test_an_inbox_of_the_layout_before_is_refused_with_what_to_do(path: Path) -> None:
@@ -300,7 +300,7 @@ async def live(path: Path, steps: list[tuple[str, int]]) -> None:
             assert inbox.finish(done.number)
             assert await inbox.add(done.content, b"again") == "duplicate"  # in the same commit or a later one
         elif step == "look":
-            await inbox._look()
+            await inbox._claim_abandoned()
         elif step in ("close", "crash"):
             await (inbox.aclose() if step == "close" else crash(inbox))
             inboxes[who], held[who] = None, []

@@ -1,4 +1,4 @@
-"""Who has an inbox open: each of them holds the lock of a name of its own beside it for as long as it lives."""
+"""Which processes have an inbox open: each holds a lock file of its own beside it for as long as it lives."""
 
 import secrets
 from pathlib import Path
@@ -9,11 +9,11 @@ from socialapi.file_lock import FileLock
 _NAME_BYTES: Final = 8
 
 
-class Holder:
-    """One who has an inbox open.
+class InboxOwner:
+    """A process that has an inbox open, known by the lock that it holds.
 
-    The operating system frees the lock when the process ends, in whatever way. So whoever can take the lock of another
-    knows that this one is gone; how long nothing was heard of it says nothing.
+    The operating system frees the lock when the process ends, in whatever way. A process whose lock
+    can be taken is therefore gone; how long it has been silent does not matter.
     """
 
     def __init__(self, inbox: Path, name: str = "") -> None:
@@ -22,7 +22,7 @@ class Holder:
         self._lock: FileLock | None = None
 
     def hold(self) -> bool:
-        """Takes the lock; whether that was possible. Idempotent. Raises OSError when the file cannot be made."""
+        """Takes the lock; returns whether it was free. Idempotent. Raises OSError when its file cannot be made."""
         if self._lock is None:
             self.name = self.name or secrets.token_hex(_NAME_BYTES)
             lock = FileLock(self._inbox.with_name(f"{self._inbox.name}.{self.name}"))
@@ -31,16 +31,16 @@ class Holder:
             self._lock = lock
         return True
 
-    def other(self, name: str) -> "Holder":
-        """Somebody else who had the same inbox open."""
-        return Holder(self._inbox, name)
+    def other(self, name: str) -> "InboxOwner":
+        """Another owner of the same inbox."""
+        return InboxOwner(self._inbox, name)
 
     def is_gone(self) -> bool:
-        """Whether nobody has the lock any more; then its file is removed, too."""
+        """Whether the process has ended; the file of its lock is removed then."""
         try:
             is_free = self.hold()
         except OSError:
-            return False  # as long as that cannot be known
+            return False  # unknown, so it counts as alive
         self.release()
         return is_free
 

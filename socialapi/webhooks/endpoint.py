@@ -9,13 +9,13 @@ from urllib.parse import parse_qs
 import attrs
 import orjson
 
-from socialapi.errors import ConfigurationError, InvalidInput
+from socialapi.errors import InvalidInput
 from socialapi.models.pages import Undecoded
 from socialapi.webhooks.bodies import Bodies, Unread
 from socialapi.webhooks.refusals import Refusals
 from socialapi.webhooks.signatures import SIGNATURE_HEADER, Signature, begins_as_json, sign
 from socialapi.webhooks.waiting import Store
-from socialapi.wire.events import NO_EVENT_ID, NO_OBJECT, decode, identity_of, read_delivery
+from socialapi.wire.events import NO_EVENT_ID, decode, identity_of, read_delivery
 
 Query = Mapping[str, Any] | str | None
 """The query of a request: as text, or by name, where a name may have several values."""
@@ -70,8 +70,8 @@ class ReceiverCounters:
 class Endpoint:
     """Decides what every request is answered with, and keeps the events.
 
-    Nothing is waited for on behalf of somebody who does not know the secret, but the body of a request that could be
-    signed.
+    A request whose signature does not match waits for nothing but its own body, and that is read only
+    where the signature is well-formed. Verified events alone wait for the store to be opened.
     """
 
     def __init__(
@@ -89,15 +89,12 @@ class Endpoint:
         self._counters = counters
         self._paths = event_id_paths
         self._refusals = Refusals()
-        self._is_open = False
-        self.problem: ConfigurationError | None = None  # why the first request could not open the store
-        self._said: set[str] = set()
+        self._has_warned = False  # of an event without an id
 
     async def respond(self, method: str, query: Query, headers: Headers, chunks: AsyncIterator[bytes]) -> Answer:
         """The answer to a request whose body is still to be read, chunk by chunk; the chunks raise ConnectionError when
         the client leaves.
         """
-        await self.open()
         head = _Head.of(headers)
         signature = self._judge_head(method, query, head)
         if isinstance(signature, WebhookReply):
@@ -111,7 +108,6 @@ class Endpoint:
 
     async def handle(self, method: str, query: Query, headers: Headers, body: bytes) -> WebhookReply:
         """The answer to a request whose body is there already."""
-        await self.open()
         content = _bytes(body)
         signature = self._judge_head(method, query, _Head.of(headers))
         if isinstance(signature, WebhookReply):
@@ -120,20 +116,6 @@ class Endpoint:
             return self._refuse_unread(refusal)
         await self._bodies.feed_all(content, signature.update)
         return await self._reply_to_event(signature, content)
-
-    async def open(self) -> None:
-        """Opens the store if nobody else did. When it cannot be used that is logged once, and it takes no event."""
-        if self._is_open:
-            return
-        try:
-            await self._store.open()
-        except ConfigurationError as problem:
-            self.problem = problem
-            self._say_once(logging.ERROR, f"events are refused: {problem}")
-        except RuntimeError:
-            pass  # it was closed
-        else:
-            self._is_open = True
 
     def _judge_head(self, method: str, query: Query, head: "_Head") -> WebhookReply | Signature:
         """The reply that needs no body, or the signature that the body has to fit."""
@@ -153,6 +135,7 @@ class Endpoint:
         # nothing is answered that would be an event if it were sent back.
         if not token or len(token) > MAX_QUERY_CHARACTERS or begins_as_json(token):
             return _refusal(400, "crc_token is not a challenge" if token else "crc_token is missing")
+        self._store.start()
         self._counters.challenges += 1
         return _json_reply({"response_token": sign(token, self._secrets[0])})
 
@@ -160,7 +143,8 @@ class Endpoint:
         if not signature.fits():
             return self._refuse_signature()
         if not begins_as_json(body):
-            return self._refuse_unread(Unread(400, f"the body {NO_OBJECT}"))
+            return self._refuse_unread(Unread(400, "the body is neither a JSON object nor an array"))
+        self._store.start()
         outcome = await self._store.add(self._identity(body), body)
         if outcome == "full":
             return self._refuse_full("there is no room for this event now")
@@ -177,15 +161,11 @@ class Endpoint:
         except orjson.JSONDecodeError:
             identity = None
         if identity is None:
-            if NO_EVENT_ID not in self._said and not isinstance(read_delivery(body), Undecoded):
-                self._say_once(logging.WARNING, NO_EVENT_ID)
+            if not self._has_warned and not isinstance(read_delivery(body), Undecoded):
+                self._has_warned = True
+                logger.warning("%s", NO_EVENT_ID)
             return None
         return hashlib.blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=_IDENTITY_BYTES).digest()
-
-    def _say_once(self, level: int, sentence: str) -> None:
-        if sentence not in self._said:
-            self._said.add(sentence)
-            logger.log(level, "%s", sentence)
 
     def _refuse_signature(self) -> WebhookReply:
         self._counters.refused_signature += 1

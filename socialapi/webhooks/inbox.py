@@ -111,9 +111,11 @@ class Inbox:
         self._ready_bytes = 0
         self._changed = asyncio.Event()  # set while there is something to take, and after the end
         self._work = asyncio.Event()
-        self._opening = asyncio.Lock()
+        self._opening: asyncio.Task[str | None] | None = None  # what it returns is why the file cannot be used
+        self._retry_at = -math.inf
+        self._cannot_open = False  # and whoever opened it was told, so nobody waits for events
         self._worker: asyncio.Task[None] | None = None
-        self._problem: Exception | None = None  # why it could not be opened, or a bug
+        self._problem: Exception | None = None  # a bug
         self._stopped = False
         self._closing = False
         self._ended = False
@@ -126,37 +128,80 @@ class Inbox:
         return self._waiting - len(self._finished)
 
     async def open(self) -> None:
-        """Opens the file, once for all who ask. Raises ConfigurationError when it cannot be used, which says what to do,
-        and RuntimeError after the end.
+        """Opens the file, once for all callers: one that is cancelled changes nothing for the others.
+
+        Raises ConfigurationError when the file cannot be used, which says what to do, and RuntimeError after the end.
+        After a failure it can be opened again.
         """
-        async with self._opening:
-            if self._problem is not None:
-                raise self._problem
-            if self._stopped:
-                raise RuntimeError("the inbox is closed")
-            if self._worker is not None:
-                return
-            try:
-                own, left = await self._database.open(functools.partial(_enter, self._owner))
-            except BaseException as problem:
-                self.stop()  # whoever waits for events waits for nothing
-                self._problem = problem if isinstance(problem, ConfigurationError) else None
-                await self._database.aclose()
+        if self._stopped:
+            raise RuntimeError("the inbox is closed")
+        if self._worker is not None:
+            return
+        # Shielded: the opening belongs to the inbox, and goes on without this caller.
+        problem = await asyncio.shield(self._opening or self._start_opening())
+        if problem is not None:
+            self._cannot_open = True
+            self._changed.set()
+            raise ConfigurationError(problem)
+
+    def start(self) -> None:
+        """Begins to open the file where nobody has, also once more a second after a failure. Returns at once."""
+        if self._stopped or self._worker is not None or self._opening is not None:
+            return
+        if asyncio.get_running_loop().time() >= self._retry_at:
+            self._start_opening().add_done_callback(self._say_why_not_open)
+
+    def _start_opening(self) -> asyncio.Task[str | None]:
+        self._cannot_open = False
+        self._changed.clear()
+        self._opening = asyncio.create_task(self._open(), name="socialapi-webhook-inbox-opening")
+        return self._opening
+
+    async def _open(self) -> str | None:
+        """Opens the file and serves it; returns why that is not possible."""
+        try:
+            own, left = await self._database.open(functools.partial(_enter, self._owner))
+        except ConfigurationError as problem:
+            return str(problem)
+        else:
+            self._serve_from(own, left)
+            return None
+        finally:
+            self._opening = None
+            if self._worker is None:
                 self._owner.release()
-                raise
-            self._own_queue = own
-            self._queues = [own]
-            self._take_over(left)
+                self._retry_at = asyncio.get_running_loop().time() + RETRY_SECONDS
+                self._refuse_arrivals()
+
+    def _serve_from(self, own: _Queue, left: Sequence[tuple[_Queue, int]]) -> None:
+        self._own_queue = own
+        self._queues = [own]
+        self._take_over(left)
+        if not self._stopped:
             self._claim_at = asyncio.get_running_loop().time() + CLAIM_SECONDS
-            self._work.set()
-            self._worker = asyncio.create_task(self._serve(), name="socialapi-webhook-inbox")
+        self._work.set()
+        self._worker = asyncio.create_task(self._serve(), name="socialapi-webhook-inbox")
+
+    def _say_why_not_open(self, opening: asyncio.Task[str | None]) -> None:
+        """Said once, until an event is stored."""
+        if opening.cancelled():
+            return
+        bug = opening.exception()
+        problem = f"the {self._database} cannot be opened" if bug is not None else opening.result()
+        if problem is not None and not self._is_said:
+            self._is_said = True
+            logger.error("events are refused: %s", problem, exc_info=bug)
 
     async def add(self, identity: bytes | None, content: bytes) -> Outcome:
-        """Stores an event, once for each identity; always if it has none. Returns after the commit."""
+        """Stores an event, once for each identity; always if it has none. Returns after the commit.
+
+        While the file is being opened events wait for that, within the same bounds.
+        """
         if identity is not None and (first := self._arriving.get(identity)) is not None:
             outcome = await _within_time(first)
             return "duplicate" if outcome == "new" else outcome
-        if self._is_full(len(content)) or self._stopped or self._worker is None:
+        is_served = self._worker is not None or self._opening is not None
+        if self._is_full(len(content)) or self._stopped or not is_served:
             return "full"
         arrival = _Arrival(identity, content, asyncio.get_running_loop().create_future())
         self._arrivals.append(arrival)
@@ -172,12 +217,15 @@ class Inbox:
         return is_full or (self._arriving_bytes > 0 and self._arriving_bytes + size > MOST_ARRIVING_BYTES)
 
     async def take(self) -> Waiting | None:
-        """The next event, once there is one; None after the end. Raises what has ended the inbox before that."""
-        while not self._stopped and not self._ready:
+        """The next event, once there is one; None after the end, and after an opening whose failure was raised.
+
+        Raises what has ended the inbox before that.
+        """
+        while not self._has_ended and not self._ready:
             await self._changed.wait()
         if self._worker is not None and self._problem is not None:
             raise self._problem
-        if self._stopped:
+        if self._has_ended:
             return None
         event = self._ready.popleft()
         self._ready_bytes -= len(event.content)
@@ -186,6 +234,11 @@ class Inbox:
         if self._wants_more():
             self._work.set()
         return event
+
+    @property
+    def _has_ended(self) -> bool:
+        """Whether nothing can be taken any more."""
+        return self._stopped or self._cannot_open
 
     def finish(self, number: int) -> bool:
         """The body is erased with the next commit; whether there will be one."""
@@ -206,11 +259,15 @@ class Inbox:
         """Stores what is on its way and closes the file. Idempotent."""
         self.stop()
         self._closing = True
-        if self._worker is not None:
-            # The worker closes the file, also when this is cancelled or the disk takes its time.
-            done, _ = await asyncio.wait({self._worker}, timeout=STORE_TIMEOUT_SECONDS)
-            for worker in done:
-                worker.result()
+        # Both tasks close the file by themselves, also when this is cancelled or the disk takes its time.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(STORE_TIMEOUT_SECONDS):
+                if self._opening is not None:
+                    await asyncio.wait({self._opening})
+                if self._worker is not None:
+                    await asyncio.wait({self._worker})
+        if self._worker is not None and self._worker.done():
+            self._worker.result()
 
     async def _serve(self) -> None:
         """Writes and reads, one after another, until all is written after the end."""
@@ -230,7 +287,7 @@ class Inbox:
         finally:
             self._ended = True
             self.stop()
-            self._settle([self._arrivals.popleft() for _ in range(len(self._arrivals))], [])
+            self._refuse_arrivals()
             try:
                 with contextlib.suppress(sqlite3.Error):
                     await self._database.run(functools.partial(_leave, self._owner))
@@ -281,6 +338,10 @@ class Inbox:
             self._works(is_stored=new > 0)
         finally:
             self._settle(arrivals, outcomes)
+
+    def _refuse_arrivals(self) -> None:
+        """Nobody is left who could store what has arrived."""
+        self._settle([self._arrivals.popleft() for _ in range(len(self._arrivals))], [])
 
     def _settle(self, arrivals: Sequence[_Arrival], outcomes: Sequence[Outcome]) -> None:
         """Tells everybody who waits; without outcomes that there was no room."""

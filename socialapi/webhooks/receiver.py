@@ -61,8 +61,8 @@ class Receiver(_WithoutWarning, web.Application):
     `max_waiting` of them: what was accepted is on the disk, and what is not finished when the program ends, in
     whatever way, comes out first when it runs again. The file is opened with the application, which raises
     ConfigurationError if it cannot be used. An application that is mounted by ASGI is not told of its start: there
-    `async with receiver` opens the file, or else the first request does. Without room, events are refused with 503 and
-    can be sent again.
+    `async with receiver` opens the file, or else the first challenge or verified event does; if that fails it is logged,
+    and a later request tries again. Without room, events are refused with 503 and can be sent again.
 
     An event is finished when the task that got it asks for the next one. For concurrent processing there are
     `unfinished` and `finish`. Several tasks may iterate, each event goes to one of them.
@@ -201,8 +201,6 @@ class Receiver(_WithoutWarning, web.Application):
         waiting = await self._store.take()
         # Nothing is awaited from here on, so that a cancelled caller cannot lose what was taken.
         if waiting is None:
-            if self._endpoint.problem is not None:
-                raise self._endpoint.problem
             raise StopAsyncIteration
         event = read_delivery(waiting.content)
         find_event_id(event, self._paths)

@@ -32,7 +32,10 @@ class Store(Protocol):
         """How many events are kept and not finished."""
 
     async def open(self) -> None:
-        """Makes it ready. Idempotent. Raises ConfigurationError."""
+        """Makes it ready. Idempotent. Raises ConfigurationError, and RuntimeError after the end."""
+
+    def start(self) -> None:
+        """Begins to make it ready where nobody has. Returns at once; a failure is logged, and tried again later."""
 
     async def add(self, identity: bytes | None, content: bytes) -> Outcome:
         """Keeps an event, once for each identity; always if it has none."""
@@ -71,6 +74,9 @@ class MemoryStore:
         return self._number - self._finished
 
     async def open(self) -> None:
+        """There is nothing to open."""
+
+    def start(self) -> None:
         """There is nothing to open."""
 
     async def add(self, identity: bytes | None, content: bytes) -> Outcome:

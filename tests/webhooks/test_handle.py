@@ -5,7 +5,11 @@ import base64
 import contextlib
 import hashlib
 import hmac
-from collections.abc import Mapping
+import os
+import sqlite3
+import tracemalloc
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -15,7 +19,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from socialapi.errors import ConfigurationError, InvalidInput
-from socialapi.webhooks import ActivityEvent, MatchedPost, Receiver, Undecoded, WebhookReply, bodies, read_event
+from socialapi.webhooks import ActivityEvent, MatchedPost, Receiver, Undecoded, WebhookReply, bodies, inbox, read_event
+from tests.support.clock import turns
 from tests.support.rounds import counted_rounds
 from tests.webhooks.posting import HEADER, SECRET, event, numbers, rest, signature, take
 
@@ -221,15 +226,148 @@ async def test_an_inbox_that_cannot_be_opened_by_a_request_is_told_and_takes_no_
     tmp_path: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     receiver = Receiver(SECRET, inbox=tmp_path)
-    waiting = asyncio.ensure_future(rest(receiver))
     for number in range(3):
         reply = await post(receiver, event(number))
         assert (reply.status, reply.headers["Retry-After"]) == (503, "5")
     (record,) = caplog.records
     assert record.levelname == "ERROR"
     assert record.message.startswith(f"events are refused: the inbox {tmp_path} cannot be written")
+    assert receiver.waiting == 0
+    with pytest.raises(ConfigurationError, match="cannot be written"):
+        await receiver.__aenter__()
+
+
+async def test_an_inbox_that_could_not_be_opened_is_opened_by_a_later_request(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    receiver = Receiver(SECRET, inbox=tmp_path / "later" / "inbox.sqlite")
+    waiting = asyncio.ensure_future(take(receiver, 1))
+    assert (await post(receiver, event(1))).status == 503
+    (tmp_path / "later").mkdir()
+    assert (await post(receiver, event(1))).status == 503  # not before RETRY_SECONDS have passed
+    monkeypatch.setattr(receiver._store, "_retry_at", 0.0)
+    assert (await post(receiver, event(1))).status == 200
+    assert numbers(await waiting) == ["1"]
+    assert [record.levelname for record in caplog.records] == ["ERROR", "WARNING"]
+    assert caplog.messages[1].endswith("works again")
+    await receiver.aclose()
+
+
+async def test_a_receiver_that_could_not_be_entered_can_be_entered_later(tmp_path: Any) -> None:
+    receiver = Receiver(SECRET, inbox=tmp_path / "later" / "inbox.sqlite")
     with pytest.raises(ConfigurationError):
-        await waiting
+        await receiver.__aenter__()
+    assert await rest(receiver) == []
+    (tmp_path / "later").mkdir()
+    async with receiver:
+        waiting = asyncio.ensure_future(take(receiver, 1))
+        assert (await post(receiver, event(1))).status == 200
+        assert numbers(await waiting) == ["1"]
+
+
+@contextlib.contextmanager
+def being_written(path: Path) -> Iterator[None]:
+    """Another process has begun to write, so whoever opens the file waits."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        connection.close()
+
+
+async def test_a_request_that_is_cancelled_leaves_the_opening_to_others(tmp_path: Path) -> None:
+    path = tmp_path / "inbox.sqlite"
+    async with Receiver(SECRET, inbox=path):
+        pass
+    receiver = Receiver(SECRET, inbox=path)
+    with being_written(path):
+        requests = [asyncio.ensure_future(post(receiver, event(number))) for number in range(3)]
+        entering = asyncio.ensure_future(receiver.__aenter__())
+        await turns()
+        requests[0].cancel()
+        entering.cancel()
+        results = await asyncio.gather(requests[0], entering, return_exceptions=True)
+        assert [type(result) for result in results] == [asyncio.CancelledError] * 2
+        assert not requests[1].done()
+    assert [(await request).status for request in requests[1:]] == [200, 200]
+    assert numbers(await take(receiver, 3)) == ["0", "1", "2"]
+    await receiver.aclose()
+
+
+async def test_closing_while_the_inbox_is_opened_stores_what_waits_for_that(tmp_path: Path) -> None:
+    path = tmp_path / "inbox.sqlite"
+    async with Receiver(SECRET, inbox=path):
+        pass
+    receiver = Receiver(SECRET, inbox=path)
+    with being_written(path):
+        request = asyncio.ensure_future(post(receiver, event(1)))
+        await turns()
+        closing = asyncio.ensure_future(receiver.aclose())
+        await turns()
+        assert not closing.done()
+    await closing
+    assert (await request).status == 200
+    assert os.listdir(tmp_path) == [path.name]  # noqa: PTH208  # names are all that matters
+    async with Receiver(SECRET, inbox=path) as again:
+        assert numbers(await take(again, 1)) == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"), [({}, 401), ({HEADER: "sha256=no"}, 401), ({HEADER: signature(b"{}")}, 401)]
+)
+async def test_whoever_has_no_signature_neither_opens_an_inbox_nor_waits_for_one(
+    tmp_path: Path, headers: dict[str, str], status: int
+) -> None:
+    path = tmp_path / "inbox.sqlite"
+    receiver = Receiver(SECRET, inbox=path)
+    assert (await post(receiver, event(1), headers)).status == status
+    assert not path.exists()
+    async with Receiver(SECRET, inbox=path):
+        pass
+    with being_written(path):
+        verified = asyncio.ensure_future(post(receiver, event(2)))
+        await turns()
+        assert (await post(receiver, event(1), headers)).status == status
+        assert (await receiver.handle("GET", "crc_token=a", {}, b"")).status == 200
+        assert not verified.done()
+    assert (await verified).status == 200
+    await receiver.aclose()
+
+
+async def test_what_waits_for_the_opening_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "inbox.sqlite"
+    async with Receiver(SECRET, inbox=path):
+        pass
+    monkeypatch.setattr(inbox, "MOST_ARRIVING", 2)
+    receiver = Receiver(SECRET, inbox=path)
+    with being_written(path):
+        requests = [asyncio.ensure_future(post(receiver, event(number))) for number in range(4)]
+        await turns()
+        assert [request.done() for request in requests] == [False, False, True, True]
+    assert [(await request).status for request in requests] == [200, 200, 503, 503]
+    await receiver.aclose()
+
+
+async def test_refused_requests_leave_nothing_in_memory(tmp_path: Path) -> None:
+    """The exception of the failed opening was raised again for each request, and its traceback grew."""
+    receiver = Receiver(SECRET, inbox=tmp_path, max_body_bytes=2_000)
+    requests = [("GET", "crc_token=a", {}), ("POST", "", {}), ("POST", "", {HEADER: signature(event(1))})]
+
+    async def ask(times: int) -> None:
+        for _ in range(times):
+            for method, query, headers in requests:
+                await receiver.handle(method, query, headers, event(1))
+
+    await ask(20)
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        await ask(300)
+        grown = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert grown < 20_000
 
 
 # Reading one event -------------------------------------------------------------------------------------------------

@@ -103,7 +103,7 @@ async def test_what_begins_as_neither_object_nor_array_is_refused_however_it_is_
 ) -> None:
     """Anybody can have such a body signed by sending it as a challenge: it filled the inbox."""
     answer = await sender.post(content)
-    assert (answer.status, answer.text) == (400, "the body is no JSON object")
+    assert (answer.status, answer.text) == (400, "the body is neither a JSON object nor an array")
     receiver.stop()
     assert await rest(receiver) == []
     assert (receiver.counters.refused_body, receiver.counters.accepted) == (1, 0)

@@ -223,7 +223,7 @@ async def test_each_process_has_a_lock_of_its_own_also_where_they_have_forked(pa
     second = copy.copy(first)
     second._owner = copy.copy(first._owner)
     second._database = copy.copy(first._database)
-    second._queues, second._opening, second._work = [], asyncio.Lock(), asyncio.Event()
+    second._queues, second._work = [], asyncio.Event()
     for inbox in (first, second):
         await inbox.open()
     assert first._owner.name != second._owner.name

@@ -329,12 +329,15 @@ async def test_a_port_that_cannot_be_had_ends_with_2(ready: Shell) -> None:
     assert "Must be <= 65535" in (await ready.run("webhooks", "listen", "--port", "70000")).err
 
 
-async def test_an_inbox_in_use_ends_with_2(ready: Shell, tmp_path: Path) -> None:
-    inbox = tmp_path / "inbox.sqlite"
-    async with Receiver(SECRET, inbox=inbox):
-        done = await ready.run("webhooks", "listen", "--port", "0", "--inbox", str(inbox))
-    assert done.status == 2
-    assert "is in use by another process" in done.err
+async def test_an_inbox_that_another_process_has_open_is_shared(tmp_path: Path) -> None:
+    options = ("--port", "0", "--inbox", tmp_path / "inbox.sqlite", "--limit", "1")
+    environment = {"SOCIALAPI_API_KEY_SECRET": SECRET}
+    async with Receiver(SECRET, inbox=tmp_path / "inbox.sqlite") as other:
+        async with listener("webhooks", "listen", *options, environment=environment) as (running, sender):
+            assert (await sender.post(event(1))).status == 200
+            status, out, _ = await running.ended()
+        assert (status, len(out.splitlines())) == (0, 1)
+        assert other.counters.handed_out == 0
 
 
 async def test_without_a_secret_it_says_what_to_set(shell: Shell) -> None:

@@ -47,8 +47,9 @@ class ActivityEvent(Model):
 
     `event_type` is the present name, also where the service sent a deprecated one or an alias, which `wire_type` keeps;
     one that this version does not know stands as it came. `event_id` is the first id at `data.event_uuid`, `event_uuid`,
-    `data.event_id`, `event_id` and `id`. `filter` says by what part of a subscription it was found, `payload` what
-    happened. `message` is the payload of events about one direct message, typed.
+    `data.event_id`, `event_id` and `id`, or at the `event_id_paths` that were given in their place. `filter` says by what
+    part of a subscription it was found, `payload` what happened. `message` is the payload of events about one direct
+    message, typed. A field that cannot be read is None or empty, and stands in `extra` as it came.
     """
 
     event_type: EventType | str | None = None

@@ -16,7 +16,7 @@ from socialapi.session.calls import CallOptions
 from socialapi.session.session import Session
 from socialapi.streams.link import Link, LinkOptions
 from socialapi.streams.status import StreamCounters, StreamState
-from socialapi.wire.events import LINE_READERS, NO_EVENT_ID, checked_paths, find_event_id, identity_of_item
+from socialapi.wire.events import LINE_READERS, NO_EVENT_ID, checked_paths, identity_of_item
 from socialapi.wire.reconnect import drop_of_problems
 
 T = TypeVar("T")
@@ -36,12 +36,17 @@ logger: Final = logging.getLogger("socialapi")
 class Stream(Generic[T]):
     """What the service sends, for weeks: `async with stream:` connects, `async for item in stream:` goes on.
 
-    Items are of type `T`. A line that this version cannot read comes as `Undecoded`, and what the service says beside
-    events as `StreamNotice`. `run` gives each item to a function instead, for a task that does nothing else. A lost connection is replaced: at once the first time, then after waits that grow (to 16
-    seconds after network errors, 320 after refusals, 16 minutes after a 429). Each time in which nothing could arrive
-    is a `Gap`, which `on_gap` is told when it is over, before the first item behind it. Nothing is buffered beyond what
-    a connection buffers: who reads slowly slows the service down, and is warned. What `on_slow` raises is logged, what
-    `on_gap` raises comes out of the iteration, which can go on. `state` and `counters` tell how it is doing.
+    Items are of type `T`. A line that this version cannot read comes as `Undecoded`, and what the
+    service says beside events as `StreamNotice`. `run` gives each item to a function instead, for a
+    task that does nothing else.
+
+    A lost connection is replaced: at once the first time, then after waits that grow (to 16 seconds
+    after network errors, 320 after refusals, 16 minutes after a 429). Each time in which nothing could
+    arrive is a `Gap`, which `on_gap` is told when it is over, before the first item behind it.
+
+    Nothing is buffered beyond what a connection buffers: a slow reader slows the service down, and is
+    warned. What `on_slow` raises is logged, what `on_gap` raises comes out of the iteration, which can
+    go on. `state` and `counters` tell how it is doing.
 
     Entering and iterating raise
 
@@ -75,7 +80,7 @@ class Stream(Generic[T]):
         self.counters = StreamCounters()
         self._link = Link(session, target, query, call_options, options, self.counters)
         (kind,) = get_args(target.route.result)
-        self._read_line: Callable[[bytes], Any] = LINE_READERS[kind]
+        self._read_line: Callable[[bytes, Sequence[str] | None], Any] = LINE_READERS[kind]
         self._shown = target.route.shown
         self._arrived: list[bytes] = []  # the next one last
         self._lines: list[bytes] = []  # those of them that come before the next look at the clock
@@ -184,11 +189,15 @@ class Stream(Generic[T]):
         self._turn_ends_at = 0.0
 
     def _take(self, line: bytes) -> T | StreamNotice | Undecoded | None:
-        """What a line is to the consumer; None for a keep-alive, a mere farewell, and what was handed out before."""
+        """What a line is to the consumer.
+
+        None for a keep-alive, for a notice that only announces the end of the connection, and for an item that was
+        handed out before.
+        """
         if not line:
             self.counters.keep_alives += 1
             return None
-        item: Any = self._read_line(line)
+        item: Any = self._read_line(line, self._paths)
         kind = item.__class__
         if kind is StreamNotice:
             return self._notice(item)
@@ -198,10 +207,10 @@ class Stream(Generic[T]):
                 return None
             self.counters.undecoded += 1
         else:
-            item_id = item.data.id if kind is MatchedPost else self._event_id(item)
-            if self._seen is not None and self._is_repeated(identity_of_item(item, self._paths)):
+            if self._is_repeated(item):
                 self.counters.repeated += 1
                 return None
+            item_id = item.data.id if kind is MatchedPost else item.event_id
             self._link.last_id = item_id or self._link.last_id
         self._link.saw_item(is_data=True)
         self.counters.items += 1
@@ -221,18 +230,12 @@ class Stream(Generic[T]):
         self.counters.items += 1
         return notice
 
-    def _event_id(self, event: Any) -> str | None:
-        find_event_id(event, self._paths)
-        if event.event_id is None:
-            self._warn_once()
-        found: str | None = event.event_id
-        return found
-
-    def _is_repeated(self, identity: str | None) -> bool:
-        if self._seen is None:
-            return False
+    def _is_repeated(self, item: Any) -> bool:
+        """Whether it was handed out before, which is looked at where repeated items are left out."""
+        identity = identity_of_item(item, self._paths)
         if identity is None:
             self._warn_once()
+        if identity is None or self._seen is None:
             return False
         if identity in self._seen:
             # The next backfill may bring it once more.

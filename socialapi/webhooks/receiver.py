@@ -19,7 +19,7 @@ from socialapi.webhooks.endpoint import Endpoint, ReceiverCounters, WebhookReply
 from socialapi.webhooks.inbox import Inbox
 from socialapi.webhooks.signatures import secrets_of
 from socialapi.webhooks.waiting import MemoryStore, Store
-from socialapi.wire.events import checked_paths, find_event_id, read_delivery
+from socialapi.wire.events import checked_paths, read_delivery
 
 Delivery = ActivityEvent | MatchedPost | Undecoded
 """What a webhook receives; `content` is the body exactly as it was sent."""
@@ -202,8 +202,7 @@ class Receiver(_WithoutWarning, web.Application):
         # Nothing is awaited from here on, so that a cancelled caller cannot lose what was taken.
         if waiting is None:
             raise StopAsyncIteration
-        event = read_delivery(waiting.content)
-        find_event_id(event, self._paths)
+        event = read_delivery(waiting.content, self._paths)
         key = id(event)
         self._numbers[key] = (weakref.ref(event, lambda _: self._numbers.pop(key, None)), waiting.number)
         self.counters.handed_out += 1

@@ -7,7 +7,7 @@ documented, so their reading asks for little; posts are read as strictly as ever
 import datetime
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import orjson
 
@@ -18,6 +18,9 @@ from socialapi.models.pages import Undecoded
 from socialapi.problems import Problem, ServiceError
 from socialapi.wire.converter import structure
 from socialapi.wire.problems import read_partial_error
+from socialapi.wire.scalars import identifier, moment, only, only_object, text, whole_number
+
+T = TypeVar("T")
 
 EVENT_ID_PATHS: Final = ("data.event_uuid", "event_uuid", "data.event_id", "event_id", "id")
 """Where the id of an event is looked for, in this order. What is at `data.id` may be the object that the event is about,
@@ -25,8 +28,6 @@ of which there can be more than one.
 """
 POST_ID_PATHS: Final = ("data.id",)
 """Where that of a post that matches rules is."""
-MAX_WHOLE_FLOAT: Final = 2**53 - 1
-"""A number with a point beyond this has lost digits, so it is no id."""
 
 NO_OBJECT: Final = "is no JSON object"
 NO_EVENT_ID: Final = (
@@ -36,8 +37,8 @@ NO_EVENT_ID: Final = (
 """What a receiver and a stream log once."""
 
 _MESSAGE_TYPES: Final = ("dm.", "chat.")
-_ACTIVITY_FIELDS: Final = frozenset({"event_type", "created_at", "tag", "filter", "payload"})
-_ID_FIELDS: Final = frozenset({"event_uuid", "event_id"})
+_ID_FIELDS: Final = ("event_uuid", "event_id")
+_EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _LEGACY_MESSAGES: Final = "direct_message_events"
 _LEGACY_MESSAGE_KINDS: Final[Mapping[Any, str]] = {
     "message_create": "MessageCreate",
@@ -63,8 +64,12 @@ def decode(content: bytes) -> Any:
     raise error  # out here, so that what cannot be read is not its context
 
 
-def read_post(content: bytes) -> MatchedPost | StreamNotice | Undecoded:
-    """A line of the filtered stream."""
+Paths = Sequence[str] | None
+"""Where ids are, in place of those above; None for those."""
+
+
+def read_post(content: bytes, paths: Paths = None) -> MatchedPost | StreamNotice | Undecoded:
+    """A line of the filtered stream. The id of a post is where it always is."""
     try:
         try:
             body = orjson.loads(content)  # not by `decode`, which would take a hundredth more for every post
@@ -79,7 +84,7 @@ def read_post(content: bytes) -> MatchedPost | StreamNotice | Undecoded:
         return Undecoded(content, reason=_reason(problem))
 
 
-def read_activity(content: bytes) -> ActivityEvent | StreamNotice | Undecoded:
+def read_activity(content: bytes, paths: Paths = None) -> ActivityEvent | StreamNotice | Undecoded:
     """A line of the activity stream."""
     try:
         body = decode(content)
@@ -89,10 +94,10 @@ def read_activity(content: bytes) -> ActivityEvent | StreamNotice | Undecoded:
         return Undecoded(content, reason=NO_OBJECT)
     if body.get("data") is None and _has_problems(body):
         return _notice(body, content)
-    return _activity(body, content)
+    return _activity(body, content, paths)
 
 
-def read_delivery(content: bytes) -> ActivityEvent | MatchedPost | Undecoded:
+def read_delivery(content: bytes, paths: Paths = None) -> ActivityEvent | MatchedPost | Undecoded:
     """The body of a request to a webhook: a post where rules say that they match it, else an activity event."""
     try:
         body = decode(content)
@@ -102,10 +107,13 @@ def read_delivery(content: bytes) -> ActivityEvent | MatchedPost | Undecoded:
             return _matched_post(body, content)
     except (DecodeError, orjson.JSONDecodeError) as problem:
         return Undecoded(content, reason=_reason(problem))
-    return _activity(body, content)
+    return _activity(body, content, paths)
 
 
-LINE_READERS: Final[Mapping[Any, Callable[[bytes], Any]]] = {MatchedPost: read_post, ActivityEvent: read_activity}
+LINE_READERS: Final[Mapping[Any, Callable[[bytes, Paths], Any]]] = {
+    MatchedPost: read_post,
+    ActivityEvent: read_activity,
+}
 """How a line of a stream is read, by what it holds."""
 
 
@@ -122,7 +130,7 @@ def checked_paths(given: str | Sequence[str] | None) -> tuple[str, ...] | None:
     return tuple(paths)
 
 
-def identity_of(body: Any, paths: Sequence[str] | None = None) -> str | None:
+def identity_of(body: Any, paths: Paths = None) -> str | None:
     """What tells an event from all others: its id behind its type, since one object may have several kinds of events.
 
     None for an event without an id at any of the dotted paths, which by default are those of posts for a post, else
@@ -134,26 +142,21 @@ def identity_of(body: Any, paths: Sequence[str] | None = None) -> str | None:
     return None if found is None else f"{_type_of(body) or ''}:{found}"
 
 
-def event_id_of(body: Mapping[str, Any], paths: Sequence[str] | None = None) -> str | None:
+def event_id_of(body: Mapping[str, Any], paths: Paths = None) -> str | None:
     """The first id at the paths: a text, or a whole number as digits."""
     if paths is None:
         paths = POST_ID_PATHS if _is_post(body) else EVENT_ID_PATHS
     return next((found for path in paths if (found := _id(_at(body, path))) is not None), None)
 
 
-def identity_of_item(item: ActivityEvent | MatchedPost, paths: Sequence[str] | None = None) -> str | None:
-    """What tells something that a stream brought from all else that it brings, by the same rule."""
-    if paths is not None:
-        return identity_of(decode(item.content), paths)
+def identity_of_item(item: ActivityEvent | MatchedPost, paths: Paths = None) -> str | None:
+    """What tells something that a stream brought from all else that it brings, by the same rule.
+
+    The item was read with the same paths.
+    """
     if isinstance(item, MatchedPost):
-        return f":{item.data.id}"
+        return f":{item.data.id}" if paths is None else identity_of(decode(item.content), paths)
     return None if item.event_id is None else f"{item.event_type or ''}:{item.event_id}"
-
-
-def find_event_id(item: Any, paths: Sequence[str] | None) -> None:
-    """Fills in the id of an event that has it at the paths alone."""
-    if paths is not None and isinstance(item, ActivityEvent) and item.event_id is None:
-        item.event_id = event_id_of(decode(item.content), paths)
 
 
 def _at(body: Any, path: str) -> Any:
@@ -170,16 +173,29 @@ def _at(body: Any, path: str) -> Any:
 
 
 def _id(value: Any) -> str | None:
-    if isinstance(value, str):
-        return value if value.strip() else None
-    if isinstance(value, float) and abs(value) <= MAX_WHOLE_FLOAT and value.is_integer():
-        return str(int(value))
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
+    found = _read_or_none(identifier, value)
+    return found if found and found.strip() else None
 
 
 def _type_of(body: Mapping[str, Any]) -> str | None:
-    wire_type = _inner(body).get("event_type")
-    return canonical_event_type(wire_type) if isinstance(wire_type, str) else None
+    wire_type = _read_or_none(_name, _inner(body).get("event_type"))
+    return None if wire_type is None else canonical_event_type(wire_type)
+
+
+def _name(value: Any) -> str | None:
+    """A text that is a name, so no number is one."""
+    value = only(value)
+    if value is None or isinstance(value, str):
+        return value
+    raise DecodeError("", "expected a string")
+
+
+def _read_or_none(read: Callable[[Any], T | None], value: Any) -> T | None:
+    """The value; None also for one that cannot be read."""
+    try:
+        return read(value)
+    except DecodeError:
+        return None
 
 
 def _inner(body: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -225,29 +241,48 @@ def _errors(listed: Sequence[Any]) -> tuple[Problem | ServiceError, ...]:
     return tuple(read_partial_error(each) for each in listed if isinstance(each, Mapping))
 
 
-def _activity(body: Mapping[str, Any], content: bytes) -> ActivityEvent:
-    inner = _inner(body)
-    event_id = event_id_of(body, EVENT_ID_PATHS)
-    wire_type = inner["event_type"] if isinstance(inner.get("event_type"), str) else None
+class _Fields:
+    """Reads the fields of an object one after another; what cannot be read is among those that are `left`."""
+
+    def __init__(self, source: Mapping[str, Any]) -> None:
+        self.left = dict(source)
+
+    def read(self, name: str, reader: Callable[[Any], T | None]) -> T | None:
+        try:
+            found = reader(self.left.get(name))
+        except DecodeError:
+            return None
+        self.left.pop(name, None)
+        return found
+
+    def drop_ids(self, event_id: str | None) -> None:
+        """Drops the id of the event, which was read already; another one stays."""
+        for name in _ID_FIELDS:
+            value = self.left.get(name)
+            says_nothing = value is None or value == [] or (isinstance(value, str) and not value.strip())
+            if says_nothing or (event_id is not None and _id(value) == event_id):
+                self.left.pop(name, None)
+
+
+def _activity(body: Mapping[str, Any], content: bytes, paths: Paths) -> ActivityEvent:
+    event_id = event_id_of(body, EVENT_ID_PATHS if paths is None else paths)
+    fields = _Fields(_inner(body))
+    fields.drop_ids(event_id)
+    wire_type = fields.read("event_type", _name)
     event = ActivityEvent(
         event_type=None if wire_type is None else canonical_event_type(wire_type),
         wire_type=wire_type,
         event_id=event_id,
-        created_at=_time(inner.get("created_at")),
-        tag=inner["tag"] if isinstance(inner.get("tag"), str) else None,
-        filter=_object(inner.get("filter")),
-        payload=_object(inner.get("payload")),
-        extra={name: value for name, value in inner.items() if not _is_read(name, value, event_id)},
+        created_at=fields.read("created_at", moment),
+        tag=fields.read("tag", text),
+        filter=fields.read("filter", only_object) or {},
+        payload=fields.read("payload", only_object) or {},
+        extra=fields.left,
     )
     if event.event_type is not None and event.event_type.startswith(_MESSAGE_TYPES):
         event.message = _message(event.payload)
     event.content = content
     return event
-
-
-def _is_read(name: str, value: Any, event_id: str | None) -> bool:
-    """Whether a field of the model has it; of two ids the one that is not the event's stays in `extra`."""
-    return name in _ACTIVITY_FIELDS or (name in _ID_FIELDS and _id(value) in (event_id, None))
 
 
 def _message(payload: Mapping[str, Any]) -> DirectMessage | None:
@@ -264,38 +299,28 @@ def _legacy_message(listed: Any) -> DirectMessage | None:
     """The one message of a list; several stand in the payload alone."""
     if not isinstance(listed, list) or len(listed) != 1 or not isinstance(listed[0], Mapping):
         return None
-    event = listed[0]
-    created = _object(event.get("message_create"))
-    text = _object(created.get("message_data")).get("text")
-    kind = event.get("type")
+    created = _read_or_none(only_object, listed[0].get("message_create")) or {}
+    data = _read_or_none(only_object, created.get("message_data")) or {}
+    fields = _Fields(listed[0])
+    kind = fields.read("type", _name)
     return DirectMessage(
-        kind=_LEGACY_MESSAGE_KINDS.get(kind, kind) if isinstance(kind, str) else None,
-        id=_id(event.get("id")),
+        kind=None if kind is None else _LEGACY_MESSAGE_KINDS.get(kind, kind),
+        id=fields.read("id", identifier),
         sender_id=_id(created.get("sender_id")),
-        text=text if isinstance(text, str) else None,
-        created_at=_epoch_time(event.get("created_timestamp")),
-        extra={name: value for name, value in event.items() if name not in ("type", "id", "created_timestamp")},
+        text=_read_or_none(text, data.get("text")),
+        created_at=fields.read("created_timestamp", _epoch_moment),
+        extra=fields.left,  # with `message_create` as it came
     )
 
 
-def _object(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _time(value: Any) -> datetime.datetime | None:
+def _epoch_moment(value: Any) -> datetime.datetime | None:
+    """A time as legacy events have it: milliseconds since 1970."""
+    milliseconds = whole_number(value)
     try:
-        found = datetime.datetime.fromisoformat(value)
-    except (TypeError, ValueError):
-        return None
-    return found if found.tzinfo else found.replace(tzinfo=datetime.UTC)
-
-
-def _epoch_time(milliseconds: Any) -> datetime.datetime | None:
-    """A time as legacy events have it."""
-    try:
-        return datetime.datetime.fromtimestamp(int(milliseconds) / 1000, datetime.UTC)
-    except (TypeError, ValueError, OverflowError, OSError):
-        return None
+        return None if milliseconds is None else _EPOCH + datetime.timedelta(milliseconds=milliseconds)
+    except OverflowError:
+        pass
+    raise DecodeError("", "expected milliseconds since 1970")
 
 
 def _reason(problem: Exception) -> str:

@@ -276,7 +276,7 @@ async def test_where_the_id_stands_can_be_told() -> None:
     async with running(receiver) as sender:
         for number, key in ((1, "a"), (2, "a"), (1, "b")):
             await sender.post(event(number, key=key))
-    assert numbers(await rest(receiver)) == ["1", "1"]
+    assert numbers(await rest(receiver)) == ["a", "b"]
 
 
 async def test_an_id_is_forgotten_after_the_window() -> None:

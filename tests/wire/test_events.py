@@ -17,7 +17,6 @@ from socialapi.streams import ActivityEvent, DirectMessage, MatchedPost, Matchin
 from socialapi.wire.events import (
     EVENT_ID_PATHS,
     checked_paths,
-    find_event_id,
     identity_of,
     identity_of_item,
     read_activity,
@@ -155,6 +154,7 @@ def test_a_legacy_message_of_an_odd_shape_has_what_can_be_read(odd: dict[str, An
     message = legacy({"id": "7", **odd}).message
     assert message is not None
     assert (message.id, message.text, message.created_at) == (odd.get("id", "7"), None, None)
+    assert message.extra == {name: value for name, value in odd.items() if value is not None or name != "id"}
 
 
 def test_a_message_of_another_shape_leaves_the_event_as_it_is() -> None:
@@ -167,14 +167,49 @@ def test_a_message_of_another_shape_leaves_the_event_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    "odd", [{"created_at": 5}, {"created_at": "soon"}, {"tag": 5}, {"filter": []}, {"payload": "x"}, {"event_id": {}}]
+    "odd",
+    [
+        {"created_at": 1_700_000_000},
+        {"created_at": "soon"},
+        {"created_at": True},
+        {"tag": True},
+        {"tag": {"a": 1}},
+        {"filter": "user"},
+        {"filter": [{}, {}]},
+        {"payload": [1]},
+        {"payload": "x"},
+        {"event_type": 5},
+        {"event_type": {}},
+        {"event_id": {}},
+        {"event_uuid": True},
+        {"event_uuid": 0.5},
+        {"event_id": [1, 2]},
+    ],
 )
-def test_a_field_of_another_shape_is_left_out_of_the_model_and_not_of_the_content(odd: dict[str, Any]) -> None:
-    content = orjson.dumps({"data": {"event_type": "post.create", **odd}})
-    found = read_activity(content)
-    assert found == ActivityEvent(event_type="post.create")
-    assert isinstance(found, ActivityEvent)
-    assert found.content == content
+def test_a_field_that_cannot_be_read_stays_beside_those_that_can(odd: dict[str, Any]) -> None:
+    content = orjson.dumps({"data": {"further": 1, **odd}})
+    for read in (read_activity, read_delivery):
+        found = read(content)
+        assert found == ActivityEvent(extra={"further": 1, **odd})
+        assert isinstance(found, ActivityEvent)
+        assert found.content == content
+
+
+@pytest.mark.parametrize(
+    ("sent", "read"),
+    [
+        ({"tag": 7}, {"tag": "7"}),
+        ({"tag": ["mine"]}, {"tag": "mine"}),
+        ({"filter": [{"user_id": "1"}]}, {"filter": {"user_id": "1"}}),
+        ({"payload": [{"id": "5"}]}, {"payload": {"id": "5"}}),
+        ({"event_type": ["post.create"]}, {"event_type": "post.create"}),
+        ({"event_uuid": [7]}, {"event_id": "7"}),
+        ({"created_at": "20260318T12:00:00Z"}, {"created_at": datetime.datetime(2026, 3, 18, 12, tzinfo=datetime.UTC)}),
+        ({"payload": [], "filter": "", "tag": [], "created_at": " ", "event_id": ""}, {}),
+    ],
+)
+def test_fields_are_read_however_the_service_writes_them(sent: dict[str, Any], read: dict[str, Any]) -> None:
+    assert event({"data": sent}) == ActivityEvent(**read)
 
 
 def test_a_time_without_a_zone_is_utc() -> None:
@@ -401,7 +436,8 @@ def test_the_shown_form_of_an_event_holds_nothing_of_its_payload(body: Any) -> N
         ([], None),
         (None, None),
         ({"event_id": "", "data": {"event_id": "3"}}, ":3"),
-        ({"event_id": True, "data": "id", "id": [1]}, None),
+        ({"event_id": True, "data": "id", "id": [1]}, ":1"),
+        ({"event_id": True, "data": "id", "id": [1, 2]}, None),
         ({"event_id": None, "event_type": "a"}, None),
         ({"event_type": 5, "id": "1"}, ":1"),
         ({}, None),
@@ -438,15 +474,22 @@ def test_what_is_no_path_is_refused(given: Any) -> None:
         checked_paths(given)
 
 
-def test_an_id_that_is_at_the_chosen_place_alone_is_that_of_the_event() -> None:
-    body = {"event_type": "a", "meta": {"uid": 7}}
-    found = event(body)
-    find_event_id(found, ["meta.uid"])
-    assert found.event_id == "7"
-    assert identity_of_item(found, ["meta.uid"]) == identity_of(body, ["meta.uid"]) == "a:7"
-    known = event({"event_id": "1", "meta": {"uid": 7}})
-    find_event_id(known, ["meta.uid"])
-    assert known.event_id == "1"
+@pytest.mark.parametrize("read", [read_activity, read_delivery])
+def test_the_id_of_an_event_is_at_the_chosen_places_alone(read: Callable[..., Any]) -> None:
+    paths = ("meta.uid",)
+    body = {"event_type": "a", "event_id": "1", "meta": {"uid": 7}}
+    found = read(orjson.dumps(body), paths)
+    assert (found.event_id, found.extra) == ("7", {"event_id": "1", "meta": {"uid": 7}})
+    assert identity_of_item(found, paths) == identity_of(body, paths) == "a:7"
+    without = read(b'{"event_type": "a", "event_id": "1"}', paths)
+    assert (without.event_id, without.extra) == (None, {"event_id": "1"})
+    assert identity_of_item(without, paths) is None
+
+
+def test_a_post_without_an_id_at_the_chosen_places_cannot_be_told_apart() -> None:
+    matched = read_post(b'{"data":{"id":"5","text":"t"},"matching_rules":[]}', ("meta.uid",))
+    assert isinstance(matched, MatchedPost)
+    assert (matched.data.id, identity_of_item(matched, ("meta.uid",))) == ("5", None)
 
 
 def test_two_events_about_one_object_are_two() -> None:

@@ -194,17 +194,26 @@ async def test_where_a_rule_cannot_be_read_nothing_is_removed(
             self.undecoded = (Undecoded({"id": "5"}, path="data[1].value", reason="is missing"),)
 
     monkeypatch.setattr(FilteredStream, "rules", lambda self: Unreadable(rules(self)))
-    with pytest.raises(errors.DecodeError, match=r"data\[1\]\.value: is missing; nothing was changed"):
+    with pytest.raises(errors.DecodeError, match=r"data\[1\]\.value: is missing, so the rule cannot be deleted"):
         await client.filtered_stream.ensure_rules("new", remove_others=True)
     assert changes(service) == 1
     assert pairs(await client.filtered_stream.ensure_rules("new")) == {("old", None), ("new", None)}
+
+
+async def test_where_a_rule_has_no_id_to_delete_it_by_nothing_is_added_either() -> None:
+    listed = answer({"data": [{"id": "1", "value": "new"}, {"value": "old"}], "meta": {}})
+    async with Server(then=listed) as server, client_of(server) as client:
+        with pytest.raises(errors.DecodeError, match=r"data\.id: is missing, so the rule cannot be deleted"):
+            await client.filtered_stream.ensure_rules(["new", "newer"], remove_others=True)
+        assert [each.method for each in server.requests] == ["GET"]
+        assert len(await client.filtered_stream.ensure_rules(["new", "old"], remove_others=True)) == 2
 
 
 async def test_rules_that_change_all_the_time_are_not_changed_for_ever() -> None:
     taken = answer({"data": [{"id": "2", "value": "new"}], "meta": {}}, status=201)
     script = [step for _ in range(wanted_rules.MOST_ROUNDS) for step in (answer({"data": [], "meta": {}}), taken)]
     async with Server(*script) as server, client_of(server) as client:
-        with pytest.raises(errors.ApiError, match="changed again and again"):
+        with pytest.raises(errors.ApiError, match="another process kept changing the rules"):
             await client.filtered_stream.ensure_rules("new")
     assert len(server.requests) == 2 * wanted_rules.MOST_ROUNDS
 

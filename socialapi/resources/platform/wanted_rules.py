@@ -68,7 +68,7 @@ class WantedRules:
             rules = await self._rules()
             present = {_key(rule) for rule in rules}
             missing = [draft for key, draft in self.drafts.items() if key not in present]
-            others = [rule for rule in rules if _key(rule) not in self.drafts] if self.remove_others else []
+            others = self._others(rules) if self.remove_others else []
             if not missing and not others:
                 return tuple(rules)
             if refused and missing:
@@ -88,12 +88,19 @@ class WantedRules:
         await self._delete(others)
         return [] if others else refused
 
+    def _others(self, rules: Sequence[StreamRule]) -> list[StreamRule]:
+        """The rules to be deleted. Raises DecodeError where one of them has no id to delete it by."""
+        others = [rule for rule in rules if _key(rule) not in self.drafts]
+        if any(rule.id is None for rule in others):
+            raise DecodeError("data.id", "is missing, so the rule cannot be deleted")
+        return others
+
     async def _rules(self) -> list[StreamRule]:
         rules: list[StreamRule] = []
         async for page in self.stream.rules().pages():
             for unread in page.undecoded:
                 if self.remove_others:
-                    raise DecodeError(unread.path, f"{unread.reason}; nothing was changed")
+                    raise DecodeError(unread.path, f"{unread.reason}, so the rule cannot be deleted")
             rules += page.data
         return rules
 
@@ -109,8 +116,6 @@ class WantedRules:
         return refused
 
     async def _delete(self, rules: Sequence[StreamRule]) -> None:
-        if any(rule.id is None for rule in rules):
-            raise DecodeError("data.id", "is missing, so the rule cannot be deleted")
         for part in _parts([rule.id for rule in rules]):
             try:
                 await self.stream.delete_rules(part)
@@ -136,5 +141,5 @@ def _error(refused: Refusals) -> ApiError:
         200,
         problems=[each for each in refused if isinstance(each, Problem)],
         errors=[each for each in refused if isinstance(each, ServiceError)],
-        summary="" if refused else "the rules were changed again and again while they were being changed here",
+        summary="" if refused else "another process kept changing the rules",
     )

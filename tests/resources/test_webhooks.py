@@ -226,10 +226,19 @@ async def test_an_address_without_a_path_has_the_path_of_its_root() -> None:
             assert (await client.webhooks.ensure(url)).id == "1"
 
 
-@pytest.mark.parametrize("url", ["http://example.com/", "https://example.com:8443/hook", "", "https://", None, 5])
-async def test_no_address_is_made_sure_of_that_breaks_the_rule(client: Client, service: Emulator, url: Any) -> None:
-    with pytest.raises(errors.InvalidInput, match="url"):
-        await client.webhooks.ensure(url)
+@pytest.mark.parametrize(
+    "url", ["http://example.com/", "https://example.com:8443/hook", "", "https://", None, 5, b"https://a.example", []]
+)
+async def test_no_address_is_taken_that_breaks_the_rule_and_both_ways_say_the_same(
+    client: Client, service: Emulator, url: Any
+) -> None:
+    said = set()
+    for call in (client.webhooks.create, client.webhooks.ensure):
+        with pytest.raises(errors.WebhookUrlRejected, match="url") as refused:
+            await call(url)
+        assert isinstance(refused.value, errors.InvalidInput)
+        said.add((str(refused.value), refused.value.reason, refused.value.status, refused.value.broken_rules))
+    assert len(said) == 1
     assert not service.requests
 
 
@@ -270,3 +279,44 @@ async def test_of_several_webhooks_a_valid_one_is_taken() -> None:
     async with Server(then=answer({"data": listed, "meta": {}})) as server, client_of(server) as client:
         assert (await client.webhooks.ensure(URL)).id == "2"
     assert len(server.requests) == 1
+
+
+def webhook(*, valid: bool | None) -> dict[str, Any]:
+    return {"id": "1", "url": URL} | ({} if valid is None else {"valid": valid})
+
+
+def listed(*webhooks: dict[str, Any]) -> bytes:
+    return answer({"data": list(webhooks), "meta": {"result_count": len(webhooks)}})
+
+
+async def test_a_registration_whose_answer_cannot_be_read_is_looked_after() -> None:
+    unreadable = answer({"data": {"id": {}, "url": URL}})
+    async with Server(listed(), unreadable, listed(webhook(valid=True))) as server, client_of(server) as client:
+        assert (await client.webhooks.ensure(URL)).id == "1"
+    async with Server(listed(), unreadable, then=listed()) as server, client_of(server) as client:
+        with pytest.raises(errors.DecodeError) as unread:
+            await client.webhooks.ensure(URL)
+    assert unread.value.executed
+    assert [each.method for each in server.requests] == ["GET", "POST", "GET"]
+
+
+@pytest.mark.parametrize("validated", [{"data": {}}, {"data": {"valid": "perhaps"}}])
+@pytest.mark.parametrize("valid", [True, False, None])
+async def test_where_the_challenge_says_nothing_the_list_does(validated: Any, valid: bool | None) -> None:
+    replies = [listed(webhook(valid=False)), answer(validated), listed(webhook(valid=valid))]
+    async with Server(*replies) as server, client_of(server) as client:
+        if valid:
+            assert (await client.webhooks.ensure(URL)).valid
+        else:
+            with pytest.raises(errors.WebhookRejected, match="webhook 1 stays invalid") as refused:
+                await client.webhooks.ensure(URL)
+            assert refused.value.reason == "CrcValidationFailed"
+
+
+@pytest.mark.parametrize("valid", [False, None])
+async def test_a_new_webhook_that_is_not_said_to_be_valid_is_challenged(valid: bool | None) -> None:
+    replies = [listed(), answer({"data": webhook(valid=valid)}), answer({"data": {"valid": True}}), listed()]
+    async with Server(*replies) as server, client_of(server) as client:
+        made = await client.webhooks.ensure(URL)
+    assert (made.id, made.valid) == ("1", True)
+    assert [each.method for each in server.requests] == ["GET", "POST", "PUT", "GET"]

@@ -5,7 +5,14 @@ from typing import Any, Final
 
 import attrs
 
-from socialapi.errors import InvalidInput, OutcomeUnknown, ServerError, WebhookRejected, WebhookUrlRejected
+from socialapi.errors import (
+    DecodeError,
+    InvalidInput,
+    OutcomeUnknown,
+    ServerError,
+    WebhookRejected,
+    WebhookUrlRejected,
+)
 from socialapi.models.content import Replay, ReplayRequest
 from socialapi.models.webhooks import Deleted, WebhookConfig, WebhookDraft, WebhookValidity
 from socialapi.resources.resource import Resource
@@ -27,13 +34,8 @@ class Webhooks(Resource):
         has as many webhooks as it may; WebhookUrlRejected, which is an InvalidInput as well, for an address that is not
         https or has a port, whether that is found here or by the service.
         """
-        try:
-            return await self._session.call(routes.WEBHOOK_CREATE.at(), options=self._options, body={"url": url})
-        except WebhookUrlRejected:
-            raise
-        except InvalidInput as refused:
-            error = WebhookUrlRejected(refused=refused)
-        raise error
+        self._check_url(url)
+        return await self._session.call(routes.WEBHOOK_CREATE.at(), options=self._options, body={"url": url})
 
     async def ensure(self, url: str) -> WebhookConfig:
         """The valid webhook for an address: the one there is, after a new challenge if it is invalid, or else a new one
@@ -42,25 +44,41 @@ class Webhooks(Resource):
         To be called at every start, once the address is served: the service sends a challenge. Several processes may
         call it at once. Schemes and hosts are compared in lower case.
 
-        Raises InvalidInput for an address that is not https or has a port, WebhookRejected with its `reason` when the
-        challenge fails or the app has as many webhooks as it may.
+        Raises as `create` does, and WebhookRejected also for a webhook that stays invalid.
         """
         url = _normal(url)
-        check(WebhookDraft, {"url": url}, now=self._session.now())
-        known = await self._find(url)
-        if known is None:
-            try:
-                return await self.create(url)
-            except (OutcomeUnknown, ServerError) as problem:
-                refusal: Exception = problem
-            except WebhookRejected as problem:
-                if problem.reason not in _MAY_EXIST:
-                    raise
-                refusal = problem
-            known = await self._find(url)
-            if known is None:
-                raise refusal
+        self._check_url(url)
+        known = await self._find(url) or await self._created(url)
         return known if known.valid else await self._validated(known)
+
+    def _check_url(self, url: Any) -> None:
+        """Raises WebhookUrlRejected for what cannot be the address of a webhook."""
+        try:
+            check(WebhookDraft, {"url": url}, now=self._session.now())
+        except InvalidInput as refused:
+            error = WebhookUrlRejected(refused=refused)
+        else:
+            return
+        raise error
+
+    async def _created(self, url: str) -> WebhookConfig:
+        """A new webhook, or the one that is found where creating it failed and may have been done all the same."""
+        try:
+            return await self.create(url)
+        except (OutcomeUnknown, ServerError) as problem:
+            failure: Exception = problem
+        except DecodeError as problem:
+            if not problem.executed:
+                raise
+            failure = problem
+        except WebhookRejected as problem:
+            if problem.reason not in _MAY_EXIST:
+                raise
+            failure = problem
+        found = await self._find(url)
+        if found is None:
+            raise failure
+        return found
 
     async def _find(self, url: str) -> WebhookConfig | None:
         """The webhook with this address; a valid one if there are several."""
@@ -68,15 +86,28 @@ class Webhooks(Resource):
         return next((each for each in found if each.valid), found[0] if found else None)
 
     async def _validated(self, webhook: WebhookConfig) -> WebhookConfig:
-        """The webhook as it is after it has passed a new challenge."""
-        validity = await self.validate(webhook.id)
-        if validity.valid is False:
-            refusal = WebhookRejected(200, summary=f"webhook {webhook.id} stays invalid: it did not pass the challenge")
-            refusal.reason = "CrcValidationFailed"
-            raise refusal
-        fresh = [each async for each in self.list() if each.id == webhook.id]
-        found = fresh[0] if fresh else webhook
-        return attrs.evolve(found, valid=True) if validity.valid else found
+        """The webhook after a new challenge. Raises WebhookRejected unless the service says that it is valid."""
+        is_valid = await self._passes_challenge(webhook.id)
+        if is_valid is not False:
+            webhook = await self._listed(webhook.id) or webhook
+        # The answer to the challenge counts; the list does where that answer does not say.
+        if webhook.valid if is_valid is None else is_valid:
+            return attrs.evolve(webhook, valid=True)
+        refusal = WebhookRejected(200, summary=f"webhook {webhook.id} stays invalid: it did not pass the challenge")
+        refusal.reason = "CrcValidationFailed"
+        raise refusal
+
+    async def _passes_challenge(self, webhook_id: str) -> bool | None:
+        """Whether the webhook passes a new challenge; None where the answer does not say."""
+        try:
+            return (await self.validate(webhook_id)).valid
+        except DecodeError as problem:
+            if not problem.executed:
+                raise
+            return None
+
+    async def _listed(self, webhook_id: str) -> WebhookConfig | None:
+        return next((each for each in await self.list().collect() if each.id == webhook_id), None)
 
     def list(self) -> Pager[WebhookConfig]:
         """The app's webhooks, valid or not (section 4.1)."""

@@ -12,16 +12,18 @@ Registering a webhook is `client.webhooks.ensure(url)`, once the receiver serves
 
 from socialapi.models.events import ActivityEvent, DirectMessage, MatchedPost
 from socialapi.models.pages import Undecoded
-from socialapi.webhooks.endpoint import WebhookReply
-from socialapi.webhooks.receiver import Receiver, read_event
+from socialapi.webhooks.endpoint import ReceiverCounters, WebhookReply
+from socialapi.webhooks.receiver import Delivery, Receiver, read_event
 from socialapi.webhooks.signatures import SIGNATURE_HEADER, crc_response, verify_signature
 
 __all__ = [
     "SIGNATURE_HEADER",
     "ActivityEvent",
+    "Delivery",
     "DirectMessage",
     "MatchedPost",
     "Receiver",
+    "ReceiverCounters",
     "Undecoded",
     "WebhookReply",
     "crc_response",

@@ -5,8 +5,9 @@ import os
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import aclosing
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from aiohttp import web
 
@@ -21,17 +22,25 @@ from socialapi.webhooks.signatures import secrets_of
 from socialapi.webhooks.waiting import MemoryStore, Store
 from socialapi.wire.events import checked_paths, read_delivery
 
+MOST: Final = 10**12
+MOST_SECONDS: Final = 86_400
+"""The largest bounds of a receiver that make sense: larger ones are mistakes of a unit."""
+_IN_MEMORY: Final = ":memory:"
+"""A database of SQLite that is no file, so nothing of it survives."""
+
 Delivery = ActivityEvent | MatchedPost | Undecoded
 """What a webhook receives; `content` is the body exactly as it was sent."""
 
 
 class _WithoutWarning:
-    """aiohttp warns of every class made of `web.Application`, as its attributes may collide with those of a later
-    version. Being an application is what a receiver is for, and it overrides nothing, so the warning is not passed on.
+    """Keeps aiohttp from warning of a class that inherits from `web.Application`.
+
+    The warning is there because attributes of such a class may collide with those of a later version.
+    A receiver is meant to be an application, overrides nothing and declares its attributes in `ATTRS`.
     """
 
     def __init_subclass__(cls, **options: object) -> None:
-        """Ends the way up to the warning."""
+        """Does not call `web.Application.__init_subclass__`, which warns."""
 
 
 class Receiver(_WithoutWarning, web.Application):
@@ -57,9 +66,9 @@ class Receiver(_WithoutWarning, web.Application):
     challenges, then the others whose signatures are accepted. Refused signatures are logged as a warning, at most once a
     minute.
 
-    At most `max_queue` events, and 64 MB of them, wait in memory. With `inbox`, the path of a file, they wait there instead, at most
-    `max_waiting` of them: what was accepted is on the disk, and what is not finished when the program ends, in
-    whatever way, comes out first when it runs again. The file is opened with the application, which raises
+    At most `max_queue` events, and 64 MB of them, wait in memory. With `inbox`, the path of a file, they
+    wait there instead, at most `max_waiting` of them: what was accepted is on the disk, and what is not
+    finished when the program ends, in whatever way, comes out first when it runs again. The file is opened with the application, which raises
     ConfigurationError if it cannot be used. An application that is mounted by ASGI is not told of its start: there
     `async with receiver` opens the file, or else the first challenge or verified event does; if that fails it is logged,
     and a later request tries again. Without room, events are refused with 503 and can be sent again.
@@ -67,7 +76,8 @@ class Receiver(_WithoutWarning, web.Application):
     An event is finished when the task that got it asks for the next one. For concurrent processing there are
     `unfinished` and `finish`. Several tasks may iterate, each event goes to one of them.
 
-    Raises ConfigurationError for secrets and bounds that make no sense, InvalidInput for paths that are none.
+    Raises ConfigurationError, which names the argument and quotes no secret, for secrets, bounds and an `inbox` that
+    make no sense, and InvalidInput for `event_id_paths` that are none.
     """
 
     ATTRS = web.Application.ATTRS | {
@@ -94,13 +104,10 @@ class Receiver(_WithoutWarning, web.Application):
         body_timeout_seconds: float = 30.0,
     ) -> None:
         super().__init__()
-        _check_bounds(
-            max_body_bytes=max_body_bytes,
-            max_queue=max_queue,
-            max_waiting=max_waiting,
-            dedup_window=dedup_window,
-            body_timeout_seconds=body_timeout_seconds,
+        _check_whole_numbers(
+            max_body_bytes=max_body_bytes, max_queue=max_queue, max_waiting=max_waiting, dedup_window=dedup_window
         )
+        _check_seconds("body_timeout_seconds", body_timeout_seconds)
         self.counters = ReceiverCounters()
         secrets = _checked(secrets_of(consumer_secret))
         self._paths = checked_paths(event_id_paths)
@@ -108,7 +115,7 @@ class Receiver(_WithoutWarning, web.Application):
         self._store: Store = (
             MemoryStore(max_queue=max_queue, dedup_window=dedup_window)
             if inbox is None
-            else Inbox(inbox, dedup_window=dedup_window, max_waiting=max_waiting)
+            else Inbox(_checked_path(inbox), dedup_window=dedup_window, max_waiting=max_waiting)
         )
         self._endpoint = Endpoint(secrets, self._store, self._bodies, self.counters, event_id_paths=self._paths)
         self._asgi = AsgiApp(self._endpoint, self)
@@ -258,20 +265,41 @@ async def _chunks(request: web.Request) -> AsyncGenerator[bytes, None]:
     raise ConnectionResetError
 
 
-def _check_bounds(**bounds: float) -> None:
+def _check_whole_numbers(**bounds: Any) -> None:
     for name, value in bounds.items():
-        if value <= 0:
-            raise ConfigurationError(f"{name} must be greater than zero, not {value!r}")
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise ConfigurationError(f"{name} must be a whole number, not {type(value).__name__}")
+        if not 0 < value <= MOST:
+            raise ConfigurationError(f"{name} must be greater than zero and at most {MOST:,}")
+
+
+def _check_seconds(name: str, value: Any) -> None:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise ConfigurationError(f"{name} must be a number of seconds, not {type(value).__name__}")
+    if not 0 < value <= MOST_SECONDS:  # which NaN is not either
+        raise ConfigurationError(f"{name} must be greater than zero and at most {MOST_SECONDS:,} seconds")
+
+
+def _checked_path(inbox: Any) -> Path:
+    """The path of a file. Raises ConfigurationError for anything else; whether it can be written is seen later."""
+    if not isinstance(inbox, str | os.PathLike):
+        raise ConfigurationError(f"inbox must be the path of a file, not {type(inbox).__name__}")
+    try:
+        path = os.fspath(inbox)
+        is_path = isinstance(path, str) and path not in ("", _IN_MEMORY) and b"\0" not in os.fsencode(path)
+    except (TypeError, UnicodeEncodeError):
+        is_path = False
+    if not is_path:
+        raise ConfigurationError("inbox must be the path of a file, and this is none")
+    return Path(inbox)
 
 
 def _checked(secrets: Sequence[str]) -> tuple[str, ...]:
     """The secrets, none of which was read with the end of its line."""
     for secret in secrets:
-        if not secret:
-            raise ConfigurationError("the consumer secret is empty: it is the app's API key secret")
         if any(letter.isspace() or not letter.isprintable() for letter in secret):
             raise ConfigurationError(
-                "the consumer secret holds a blank, line break or control character, which no secret has"
+                "consumer_secret: the consumer secret holds a blank, line break or control character, which none has"
             )
     return tuple(secrets)
 

@@ -5,13 +5,14 @@ import hmac
 import re
 import unicodedata
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
-from socialapi.errors import ConfigurationError
+from socialapi.errors import ConfigurationError, InvalidInput
 
 SIGNATURE_HEADER: Final = "x-service-webhooks-signature"
 """The header that carries the signature of a body."""
 
+_WHAT_IT_IS: Final = "the consumer secret is the app's API key secret"
 _PREFIX: Final = b"sha256="
 _WELL_FORMED: Final = re.compile(rb"sha256=[A-Za-z0-9+/]{43}=")
 _ASCII_BLANKS: Final = bytes(range(0x21)) + b"\x7f"
@@ -24,8 +25,12 @@ def crc_response(crc_token: str, consumer_secret: str) -> dict[str, str]:
     """What a challenge is answered with, as JSON (section 4.2).
 
     Bodies are signed with the same key, so an endpoint of one's own must refuse tokens that could be the body of an
-    event, as `Receiver` does. Raises ConfigurationError for an empty secret, with which anybody could sign.
+    event, as `Receiver` does. Raises ConfigurationError for a secret that is empty, with which anybody could sign, or
+    no text, and InvalidInput for a token that is no text.
     """
+    if not isinstance(crc_token, str):
+        raise InvalidInput(f"crc_token must be a text, not {type(crc_token).__name__}")
+    _check_secret(consumer_secret, "consumer_secret")
     return {"response_token": sign(crc_token.encode("utf-8", "surrogatepass"), consumer_secret)}
 
 
@@ -33,10 +38,13 @@ def verify_signature(body: bytes, header: str | None, consumer_secret: str | Seq
     """Whether the header is the signature of these very bytes, by any of the secrets (section 5.5).
 
     Takes equally long whatever differs and whichever secret fits. A header that is missing or malformed fits none.
-    Raises ConfigurationError when there is no secret, or an empty one.
+    Raises ConfigurationError when there is no secret, or one that is empty or no text, and InvalidInput for a body that
+    is not bytes.
     """
+    if not isinstance(body, bytes | bytearray | memoryview):
+        raise InvalidInput(f"body must be bytes, as they were sent, not {type(body).__name__}")
     # What no signature has becomes a sign that no signature has, so that bytes are compared with bytes.
-    given = (header or "").encode("ascii", "replace")
+    given = header.encode("ascii", "replace") if isinstance(header, str) else b""
     # All of them are compared, whichever fits.
     fits = [hmac.compare_digest(given, _signature(body, secret)) for secret in secrets_of(consumer_secret)]
     return any(fits)
@@ -88,16 +96,29 @@ def begins_as_json(content: bytes) -> bool:
 
 
 def secrets_of(consumer_secret: str | Sequence[str]) -> tuple[str, ...]:
-    """One secret or several, as several. Raises ConfigurationError when there is none."""
-    secrets = (consumer_secret,) if isinstance(consumer_secret, str) else tuple(consumer_secret)
+    """One secret or several, as several. Raises ConfigurationError, which never quotes one, when there is none, or one
+    that is empty or no text.
+    """
+    given: Any = consumer_secret
+    if isinstance(given, Sequence) and not isinstance(given, str | bytes | bytearray):
+        secrets = {f"consumer_secret[{number}]": secret for number, secret in enumerate(given)}
+    else:
+        secrets = {"consumer_secret": given}
     if not secrets:
-        raise ConfigurationError("no consumer secret is given: it is the app's API key secret")
-    return secrets
+        raise ConfigurationError(f"consumer_secret is empty: {_WHAT_IT_IS}")
+    for name, secret in secrets.items():
+        _check_secret(secret, name)
+    return tuple(secrets.values())
+
+
+def _check_secret(secret: Any, name: str) -> None:
+    if not isinstance(secret, str):
+        raise ConfigurationError(f"{name} must be a text, not {type(secret).__name__}: {_WHAT_IT_IS}")
+    if not secret:
+        raise ConfigurationError(f"{name} is empty: {_WHAT_IT_IS}")
 
 
 def _signature(body: bytes, consumer_secret: str) -> bytes:
-    if not consumer_secret:
-        raise ConfigurationError("the consumer secret is empty: it is the app's API key secret")
     return _encoded(hmac.digest(_key(consumer_secret), body, "sha256"))
 
 

@@ -8,6 +8,7 @@ import inspect
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -394,6 +395,26 @@ async def test_during_rotation_the_first_secret_answers_and_all_are_accepted() -
     assert numbers(await rest(receiver)) == ["0", "1"]
 
 
+WHOLE = ("max_body_bytes", "max_queue", "max_waiting", "dedup_window")
+NO_NUMBERS: tuple[Any, ...] = ("5", None, True, [], 5j, b"5")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *((name, value) for name in WHOLE for value in (*NO_NUMBERS, 2.5, float("nan"), 0, -1, 10**30, 10**400)),
+        *(("body_timeout_seconds", value) for value in (*NO_NUMBERS, float("nan"), float("inf"), 0, -1.5, 10**400)),
+        *(
+            ("inbox", value)
+            for value in (5, True, b"inbox.sqlite", [], "", ":memory:", "a\0b", "a\ud800", Path("a\0b"))
+        ),
+    ],
+)
+def test_an_argument_that_makes_no_sense_is_named(name: str, value: Any) -> None:
+    with pytest.raises(ConfigurationError, match=f"^{name} must be "):
+        Receiver(SECRET, **{name: value})
+
+
 @pytest.mark.parametrize(
     ("secret", "options"),
     [
@@ -438,7 +459,7 @@ def test_it_overrides_nothing_of_an_application() -> None:
 def test_every_public_name_is_there_and_documented() -> None:
     assert set(webhooks.__all__) == {
         *("Receiver", "WebhookReply", "read_event", "crc_response", "verify_signature", "SIGNATURE_HEADER"),
-        *("ActivityEvent", "DirectMessage", "MatchedPost", "Undecoded"),
+        *("ActivityEvent", "Delivery", "DirectMessage", "MatchedPost", "ReceiverCounters", "Undecoded"),
     }
     named = [getattr(webhooks, name) for name in webhooks.__all__]
     methods = [value for name, value in vars(Receiver).items() if not name.startswith("_") and callable(value)]

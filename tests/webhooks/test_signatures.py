@@ -1,14 +1,15 @@
 """Challenges and signatures; the literal values were computed with `openssl dgst -sha256 -hmac`."""
 
 import hmac
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialapi.errors import ConfigurationError
-from socialapi.webhooks import SIGNATURE_HEADER, crc_response, verify_signature
+from socialapi.errors import ConfigurationError, InvalidInput
+from socialapi.webhooks import SIGNATURE_HEADER, Receiver, crc_response, verify_signature
 from socialapi.webhooks.signatures import sign
 from tests.webhooks.posting import HEADER, signature
 
@@ -77,6 +78,26 @@ def test_without_a_secret_nothing_is_signed(secret: Any) -> None:
         verify_signature(BODY, SIGNATURE, secret)
     with pytest.raises(ConfigurationError, match="consumer secret"):
         crc_response("token", "")
+
+
+@pytest.mark.parametrize("secret", [None, 5, b"abc-secret", True, {"abc-secret"}, {"abc-secret": 1}, [b"abc-secret"], ["a", None],
+                                    ["a", 5], [["abc-secret"]], object()])  # fmt: skip
+def test_a_secret_that_is_no_text_is_named_and_not_told(secret: Any) -> None:
+    calls: list[Callable[[], Any]] = [lambda: verify_signature(BODY, SIGNATURE, secret), lambda: Receiver(secret)]
+    calls.append(lambda: crc_response("token", secret))
+    for call in calls:
+        with pytest.raises(ConfigurationError, match=r"^consumer_secret(\[\d\])? must be a text") as refused:
+            call()
+        assert "abc" not in str(refused.value)
+
+
+def test_what_is_neither_a_body_nor_a_token_is_named() -> None:
+    wrong: Any = None
+    with pytest.raises(InvalidInput, match="body must be bytes"):
+        verify_signature(wrong, SIGNATURE, SECRET)
+    with pytest.raises(InvalidInput, match="crc_token must be a text"):
+        crc_response(wrong, SECRET)
+    assert verify_signature(BODY, b"sha256=" + b"A" * 44, SECRET) is False  # type: ignore[arg-type]  # malformed
 
 
 @given(body=st.binary(), secret=st.text(min_size=1), others=st.lists(st.text(min_size=1), max_size=3))

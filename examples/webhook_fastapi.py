@@ -38,11 +38,13 @@ async def handle(event: ActivityEvent) -> None:
 
 @contextlib.asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """Opens the inbox, and handles events for as long as this worker runs; what ends that ends the application."""
-    async with receiver, asyncio.TaskGroup() as tasks:
-        handling = tasks.create_task(events.run(receiver))
+    """Opens the inbox, and handles events for as long as this worker runs.
+
+    What a handler raises is logged, and its event comes again after the next start. Should the handling itself end,
+    because the inbox fails for example, that is logged and ends this worker.
+    """
+    async with receiver.handled_by(events.run):
         yield
-        handling.cancel()
 
 
 app = FastAPI(lifespan=lifespan)

@@ -1,10 +1,12 @@
 """The endpoint that the owner of a webhook runs (platform documentation, sections 4.2, 5.5 and 6.1)."""
 
 import asyncio
+import logging
 import os
+import signal
 import weakref
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -30,6 +32,9 @@ _IN_MEMORY: Final = ":memory:"
 
 Delivery = ActivityEvent | MatchedPost | Undecoded
 """What a webhook receives; `content` is the body exactly as it was sent."""
+
+
+logger: Final = logging.getLogger("socialapi")
 
 
 class _WithoutWarning:
@@ -87,6 +92,7 @@ class Receiver(_WithoutWarning, web.Application):
         "_bodies",
         "_endpoint",
         "_asgi",
+        "_is_stopped",
         "_numbers",
         "_previous",
     }
@@ -118,6 +124,7 @@ class Receiver(_WithoutWarning, web.Application):
             else Inbox(_checked_path(inbox), dedup_window=dedup_window, max_waiting=max_waiting)
         )
         self._endpoint = Endpoint(secrets, self._store, self._bodies, self.counters, event_id_paths=self._paths)
+        self._is_stopped = False
         self._asgi = AsgiApp(self._endpoint, self)
         # The number of every event handed out and not finished, for as long as anybody has the event.
         self._numbers: dict[int, tuple[weakref.ref[Delivery], int]] = {}
@@ -169,6 +176,44 @@ class Receiver(_WithoutWarning, web.Application):
         """
         return await self._endpoint.handle(method, query, headers, body)
 
+    @asynccontextmanager
+    async def handled_by(
+        self, handle: Callable[["Receiver"], Coroutine[Any, Any, object]]
+    ) -> AsyncIterator["Receiver"]:
+        """Opens the receiver, and runs `handle(receiver)` in a task for as long as the block lasts.
+
+            async with receiver.handled_by(events.run):  # in the lifespan of a FastAPI or Starlette application
+                yield
+
+        `handle` is `Dispatcher.run`, or an async function of one's own that iterates over the receiver. At
+        the end of the block it is cancelled, and the receiver closed.
+
+        Nobody would handle events any more if `handle` raised, or returned before `stop`, and the server
+        would go on all the same. So that is logged as an error, and this process gets a SIGTERM, by which
+        uvicorn and other servers shut down. Events are accepted until then; with an inbox, they come out at
+        the next start. Raises ConfigurationError when the inbox cannot be used, and at the end of the block
+        what `handle` raised.
+        """
+        async with self:
+            handling = asyncio.create_task(handle(self), name="socialapi-webhook-handling")
+            handling.add_done_callback(self._end_server)
+            try:
+                yield self
+            finally:
+                handling.remove_done_callback(self._end_server)
+                handling.cancel()
+                await asyncio.wait({handling})
+            if not handling.cancelled():
+                handling.result()
+
+    def _end_server(self, handling: "asyncio.Task[object]") -> None:
+        """Nobody handles events any more."""
+        problem = None if handling.cancelled() else handling.exception()
+        if problem is None and self._is_stopped:
+            return
+        logger.error("nobody handles events any more, so this process is told to end", exc_info=problem)
+        signal.raise_signal(signal.SIGTERM)
+
     def unfinished(self) -> AsyncIterator[Delivery]:
         """The same events, of which none is finished but by `finish`."""
         return _Unfinished(self)
@@ -186,6 +231,7 @@ class Receiver(_WithoutWarning, web.Application):
 
         Without an inbox, the events that wait are handed out first; with one, they are after the next start.
         """
+        self._is_stopped = True
         self._store.stop()
 
     async def aclose(self) -> None:
@@ -193,6 +239,7 @@ class Receiver(_WithoutWarning, web.Application):
 
         What is not finished by now comes out again after the next start, if there is an inbox.
         """
+        self._is_stopped = True
         await self._store.aclose()
 
     async def _next(self, task: "asyncio.Task[object] | None") -> Delivery:

@@ -6,9 +6,10 @@ import os
 import re
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
+import aiohttp
 import attrs
 import fastapi
 import pytest
@@ -17,9 +18,11 @@ import starlette.routing
 
 from socialapi import Client
 from socialapi.emulator import Emulator
-from socialapi.webhooks import Receiver
+from socialapi.streams import Dispatcher
+from socialapi.webhooks import ActivityEvent, Receiver
 from tests.proofs.test_webhooks import free_port
-from tests.webhooks.posting import SECRET, event, numbers, take
+from tests.support.clock import turns
+from tests.webhooks.posting import HEADER, SECRET, Sender, event, numbers, signature, take, until
 from tests.webhooks.serving import ROOT, serving_asgi
 
 pytestmark = pytest.mark.timeout(180)
@@ -60,11 +63,13 @@ class Uvicorn:
 
 
 @contextlib.asynccontextmanager
-async def uvicorn(secret: str, folder: Path, workers: int) -> AsyncIterator[tuple[Uvicorn, str]]:
-    """The example with so many workers, once all of them serve, and its address."""
+async def uvicorn(
+    secret: str, folder: Path, workers: int, app: str = "webhook_fastapi:app", app_dir: Path = ROOT / "examples"
+) -> AsyncIterator[tuple[Uvicorn, str]]:
+    """An application, by default the example, with so many workers, once all of them serve, and its address."""
     port = free_port()
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "uvicorn", "webhook_fastapi:app", "--app-dir", ROOT / "examples", "--no-access-log"),
+        *(sys.executable, "-m", "uvicorn", app, "--app-dir", app_dir, "--no-access-log"),
         *("--port", str(port), "--workers", str(workers)),
         cwd=folder,
         env=os.environ | {"SOCIALAPI_API_KEY_SECRET": secret, "PYTHONPATH": str(ROOT)},
@@ -75,9 +80,11 @@ async def uvicorn(secret: str, folder: Path, workers: int) -> AsyncIterator[tupl
     reading = asyncio.create_task(server.read())
     try:
         await server.until(lambda: len(server.found("(Application startup complete)")) == workers)
+        await server.until(lambda: bool(server.found("(Uvicorn running on)")))  # which one worker says when it listens
         yield server, f"http://127.0.0.1:{port}/hooks"
     finally:
-        process.send_signal(signal.SIGTERM)
+        if process.returncode is None:
+            process.send_signal(signal.SIGTERM)
         await process.wait()
         await reading
 
@@ -139,6 +146,112 @@ async def test_what_a_killed_worker_had_is_handled_by_another_one(tmp_path: Path
         await server.until(lambda: len(server.handled) >= 12 + len(lost) + 50)
     noted = [number for _, number in server.handled]
     assert sorted(noted[12 + len(lost) :], key=int) == [str(number) for number in range(100, 150)]
+
+
+# What ends the handling ------------------------------------------------------------------------------------------------
+
+FAILING = """
+import contextlib, os
+from fastapi import FastAPI
+from socialapi.streams import Dispatcher
+from socialapi.webhooks import ActivityEvent, Receiver
+
+receiver = Receiver(os.environ["SOCIALAPI_API_KEY_SECRET"], inbox="events.sqlite")
+
+async def handle(receiver):
+    async for event in receiver:
+        {does}
+
+@contextlib.asynccontextmanager
+async def lifespan(app):
+    async with receiver.handled_by(handle):
+        yield
+
+app = FastAPI(lifespan=lifespan)
+app.add_route("/hooks", receiver.asgi, methods=["GET", "POST"])
+"""
+
+
+@pytest.mark.parametrize(("does", "said"), [("raise LookupError('of mine')", "LookupError: of mine"), ("return", None)])
+async def test_what_ends_the_handling_ends_the_server_and_the_inbox_keeps_its_events(
+    tmp_path: Path, does: str, said: str | None
+) -> None:
+    (tmp_path / "failing.py").write_text(FAILING.format(does=does))
+    async with uvicorn(SECRET, tmp_path, 1, "failing:app", tmp_path) as (server, address):
+        async with aiohttp.ClientSession() as session:
+            assert (await Sender(address, session).post(event(1))).status == 200
+        async with asyncio.timeout(60):
+            await server.process.wait()
+    assert server.process.returncode == -signal.SIGTERM
+    assert "nobody handles events any more, so this process is told to end" in server.lines
+    assert said is None or said in server.lines
+    async with Receiver(SECRET, inbox=tmp_path / "events.sqlite") as again:
+        assert numbers(await take(again, 1)) == ["1"]
+
+
+@pytest.fixture
+def ended() -> Iterator[list[int]]:
+    """The SIGTERM that this process gets."""
+    received: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, _: received.append(number))
+    yield received
+    signal.signal(signal.SIGTERM, before)
+
+
+async def test_what_the_handling_raises_comes_out_of_the_block(
+    ended: list[int], caplog: pytest.LogCaptureFixture
+) -> None:
+    async def handle(receiver: Receiver) -> None:
+        async for _ in receiver:
+            raise LookupError
+
+    async def serve() -> None:
+        receiver = Receiver(SECRET)
+        async with receiver.handled_by(handle):
+            assert (await receiver.handle("POST", "", {HEADER: signature(event(1))}, event(1))).status == 200
+            await until(lambda: bool(ended))
+
+    with pytest.raises(LookupError):
+        await serve()
+    assert ended == [signal.SIGTERM]
+    (record,) = caplog.records
+    assert record.levelname == "ERROR"
+    assert record.exc_info is not None
+
+
+@pytest.mark.parametrize("stops", [True, False])
+async def test_a_handling_that_ends_with_the_receiver_ends_nothing_else(
+    ended: list[int], caplog: pytest.LogCaptureFixture, stops: bool
+) -> None:
+    events = Dispatcher()
+    handled: list[str] = []
+
+    @events.on("*")
+    async def note(event: ActivityEvent) -> None:
+        handled.append(event.event_id or "")
+
+    receiver = Receiver(SECRET)
+    async with receiver.handled_by(events.run):
+        assert (await receiver.handle("POST", "", {HEADER: signature(event(1))}, event(1))).status == 200
+        await until(lambda: bool(handled))
+        if stops:
+            receiver.stop()
+            await turns()
+    assert (handled, ended, caplog.messages) == (["1"], [], [])
+    assert (await receiver.handle("POST", "", {HEADER: signature(event(2))}, event(2))).status == 503
+
+
+async def test_what_the_block_raises_comes_before_what_the_handling_raises(ended: list[int]) -> None:
+    async def handle(receiver: Receiver) -> None:
+        raise LookupError
+
+    async def serve() -> None:
+        async with Receiver(SECRET).handled_by(handle):
+            await until(lambda: bool(ended))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await serve()
 
 
 # Other ways to put it into an application ------------------------------------------------------------------------------

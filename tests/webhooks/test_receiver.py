@@ -396,6 +396,7 @@ async def test_during_rotation_the_first_secret_answers_and_all_are_accepted() -
 
 
 WHOLE = ("max_body_bytes", "max_queue", "max_waiting", "dedup_window")
+NO_PATHS: tuple[Any, ...] = (5, True, b"inbox.sqlite", [], "", ":memory:", "a\0b", "a\ud800", Path("a\0b"))
 NO_NUMBERS: tuple[Any, ...] = ("5", None, True, [], 5j, b"5")
 
 
@@ -404,10 +405,7 @@ NO_NUMBERS: tuple[Any, ...] = ("5", None, True, [], 5j, b"5")
     [
         *((name, value) for name in WHOLE for value in (*NO_NUMBERS, 2.5, float("nan"), 0, -1, 10**30, 10**400)),
         *(("body_timeout_seconds", value) for value in (*NO_NUMBERS, float("nan"), float("inf"), 0, -1.5, 10**400)),
-        *(
-            ("inbox", value)
-            for value in (5, True, b"inbox.sqlite", [], "", ":memory:", "a\0b", "a\ud800", Path("a\0b"))
-        ),
+        *(("inbox", value) for value in NO_PATHS),
     ],
 )
 def test_an_argument_that_makes_no_sense_is_named(name: str, value: Any) -> None:
@@ -463,6 +461,6 @@ def test_every_public_name_is_there_and_documented() -> None:
     }
     named = [getattr(webhooks, name) for name in webhooks.__all__]
     methods = [value for name, value in vars(Receiver).items() if not name.startswith("_") and callable(value)]
-    assert len(methods) == 5
+    assert len(methods) == 6
     assert inspect.getdoc(Receiver.asgi)
     assert all(inspect.getdoc(each) for each in (*named, *methods))

@@ -164,6 +164,8 @@ class Stream(Generic[T]):
                 told = handler(item)
                 if inspect.isawaitable(told):
                     await told
+                if (task := asyncio.current_task()) is not None and task.cancelling():
+                    await asyncio.sleep(0)  # where the cancellation is raised, before the items that have arrived
         finally:
             await self.aclose()
 

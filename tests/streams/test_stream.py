@@ -384,6 +384,27 @@ async def test_run_gives_every_item_to_a_function_until_it_is_cancelled(clock: V
         assert stream.state == "closed"
 
 
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_run_gives_nothing_more_to_a_function_that_has_cancelled_it(clock: VirtualClock, is_async: bool) -> None:
+    """What had arrived with the item was given to it before the cancellation was raised."""
+    found: list[Any] = []
+
+    def handle(item: Any) -> None:
+        found.append(item)
+        running.cancel()
+
+    async def handle_async(item: Any) -> None:
+        handle(item)
+
+    async with StreamServer(clock, [post(1) + post(2)]) as server, clients_of(server) as client:
+        stream = client.filtered_stream.connect()
+        server.watch(stream)
+        running = asyncio.create_task(stream.run(handle_async if is_async else handle))
+        with pytest.raises(asyncio.CancelledError):
+            await running
+    assert ids(found) == ["1"]
+
+
 async def test_run_waits_for_an_async_function_and_takes_no_item_before_that(clock: VirtualClock) -> None:
     order: list[str] = []
 

@@ -71,18 +71,20 @@ class Receiver(_WithoutWarning, web.Application):
     challenges, then the others whose signatures are accepted. Refused signatures are logged as a warning, at most once a
     minute.
 
-    At most `max_queue` events, and 64 MB of them, wait in memory. With `inbox`, the path of a file, they
-    wait there instead, at most `max_waiting` of them: what was accepted is on the disk, and what is not
-    finished when the program ends, in whatever way, comes out first when it runs again. The file is opened with the application, which raises
-    ConfigurationError if it cannot be used. An application that is mounted by ASGI is not told of its start: there
-    `async with receiver` opens the file, or else the first challenge or verified event does; if that fails it is logged,
-    and a later request tries again. Without room, events are refused with 503 and can be sent again.
+    At most `max_queue` events, and 64 MB of them, wait in memory. With `inbox`, the path of a file,
+    they wait there instead, at most `max_waiting` of them: what was accepted is on the disk, and
+    what is not finished when the program ends, in whatever way, comes out first when it runs again.
+    The file is opened with the application, which raises ConfigurationError if it cannot be used.
+    An application that is mounted by ASGI is not told of its start: there `async with receiver`
+    opens the file, or else the first challenge or verified event does; if that fails it is logged,
+    and a later request tries again. Without room, events are refused with 503 and can be sent
+    again.
 
-    An event is finished when the task that got it asks for the next one. For concurrent processing there are
-    `unfinished` and `finish`. Several tasks may iterate, each event goes to one of them.
+    An event is finished when the task that got it asks for the next one. For concurrent processing
+    there are `unfinished` and `finish`. Several tasks may iterate, each event goes to one of them.
 
-    Raises ConfigurationError, which names the argument and quotes no secret, for secrets, bounds and an `inbox` that
-    make no sense, and InvalidInput for `event_id_paths` that are none.
+    Raises ConfigurationError, which names the argument and quotes no secret, for secrets, bounds
+    and an `inbox` that make no sense, and InvalidInput for `event_id_paths` that are none.
     """
 
     ATTRS = web.Application.ATTRS | {

@@ -92,9 +92,14 @@ class RateLimitTooLong(SocialApiError):
 
 
 class TransportError(SocialApiError):
-    """The service could not be reached; the request was not executed and may be sent again."""
+    """The service could not be reached; the request was not executed and may be sent again.
+
+    `is_lasting` says that this will not pass by itself, as of a certificate that is not trusted or a proxy that refuses
+    the password: it is not tried again.
+    """
 
     may_be_executed = False
+    is_lasting = False
 
     def __init__(self, reason: str, host: str = "", attempts: int = 1, port: int | None = None) -> None:
         super().__init__(reason, host, attempts, port)
@@ -114,6 +119,10 @@ class OutcomeUnknown(TransportError):
     """The connection was lost after the request went out: the service may have executed it, or not."""
 
     may_be_executed = True
+
+
+MAX_QUOTED: Final = 300
+"""So many characters of a text of the service stand in a message; the error itself has it whole."""
 
 
 class ApiError(SocialApiError):
@@ -153,14 +162,18 @@ class ApiError(SocialApiError):
         return tuple(code for code in codes if code is not None)
 
     def __str__(self) -> str:
-        said = [": ".join(str(part) for part in (e.code, e.message) if part is not None) for e in self.errors]
-        said += [p.detail or p.title or p.type for p in self.problems]
+        said = [": ".join(str(part) for part in (e.code, e.message) if part is not None) for e in self.errors[:3]]
+        said += [p.detail or p.title or p.type for p in self.problems[:3]]
+        more = len(self.errors[3:]) + len(self.problems[3:])
+        if more:
+            said.append(f"and {more} more")
         said += [
             f"operation {'?' if e.index is None else e.index}: {e.code}: {e.message}" for e in self.operation_errors[:3]
         ]
         more = len(self.operation_errors) - 3
         if more > 0:
             said.append(f"and {more} more operations")
+        said = [each if len(each) <= MAX_QUOTED else f"{each[:MAX_QUOTED]} …" for each in said]
         tries = f" (after {self.attempts} attempts)" if self.attempts > 1 else ""
         reason = "; ".join(said) or self.summary or "no reason given"
         if 200 <= self.status < 300:

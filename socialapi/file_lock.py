@@ -9,6 +9,7 @@ import datetime
 import json
 import os
 import time
+import weakref
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,13 +20,13 @@ SUFFIX: Final = ".lock"
 _MARK: Final = b' {"socialapi_lock": '
 """How a lock file begins. The blank is what Windows locks, and nobody else can read there then."""
 _MAX_BYTES: Final = 512
-_NOTED_WITHIN_SECONDS: Final = 0.25
+_NOTED_WITHIN_SECONDS: Final = 0.1
 """How long it is waited for the note of somebody who has just taken the lock."""
 _POLL_SECONDS: Final = 0.002
 _ATTEMPTS: Final = 100
 
-_held: Final[set[int]] = set()
-"""The descriptors of all locks of this process."""
+_held: "Final[weakref.WeakSet[FileLock]]" = weakref.WeakSet()
+"""The locks that this process has."""
 
 
 @attrs.frozen
@@ -74,8 +75,8 @@ class FileLock:
                 if not self._is_at_path(descriptor):
                     continue  # who had it before removed the file after it was opened here
                 _note(descriptor, self._path)
-                _held.add(descriptor)
                 self._descriptor = descriptor
+                _held.add(self)
                 return None
             finally:
                 if self._descriptor is None:
@@ -85,11 +86,11 @@ class FileLock:
     def release(self) -> None:
         """Gives the lock back and removes its file. Idempotent."""
         descriptor, self._descriptor = self._descriptor, None
-        if descriptor is None or descriptor not in _held:
+        if descriptor is None:
             return
         from filelock import unlock_descriptor
 
-        _held.discard(descriptor)
+        _held.discard(self)
         # Before it is unlocked: who opens the file afterwards makes another one, and who has it open notices.
         with contextlib.suppress(OSError):  # Windows removes no file that is open: it stays, and means nothing
             self._path.unlink()
@@ -97,6 +98,13 @@ class FileLock:
             unlock_descriptor(descriptor)
         finally:
             os.close(descriptor)
+
+    def forget(self) -> None:
+        """Closes the lock file without giving the lock back, which another process has."""
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
 
     def _open(self) -> int:
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
@@ -180,10 +188,12 @@ def _is_alive(holder: Holder) -> bool:
 
 
 def _let_go() -> None:
-    """What a forked process inherits is closed: it would keep the locks of one that has ended."""
-    for descriptor in _held:
-        with contextlib.suppress(OSError):
-            os.close(descriptor)
+    """What a forked process inherits is closed: it would keep the locks of one that has ended.
+
+    The locks themselves forget it, too: the child's next file may get the same descriptor.
+    """
+    for lock in list(_held):
+        lock.forget()
     _held.clear()
 
 

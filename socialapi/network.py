@@ -286,6 +286,7 @@ class Network:
     tls: ssl_module.SSLContext | bool | Certificates = True
     _ways: dict[tuple[str, str, int | None], Way] = attrs.field(factory=dict, init=False)
     _context: ssl_module.SSLContext | None = attrs.field(default=None, init=False)
+    _loading: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False)
 
     @classmethod
     def of(
@@ -337,8 +338,11 @@ class Network:
     async def _tls(self) -> ssl_module.SSLContext | bool:
         if not isinstance(self.tls, Certificates):
             return self.tls
-        if self._context is None:
-            self._context = await asyncio.to_thread(self.tls.context)  # reading a hundred certificates takes a while
+        async with self._loading:  # connections are only shared by those that have the same context
+            if self._context is None:
+                self._context = await asyncio.to_thread(
+                    self.tls.context
+                )  # reading a hundred certificates takes a while
         return self._context
 
     def __repr__(self) -> str:

@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     )
     from socialapi.models.connections import (
         Connection,
+        EndedConnection,
         EndedConnections,
     )
     from socialapi.models.content import (
@@ -128,6 +129,7 @@ if TYPE_CHECKING:
     from socialapi.models.pages import (
         Includes,
         Page,
+        Undecoded,
     )
     from socialapi.models.poll_cards import PollCard
     from socialapi.models.posts import (
@@ -241,7 +243,7 @@ else:
                 "BusinessCategory CuratedCategory LineItemCuratedCategory LineItemCuratedCategoryChanges"
             ),
             "socialapi.models.collections": "CollectionQuery CountQuery CursorQuery RecordQuery",
-            "socialapi.models.connections": "Connection EndedConnections",
+            "socialapi.models.connections": "Connection EndedConnection EndedConnections",
             "socialapi.models.content": "Article NewsField NewsStory Note PowerstreamRule PublishedArticle Replay",
             "socialapi.models.fields": "Fields MediaField PostField UserField",
             "socialapi.models.insights": "Granularity KeywordInsights",
@@ -255,7 +257,7 @@ else:
             "socialapi.models.oauth": (
                 "AccessToken AppOnlyToken InvalidatedToken OAuth2SignIn OAuth2Token RequestToken"
             ),
-            "socialapi.models.pages": "Includes Page",
+            "socialapi.models.pages": "Includes Page Undecoded",
             "socialapi.models.poll_cards": "PollCard",
             "socialapi.models.posts": (
                 "AnnotationEntity Attachments ContextAnnotation ContextDomain ContextEntity EditControls "
@@ -337,6 +339,7 @@ __all__ = [
     "DuplicateRules",
     "EditControls",
     "EditOptions",
+    "EndedConnection",
     "EndedConnections",
     "Entities",
     "EntityStatus",
@@ -435,6 +438,7 @@ __all__ = [
     "TagEntity",
     "TargetingCampaign",
     "TargetingLineItem",
+    "Undecoded",
     "UnsupportedAuthentication",
     "UploadCounts",
     "UploadReport",

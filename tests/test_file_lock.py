@@ -39,6 +39,21 @@ lock.release()  # which it does not have
 print("forked", flush=True)
 sys.stdin.read()
 """
+INHERIT: Final = """
+import os, sys
+from socialapi.file_lock import FileLock
+inherited, other = FileLock(sys.argv[1]), sys.argv[1] + ".other"
+assert inherited.take() is None
+if os.fork() == 0:
+    own = FileLock(other)
+    assert own.take() is None
+    inherited.release()  # its descriptor may be that of the other lock by now
+    assert FileLock(other).take() is not None
+    assert FileLock(sys.argv[1]).take() is not None
+    print("still locked", flush=True)
+    os._exit(0)
+sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
+"""
 RACE: Final = """
 import asyncio, sys, time
 from socialapi.bulk.rejects import RejectsFile
@@ -116,6 +131,14 @@ def test_a_process_that_is_killed_leaves_a_file_and_no_lock(tmp_path: Path, hold
     lock.release()
     lock.release()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+def test_what_a_forked_process_inherits_gives_no_lock_away(tmp_path: Path) -> None:
+    process = started(INHERIT, tmp_path / "file")
+    assert said(process) == "still locked"
+    assert process.wait(30) == 0
+    end(process)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")

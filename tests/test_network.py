@@ -1,5 +1,6 @@
 """What the environment says about proxies and certificates, without a network."""
 
+import asyncio
 import base64
 import ssl
 from pathlib import Path
@@ -278,3 +279,10 @@ def test_the_key_belongs_to_the_certificate(tmp_path: Path) -> None:
         certificates.context()
     with pytest.raises(ConfigurationError, match="of no use without SOCIALAPI_CLIENT_CERT"):
         Certificates.from_env({"SOCIALAPI_CLIENT_KEY": other}, own=True)
+
+
+async def test_calls_at_the_same_time_share_the_certificates(tmp_path: Path) -> None:
+    path = Authority(tmp_path).file
+    network = Network.of({"SSL_CERT_FILE": str(path)}, own=False)
+    ways = await asyncio.gather(*(network.way("https", f"host{number}.example", 443) for number in range(4)))
+    assert len({id(way.options["ssl"]) for way in ways}) == 1

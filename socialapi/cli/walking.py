@@ -30,7 +30,7 @@ def is_position(kind: Any, text: str | None) -> None:
     """Raises ValueError, about which the option is named, for a text that is no position."""
     if text is None:
         return
-    with contextlib.suppress(ValueError):
+    with contextlib.suppress(InvalidInput):
         Position.read(text)
         return
     raise ValueError("It is not the position that an earlier run ended with.")

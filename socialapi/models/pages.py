@@ -1,5 +1,6 @@
 """A page of a collection, with what came beside the items (platform sections 2.3 and 2.6, advertising section 4.11)."""
 
+import json
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
@@ -23,14 +24,19 @@ class Undecoded:
     field at fault, where one is known, and `reason` says what is wrong with it.
     """
 
-    raw: Any = attrs.field(repr=False)
+    raw: Any = attrs.field(repr=False, hash=False)
     path: str = ""
     reason: str = ""
 
     @property
     def content(self) -> bytes:
         """What arrived as bytes; an item of a page is written as JSON again."""
-        return self.raw if isinstance(self.raw, bytes) else orjson.dumps(self.raw)
+        if isinstance(self.raw, bytes):
+            return self.raw
+        try:
+            return orjson.dumps(self.raw)
+        except TypeError:  # half of a surrogate pair, or a whole number of more than 64 bits
+            return json.dumps(self.raw, default=lambda _: None).encode()
 
 
 @attrs.define(kw_only=True)

@@ -40,10 +40,7 @@ class Pager(Generic[T]):
     def __init__(self, fetch: Fetch[T], spawn: Spawn[T], *, start: str | None = None) -> None:
         self._fetch = fetch
         self._spawn = spawn
-        try:
-            self._begin = Position() if start is None else Position.read(start)
-        except ValueError:
-            raise InvalidInput("start is not the position of a pager") from None
+        self._begin = Position() if start is None else Position.read(start)
         self._taken: tuple[str | None, Page[T], int] | None = None  # the last item: its token, page and index
         self.undecoded = 0
         self.partial_errors = 0

@@ -12,7 +12,7 @@ import yarl
 
 from socialapi.config import Config
 from socialapi.credentials import AppOnly, Credentials
-from socialapi.errors import ApiError, InvalidInput, OutcomeUnknown, RateLimited, RateLimitTooLong, TransportError
+from socialapi.errors import ApiError, OutcomeUnknown, RateLimited, RateLimitTooLong, TransportError
 from socialapi.models.pages import Page
 from socialapi.problems import BrokenRule
 from socialapi.routes.route import OAUTH, Target
@@ -26,7 +26,7 @@ from socialapi.session.token_cache import TokenCache
 from socialapi.session.transport import LiveReply, Transport, close_reply
 from socialapi.session.turns import Turns
 from socialapi.wire.limits import read_limit, told_wait_seconds
-from socialapi.wire.paging import Position, page_query, split_of
+from socialapi.wire.paging import page_query, split_of
 from socialapi.wire.request import Request, addressed, build_request, refuse, shaped_arguments
 from socialapi.wire.response import Reply, read_error, read_result, unread
 from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, Failure, GiveUp, decide, failure_of_status
@@ -45,15 +45,6 @@ logger: Final = logging.getLogger("socialapi")
 
 UNTOLD_REFUSAL_SECONDS: Final = 1.0
 """How long a limit counts as exhausted after a 429 that names no wait."""
-
-
-def is_position(text: str) -> bool:
-    """Whether a text is one of `Pager.position`. Asked here, so that no error keeps the text."""
-    try:
-        Position.read(text)
-    except ValueError:
-        return False
-    return True
 
 
 class Session:
@@ -119,10 +110,6 @@ class Session:
         """
         target = addressed(target)
         family, asked = target.route.family, shaped_arguments(target.route, query, None)[0]
-        if start is not None and not isinstance(start, str):
-            raise InvalidInput(f"start must be the text that Pager.position gave, not {type(start).__name__}")
-        if start is not None and not is_position(start):
-            raise InvalidInput("start is not the position of a pager")
         if start is not None and asked.get("with_total_count"):
             refuse([BrokenRule(path="with_total_count", reason="cannot go with start", code="EXCLUSIVE_PARAMETERS")])
         split = split_of(target.route.query, asked)
@@ -281,6 +268,8 @@ class Session:
 
     def _failure(self, call: Call, outcome: Outcome) -> Failure | None:
         if isinstance(outcome, TransportError):
+            if outcome.is_lasting:
+                return Failure("yes", outcome.reason)  # which is as final
             return Failure("unknown" if outcome.may_be_executed else "no", outcome.reason)
         if outcome.ok:
             return call.accept(outcome) if call.accept is not None and isinstance(outcome, Reply) else None

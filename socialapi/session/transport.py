@@ -14,7 +14,7 @@ from aiohttp import payload
 from aiohttp.abc import AbstractStreamWriter
 
 from socialapi.config import Config
-from socialapi.errors import OutcomeUnknown, TransportError
+from socialapi.errors import ConfigurationError, OutcomeUnknown, TransportError
 from socialapi.network import Network
 from socialapi.wire.request import Request
 from socialapi.wire.response import Reply
@@ -234,7 +234,7 @@ class Transport:
         way = await self._network.way(url.scheme, url.host or "", url.port)
         sent = {"User-Agent": self._user_agent, **request.headers, **headers, **way.headers}
         check_headers(sent)
-        error: TransportError
+        error: TransportError | ConfigurationError
         try:
             reply = await finish(
                 await self._open().request(
@@ -252,11 +252,16 @@ class Transport:
             )
             if not (way.is_relayed and getattr(reply, "status", None) == PROXY_REFUSAL):
                 return reply
-            error = TransportError(_why_not_relayed(PROXY_REFUSAL), url.host or "", port=url.port)
+            error = _not_sent(url, _why_not_relayed(PROXY_REFUSAL), is_lasting=True)
         except _Unwelcome:
-            error = TransportError(UNWELCOME, url.host or "", port=url.port)
+            error = _not_sent(url, UNWELCOME, is_lasting=True)
         except NOT_SENT as problem:
-            error = TransportError(why_not_sent(problem), url.host or "", port=url.port)
+            error = _not_sent(url, why_not_sent(problem), is_lasting=_is_lasting(problem))
+        except ValueError:
+            if self._owns_session:
+                raise
+            # What aiohttp says when a session with auth=, or one that reads netrc files, is to send another credential.
+            error = ConfigurationError(OWN_CREDENTIALS)
         except LOST as problem:
             error = OutcomeUnknown(_why_lost(problem, timeout_seconds), url.host or "", port=url.port)
         # Out here, so that aiohttp's error, which may hold the headers of the request, is not even its context.
@@ -339,6 +344,10 @@ CERTIFICATE_FAULTS: Final[Mapping[int, str]] = {
 """What to do about OpenSSL's reasons (X509_V_ERR_…)."""
 
 
+OWN_CREDENTIALS: Final = (
+    "the aiohttp session cannot send this request. If it has credentials of its own (auth=, or trust_env= with a netrc "
+    "entry for the host), make it without them"
+)
 UNWELCOME: Final = (
     "it does not take the certificate of this side, or wants one: give Client(ssl=…) a context that has loaded one, or "
     "set SOCIALAPI_CLIENT_CERT and SOCIALAPI_CLIENT_KEY"
@@ -369,8 +378,25 @@ def why_not_sent(problem: Exception) -> str:
     return f"could not connect{whereto} ({(os_error and os_error.strerror) or type(problem).__name__})"
 
 
+def _not_sent(url: yarl.URL, reason: str, *, is_lasting: bool) -> TransportError:
+    error = TransportError(reason, url.host or "", port=url.port)
+    error.is_lasting = is_lasting
+    return error
+
+
+def _is_lasting(problem: Exception) -> bool:
+    """Whether a connection will be refused again, and asking again may lock an account."""
+    if isinstance(problem, aiohttp.ClientHttpProxyError):
+        return problem.status == PROXY_REFUSAL
+    is_about_certificate = isinstance(
+        problem, aiohttp.ClientConnectorCertificateError | aiohttp.ServerFingerprintMismatch
+    )
+    return is_about_certificate or _is_unwelcome(getattr(problem, "os_error", None))
+
+
 def _why_not_relayed(status: int) -> str:
-    return f"the proxy refused to connect (HTTP {status})"
+    hint = ": put the user's name and password into its address" if status == PROXY_REFUSAL else ""
+    return f"the proxy refused to connect (HTTP {status}){hint}"
 
 
 def _why_lost(problem: BaseException, timeout_seconds: float) -> str:

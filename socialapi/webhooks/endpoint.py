@@ -15,7 +15,8 @@ from socialapi.webhooks.bodies import Bodies, Unread
 from socialapi.webhooks.refusals import Refusals
 from socialapi.webhooks.signatures import SIGNATURE_HEADER, Signature, begins_as_json, sign
 from socialapi.webhooks.waiting import Store
-from socialapi.wire.events import NO_EVENT_ID, decode, identity_of, read_delivery
+from socialapi.wire.events import NO_EVENT_ID, identity_of, read_delivery
+from socialapi.wire.json_decode import decode_json
 
 Query = Mapping[str, Any] | str | None
 """The query of a request: as text, or by name, where a name may have several values."""
@@ -157,7 +158,7 @@ class Endpoint:
     def _identity(self, body: bytes) -> bytes | None:
         """What tells the event from others, as a digest: as long for every event, and nothing can be read from it."""
         try:
-            identity = identity_of(decode(body), self._paths)
+            identity = identity_of(decode_json(body), self._paths)
         except orjson.JSONDecodeError:
             identity = None
         if identity is None:

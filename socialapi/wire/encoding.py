@@ -34,12 +34,20 @@ def json_shape(value: Any) -> Any:
         fields = ((wire_name(f), getattr(value, f.name)) for f in attrs.fields(type(value)) if f.init)
         shape = {name: json_shape(each) for name, each in fields if each is not UNSET}
         # What a class has no field for, a caller may give in `extra`; it stands beside the fields.
-        return shape | shape.pop("extra", {})
+        further = shape.pop("extra", {})
+        return {**shape, **mapping_of_further(further)}
     if kind is dict or isinstance(value, Mapping):  # asking the abstract class is slow
         return {name: json_shape(each) for name, each in value.items() if each is not UNSET}
     if isinstance(value, datetime.datetime):
         return format_timestamp(value)
     return _plain(value)
+
+
+def mapping_of_further(further: Any) -> Mapping[str, Any]:
+    """What a caller gives in `extra`. Raises InvalidInput for what is no mapping."""
+    if not isinstance(further, Mapping):
+        raise InvalidInput("extra must be a mapping of names to values")
+    return further
 
 
 def _plain(value: Any) -> Any:

@@ -5,7 +5,6 @@ documented, so their reading asks for little; posts are read as strictly as ever
 """
 
 import datetime
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
@@ -17,6 +16,7 @@ from socialapi.models.events import ActivityEvent, DirectMessage, MatchedPost, S
 from socialapi.models.pages import Undecoded
 from socialapi.problems import Problem, ServiceError
 from socialapi.wire.converter import structure
+from socialapi.wire.json_decode import decode_json
 from socialapi.wire.problems import read_partial_error
 from socialapi.wire.scalars import identifier, moment, only, only_object, text, whole_number
 
@@ -47,23 +47,6 @@ _LEGACY_MESSAGE_KINDS: Final[Mapping[Any, str]] = {
 }
 
 
-def decode(content: bytes) -> Any:
-    """The JSON of a line or a body, also where it begins with a byte order mark or holds lone surrogates.
-
-    Raises orjson.JSONDecodeError, which quotes nothing of the content, for what is no JSON, is nested too deeply or is
-    not UTF-8.
-    """
-    try:
-        return orjson.loads(content)
-    except orjson.JSONDecodeError as problem:
-        position = problem.pos
-    try:
-        return json.loads(content.decode("utf-8", "surrogatepass").removeprefix("\ufeff"))
-    except (ValueError, RecursionError):
-        error = orjson.JSONDecodeError("is not JSON", "", position)
-    raise error  # out here, so that what cannot be read is not its context
-
-
 Paths = Sequence[str] | None
 """Where ids are, in place of those above; None for those."""
 
@@ -72,9 +55,9 @@ def read_post(content: bytes, paths: Paths = None) -> MatchedPost | StreamNotice
     """A line of the filtered stream. The id of a post is where it always is."""
     try:
         try:
-            body = orjson.loads(content)  # not by `decode`, which would take a hundredth more for every post
+            body = orjson.loads(content)  # not by `decode_json`, which would take a hundredth more for every post
         except orjson.JSONDecodeError:
-            body = decode(content)
+            body = decode_json(content)
         if body.__class__ is not dict:
             return Undecoded(content, reason=NO_OBJECT)
         if body.get("data") is None and ("data" not in body or _has_problems(body)):
@@ -87,7 +70,7 @@ def read_post(content: bytes, paths: Paths = None) -> MatchedPost | StreamNotice
 def read_activity(content: bytes, paths: Paths = None) -> ActivityEvent | StreamNotice | Undecoded:
     """A line of the activity stream."""
     try:
-        body = decode(content)
+        body = decode_json(content)
     except orjson.JSONDecodeError as problem:
         return Undecoded(content, reason=_reason(problem))
     if not isinstance(body, dict):
@@ -100,7 +83,7 @@ def read_activity(content: bytes, paths: Paths = None) -> ActivityEvent | Stream
 def read_delivery(content: bytes, paths: Paths = None) -> ActivityEvent | MatchedPost | Undecoded:
     """The body of a request to a webhook: a post where rules say that they match it, else an activity event."""
     try:
-        body = decode(content)
+        body = decode_json(content)
         if not isinstance(body, dict):
             return Undecoded(content, reason=NO_OBJECT)
         if _is_post(body):
@@ -155,7 +138,7 @@ def identity_of_item(item: ActivityEvent | MatchedPost, paths: Paths = None) -> 
     The item was read with the same paths.
     """
     if isinstance(item, MatchedPost):
-        return f":{item.data.id}" if paths is None else identity_of(decode(item.content), paths)
+        return f":{item.data.id}" if paths is None else identity_of(decode_json(item.content), paths)
     return None if item.event_id is None else f"{item.event_type or ''}:{item.event_id}"
 
 

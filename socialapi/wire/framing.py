@@ -6,6 +6,7 @@ from typing import Final
 import orjson
 
 from socialapi.errors import DecodeError
+from socialapi.wire.json_decode import decode_json
 
 MOST_LINES_AT_ONCE: Final = 2_000
 """More lines than this in one chunk, as of keep-alives alone, are cut in several steps, so that no step takes long."""
@@ -91,7 +92,7 @@ def is_whole(line: bytes) -> bool:
     if not line.rstrip().endswith(b"}"):
         return False
     try:
-        orjson.loads(line)
+        decode_json(line)
     except orjson.JSONDecodeError:
         return False
     return True

@@ -23,6 +23,7 @@ from socialapi.wire.request import refuse
 
 T = TypeVar("T")
 
+MAX_DIGITS: Final = 18
 MAX_ANCHORS: Final = 8
 """So many items before a position are named in it."""
 
@@ -143,6 +144,11 @@ def page_query(family: Family, query: Mapping[str, Any], token: str | None) -> d
     return {k: v for k, v in query.items() if k != "with_total_count"} | {family.page_token_parameter: token}
 
 
+def is_number(text: str) -> bool:
+    """Whether a text is a whole number in decimal digits, and not so long that Python refuses to read it."""
+    return text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS
+
+
 @attrs.frozen
 class Position:
     """A place between two items of a collection: behind `taken` items of a page, the last of which have the ids `after`.
@@ -171,12 +177,14 @@ class Position:
         )
 
     @classmethod
-    def read(cls, text: str) -> "Position":
-        """The place that a text names. Raises ValueError for a text that is none."""
+    def read(cls, text: object) -> "Position":
+        """The place that a text names. Raises InvalidInput, which does not quote it, for what is none."""
+        if not isinstance(text, str):
+            raise InvalidInput(f"start must be the text that Pager.position gave, not {type(text).__name__}")
         before, colon, token = text.partition(":")
         taken, _, after = before.partition("@")
-        if not colon or not (taken.isascii() and taken.isdecimal()):
-            raise ValueError(text)
+        if not colon or not is_number(taken):
+            raise InvalidInput("start is not the position of a pager")
         return cls(token or None, int(taken), tuple(unquote(each) for each in after.split(",") if each))
 
     def __str__(self) -> str:
@@ -237,7 +245,7 @@ class Split:
     def ask(self, query: Mapping[str, Any], token: str | None) -> tuple[dict[str, Any], str | None]:
         """The query and the service's token for a page. Raises InvalidInput for a token of another collection."""
         number, _, cursor = (token or "0~").partition("~")
-        if not (number.isascii() and number.isdecimal() and int(number) < len(self.parts)):
+        if not (is_number(number) and int(number) < len(self.parts)):
             raise InvalidInput("start is a position in another collection")
         return {**query, self.parameter: self.parts[int(number)]}, cursor or None
 

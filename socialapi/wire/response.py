@@ -1,8 +1,11 @@
 """Reading responses: bytes become a model, or an error that says what the service said."""
 
 import codecs
+import contextlib
+import functools
+import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, Final, TypeVar, cast
 from urllib.parse import parse_qsl
@@ -23,8 +26,9 @@ from socialapi.models.model import Model
 from socialapi.problems import OperationError, Problem, ResourceNotFound, ServiceError
 from socialapi.routes.route import Route
 from socialapi.wire.converter import names_of, required_value, structure
+from socialapi.wire.json_decode import decode_json
 from socialapi.wire.paging import is_paged, read_page
-from socialapi.wire.problems import read_errors, read_partial_error, read_problem, read_service_error
+from socialapi.wire.problems import MAX_CODE_DIGITS, read_errors, read_partial_error, read_problem, read_service_error
 from socialapi.wire.readers import is_tuple, join_path
 from socialapi.wire.retry import Failure
 
@@ -75,9 +79,9 @@ class Reply:
 
 
 def decode(content: bytes) -> Any:
-    """JSON bytes as Python data, also behind a byte order mark. Raises DecodeError."""
+    """JSON bytes as Python data, also with a byte order mark or half of a surrogate pair. Raises DecodeError."""
     try:
-        return orjson.loads(content.removeprefix(codecs.BOM_UTF8))
+        return decode_json(content)
     except orjson.JSONDecodeError as problem:
         error = DecodeError("", f"is not JSON ({problem.msg} at byte {problem.pos})")
     # Out here, so that orjson's error, which holds the whole document, is not even its context.
@@ -207,7 +211,7 @@ def with_partial_errors(result: R, body: Mapping[str, Any]) -> R:
 def read_error(reply: Reply) -> ApiError:
     """The error that a reply stands for; never raises, so that an HTML page or an empty body keeps its status."""
     body = _refusal_body(reply.content)
-    items = _said(body)
+    items = list(itertools.islice(_said(body), MAX_SAID))
     problems = [read_problem(item) for item in items if _is_problem(item)]
     errors = [read_partial_error(item) for item in items if not _is_problem(item)]
     request_ids = (reply.headers.get(name) for name in REQUEST_ID_HEADERS)
@@ -230,16 +234,19 @@ def _refusal_body(content: bytes) -> Any:
     text = content.removeprefix(codecs.BOM_UTF8).lstrip()
     if text[:1] not in (b"{", b"["):
         return None
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return None
+    with contextlib.suppress(orjson.JSONDecodeError):
+        return decode_json(text)
+    return None
+
+
+MAX_SAID: Final = 250
+"""So much is read of what a refusal says: more than the service documents, and little enough not to hold the event loop."""
 
 
 def _said(body: Any) -> list[Any]:
     """Everything that a refusal says, in whichever place: as problems, coded errors, or plain texts."""
     if isinstance(body, list):
-        return [item for item in body if isinstance(item, dict | str)]
+        return [item for item in body[:MAX_SAID] if isinstance(item, dict | str)]
     if not isinstance(body, dict):
         return []
     listed = body.get("errors")
@@ -268,27 +275,44 @@ def _class_of(
         return found
     if reason == "UrlValidationFailed":
         return WebhookUrlRejected
-    return WebhookNotFound if found is NotFound else WebhookRejected
+    return WebhookNotFound if found is NotFound or reason == "WebhookIdInvalid" else WebhookRejected
 
 
 NOT_FOUND: Final = "NOT_FOUND"
 """How the codes end by which the advertising API says that something is not there."""
 
 
-def _webhook_failure(body: Any, depth: int = 0) -> str | None:
+def _webhook_failure(body: Any) -> str | None:
     """The reason of section 7.2 that an answer carries, in whichever of its texts."""
     from socialapi.models.webhooks import WEBHOOK_FAILURES
 
+    pattern = _one_of(WEBHOOK_FAILURES)
+    found = (pattern.search(text, 0, MAX_SEARCHED) for text in itertools.islice(_texts(body), MAX_SAID))
+    return next((match.group() for match in found if match), None)
+
+
+def _texts(body: Any, depth: int = 0) -> Iterator[str]:
+    """The texts of an answer that may tell a reason."""
     if isinstance(body, str):
-        return next((reason for reason in WEBHOOK_FAILURES if re.search(rf"\b{reason}\b", body)), None)
+        yield body
     if depth > MAX_DEPTH or not isinstance(body, dict | list):
-        return None
-    parts = [value for name, value in body.items() if name in _TELLING] if isinstance(body, dict) else body
-    return next((reason for part in parts if (reason := _webhook_failure(part, depth + 1))), None)
+        return
+    parts = [body[name] for name in _TELLING if name in body] if isinstance(body, dict) else body[:MAX_SAID]
+    for part in parts:
+        yield from _texts(part, depth + 1)
+
+
+@functools.cache
+def _one_of(words: Sequence[str]) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, words))})\b")
 
 
 _TELLING: Final = ("title", "detail", "reason", "code", "message", "type", "errors", "error")
 MAX_DEPTH: Final = 4
+MAX_SEARCHED: Final = 10_000
+"""In so many characters of a text a reason is looked for."""
+MAX_OPERATION_ERRORS: Final = 2_500
+"""So many operations a request may have (advertising section 4.7)."""
 
 
 def _operation_errors(body: Any) -> Sequence[OperationError]:
@@ -301,8 +325,8 @@ def _operation_errors(body: Any) -> Sequence[OperationError]:
     listed = given if isinstance(given, list) else []
     positional = any(not entry or isinstance(entry, list) for entry in listed)
     found: list[OperationError] = []
-    for position, entry in enumerate(listed):
-        for item in entry if isinstance(entry, list) else (entry,):
+    for position, entry in enumerate(listed[:MAX_OPERATION_ERRORS]):
+        for item in entry[:MAX_SAID] if isinstance(entry, list) else (entry,):
             if not isinstance(item, dict) or not item:
                 continue
             index = _index(item.get("index"))
@@ -321,8 +345,8 @@ def _operation_errors(body: Any) -> Sequence[OperationError]:
 
 
 def _index(value: Any) -> int | None:
-    if isinstance(value, str) and value.isascii() and value.isdecimal():
-        return int(value)
+    if isinstance(value, str):
+        return int(value) if value.isascii() and value.isdecimal() and len(value) < MAX_CODE_DIGITS else None
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 

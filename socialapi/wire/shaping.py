@@ -14,10 +14,9 @@ from typing import Any, Final
 
 import attrs
 
-from socialapi.errors import InvalidInput
 from socialapi.models.rules import IsId, Tagged, members_by_tag, value_type, wire_name
 from socialapi.unset import UNSET, Unset
-from socialapi.wire.encoding import json_shape
+from socialapi.wire.encoding import json_shape, mapping_of_further
 
 Shape = Callable[[Any], Any]
 
@@ -137,15 +136,13 @@ def _object(cls: Any) -> Shape:
             further = given.pop("extra", {}) if is_open else {}
         else:
             return value
-        if not isinstance(further, Mapping):
-            raise InvalidInput("extra must be a mapping of names to values")
         known = {
             name: fields[name][1](each) if name in fields else json_shape(each)
             for name, each in given.items()
             if each is not UNSET
         }
         # What a class has no field for, a caller may give in `extra`; it stands beside the fields.
-        return known | json_shape(further)
+        return known | json_shape(mapping_of_further(further))
 
     return shape
 

@@ -153,9 +153,7 @@ def test_a_feed_without_products_is_a_mistake_unless_it_is_allowed(
     assert upsert(file, *memory, "--allow-empty", "--json") == 0
     assert last_json(printed.readouterr().out)["read"] == 0
     assert upsert(file, *memory, "--allow-empty", "--delete-vanished") == 2
-    assert printed.readouterr().err == (
-        f"{says}: everything would have vanished, which is not deleted for a feed of nothing\n"
-    )
+    assert printed.readouterr().err == (f"{says}: an empty feed would delete every product\n")
 
 
 @pytest.mark.parametrize(

@@ -126,8 +126,13 @@ def test_a_refusal_of_the_service_ends_with_3_and_says_what_to_do(
 @pytest.mark.parametrize(
     ("name", "content", "more", "says"),
     [
-        ("empty.csv", "", "", "the file is empty: everybody would be removed"),
-        ("header.csv", "email\n", "--max-removal-share 1", "only column names: everybody would be removed"),
+        ("empty.csv", "", "", "the file is empty: an empty list would remove every member"),
+        (
+            "header.csv",
+            "email\n",
+            "--max-removal-share 1",
+            "only column names: an empty list would remove every member",
+        ),
         ("empty.csv", "", "--allow-empty", "--allow-empty"),
         ("people.csv", "email\na@b.cd\nnobody\n", "--max-reject-share 0.4", "1 of 2 rows were rejected"),
         ("missing.csv", None, "", "there is no such file"),

@@ -83,6 +83,7 @@ async def test_a_webhook_goes_through_its_states(client: Client, owner: Owner, s
     with pytest.raises(errors.WebhookRejected) as gone:
         await client.webhooks.delete(webhook.id)
     assert gone.value.reason == "WebhookIdInvalid"
+    assert isinstance(gone.value, errors.WebhookNotFound)
 
 
 async def test_an_invalid_webhook_is_removed_as_well(client: Client, owner: Owner) -> None:

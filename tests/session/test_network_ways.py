@@ -178,6 +178,37 @@ async def test_a_netrc_entry_for_the_host_changes_nothing(
     assert "proxy-authorization" not in proxy.asked[0].headers
 
 
+async def test_a_session_that_sends_other_credentials_is_refused(
+    environment: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    netrc = tmp_path / "netrc"
+    netrc.write_text(f"default login planted password {SECRET}\n")
+    netrc.chmod(0o600)
+    environment.setenv("NETRC", str(netrc))
+    async with Server() as server, aiohttp.ClientSession(trust_env=True) as session:
+        error = await error_of(client_of(server, options={"session": session}))
+    assert isinstance(error, ConfigurationError)
+    assert "credentials of its own" in str(error)
+    assert SECRET not in str(error)
+    assert server.requests == []
+
+
+async def test_a_proxy_is_asked_once_with_a_password_that_it_refuses() -> None:
+    async with ForwardProxy({}, wanted=WANTED) as proxy, client_at(proxy=proxy.url) as client:
+        with pytest.raises(TransportError) as caught:
+            await get(client)
+    assert (caught.value.attempts, len(proxy.asked)) == (1, 1)
+
+
+async def test_a_certificate_that_is_not_trusted_is_looked_at_once(authority: Authority) -> None:
+    async with secure(authority) as server, ForwardProxy({HOST: server.port}) as proxy:
+        async with client_at(proxy=proxy.url) as client:
+            with pytest.raises(TransportError) as caught:
+                await get(client)
+        assert (caught.value.attempts, len(proxy.asked)) == (1, 1)
+    assert caught.value.is_lasting
+
+
 async def test_a_session_of_the_users_goes_its_own_way(environment: pytest.MonkeyPatch, authority: Authority) -> None:
     async with secure(authority) as server, ForwardProxy({HOST: server.port}) as proxy:
         environment.setenv("HTTPS_PROXY", proxy.url)
@@ -301,7 +332,9 @@ async def test_an_error_of_the_proxy_shows_no_password(refusal: int, environment
         environment.setenv("HTTPS_PROXY", with_password(proxy.url))
         error = await error_of(client_at())
     assert type(error) is TransportError
-    assert str(error) == f"{HOST}:443: the proxy refused to connect (HTTP {refusal})"
+    hint = ": put the user's name and password into its address" if refusal == 407 else ""
+    assert str(error) == f"{HOST}:443: the proxy refused to connect (HTTP {refusal}){hint}"
+    assert error.is_lasting is (refusal == 407)
     assert SECRET not in repr(error) + repr(vars(error))
     assert error.__context__ is error.__cause__ is None
 

@@ -76,6 +76,8 @@ def test_what_grows_beyond_the_bound_is_an_error_before_it_ends() -> None:
         (b'{"a":1}', True),
         (b'{"a":{"b":2}}\r', True),
         (b"{}", True),
+        (rb'{"text":"\ud83d"}', True),
+        (b'\xef\xbb\xbf{"a":1}', True),
         (b"", False),
         (b"17", False),
         (b'"text"', False),

@@ -11,7 +11,7 @@ from socialapi import errors, problems
 from socialapi.models.audiences import DoNotReachList, UploadCounts
 from socialapi.models.oauth import AppOnlyToken
 from socialapi.problems import OperationError, Problem, ServiceError
-from socialapi.routes import ads, oauth
+from socialapi.routes import ads, oauth, platform
 from socialapi.wire.problems import read_problem
 from socialapi.wire.response import Reply, decode, read_error, read_result
 
@@ -402,3 +402,39 @@ def test_the_message_of_broken_json_quotes_nothing_of_it() -> None:
     with pytest.raises(errors.DecodeError) as caught:
         decode(b'{"token": "planted" "x"}')
     assert "planted" not in repr(caught.value)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        ["a"] * 250_000,
+        {"errors": [{"code": 1, "message": "x"}] * 50_000},
+        {"errors": [{"title": "x"}] * 50_000},
+        {"detail": [[["x"] * 100] * 100] * 20},
+    ],
+)
+def test_a_huge_refusal_is_read_no_further_than_its_first_errors(body: Any) -> None:
+    error = refusal(body)
+    assert len(error.errors) + len(error.problems) <= 250
+    assert len(str(error)) < 1000
+
+
+def test_a_long_text_of_the_service_is_whole_in_the_error_and_cut_in_its_message() -> None:
+    error = refusal({"title": "Bad", "detail": "x" * 5000})
+    assert error.problems[0].detail == "x" * 5000
+    assert str(error) == f"HTTP 400: {'x' * 300} …"
+
+
+def test_operation_errors_beyond_those_that_a_request_can_have_are_not_read() -> None:
+    error = refusal({"operation_errors": [[{"code": "BAD", "message": "x"}]] * 3000})
+    assert [each.index for each in error.operation_errors] == list(range(2500))
+
+
+def test_an_index_that_is_too_long_to_be_one_is_none() -> None:
+    assert refusal({"operation_errors": [{"code": "BAD", "index": "9" * 5000}]}).operation_errors[0].index is None
+
+
+def test_half_of_a_surrogate_pair_in_one_post_costs_no_other() -> None:
+    body = rb'{"data":[{"id":"1","text":"\ud83d"},{"id":"2","text":"b"}],"meta":{}}'
+    page = read_result(platform.USER_POSTS, reply(body))
+    assert [post.text for post in page.data] == ["\ud83d", "b"]

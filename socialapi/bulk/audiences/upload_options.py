@@ -52,7 +52,7 @@ class UploadOptions(JobOptions):
     @property
     def why_not_empty(self) -> str | None:
         """A sync of nothing would remove everybody."""
-        return None if self.snapshot is None else "everybody would be removed, which no sync does for a list of nobody"
+        return None if self.snapshot is None else "an empty list would remove every member, which a sync refuses"
 
     def check(self) -> None:
         """Raises InvalidInput for an option that makes no sense."""

@@ -55,11 +55,7 @@ class UpsertOptions(JobOptions):
     @property
     def why_not_empty(self) -> str | None:
         """Of an empty feed, everything has vanished."""
-        return (
-            "everything would have vanished, which is not deleted for a feed of nothing"
-            if self.delete_vanished
-            else None
-        )
+        return "an empty feed would delete every product" if self.delete_vanished else None
 
     def check(self) -> None:
         """Raises InvalidInput for an option that makes no sense."""

@@ -363,7 +363,20 @@ async def test_it_is_told_by_the_words_of_the_service_and_only_after_a_lost_answ
     assert (await load(service, numbered(18), path)).vanished == 0
 
 
-@pytest.mark.parametrize("message", ["try again later", "is locked", "unknown error", "no longer than 25 keys", None])
+@pytest.mark.parametrize(
+    "message",
+    [
+        "try again later",
+        "is locked",
+        "unknown error",
+        "no longer than 25 keys",
+        "this endpoint is no longer supported",
+        "no key permission for this catalog",
+        "you may no longer delete products",
+        "no item may be deleted while a load runs",
+        None,
+    ],
+)
 async def test_another_failure_after_a_lost_answer_confirms_nothing(path: Path, message: Any) -> None:
     service = ModelCatalog()
     await load(service, numbered(20), path)

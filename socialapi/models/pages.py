@@ -80,7 +80,8 @@ class Page(Generic[T]):
     """One page. `errors` are the partial errors of a successful answer, `next_token` is None on the last page.
 
     `undecoded` has the items, and the included objects, that this version cannot read: `data` and `includes` are without
-    them. `params` is what an advertising collection says that it was asked for, `total_count` what it counted on demand.
+    them. `params` is what an advertising collection says that it was asked for, `total_count` what it counted on demand,
+    `extra` the members of the answer that this version does not know.
     """
 
     data: tuple[T, ...] = ()
@@ -93,6 +94,7 @@ class Page(Generic[T]):
     result_count: int | None = None
     total_count: int | None = None
     params: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
+    extra: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
     _places: tuple[int, ...] | None = attrs.field(default=None, eq=False, repr=False)
     """Where each item of `data` stood in the answer, and then how many items that had; None where all could be read."""
 

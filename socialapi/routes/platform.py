@@ -57,7 +57,9 @@ WEBHOOK_VALIDATE: Final = Route(
     repeatable=True,
     section="4.1",
 )
-WEBHOOK_REPLAY: Final = Route("POST", PLATFORM, "/2/webhooks/replay", Replay, ReplayRequest, "json", section="4.4")
+WEBHOOK_REPLAY: Final = Route(
+    "POST", PLATFORM, "/2/webhooks/replay", Replay, ReplayRequest, "json", open_answer=True, section="4.4"
+)
 STREAM_LINK: Final = Route(
     "POST",
     PLATFORM,
@@ -65,6 +67,7 @@ STREAM_LINK: Final = Route(
     StreamLink,
     query=FieldParameters,
     path_rules=_WEBHOOK,
+    open_answer=True,
     section="4.1",
 )
 
@@ -140,8 +143,12 @@ NEWS_SEARCH: Final = Route(
 NEWS_STORY: Final = Route(
     "GET", PLATFORM, "/2/news/{id}", NewsStory, query=NewsStoryQuery, repeatable=True, section="4.4"
 )
-NOTE_EVALUATE: Final = Route("POST", PLATFORM_CALLER, "/2/evaluate_note", Note, NoteDraft, "json", section="4.4")
-NOTE_SUBMIT: Final = Route("POST", PLATFORM_CALLER, "/2/notes", Note, NoteDraft, "json", section="4.4")
+NOTE_EVALUATE: Final = Route(
+    "POST", PLATFORM_CALLER, "/2/evaluate_note", Note, NoteDraft, "json", open_answer=True, section="4.4"
+)
+NOTE_SUBMIT: Final = Route(
+    "POST", PLATFORM_CALLER, "/2/notes", Note, NoteDraft, "json", open_answer=True, section="4.4"
+)
 NOTES_ELIGIBLE_POSTS: Final = Route(
     "GET",
     PLATFORM_CALLER,

@@ -72,8 +72,9 @@ class Route(Generic[R]):
     `path` is the documented path with its version, and `path_rules` the rules of its parameters; `result` what comes
     back (a collection when it is `Page[T]`); `query` the declared query parameters; `body` the declared type of what
     goes out and `body_in` where it goes. `repeatable` says whether an attempt whose outcome is unknown may be repeated.
-    `resent_unread` says that the request is also sent again when its answer cannot be read, where others raise.
-    `max_body_bytes` bounds the request body. `label` stands for a path that a caller wrote out. `section` is where the service documents it.
+    `open_answer` says that the answer is not documented, so that any object is one. `resent_unread` says that the request is also sent again when its answer cannot be read, where others raise.
+    `max_body_bytes` bounds the request body. `label` stands for a path that a caller wrote out. `section` is where the
+    service documents it.
     """
 
     method: Method
@@ -85,6 +86,7 @@ class Route(Generic[R]):
     query: Any = None
     path_rules: Mapping[str, Any] = attrs.field(factory=dict)
     repeatable: bool = False
+    open_answer: bool = False
     resent_unread: bool = False
     rate_limit: RateLimit | None = None
     max_body_bytes: int | None = None

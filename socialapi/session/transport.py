@@ -4,6 +4,7 @@ import contextlib
 import functools
 import math
 import ssl
+import traceback
 import weakref
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
@@ -40,6 +41,8 @@ CONNECTING_SHARE: Final = 0.9
 MAX_REFUSAL_BYTES: Final = 1_000_000
 """So much is read of an answer that is no success."""
 
+LIVE_READ_BYTES: Final = 2**15
+"""So much is taken at once of what has arrived: it may be in pieces of a byte or two, of which aiohttp joins each."""
 LIVE_BUFFER_BYTES: Final = 2**16
 """Of an answer that does not end, aiohttp stops reading when more than twice as much waits for us."""
 
@@ -60,6 +63,10 @@ class _Unwelcome(Exception):
     """
 
 
+class _NoTunnel(Exception):
+    """A proxy that was asked for a tunnel hung up, or answered something else than HTTP; nothing was sent on."""
+
+
 async def _no_silent_repeat(
     request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
 ) -> aiohttp.ClientResponse:
@@ -67,8 +74,14 @@ async def _no_silent_repeat(
         return await handler(request)
     except aiohttp.ClientConnectorError:
         raise
-    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as problem:
-        lost = _Unwelcome() if _is_unwelcome(problem.__cause__) else _Lost(type(problem).__name__)
+    except aiohttp.ClientError as problem:
+        lost: Exception
+        if _was_asking_proxy(problem) and not isinstance(problem, aiohttp.ClientHttpProxyError):
+            lost = _NoTunnel()
+        elif isinstance(problem, aiohttp.ClientOSError | aiohttp.ServerDisconnectedError):
+            lost = _Unwelcome() if _is_unwelcome(problem.__cause__) else _Lost(type(problem).__name__)
+        else:
+            raise
     raise lost
 
 
@@ -117,7 +130,7 @@ class LiveReply:
     def read_nowait(self) -> bytes:
         """The bytes that have arrived and were not read; empty if there are none."""
         content = self._response.content
-        return b"" if content.exception() is not None else content.read_nowait()
+        return b"" if content.exception() is not None else content.read_nowait(LIVE_READ_BYTES)
 
     async def read(self) -> bytes:
         """The next bytes, as many as have arrived; empty at the end. Raises OutcomeUnknown when the connection broke.
@@ -127,7 +140,7 @@ class LiveReply:
         content = self._response.content
         error: TransportError
         try:
-            return await content.readany()
+            return await content.read(LIVE_READ_BYTES)
         except LOST as problem:
             # What had arrived before is still there, but aiohttp only tells of the break from now on.
             content.set_exception(None)  # type: ignore[arg-type]  # takes it back, though declared to set one only
@@ -253,6 +266,8 @@ class Transport:
             if not (way.is_relayed and getattr(reply, "status", None) == PROXY_REFUSAL):
                 return reply
             error = _not_sent(url, _why_not_relayed(PROXY_REFUSAL), is_lasting=True)
+        except _NoTunnel:
+            error = _not_sent(url, "the proxy ended the connection, or did not answer as one", is_lasting=False)
         except _Unwelcome:
             error = _not_sent(url, UNWELCOME, is_lasting=True)
         except NOT_SENT as problem:
@@ -376,6 +391,15 @@ def why_not_sent(problem: Exception) -> str:
     os_error = getattr(problem, "os_error", None)
     whereto = " to the proxy" if isinstance(problem, aiohttp.ClientProxyConnectionError) else ""
     return f"could not connect{whereto} ({(os_error and os_error.strerror) or type(problem).__name__})"
+
+
+def _was_asking_proxy(problem: BaseException) -> bool:
+    """Whether a connection was lost while a proxy was asked for a tunnel, so before the first byte of the request.
+
+    aiohttp raises the same errors then, and only the traceback tells. Where this is not found, the outcome is unknown.
+    """
+    frames = traceback.walk_tb(problem.__traceback__)
+    return any(frame.f_code.co_name == "_create_proxy_connection" for frame, _ in frames)
 
 
 def _not_sent(url: yarl.URL, reason: str, *, is_lasting: bool) -> TransportError:

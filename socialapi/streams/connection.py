@@ -107,8 +107,8 @@ class Connection:
         self._silent_since = None
         if self._empty_at is not None:
             self.caught_up_at, self._empty_at = self._empty_at, None
+        self._note_fullness(self._reply.arrived_bytes - self.received_bytes)
         self.received_bytes += len(chunk)
-        self._note_fullness(len(chunk))
         return self._framer.feed(chunk)
 
     async def _wait_for_bytes(self) -> bytes:
@@ -122,8 +122,9 @@ class Connection:
             self._is_reading = False
             self._idle_since = self._clock.monotonic()
 
-    def _note_fullness(self, size: int) -> None:
-        if size < FULL_READ_BYTES:
+    def _note_fullness(self, waiting_bytes: int) -> None:
+        """Notes whether so much had arrived and not been read that the connection was held up."""
+        if waiting_bytes < FULL_READ_BYTES:
             self._full_since = None
             self._is_warned = False
             return

@@ -13,6 +13,8 @@ _MILLISECONDS_FROM: Final = 1e11
 _EPOCH_FROM: Final = 1e8
 _LONGEST_SECONDS: Final = 366 * 86_400.0
 """A wait beyond a year is no wait but a mistake, and read as if it were not there."""
+_MOST_DIGITS: Final = 12
+"""A longer number counts no requests, and as a float it may be beyond all bounds."""
 
 
 @attrs.frozen
@@ -89,6 +91,6 @@ def _http_date(text: str | None) -> float | None:
 
 def _whole(text: str | None) -> int | None:
     try:
-        return None if text is None else max(0, int(text))
+        return None if text is None or len(text) > _MOST_DIGITS else max(0, int(text))
     except ValueError:
         return None

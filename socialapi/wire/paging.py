@@ -55,11 +55,12 @@ def read_page(result: Any, body: Any) -> Page[Any]:
         errors=read_errors(envelope.get("errors")),
         undecoded=(*undecoded, *odd),
         places=_places(items, undecoded),
-        next_token=_token(next_token_path(meta), meta.get("next_token", envelope.get("next_cursor"))),
+        next_token=_next_token(meta, envelope),
         previous_token=_token("meta.previous_token", meta.get("previous_token")),
         result_count=_count(meta.get("result_count")),
         total_count=_count(envelope.get("total_count")),
         params=_echo(envelope.get("request")),
+        extra={name: value for name, value in envelope.items() if name not in _KNOWN},
     )
 
 
@@ -134,6 +135,17 @@ def _count(value: Any) -> int | None:
 def next_token_path(meta: Mapping[str, Any]) -> str:
     """What the token of the next page is called in the answer that has this `meta`."""
     return "meta.next_token" if "next_token" in meta else "next_cursor"
+
+
+def _next_token(meta: Mapping[str, Any], envelope: Mapping[str, Any]) -> str | None:
+    """The token of the next page, as either API calls it: to look for it in one place alone could end a walk early."""
+    places = {f"meta.{name}": meta.get(name) for name in ("next_token", "next_cursor")}
+    places |= {name: envelope.get(name) for name in ("next_cursor", "next_token")}
+    return next((token for path, value in places.items() if (token := _token(path, value)) is not None), None)
+
+
+_KNOWN: Final = frozenset(("data", "includes", "meta", "errors", "request", "total_count", "next_cursor", "next_token"))
+"""The members of an envelope that a page has a place for."""
 
 
 def page_query(family: Family, query: Mapping[str, Any], token: str | None) -> dict[str, Any]:

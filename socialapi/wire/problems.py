@@ -38,6 +38,8 @@ def _code(given: Any) -> int | str | None:
     """A code; one that came as digits in a text is a number, as documented."""
     if isinstance(given, str):
         return int(given) if given.isascii() and given.isdecimal() and len(given) < MAX_CODE_DIGITS else given
+    if isinstance(given, float) and given.is_integer():
+        return int(given)
     return given if isinstance(given, int) and not isinstance(given, bool) else None
 
 

@@ -22,13 +22,14 @@ from socialapi.errors import (
     WebhookUrlRejected,
     error_class,
 )
-from socialapi.models.model import Model
+from socialapi.models.model import Items, Model
 from socialapi.problems import OperationError, Problem, ResourceNotFound, ServiceError
 from socialapi.routes.route import Route
+from socialapi.wire import scalars
 from socialapi.wire.converter import names_of, required_value, structure
 from socialapi.wire.json_decode import decode_json
 from socialapi.wire.paging import is_paged, read_page
-from socialapi.wire.problems import MAX_CODE_DIGITS, read_errors, read_partial_error, read_problem, read_service_error
+from socialapi.wire.problems import read_errors, read_partial_error, read_problem, read_service_error
 from socialapi.wire.readers import is_tuple, join_path
 from socialapi.wire.retry import Failure
 
@@ -138,12 +139,14 @@ def _read_success(route: Route[R], reply: Reply) -> R:
             raise read_error(reply)
         return cast("R", read_page(route.result, body))
     if not isinstance(body, dict):
-        return _read_object(route.result, body, "")
+        return _read_object(route, body, "")
     if _is_refusal(body, names_of(cast("Any", route.result))):
         raise read_error(reply)
+    if body.get("data") == {} and body.get("errors") and isinstance(refusal := read_error(reply), NotFound):
+        raise refusal
     if body.get("data") is None and "data" not in body:
-        return with_partial_errors(_read_object(route.result, _without_envelope(body), ""), body)
-    return with_partial_errors(_read_object(route.result, body.get("data"), "data"), body)
+        return with_partial_errors(_read_object(route, _without_envelope(body), ""), body)
+    return with_partial_errors(_read_object(route, body.get("data"), "data"), body)
 
 
 _ENVELOPE: Final = frozenset({"data", "errors", "request"})
@@ -160,14 +163,16 @@ def _is_refusal(body: Any, names: AbstractSet[str]) -> bool:
         return False
     if body.get("operation_errors"):
         return True
-    return bool(body.get("errors")) and body.get("data") is None and names.isdisjoint(_without_envelope(body))
+    return bool(body.get("errors")) and body.get("data") in (None, []) and names.isdisjoint(_without_envelope(body))
 
 
-def _read_object(result: type[R], data: Any, path: str) -> R:
+def _read_object(route: Route[R], data: Any, path: str) -> R:
     """The object of an answer, which may stand below a name of its own."""
+    result = route.result
     inner, beside = _unwrapped(result, data)
     try:
-        _check_array(result, inner)
+        if not route.open_answer:
+            _check_shape(result, inner)
         found: R = required_value(result, inner)
     except DecodeError as problem:
         error = DecodeError(join_path(path, problem.path) if path else problem.path, problem.reason)
@@ -178,10 +183,13 @@ def _read_object(result: type[R], data: Any, path: str) -> R:
     raise error
 
 
-def _check_array(result: Any, data: Any) -> None:
-    """One value by itself is no list of results: it may well be something else."""
+def _check_shape(result: Any, data: Any) -> None:
+    """One value by itself is no list of results, and an object without any of the documented names is another one."""
     if is_tuple(result) and not isinstance(data, list):
         raise DecodeError("", "expected an array")
+    names = names_of(result)
+    if names and isinstance(data, dict) and names.isdisjoint(data):
+        raise DecodeError("", "has none of the documented fields")
 
 
 def _unwrapped(result: Any, data: Any) -> tuple[Any, dict[str, Any]]:
@@ -200,6 +208,8 @@ def _unwrapped(result: Any, data: Any) -> tuple[Any, dict[str, Any]]:
 def with_partial_errors(result: R, body: Mapping[str, Any]) -> R:
     """Errors beside data, and whatever else stands there, are kept on results that have a place for them."""
     errors = read_errors(body.get("errors"))
+    if isinstance(result, tuple):
+        return cast("R", Items.of(result, errors))
     if isinstance(result, Model):
         if errors:
             result.partial_errors = errors
@@ -215,7 +225,7 @@ def read_error(reply: Reply) -> ApiError:
     problems = [read_problem(item) for item in items if _is_problem(item)]
     errors = [read_partial_error(item) for item in items if not _is_problem(item)]
     request_ids = (reply.headers.get(name) for name in REQUEST_ID_HEADERS)
-    reason = _webhook_failure(body)
+    reason = _webhook_failure(body if body is not None else reply.content[:MAX_SEARCHED].decode("utf-8", "replace"))
     error = _class_of(reply.status, reason, problems, errors)(
         reply.status,
         headers=reply.headers,
@@ -232,7 +242,7 @@ def read_error(reply: Reply) -> ApiError:
 
 def _refusal_body(content: bytes) -> Any:
     text = content.removeprefix(codecs.BOM_UTF8).lstrip()
-    if text[:1] not in (b"{", b"["):
+    if text[:1] not in (b"{", b"[", b'"'):
         return None
     with contextlib.suppress(orjson.JSONDecodeError):
         return decode_json(text)
@@ -307,7 +317,7 @@ def _one_of(words: Sequence[str]) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, words))})\b")
 
 
-_TELLING: Final = ("title", "detail", "reason", "code", "message", "type", "errors", "error")
+_TELLING: Final = ("title", "detail", "reason", "code", "message", "type", "errors", "error", "data", "parameters")
 MAX_DEPTH: Final = 4
 MAX_SEARCHED: Final = 10_000
 """In so many characters of a text a reason is looked for."""
@@ -345,9 +355,10 @@ def _operation_errors(body: Any) -> Sequence[OperationError]:
 
 
 def _index(value: Any) -> int | None:
-    if isinstance(value, str):
-        return int(value) if value.isascii() and value.isdecimal() and len(value) < MAX_CODE_DIGITS else None
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    try:
+        return scalars.whole_number(value)
+    except DecodeError:
+        return None
 
 
 def _summary(reply: Reply) -> str:

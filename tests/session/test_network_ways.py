@@ -479,3 +479,24 @@ class Alerting:
                 side.do_handshake()
             writer.write(leaving.read())
         writer.close()
+
+
+@pytest.mark.parametrize("said", [b"", b"nonsense\r\n\r\n", b"HTTP/1.1 2"])
+async def test_a_proxy_that_hangs_up_has_passed_nothing_on_and_is_asked_again(said: bytes) -> None:
+    asked = 0
+
+    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal asked
+        asked += 1
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(said)
+        writer.close()
+
+    async with await asyncio.start_server(hang_up, "127.0.0.1", 0) as server:
+        proxy = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        client = client_of(f"https://{HOST}", VirtualClock(), retries=2, options={"proxy": proxy})
+        async with client:
+            with pytest.raises(TransportError) as caught:
+                await client.request("POST", "/2/tweets", json={"text": "a"})
+    assert type(caught.value) is TransportError
+    assert (caught.value.attempts, asked) == (3, 3)

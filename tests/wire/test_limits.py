@@ -139,3 +139,11 @@ def test_the_limit_that_is_used_up_is_the_one_to_wait_for() -> None:
 def test_numbers_that_are_none_are_left_out() -> None:
     headers = {"x-rate-limit-limit": "many", "x-rate-limit-remaining": "-3", "x-rate-limit-reset": "later"}
     assert read_limit(headers, PREFIXES, NOW) == LimitReading(None, 0, None)
+
+
+@pytest.mark.parametrize("name", ["limit", "remaining", "reset"])
+def test_a_number_beyond_all_bounds_is_as_if_it_were_not_there(name: str) -> None:
+    headers = {"x-rate-limit-limit": "10", "x-rate-limit-remaining": "5", "x-rate-limit-reset": "30"}
+    reading = read_limit({**headers, f"x-rate-limit-{name}": "9" * 400}, ["x-rate-limit-"], 0.0)
+    assert reading is not None
+    assert getattr(reading, {"reset": "resets_in_seconds"}.get(name, name)) is None

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from socialapi import errors, problems
 from socialapi.models.audiences import DoNotReachList, UploadCounts
+from socialapi.models.model import Items
 from socialapi.models.oauth import AppOnlyToken
 from socialapi.problems import OperationError, Problem, ServiceError
 from socialapi.routes import ads, oauth, platform
@@ -438,3 +439,56 @@ def test_half_of_a_surrogate_pair_in_one_post_costs_no_other() -> None:
     body = rb'{"data":[{"id":"1","text":"\ud83d"},{"id":"2","text":"b"}],"meta":{}}'
     page = read_result(platform.USER_POSTS, reply(body))
     assert [post.text for post in page.data] == ["\ud83d", "b"]
+
+
+@pytest.mark.parametrize(("index", "read"), [("3", 3), (3.0, 3), (True, None), ("x", None), (3.5, None)])
+def test_an_index_may_be_digits_or_a_whole_float(index: Any, read: int | None) -> None:
+    assert refusal({"operation_errors": [{"code": "BAD", "index": index}]}).operation_errors[0].index == read
+
+
+def test_a_code_may_be_a_whole_float() -> None:
+    assert refusal({"errors": [{"code": 89.0, "message": "expired"}]}, 401).codes == (89,)
+
+
+def test_errors_beside_a_list_are_kept_with_it() -> None:
+    body = {"data": ["VALIDATED_AGE_TARGETING"], "errors": [{"code": "X", "message": "partly"}]}
+    found = read_result(ads.FEATURES, reply(body))
+    assert found == ("VALIDATED_AGE_TARGETING",)
+    assert isinstance(found, Items)
+    assert found.partial_errors == (ServiceError(code="X", message="partly"),)
+
+
+@pytest.mark.parametrize("body", [{}, {"ok": True}, {"data": {"results": []}}, {"data": {}}])
+def test_an_object_of_another_shape_is_no_result(body: Any) -> None:
+    with pytest.raises(errors.DecodeError) as caught:
+        read_result(platform.WEBHOOK_DELETE, reply(body))
+    assert (caught.value.executed, caught.value.status) == (True, 200)
+
+
+@pytest.mark.parametrize("data", [[], {}, None])
+def test_a_single_object_that_is_not_found_is_not_found(data: Any) -> None:
+    error = {"title": "Not Found", "type": f"{BASE}/resource-not-found", "detail": "no such story"}
+    with pytest.raises(errors.NotFound):
+        read_result(platform.NEWS_STORY, reply({"data": data, "errors": [error]}))
+
+
+@pytest.mark.parametrize(
+    "envelope",
+    [
+        {"meta": {"next_token": "n"}},
+        {"meta": {"next_cursor": "n"}},
+        {"next_cursor": "n"},
+        {"next_token": "n"},
+        {"meta": {"next_token": None}, "next_cursor": "n"},
+    ],
+)
+def test_the_next_page_is_known_wherever_its_token_is(envelope: Any) -> None:
+    page = read_result(platform.USER_POSTS, reply({"data": [{"id": "1", "text": "a"}], "warning": "w", **envelope}))
+    assert page.next_token == "n"
+    assert page.extra == {"warning": "w"}
+
+
+def test_a_reason_is_found_in_plain_text() -> None:
+    error = refusal(b"CrcValidationFailed: no answer", content_type="text/plain")
+    assert isinstance(error, errors.WebhookRejected)
+    assert error.reason == "CrcValidationFailed"

@@ -173,3 +173,9 @@ def test_any_json_is_read_or_refused_without_quoting_it(read: Callable[[Any], An
         return
     with pytest.raises(DecodeError, match=r"^cannot read the answer at its top: expected [a-zA-Z0-9 ,:]+$"):
         read(value)
+
+
+@pytest.mark.parametrize("text", ["2026-11-22T03:04.5Z", "2026-11-22T03.5Z", "2026-11-22T0304,5Z"])
+def test_a_part_of_a_minute_or_an_hour_is_not_taken_for_one_of_a_second(text: str) -> None:
+    with pytest.raises(DecodeError):
+        moment(text)

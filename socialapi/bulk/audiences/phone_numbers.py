@@ -28,7 +28,7 @@ _LONGEST_PLAIN: Final = 32
 # One after another is tried on each number; who calls more countries has few numbers in most of them.
 _PLANS_AT_ONCE: Final = 24
 # With a point or a comma, as the spreadsheet's language has it; or rounded, and written with an exponent.
-_FLOAT: Final = re.compile(r"\+?[0-9]+(?:[.,]0+|(?:[.,][0-9]*)?[eE]\+?[0-9]+)").fullmatch
+_FLOAT: Final = re.compile(r"\+?[0-9][0-9 ()/-]*(?:[.,]0+|(?:[.,][0-9]*)?[eE]\+?[0-9]+)").fullmatch
 _SHORTEST_SECOND_NUMBER: Final = 7
 _may_be_doubtful: Final = re.compile("[A-Za-z,;]").search
 _first_letter: Final = re.compile("[0-9][^A-Za-z]*+([A-Za-z])").search

@@ -123,8 +123,10 @@ def _size(path: str, formats: Formats[Wanted, RawRow]) -> int:
         return Path(path).stat().st_size
     except ValueError:
         return 0  # no path at all, which is said when it is opened
-    except OSError as error:
-        raise InvalidInput(f"{name_of(path, formats.extensions)}: {why(error)}") from None
+    except OSError as problem:
+        reason = why(problem)
+    # Out here, so that the path, which may be an address that was given for one, is in no context.
+    raise InvalidInput(f"{name_of(path, formats.extensions)}: {reason}")
 
 
 def _moved(chunk: Chunk[RawRow], by: int) -> Chunk[RawRow]:

@@ -8,6 +8,7 @@ from socialapi.bulk.job_options import OnProgress
 from socialapi.bulk.journals.journal import Journal
 from socialapi.bulk.products.feeds import Products as ProductSource
 from socialapi.bulk.products.upsert_job import UpsertJob, UpsertOptions
+from socialapi.models.model import Items
 from socialapi.models.products import (
     Product,
     ProductDeletion,
@@ -68,7 +69,7 @@ class Products(CatalogScoped):
 
     async def put(
         self, products: Product | Mapping[str, Any] | Iterable[Product | Mapping[str, Any]]
-    ) -> tuple[ProductResult, ...]:
+    ) -> Items[ProductResult]:
         """Creates up to 25 products, or updates those whose ids are known, in one request (section 4.7).
 
         Returns what became of each: its `status`, and the service's errors and warnings. Raises InvalidInput with every
@@ -79,7 +80,7 @@ class Products(CatalogScoped):
         check_products(shapes, now=self._session.now())
         target = routes.PRODUCTS_PUT.at(product_catalog_id=self._catalog_id)
         results = await self._session.call(target, options=self._options, body=ProductsBody(products=tuple(shapes)))
-        return results.products_response
+        return Items.of(results.products_response, results.partial_errors)
 
     async def upsert(self, products: ProductSource, **options: Unpack[UpsertKeywords]) -> UpsertReport:
         """Loads any number of products as a job, and reports what became of every one (section 4.7).
@@ -98,7 +99,7 @@ class Products(CatalogScoped):
         job = UpsertJob(self._session, self._catalog_id, products, UpsertOptions(**options), self._options)
         return await job.run()
 
-    async def delete(self, product_keys: str | int | Sequence[str | int]) -> tuple[ProductDeletion, ...]:
+    async def delete(self, product_keys: str | int | Sequence[str | int]) -> Items[ProductDeletion]:
         """Deletes the products with the keys, for good (section 4.7).
 
         Returns what became of each: its `product_key`, or `failed_product_key` and a `message`. Not repeated when its
@@ -107,4 +108,4 @@ class Products(CatalogScoped):
         target = routes.PRODUCTS_DELETE.at(product_catalog_id=self._catalog_id)
         body = {"product_keys": product_keys}
         results = await self._session.call(target, options=self._options, body=body)
-        return results.delete_products
+        return Items.of(results.delete_products, results.partial_errors)

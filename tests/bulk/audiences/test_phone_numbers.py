@@ -112,3 +112,8 @@ def test_plain_international_numbers_need_no_parsing(monkeypatch: pytest.MonkeyP
 def test_a_number_that_can_only_be_dialled_locally_is_not_a_number_of_the_world() -> None:
     assert e164("555-1234", "US") is None
     assert e164("(212) 555-1234", "US") == "+12125551234"
+
+
+@pytest.mark.parametrize("text", ["0151 12345678.0", "+49 151 12345678.0", "0151/12345678.0"])
+def test_a_number_with_separators_that_a_table_made_a_float_is_refused(text: str) -> None:
+    assert why_not(text, "DE") == phone_numbers.SPREADSHEET

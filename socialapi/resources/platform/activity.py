@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from socialapi.models.activity import Direction, EventType, Subscription
+from socialapi.models.activity import Direction, EventType, Subscription, refuse_misspelt_event_type
 from socialapi.models.events import ActivityEvent
 from socialapi.models.release_facts import current_event_type
 from socialapi.resources.arguments import check_argument, check_stream_arguments
@@ -55,9 +55,11 @@ class Activity(Resource):
         """Subscribes to events of a type (section 6.2): of a user, with a keyword; messages also by direction.
 
         An alias of an event type (`profile.update.profile_picture`) is replaced by its present name, and so is a deprecated
-        one, with a DeprecationWarning that names the new one.
+        one, with a DeprecationWarning that names the new one. Raises InvalidInput for a name that is nearly that of a known
+        type; names that are like none are sent.
         """
         check_argument("event_type", str, event_type)
+        refuse_misspelt_event_type(event_type)
         chosen = {"user_id": user_id, "keyword": keyword, "direction": direction}
         body = {**further, "event_type": current_event_type(event_type), "filter": chosen}
         return await self._session.call(routes.SUBSCRIPTION_CREATE.at(), options=self._options, body=body)

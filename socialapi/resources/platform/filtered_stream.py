@@ -20,7 +20,7 @@ from socialapi.unset import UNSET, Unset
 _NO_FIELDS = Fields()
 
 Rule = str | RuleDraft | Mapping[str, Any]
-"""A rule by its value, with its tag, or as a mapping of both."""
+"""A rule by its value, as a `RuleDraft` with its tag, or as a mapping of both."""
 
 
 class FilteredStream(Resource):
@@ -92,7 +92,7 @@ class FilteredStream(Resource):
         return await self._change({"delete": {"ids": flat(ids)}}, dry_run=dry_run)
 
     async def ensure_rules(
-        self, wanted: str | RuleDraft | Iterable[str | RuleDraft], *, remove_others: bool = False
+        self, wanted: Rule | Iterable[Rule], *, remove_others: bool = False
     ) -> tuple[StreamRule, ...]:
         """Adds the rules that are missing, and returns all rules as they are then (sections 4.1 and 8).
 

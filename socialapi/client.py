@@ -193,8 +193,9 @@ class Client:
 
         `timeout_seconds` bounds one attempt, `max_wait_seconds` one wait (for a limit or between attempts), and
         `retries` says how often a failed attempt is repeated where that is safe. Jobs wait and repeat by rules of
-        their own (`Config.max_elapsed_seconds`, `.bulk_max_wait_seconds`); of these, only the timeout is theirs too. Raises ConfigurationError for a
-        value that makes no sense.
+        their own (`Config.max_elapsed_seconds`, `.bulk_max_wait_seconds`); of these, only the timeout is theirs too.
+        Fetching an app-only token follows the limits of the call that needs it. Raises ConfigurationError for a value that
+        makes no sense.
         """
         given = {"timeout_seconds": timeout_seconds, "max_wait_seconds": max_wait_seconds, "retries": retries}
         changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}

@@ -2,12 +2,14 @@
 
 import datetime
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 import attrs
 
+from socialapi.errors import InvalidInput
 from socialapi.models.model import Model
 from socialapi.models.rules import AnyId
+from socialapi.models.spelling import near_name
 from socialapi.problems import BrokenRule
 from socialapi.unset import UNSET, Unset
 
@@ -51,11 +53,36 @@ EVENT_TYPE_ALIASES: Final[Mapping[str, str]] = {
 """Other published spellings of present names."""
 
 _SPELLINGS: Final[Mapping[str, str]] = {**DEPRECATED_EVENT_TYPES, **EVENT_TYPE_ALIASES}
+_KNOWN: Final[tuple[str, ...]] = (*get_args(EventType), *_SPELLINGS)
+_GROUPS: Final[tuple[str, ...]] = tuple(
+    dict.fromkeys(name.rpartition(".")[0] for name in get_args(EventType)) | {"profile": None}
+)
+"""What the names of event types begin with."""
 
 
 def canonical_event_type(name: str) -> str:
     """The name that the documentation has today for an event type; one that is not known stays as it is."""
     return _SPELLINGS.get(name, name)
+
+
+def refuse_misspelt_event_type(name: str) -> None:
+    """Raises InvalidInput for a name that is nearly that of an event type. Any other is taken: there may be new ones."""
+    if name not in _KNOWN and (meant := near_name(name, _KNOWN)) is not None:
+        raise InvalidInput(f"there is no event type {name!r}: did you mean {meant!r}?")
+
+
+def refuse_misspelt_event_pattern(pattern: str) -> None:
+    """Raises InvalidInput for a pattern that no event type can match, or whose group is nearly a known one.
+
+    A pattern is `*` alone, or a group such as `post` or `profile.update` and `.*`.
+    """
+    group = pattern.removesuffix(".*")
+    if pattern == "*":
+        return
+    if group == pattern or not group or "*" in group:
+        raise InvalidInput(f"{pattern!r} matches no event type: a star stands alone or at the end, as in 'post.*'")
+    if group not in _GROUPS and (meant := near_name(group, _GROUPS)) is not None:
+        raise InvalidInput(f"there are no event types {pattern!r}: did you mean '{meant}.*'?")
 
 
 @attrs.define(kw_only=True)

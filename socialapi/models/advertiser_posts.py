@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, Required, TypedDict
 import attrs
 from annotated_types import MaxLen
 
-from socialapi.models.collections import Long
+from socialapi.models.collections import Element, Long
 from socialapi.models.model import Model
 from socialapi.models.rules import Conditions, ListOf
 from socialapi.problems import BrokenRule
@@ -37,7 +37,7 @@ class AdvertiserPostFields(TypedDict, total=False):
     card_uri: str
     conversation_settings: Literal["EVERYONE", "FOLLOWING", "MENTIONED_USERS"]
     """Who may answer; comes back when the post is read, and needs version 8 or later."""
-    media_keys: Annotated[ListOf[str], MaxLen(MAX_MEDIA)]
+    media_keys: Annotated[ListOf[Element], MaxLen(MAX_MEDIA)]
     """Up to four images, or one GIF, or one video."""
     name: PostName
     nullcast: bool

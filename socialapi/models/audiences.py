@@ -14,6 +14,7 @@ from annotated_types import MaxLen
 from socialapi.errors import InvalidInput
 from socialapi.models.model import Model
 from socialapi.models.rules import Pattern, parse_timestamp
+from socialapi.models.spelling import near_name
 from socialapi.problems import BrokenRule
 from socialapi.unset import UNSET, Unset
 
@@ -104,8 +105,10 @@ C = TypeVar("C", bound=attrs.AttrsInstance)
 def made_from(cls: type[C], value: Mapping[str, Any]) -> C:
     """An object of the class from a mapping with the names of its fields. Raises InvalidInput for other names."""
     names = [field.name for field in attrs.fields(cls)]
-    if not value.keys() <= set(names):
-        raise InvalidInput(f"{cls.__name__} has no such field; there are {', '.join(names)}")
+    if unknown := [name for name in value if name not in names]:
+        meant = near_name(str(unknown[0]), tuple(names))
+        hint = f"; did you mean {meant}?" if meant is not None else ""
+        raise InvalidInput(f"{cls.__name__} has no such field; there are {', '.join(names)}{hint}")
     if missing := [f.name for f in attrs.fields(cls) if f.default is attrs.NOTHING and f.name not in value]:
         raise InvalidInput(f"{cls.__name__} needs {' and '.join(missing)}")
     return cls(**value)

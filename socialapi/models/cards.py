@@ -8,7 +8,7 @@ import attrs
 from annotated_types import Ge, Le, MaxLen, MinLen
 
 from socialapi.models.categories import CountryCode
-from socialapi.models.collections import CursorQuery, Ids, SortBy
+from socialapi.models.collections import CursorQuery, Element, Ids, SortBy
 from socialapi.models.model import Model
 from socialapi.models.rules import AnyId, ListOf, Tagged
 from socialapi.problems import BrokenRule
@@ -102,7 +102,7 @@ def _keys(value: str | Iterable[str]) -> tuple[str, ...]:
 class SwipeableMedia:
     """A component: two to six images and videos to swipe through."""
 
-    media_keys: Annotated[tuple[str, ...], MinLen(2), MaxLen(6)] = attrs.field(converter=_keys)
+    media_keys: Annotated[tuple[Element, ...], MinLen(2), MaxLen(6)] = attrs.field(converter=_keys)
     type: Literal["SWIPEABLE_MEDIA"] = attrs.field(default="SWIPEABLE_MEDIA", kw_only=True)
     extra: dict[str, Any] = attrs.field(factory=dict, kw_only=True, repr=False)
 

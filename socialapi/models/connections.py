@@ -6,6 +6,7 @@ from typing import Annotated
 import attrs
 from annotated_types import MinLen
 
+from socialapi.models.collections import Element
 from socialapi.models.model import Model
 from socialapi.models.rules import Pattern
 from socialapi.problems import Problem, ServiceError
@@ -29,7 +30,7 @@ class Connection(Model):
 class ConnectionIds:
     """The connections to end, by UUID."""
 
-    uuids: Annotated[tuple[str, ...], MinLen(1)]
+    uuids: Annotated[tuple[Element, ...], MinLen(1)]
 
 
 @attrs.define(kw_only=True)

@@ -1,13 +1,12 @@
 """Field selection: what a request asks for beyond the default fields (platform documentation, section 2.6)."""
 
-import functools
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, Literal, TypedDict, get_args
 
 import attrs
 
 from socialapi.errors import InvalidInput
+from socialapi.models.spelling import near_name
 
 PostField = Literal[
     "attachments",
@@ -161,43 +160,6 @@ def names_of(argument: str, given: object, listed: Collection[str] = ()) -> tupl
             raise InvalidInput(f"{argument} must hold texts, not {type(text).__name__}")
         names += filter(None, map(str.strip, str.__str__(text).split(",")))
     for name in names:
-        if name not in listed and (meant := _nearly(name, tuple(listed))) is not None:
+        if name not in listed and (meant := near_name(name, tuple(listed))) is not None:
             raise InvalidInput(f"{argument} has no name {name!r}: did you mean {meant!r}?")
     return tuple(names)
-
-
-_SHORT: Final = 4
-_LONG: Final = 8
-_LONGEST: Final = 64
-
-
-@functools.lru_cache(maxsize=1024)
-def _nearly(name: str, listed: tuple[str, ...]) -> str | None:
-    """The listed name that was meant: the same without signs and capitals, or, unless they are short, with a letter
-    (in long names two) more, less, other or swapped.
-    """
-    bare = _bare(name)
-    if len(bare) > _LONGEST:
-        return None
-    by_distance = [(_distance(bare, _bare(each)), each) for each in listed]
-    nearest, meant = min(by_distance, default=(len(bare), ""))
-    allowed = 0 if len(bare) < _SHORT else 1 if len(bare) < _LONG else 2
-    return meant if nearest <= allowed else None
-
-
-def _bare(name: str) -> str:
-    return re.sub(r"[\W_]", "", name).casefold()
-
-
-def _distance(one: str, other: str) -> int:
-    """How many letters have to be added, left out, replaced or swapped with the next one."""
-    before: list[int] = []
-    row = list(range(len(other) + 1))
-    for i, letter in enumerate(one, start=1):
-        two_before, before, row = before, row, [i]
-        for j, against in enumerate(other, start=1):
-            costs = [before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != against)]
-            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == against:
-                costs.append(two_before[j - 2] + 1)
-            row.append(min(costs))
-    return row[-1]

@@ -1,7 +1,7 @@
 """A page of a collection, with what came beside the items (platform sections 2.3 and 2.6, advertising section 4.11)."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 import attrs
@@ -77,8 +77,9 @@ class Includes(Model):
 
 @attrs.define(kw_only=True)
 class Page(Generic[T]):
-    """One page. `errors` are the partial errors of a successful answer, `next_token` is None on the last page.
+    """One page; iterating over it gives the items of `data`, of this page alone.
 
+    `errors` are the partial errors of a successful answer, `next_token` is None on the last page.
     `undecoded` has the items, and the included objects, that this version cannot read: `data` and `includes` are without
     them. `params` is what an advertising collection says that it was asked for, `total_count` what it counted on demand,
     `extra` the members of the answer that this version does not know.
@@ -97,6 +98,10 @@ class Page(Generic[T]):
     extra: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
     _places: tuple[int, ...] | None = attrs.field(default=None, eq=False, repr=False)
     """Where each item of `data` stood in the answer, and then how many items that had; None where all could be read."""
+
+    # No __len__, by which an empty page would be false.
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.data)
 
     @property
     def next_cursor(self) -> str | None:

@@ -7,6 +7,7 @@ beside a TypedDict, which yields broken rules. The data judged are JSON-shaped (
 to be sent and what has arrived.
 """
 
+import collections
 import datetime
 import functools
 import re
@@ -53,7 +54,7 @@ class Pattern:
 
 @attrs.frozen
 class IsId:
-    """The text is an id. Nothing is required of it, but a client also takes it as a whole number."""
+    """The text is an id, of which nothing is required but that it is not empty. A client also takes a whole number."""
 
 
 if TYPE_CHECKING:
@@ -62,13 +63,22 @@ if TYPE_CHECKING:
     ListOf: TypeAlias = Sequence[T] | T
 else:
     AnyId = Annotated[str, IsId()]
-    """An id of which nothing is known but that it is one."""
+    """An id of which nothing is known but that it is one, so that it is not empty."""
 
     class ListOf:
         """`ListOf[T]` is an array of T on the wire; a caller may give any sequence, or one T."""
 
         def __class_getitem__(cls, item: Any) -> Any:
             return tuple[item, ...]
+
+
+class Unfit:
+    """Stands in a shape in place of an argument that has none, and says why. Only a client makes such, never JSON."""
+
+    __slots__ = ("says",)
+
+    def __init__(self, says: str) -> None:
+        self.says = says
 
 
 @attrs.frozen
@@ -84,8 +94,16 @@ def broken_rules(declared: Any, data: Any, *, now: datetime.datetime, path: str 
     `now` is what rules about the future compare with. No value is quoted in what comes back.
     """
     report: Report = []
-    checker(declared)(data, path, report, now)
+    if not _is_unfit(data, path, report):
+        checker(declared)(data, path, report, now)
     return report
+
+
+def _is_unfit(value: Any, path: Path, report: Report) -> bool:
+    if value.__class__ is not Unfit:
+        return False
+    report.append(BrokenRule(path=_text(path), reason=value.says))
+    return True
 
 
 @functools.lru_cache(maxsize=1024)
@@ -103,11 +121,15 @@ def parse_timestamp(text: str) -> datetime.datetime | None:
 def format_timestamp(value: datetime.datetime) -> str:
     """The aware time as ISO 8601 UTC text, for example `2026-01-31T09:00:00Z`; fractions only when there are any.
 
-    Raises InvalidInput for a time without a time zone, whose meaning would be a guess.
+    Raises InvalidInput for a time without a time zone, whose meaning would be a guess, and for one that is in no year
+    from 1 to 9999 in UTC.
     """
-    if value.tzinfo is None:
+    if value.utcoffset() is None:
         raise InvalidInput("a time has no time zone: give an aware datetime, for example datetime.now(datetime.UTC)")
-    return value.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z")
+    try:
+        return value.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z")
+    except OverflowError:
+        raise InvalidInput("a time is out of range in UTC: its year must be from 1 to 9999") from None
 
 
 @functools.cache
@@ -134,7 +156,9 @@ def _simple(declared: Any, origin: Any) -> Check:
 def _annotated(base: Any, *metadata: Any) -> Check:
     if isinstance(metadata[0], Tagged):
         return _tagged(members_by_tag(base, metadata[0].field), metadata[0].field)
-    return _all_of(checker(base), *(_constraint(item) for item in metadata if not isinstance(item, IsId)))
+    says_more = any(isinstance(item, Pattern) for item in metadata)  # about the same text
+    rules = (item for item in metadata if not (says_more and isinstance(item, IsId)))
+    return _all_of(checker(base), *map(_constraint, rules))
 
 
 def _all_of(first: Check, *rest: Check) -> Check:
@@ -155,7 +179,16 @@ def _all_of(first: Check, *rest: Check) -> Check:
 
 
 def _anything(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
-    return
+    """Takes all but what is `Unfit`, at any depth."""
+    waiting: collections.deque[tuple[Any, Path]] = collections.deque([(value, path)])
+    while waiting:
+        each, at = waiting.popleft()
+        if each.__class__ is dict:
+            waiting.extend((one, (at, shown(name))) for name, one in each.items())
+        elif each.__class__ is list:
+            waiting.extend((one, (at, index)) for index, one in enumerate(each))
+        else:
+            _is_unfit(each, at, report)
 
 
 class _Scalar:
@@ -272,7 +305,8 @@ def _array(item: Check) -> Check:
         if accepts is not None and all(map(accepts, value)):
             return
         for index, each in enumerate(value):
-            item(each, (path, index), report, now)
+            if not _is_unfit(each, (path, index), report):
+                item(each, (path, index), report, now)
 
     return check
 
@@ -309,6 +343,7 @@ def _conditions(rule: Conditions) -> Check:
 
 _CONSTRAINTS: Final[Mapping[type, Callable[[Any], Check]]] = {
     Conditions: _conditions,
+    IsId: lambda _: _Scalar("must not be empty", lambda v: not v.isspace() and v != ""),
     Pattern: _pattern,
     WholeText: _whole_text,
     annotated_types.Ge: lambda r: _Scalar(f"must be at least {r.ge}", lambda v: v >= r.ge),
@@ -363,9 +398,13 @@ def _record(
             if name not in value:
                 report.append(BrokenRule(path=_text((path, name)), reason="is required", code="MISSING_PARAMETER"))
         for name, each in value.items():
-            if (field_check := checks.get(name)) is not None:
+            if each.__class__ is Unfit:
+                _is_unfit(each, (path, shown(name)), report)
+            elif (field_check := checks.get(name)) is not None:
                 field_check(each, (path, name), report, now)
-            elif not is_open:
+            elif is_open:
+                _anything(each, (path, shown(name)), report, now)
+            else:
                 report.append(BrokenRule(path=_text((path, shown(name))), reason="is not a field of this object"))
         if conditions is not None and len(report) == before:
             report.extend(attrs.evolve(rule, path=_text((path, rule.path))) for rule in conditions(value, now))

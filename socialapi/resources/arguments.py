@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from socialapi.errors import InvalidInput
+from socialapi.models.rules import shown
+from socialapi.models.spelling import near_name
 
 _SAYS: Final[Mapping[Any, str]] = {
     str: "a text",
@@ -34,6 +36,20 @@ def check_arguments(declared: Any, given: Mapping[str, Any]) -> None:
         raise InvalidInput(f"there is no option {' or '.join(unknown)}; there are {', '.join(kinds)}")
     for name, value in given.items():
         check_argument(name, kinds[name], value)
+
+
+def check_further(method: Callable[..., Any], further: Mapping[str, Any]) -> None:
+    """Raises InvalidInput for a further keyword of a method whose name is nearly that of one which it declares."""
+    if not further:
+        return
+    parameters = inspect.signature(method).parameters.values()
+    declared = tuple(each.name for each in parameters if each.kind in _NAMED)
+    for name in further:
+        if (meant := near_name(name, declared)) is not None:
+            raise InvalidInput(f"there is no parameter {shown(name)}: did you mean {meant}?")
+
+
+_NAMED: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 def check_argument(name: str, kind: Any, value: object) -> None:

@@ -10,7 +10,15 @@ import attrs
 
 from socialapi.config import Config
 from socialapi.credentials import AppOnly, Bearer, Credentials, OAuth1, OAuth2User, by_kind
-from socialapi.errors import ConfigurationError, Forbidden, SocialApiError
+from socialapi.errors import (
+    ConfigurationError,
+    Forbidden,
+    RateLimited,
+    RateLimitTooLong,
+    ServerError,
+    SocialApiError,
+    TransportError,
+)
 from socialapi.routes.route import Family
 from socialapi.session.clock import Clock
 from socialapi.session.sign_ins import SignIns
@@ -19,12 +27,17 @@ from socialapi.wire.request import Request
 from socialapi.wire.signing import SignIn, basic_header, bearer_header, is_token, oauth1_header
 
 if TYPE_CHECKING:
+    from socialapi.session.calls import CallOptions
     from socialapi.session.oauth2_user import Ask, OAuth2UserAuthenticator
+
+    Fetch = Callable[[AppOnly, CallOptions | None], Awaitable[str]]
 
 DEAD_TOKEN: Final = 89
 ASKED_TOO_OFTEN: Final = 99
 ASKED_TOO_OFTEN_PAUSE_SECONDS: Final = 60.0
 """How long no token is asked for after code 99; no number is documented."""
+_MAY_PASS: Final = (TransportError, RateLimited, RateLimitTooLong, ServerError)
+"""Failures that a call with more patience might not see."""
 
 
 @attrs.frozen
@@ -43,10 +56,10 @@ class Authorization:
 class Authenticator(Protocol):
     """Makes the `Authorization` header of each attempt."""
 
-    async def authorize(self, request: Request[Any]) -> Authorization:
-        """The header for this attempt."""
+    async def authorize(self, request: Request[Any], options: "CallOptions | None" = None) -> Authorization:
+        """The header for this attempt of a call with these options."""
 
-    async def renew(self, dead: Authorization) -> bool:
+    async def renew(self, dead: Authorization, options: "CallOptions | None" = None) -> bool:
         """Called after a 401 with code 89; whether another attempt will carry something new."""
 
 
@@ -56,11 +69,11 @@ class StaticAuthenticator:
     def __init__(self, header: str) -> None:
         self._authorization = Authorization(header)
 
-    async def authorize(self, request: Request[Any]) -> Authorization:
+    async def authorize(self, request: Request[Any], options: "CallOptions | None" = None) -> Authorization:
         """The header."""
         return self._authorization
 
-    async def renew(self, dead: Authorization) -> bool:
+    async def renew(self, dead: Authorization, options: "CallOptions | None" = None) -> bool:
         """Nothing new can be had."""
         return False
 
@@ -74,7 +87,7 @@ class OAuth1Authenticator:
         self._credential = credential
         self._clock = clock
 
-    async def authorize(self, request: Request[Any]) -> Authorization:
+    async def authorize(self, request: Request[Any], options: "CallOptions | None" = None) -> Authorization:
         """The signature of this very request."""
         header = oauth1_header(
             self._credential,
@@ -86,20 +99,24 @@ class OAuth1Authenticator:
         )
         return Authorization(header)
 
-    async def renew(self, dead: Authorization) -> bool:
+    async def renew(self, dead: Authorization, options: "CallOptions | None" = None) -> bool:
         """A user's token can only be granted anew by the user."""
         return False
 
 
 class AppOnlyAuthenticator:
-    """One token per app, fetched once however many tasks and processes ask, renewed when the service refuses it."""
+    """One token per app, fetched once however many tasks and processes ask, renewed when the service refuses it.
+
+    A fetch takes as long, and is repeated as often, as the options of the call that waits for it say. Calls that wait for
+    the fetch of another one share its token, and its failure where theirs would be no other.
+    """
 
     def __init__(
         self,
         credential: AppOnly,
         cache: TokenCache,
         clock: Clock,
-        fetch: Callable[[AppOnly], Awaitable[str]],
+        fetch: "Fetch",
         host: str,
     ) -> None:
         self.credential = credential
@@ -111,29 +128,36 @@ class AppOnlyAuthenticator:
         self._token: str | None = None
         self._failure: SocialApiError | None = None
         self._failures = 0
+        self._failed_with: CallOptions | None = None
         self._refused_until = 0.0
 
-    async def authorize(self, request: Request[Any]) -> Authorization:
+    async def authorize(self, request: Request[Any], options: "CallOptions | None" = None) -> Authorization:
         """The app's token. Raises what the token endpoint raised."""
-        token = self._token or await self.token()
+        token = self._token or await self.token(options)
         return Authorization(bearer_header(token), token)
 
-    async def token(self) -> str:
+    async def token(self, options: "CallOptions | None" = None) -> str:
         """The token from memory, the cache, or the service, in this order."""
         failures = self._failures
         async with self._turn:
-            if self._token is None and self._failures > failures and self._failure is not None:
-                raise copy.copy(self._failure)  # what whoever went first was told holds for those who waited
+            if self._token is None and self._failures > failures:
+                self._raise_failure_for(options)
             if self._token is None:
-                self._token = await self._cached() or await self._fetch_once()
+                self._token = await self._cached() or await self._fetch_once(options)
             return self._token
+
+    def _raise_failure_for(self, options: "CallOptions | None") -> None:
+        """What whoever went first was told holds for those who waited, unless they have more or less patience."""
+        if self._failure is None or (isinstance(self._failure, _MAY_PASS) and options != self._failed_with):
+            return
+        raise copy.copy(self._failure)
 
     async def _cached(self) -> str | None:
         """The token of the cache; one that could not be sent counts as none, and is replaced."""
         token = await self._cache.load(self._key)
         return token if is_token(token) else None
 
-    async def _fetch_once(self) -> str:
+    async def _fetch_once(self, options: "CallOptions | None") -> str:
         if self._failure is not None and self._clock.monotonic() < self._refused_until:
             raise copy.copy(self._failure)
         async with self._cache.lock(self._key):
@@ -141,21 +165,22 @@ class AppOnlyAuthenticator:
             token = await self._cached()
             if token is None:
                 # Kept before it is stored: a full disk must not make the next call ask for it again.
-                token = self._token = await self._ask()
+                token = self._token = await self._ask(options)
                 await self._cache.store(self._key, token)
         return token
 
-    async def _ask(self) -> str:
+    async def _ask(self, options: "CallOptions | None") -> str:
         try:
-            return await self._fetch(self.credential)
+            return await self._fetch(self.credential, options)
         except SocialApiError as failure:
             self._failures += 1
+            self._failed_with = options
             self._failure = failure
             if isinstance(failure, Forbidden) and ASKED_TOO_OFTEN in failure.codes:
                 self._refused_until = self._clock.monotonic() + ASKED_TOO_OFTEN_PAUSE_SECONDS
             raise
 
-    async def renew(self, dead: Authorization) -> bool:
+    async def renew(self, dead: Authorization, options: "CallOptions | None" = None) -> bool:
         """Drops the token that was refused, unless another task has replaced it already, and gets the one after it.
 
         A service that still hands out the refused token would only refuse it again.
@@ -163,7 +188,7 @@ class AppOnlyAuthenticator:
         if dead.token is None:
             return False
         await self.forget(dead.token)
-        return await self.token() != dead.token
+        return await self.token(options) != dead.token
 
     async def forget(self, token: str) -> None:
         """Drops exactly this token, here and in the cache."""
@@ -182,7 +207,7 @@ class Authenticators:
         config: Config,
         cache: TokenCache,
         clock: Clock,
-        fetch: Callable[[AppOnly], Awaitable[str]],
+        fetch: "Fetch",
         ask: "Ask",
     ) -> None:
         self.sign_ins = SignIns()
@@ -200,7 +225,7 @@ class Authenticators:
         credential: Credentials,
         cache: TokenCache,
         clock: Clock,
-        fetch: Callable[[AppOnly], Awaitable[str]],
+        fetch: "Fetch",
     ) -> Authenticator:
         if isinstance(credential, AppOnly):
             app = AppOnlyAuthenticator(credential, cache, clock, fetch, self._config.base_url)

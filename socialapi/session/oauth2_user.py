@@ -6,7 +6,7 @@ import json
 import logging
 import math
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
@@ -19,6 +19,9 @@ from socialapi.session.clock import Clock
 from socialapi.session.token_cache import TokenCache, cache_key
 from socialapi.wire.request import Request
 from socialapi.wire.signing import bearer_header, is_token
+
+if TYPE_CHECKING:
+    from socialapi.session.calls import CallOptions
 
 logger: Final = logging.getLogger("socialapi")
 
@@ -89,7 +92,8 @@ class OAuth2UserAuthenticator:
 
     The pair in the cache goes before the one of the credential, since the service takes each refresh token once. A
     new pair is used only after the cache has it. A renewal under way is not cancelled together with who waits for
-    it: the pair in its answer would be lost, and the user would have to sign in again.
+    it: the pair in its answer would be lost, and the user would have to sign in again. For the same reason it follows
+    the client's own options, and not those of a call.
     """
 
     def __init__(self, credential: OAuth2User, cache: TokenCache, clock: Clock, ask: Ask, host: str) -> None:
@@ -109,14 +113,14 @@ class OAuth2UserAuthenticator:
         self._renewal: asyncio.Task[TokenPair] | None = None
         self._early_again_at = -math.inf
 
-    async def authorize(self, request: Request[Any]) -> Authorization:
+    async def authorize(self, request: Request[Any], options: "CallOptions | None" = None) -> Authorization:
         """The newest access token; renewed first when it is known to end soon."""
         pair = self._pair or await self._load()
         if pair.is_due(self._clock.time()):
             pair = await self._renew_early(pair)
         return Authorization(bearer_header(pair.access_token), pair.access_token)
 
-    async def renew(self, dead: Authorization) -> bool:
+    async def renew(self, dead: Authorization, options: "CallOptions | None" = None) -> bool:
         """Whether there is another token than the one that was refused. Raises Unauthorized when there can be none."""
         pair = self._pair or await self._load()
         if pair.access_token == dead.token:

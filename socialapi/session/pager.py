@@ -10,6 +10,8 @@ import attrs
 
 from socialapi.errors import DecodeError, InvalidInput, SocialApiError
 from socialapi.models.pages import Page
+from socialapi.models.rules import shown
+from socialapi.problems import Problem, ServiceError
 from socialapi.wire.paging import Position, next_token_path
 
 T = TypeVar("T")
@@ -33,8 +35,7 @@ class Pager(Generic[T]):
     would never end.
 
     `undecoded` counts items that this version could not read, and `partial_errors` errors beside the items, on the pages
-    so far. Neither ends the walk; the pages have them, and the log has a warning for each page with items of the first
-    kind.
+    so far. Neither ends the walk; the pages have them, and the log has a warning for each page with some.
     """
 
     def __init__(self, fetch: Fetch[T], spawn: Spawn[T], *, start: str | None = None) -> None:
@@ -152,13 +153,27 @@ class Pager(Generic[T]):
             token = upcoming
 
     def _counted(self, page: Page[T]) -> Page[T]:
-        self.partial_errors += len(page.errors)
+        if page.errors:
+            self.partial_errors += len(page.errors)
+            more = _more(len(page.errors) - 1)
+            logger.warning("a page has errors beside its items: %s%s", _kind_of(page.errors[0]), more)
         if page.undecoded:
             self.undecoded += len(page.undecoded)
             first = page.undecoded[0]
-            more = f" and {len(page.undecoded) - 1} more" if len(page.undecoded) > 1 else ""
+            more = _more(len(page.undecoded) - 1)
             logger.warning("a page has items that cannot be read: %s %s%s", first.path, first.reason, more)
         return page
+
+
+def _more(count: int) -> str:
+    return f" and {count} more" if count else ""
+
+
+def _kind_of(error: Problem | ServiceError) -> str:
+    """The type or the code of an error, which name no value, as its other texts may."""
+    if isinstance(error, Problem):
+        return shown(error.slug)
+    return f"code {error.code}" if isinstance(error.code, int) else shown(error.code)
 
 
 def _without(page: Page[T], count: int) -> Page[T]:

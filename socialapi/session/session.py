@@ -225,7 +225,7 @@ class Session:
         outcome: A | TransportError | None = None
         started: float | None = None
         try:
-            call.authorization = await call.authenticator.authorize(request)
+            call.authorization = await call.authenticator.authorize(request, options)
             started = self.clock.monotonic()
             outcome = await send(request, call.authorization.headers, timeout_seconds=options.timeout_seconds)
         except TransportError as problem:
@@ -286,7 +286,7 @@ class Session:
         if DEAD_TOKEN not in read_error(outcome).codes:
             return False
         call.renewed = True
-        return await call.authenticator.renew(call.authorization)
+        return await call.authenticator.renew(call.authorization, call.options)
 
     async def _wait_or_raise(self, call: Call, outcome: Reply | TransportError) -> None:
         failure = call.failure
@@ -337,13 +337,13 @@ class Session:
             self._budgets[host] = RetryBudget(self.config.retry_budget)
         return self._budgets[host]
 
-    async def _fetch_token(self, credential: AppOnly) -> str:
+    async def _fetch_token(self, credential: AppOnly, options: CallOptions | None) -> str:
         from socialapi.models.oauth import AppOnlyTokenRequest
         from socialapi.routes import oauth as routes
 
         token = await self.call(
             routes.APP_ONLY_TOKEN.at(),
-            options=CallOptions.interactive(self.config),
+            options=options or CallOptions.interactive(self.config),
             body=AppOnlyTokenRequest(),
             authenticator=basic(credential),
         )

@@ -1,20 +1,30 @@
 """Handlers for kinds of events, run with bounded concurrency: a thin layer over the iteration of events."""
 
 import asyncio
+import inspect
 import logging
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 import attrs
 
-from socialapi.models.activity import EventType, canonical_event_type
+from socialapi.errors import ConfigurationError, InvalidInput
+from socialapi.models.activity import (
+    EventType,
+    canonical_event_type,
+    refuse_misspelt_event_pattern,
+    refuse_misspelt_event_type,
+)
 from socialapi.models.events import ActivityEvent
+from socialapi.models.rules import shown
+from socialapi.streams.handlers import call_handler, check_handler
 
 E = TypeVar("E")
 
-Handler = Callable[[Any], Awaitable[None]]
+Kind = EventType | str | type
+Handler = Callable[[Any], Awaitable[object] | object]
 HandlerT = TypeVar("HandlerT", bound=Handler)
-OnError = Callable[[Any, Exception], Awaitable[None] | None]
+OnError = Callable[[Any, Exception], Awaitable[object] | object]
 
 logger: Final = logging.getLogger("socialapi")
 
@@ -40,7 +50,7 @@ class DispatchCounters:
 
 
 class Dispatcher:
-    """Runs async handlers for events, at most `max_concurrency` events at once.
+    """Runs handlers for events, at most `max_concurrency` events at once.
 
         events = Dispatcher()
 
@@ -49,31 +59,45 @@ class Dispatcher:
 
         await events.run(stream)
 
-    Events that are handled at once may end in another order than they came in. An exception of a handler is given to
-    `on_error` with its event, or logged; the others go on. So is a cancellation that comes from within a handler, as
+    A handler is a function, or an async one that is waited for; a function runs on the event loop, and must not block
+    it. Events that are handled at once may end in another order than they came in. An exception of a handler is given
+    to `on_error` with its event, or logged; the others go on. So is a cancellation that comes from within a handler, as
     RuntimeError. An event of a source with `finish` is finished when all of
-    its handlers have returned, and stays unfinished when one raised.
+    its handlers have returned, and stays unfinished when one raised. One that no handler takes is counted, and finished;
+    the log has a warning of the first one.
+
+    Raises InvalidInput for arguments of other types, and for less than one event at once.
     """
 
     def __init__(self, *, max_concurrency: int = 16, on_error: OnError | None = None) -> None:
+        given: object = max_concurrency
+        if not isinstance(given, int) or isinstance(given, bool):
+            raise InvalidInput(f"max_concurrency must be a whole number, not {type(max_concurrency).__name__}")
         if max_concurrency < 1:
-            raise ValueError("max_concurrency must be at least 1")
+            raise InvalidInput("max_concurrency must be at least 1")
+        if on_error is not None:
+            check_handler("on_error", on_error)
         self._max_concurrency = max_concurrency
         self._on_error = on_error
-        self._handlers: list[tuple[str | type, Handler]] = []
+        self._handlers: list[tuple[Kind, Handler]] = []
+        self._has_warned = False
         self.counters = DispatchCounters()
 
-    def on(self, *kinds: EventType | str | type) -> Callable[[HandlerT], HandlerT]:
-        """Registers the function below for kinds of events.
+    def on(self, *kinds: Kind | Iterable[Kind]) -> Callable[[HandlerT], HandlerT]:
+        """Registers the function below for kinds of events, given one by one or as lists.
 
         A kind is an event type (deprecated names and aliases stand for the present names), all types below a name
         (`profile.update.*`), a class such as `MatchedPost` or `Undecoded`, or `*` for everything.
+
+        Raises InvalidInput where no kind is named, for what is no kind, and for a name that is nearly that of a known
+        event type; names that are like none are taken, since there may be new ones.
         """
-        if not kinds:
-            raise ValueError("name the events to handle, or * for all of them")
+        known = [canonical_event_type(kind) if isinstance(kind, str) else kind for kind in _checked_kinds(kinds)]
+        if not known:
+            raise InvalidInput("name the events to handle, or * for all of them")
 
         def register(handler: HandlerT) -> HandlerT:
-            known = [canonical_event_type(kind) if isinstance(kind, str) else kind for kind in kinds]
+            check_handler("a handler", handler)
             self._handlers += [(kind, handler) for kind in known]
             return handler
 
@@ -82,10 +106,12 @@ class Dispatcher:
     async def run(self, source: AsyncIterable[Any]) -> None:
         """Handles events until the source ends. Cancelled, it cancels the handlers that are running and waits for them.
 
-        No event is taken from the source before there is a place for it. Raises what the source raises, also, and then
-        without waiting for the next event, while an event is finished; in either case once the handlers that are
-        running have ended.
+        No event is taken from the source before there is a place for it. Raises ConfigurationError, and takes nothing,
+        while there is no handler; InvalidInput for a source that is no async iterable; and what the source raises, also,
+        and then without waiting for the next event, while an event is finished: in either case once the handlers that
+        are running have ended.
         """
+        self._check_run(source)
         finishing = source if isinstance(source, Unfinished) else None
         events = source if finishing is None else finishing.unfinished()
         free = asyncio.Semaphore(self._max_concurrency)
@@ -119,12 +145,21 @@ class Dispatcher:
             raise broken[0]
         pulling.result()
 
+    def _check_run(self, source: object) -> None:
+        if not self._handlers:
+            raise ConfigurationError(
+                "the dispatcher has no handlers, and would drop every event: register them by @events.on(…) before run"
+            )
+        if not isinstance(source, AsyncIterable | Unfinished):
+            kind = type(source).__name__
+            raise InvalidInput(f"source must be a stream, a receiver or another async iterable, not {kind}")
+
     async def _handle(self, event: Any, finishing: "Unfinished[Any] | None") -> None:
-        handlers = [handler for kind, handler in self._handlers if _matches(kind, event)]
+        handlers = {_identity(handler): handler for kind, handler in self._handlers if _matches(kind, event)}
         failed = False
-        for handler in dict.fromkeys(handlers):
+        for handler in handlers.values():
             try:
-                await handler(event)
+                await call_handler(handler, event)
             except asyncio.CancelledError as cancellation:
                 if _is_cancelled_from_outside():
                     raise
@@ -142,6 +177,7 @@ class Dispatcher:
             self.counters.handled += 1
         else:
             self.counters.unhandled += 1
+            self._warn_once(event)
         if finishing is not None:
             await finishing.finish(event)
 
@@ -150,16 +186,45 @@ class Dispatcher:
             _log("a handler of", event, problem)
             return
         try:
-            told = self._on_error(event, problem)
-            if told is not None:
-                await told
+            await call_handler(self._on_error, event, problem)
         except Exception as another:  # noqa: BLE001  # as above
             _log("on_error for", event, another)
 
+    def _warn_once(self, event: Any) -> None:
+        """Says of the first event that no handler takes that there are such events."""
+        if not self._has_warned:
+            self._has_warned = True
+            logger.warning("no handler takes %s; such events are counted as unhandled", shown(_name_of(event)))
+
+
+def _checked_kinds(given: Iterable[Any]) -> Iterator[Any]:
+    """The kinds one by one. Raises InvalidInput for what is none, and for names that are slips."""
+    for kind in given:
+        if isinstance(kind, type):
+            yield kind
+        elif isinstance(kind, str):
+            (refuse_misspelt_event_pattern if "*" in kind else refuse_misspelt_event_type)(kind)
+            yield kind
+        elif isinstance(kind, Iterable) and not isinstance(kind, bytes | Mapping):
+            yield from _checked_kinds(kind)
+        elif callable(kind):
+            raise InvalidInput("name the events to handle in brackets, as in @events.on('*') for all of them")
+        else:
+            raise InvalidInput(f"the events to handle must be named by texts or classes, not {type(kind).__name__}")
+
+
+def _identity(handler: Any) -> Any:
+    """What is the same for the same handler: a bound method is another object every time, and others may be unhashable."""
+    return (id(handler.__self__), handler.__func__) if inspect.ismethod(handler) else id(handler)
+
+
+def _name_of(event: Any) -> str:
+    """The type of an event, or else its class."""
+    return str(getattr(event, "event_type", None) or type(event).__name__)
+
 
 def _log(who: str, event: Any, problem: Exception) -> None:
-    kind, event_id = getattr(event, "event_type", type(event).__name__), getattr(event, "event_id", None)
-    logger.error("%s %s (%s) failed", who, kind, event_id, exc_info=problem)
+    logger.error("%s %s (%s) failed", who, _name_of(event), getattr(event, "event_id", None), exc_info=problem)
 
 
 async def _pull(events: AsyncIterator[Any], free: asyncio.Semaphore, begin: Callable[[Any], None]) -> None:

@@ -1,7 +1,6 @@
 """A persistent stream as an application sees it: an async iterator of what the service sends."""
 
 import asyncio
-import inspect
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -14,6 +13,7 @@ from socialapi.models.pages import Undecoded
 from socialapi.routes.route import Target
 from socialapi.session.calls import CallOptions
 from socialapi.session.session import Session
+from socialapi.streams.handlers import call_handler, check_handler
 from socialapi.streams.link import Link, LinkOptions
 from socialapi.streams.status import StreamCounters, StreamState
 from socialapi.wire.events import LINE_READERS, NO_EVENT_ID, checked_paths, identity_of_item
@@ -29,6 +29,7 @@ MOST_BETWEEN_LOOKS: Final = 128
 """How many lines are taken at most between two looks at the clock."""
 QUICK_SECONDS: Final = 0.00075
 """After lines that took less, twice as many are taken before the next look; after twice as long, one."""
+READ_BY_ANOTHER: Final = "another task is reading this stream, which one at a time does: connect another stream for it"
 
 logger: Final = logging.getLogger("socialapi")
 
@@ -58,7 +59,7 @@ class Stream(Generic[T]):
       connections and hangs up;
     - DecodeError for a line beyond `Config.max_line_bytes`, once what came before it was handed out;
     - InvalidInput for parameters that break rules, ConfigurationError where a host or credential is missing, and
-      RuntimeError once the client is closed.
+      RuntimeError once the client is closed, or while another task waits for the next item.
 
     `anext(stream)` may be cancelled, by a timeout for example, and called again: nothing is lost. However many lines have
     arrived, other tasks get their turn every few milliseconds.
@@ -88,6 +89,8 @@ class Stream(Generic[T]):
         is_compared = bool(query.get("backfill_minutes")) or self._paths is not None
         self._seen: OrderedDict[str, None] | None = OrderedDict() if is_compared else None
         self._has_warned = False
+        self._is_waiting = False
+        self._is_running = False
         self._monotonic = session.clock.monotonic
         self._looked_at = 0.0
         self._between_looks = 1
@@ -139,34 +142,47 @@ class Stream(Generic[T]):
                 raise StopAsyncIteration
             if self._link.state == "new":
                 raise RuntimeError("a stream is connected by `async with stream:`")
-            try:
-                lines = await self._link.read()
-            except SocialApiError:
-                self._link.close()
-                raise
-            lines.reverse()
+            lines = await self._read()
             if len(lines) <= self._between_looks:
                 self._lines = lines
             else:
                 self._arrived = lines
 
+    async def _read(self) -> list[bytes]:
+        """The next lines, the next one last."""
+        if self._is_waiting:
+            raise RuntimeError(READ_BY_ANOTHER)
+        self._is_waiting = True
+        try:
+            lines = await self._link.read()
+        except SocialApiError:
+            self._link.close()
+            raise
+        finally:
+            self._is_waiting = False
+        lines.reverse()
+        return lines
+
     async def run(self, handler: Callable[[T | StreamNotice | Undecoded], Awaitable[object] | object]) -> None:
         """Gives every item to `handler`, a function or an async one that is waited for, until it is cancelled.
 
         Connects the stream unless that was done, and closes it at the end. Raises what ends the stream, as iterating
-        does, and what the handler raises, so that a task of a TaskGroup never ends unnoticed. Returns only after
-        `aclose`.
+        does, and what the handler raises, so that a task of a TaskGroup never ends unnoticed; InvalidInput for what is no
+        function, and RuntimeError, which leaves the stream as it is, while another task reads it. Returns only after `aclose`.
         """
+        check_handler("handler", handler)
+        if self._is_waiting or self._is_running:
+            raise RuntimeError(READ_BY_ANOTHER)
+        self._is_running = True
         try:
             if self._link.state == "new":
                 await self.__aenter__()
             async for item in self:
-                told = handler(item)
-                if inspect.isawaitable(told):
-                    await told
+                await call_handler(handler, item)
                 if (task := asyncio.current_task()) is not None and task.cancelling():
                     await asyncio.sleep(0)  # where the cancellation is raised, before the items that have arrived
         finally:
+            self._is_running = False
             await self.aclose()
 
     def _is_turn_over(self) -> bool:

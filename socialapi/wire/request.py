@@ -101,10 +101,9 @@ def _broken(target: Target[Any], query: Mapping[str, Any], shape: Any, now: date
     broken: list[BrokenRule] = []
     for name, declared in route.path_rules.items():
         broken += broken_rules(declared, target.path_parameters[name], now=now, path=name)
-    if route.query is not None:
-        broken += broken_rules(route.query, query, now=now)
-    if route.body is not None and shape is not None:
-        broken += broken_rules(route.body, shape, now=now)
+    broken += broken_rules(route.query or Any, query, now=now)
+    if shape is not None:
+        broken += broken_rules(route.body or Any, shape, now=now)
     if not broken and route.body_in == "json":
         broken += unsendable(shape)
     return broken
@@ -159,7 +158,9 @@ def refuse_odd_ids(given: Mapping[str, object]) -> None:
         return
     if odd := [name for name, value in given.items() if not isinstance(value, str)]:
         raise InvalidInput(f"{' and '.join(odd)} must be a text or a whole number")
-    if lost := [name for name, value in given.items() if value in ("", ".", "..")]:
+    if lost := [
+        name for name, value in given.items() if isinstance(value, str) and value.strip(" ") in ("", ".", "..")
+    ]:
         # Clients and proxies resolve these, however encoded: the path would become that of something else.
         raise InvalidInput(f"{' and '.join(lost)} must not be empty, . or ..")
     refuse_unfit(**given)

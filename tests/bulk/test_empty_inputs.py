@@ -28,6 +28,7 @@ CONTENTS: Final = {
     "mark.csv": b"\xef\xbb\xbf",
     "blank.csv": b"\n \r\n\n",
     "header.csv": HEAD.encode(),
+    "header-and-blanks.csv": f"{HEAD}\n\n \t\r\n\n".encode(),
     "header.tsv": HEAD.replace(",", "\t").encode(),
     "nothing.jsonl": b"",
     "blank.jsonl": b"\n\n \n",

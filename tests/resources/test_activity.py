@@ -55,6 +55,15 @@ async def test_an_alias_is_sent_as_the_name_of_the_documentation_without_a_warni
     assert [each.event_type for each in service.state.platform.subscriptions.values()] == [name]
 
 
+@pytest.mark.parametrize(("slip", "meant"), [("post.crate", "post.create"), ("dm.recieved", "dm.received")])
+async def test_a_misspelt_event_type_is_refused_before_it_is_sent(
+    client: Client, service: Emulator, slip: str, meant: str
+) -> None:
+    with pytest.raises(errors.InvalidInput, match=rf"there is no event type '{slip}': did you mean '{meant}'\?"):
+        await client.activity.subscribe(slip, user_id="17")
+    assert not service.requests
+
+
 async def test_what_the_service_does_not_know_it_refuses(client: Client) -> None:
     with pytest.raises(errors.ApiError) as refused:
         await client.activity.subscribe("likes.create", user_id="17")

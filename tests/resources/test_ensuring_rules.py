@@ -66,6 +66,17 @@ async def test_one_rule_is_a_list_of_one(client: Client, one: Any) -> None:
     assert pairs(await client.filtered_stream.ensure_rules(one)) == {("cats", None)}
 
 
+MAPPING = {"value": "birds", "tag": "b"}
+
+
+@pytest.mark.parametrize("one", [MAPPING, [MAPPING], (MAPPING, RuleDraft("birds", tag="b")), iter([MAPPING])])
+async def test_a_mapping_is_a_rule_as_it_is_where_rules_are_added(client: Client, service: Emulator, one: Any) -> None:
+    assert pairs(await client.filtered_stream.ensure_rules(one)) == {("birds", "b")}
+    assert pairs(await client.filtered_stream.ensure_rules(MAPPING, remove_others=True)) == {("birds", "b")}
+    assert pairs(await client.filtered_stream.ensure_rules([{"value": "cats", "tag": ""}])) >= {("cats", None)}
+    assert changes(service) == 2
+
+
 async def test_others_are_removed_only_where_that_is_asked_for(client: Client) -> None:
     await client.filtered_stream.add_rules("old", "older")
     assert pairs(await client.filtered_stream.ensure_rules("new")) == {("old", None), ("older", None), ("new", None)}
@@ -132,7 +143,9 @@ async def test_many_rules_go_in_requests_of_a_bounded_size(
         (None, "wanted must be rules"),
         (5, "wanted must be rules"),
         (b"cats", "wanted must be rules"),
-        ({"value": "cats"}, "wanted must be rules"),
+        ({"cats": "c"}, r"add\[0\]\.value: is required"),
+        ([{"value": "cats", "colour": "c"}], r"add\[0\]\.colour: is not a field of this object"),
+        ([{"value": "cats", "tag": 5}], r"add\[0\]\.tag: must be a string"),
         ([5], r"wanted\[0\] must be a text or a RuleDraft, not int"),
         (["cats", None], r"wanted\[1\] must be a text or a RuleDraft, not NoneType"),
         ([""], r"add\[0\]\.value"),

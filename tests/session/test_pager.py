@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from socialapi.errors import DecodeError, InvalidInput
 from socialapi.models.pages import Page
 from socialapi.models.posts import Post
+from socialapi.problems import Problem, ServiceError
 from socialapi.session.pager import Pager
 
 T = TypeVar("T")
@@ -58,6 +59,45 @@ async def test_awaiting_a_pager_gives_the_first_page_and_asks_for_no_other() -> 
     assert (await collection.pager()).data == (1, 2, 3)
     assert (await collection.pager().first()).data == (1, 2, 3)
     assert collection.asked == [None, None]
+
+
+PERSONAL = "ada@example.com"
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (Problem(type="https://service.example/problems/resource-not-found", detail=PERSONAL), "resource-not-found"),
+        (Problem(title=PERSONAL), "about:blank"),
+        (Problem(type=f"https://service.example/{PERSONAL}"), "(a name that is not shown)"),
+        (ServiceError(code=34, message=PERSONAL, parameter=PERSONAL), "code 34"),
+        (ServiceError(code="NOT_FOUND", message=PERSONAL), "NOT_FOUND"),
+        (ServiceError(message=PERSONAL), "(a name that is not shown)"),
+    ],
+)
+async def test_a_page_with_errors_beside_its_items_is_warned_of_once_without_their_values(
+    error: Problem | ServiceError, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fetch(token: str | None) -> Page[int]:
+        if token is None:
+            return Page(data=(1,), errors=(error, error, error), next_token="b")
+        return Page(data=(2,), errors=(error,) if token == "b" else (), next_token={"b": "c"}.get(token))
+
+    pager = Pager(fetch, asyncio.ensure_future)
+    assert await pager.collect() == [1, 2, 2]
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+        ("WARNING", f"a page has errors beside its items: {kind} and 2 more"),
+        ("WARNING", f"a page has errors beside its items: {kind}"),
+    ]
+    assert pager.partial_errors == 4
+
+
+async def test_a_page_is_iterated_over_its_items_and_is_true_without_any() -> None:
+    page = await Collection(THREE_PAGES).pager()
+    assert list(page) == [1, 2, 3]
+    empty: Any = Page()
+    assert list(empty) == []
+    assert empty
 
 
 async def test_collect_stops_at_its_limit() -> None:

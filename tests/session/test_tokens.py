@@ -11,7 +11,15 @@ import pytest
 from socialapi import AppOnly, Bearer, Client, FileTokenCache, OAuth1, OAuth2User
 from socialapi.config import Config
 from socialapi.emulator import Emulator
-from socialapi.errors import ConfigurationError, Forbidden, OutcomeUnknown, TransportError, Unauthorized
+from socialapi.errors import (
+    ConfigurationError,
+    Forbidden,
+    OutcomeUnknown,
+    RateLimitTooLong,
+    ServerError,
+    TransportError,
+    Unauthorized,
+)
 from socialapi.routes.route import ADS, OAUTH, PLATFORM
 from socialapi.session.authenticators import AppOnlyAuthenticator, Authenticators, Authorization
 from socialapi.session.token_cache import MemoryTokenCache
@@ -323,6 +331,51 @@ async def test_a_token_fetch_is_repeated_like_any_call(clock: VirtualClock) -> N
         assert [request.path for request in server.requests].count("/oauth2/token") == 3
 
 
+async def test_a_token_fetch_is_repeated_as_often_as_the_options_of_the_call_say(clock: VirtualClock) -> None:
+    async with Server(then=answer(status=503)) as server, client_of(server, clock, credentials=(APP,)) as client:
+        for retries in (0, 2, 1):
+            before = len(server.requests)
+            with pytest.raises(ServerError) as caught:
+                await get(client.with_options(retries=retries))
+            assert len(server.requests) - before == caught.value.attempts == retries + 1
+            with pytest.raises(ServerError):
+                await client.with_options(retries=retries).oauth.app_only_token()
+            assert len(server.requests) - before == 2 * (retries + 1)
+
+
+async def test_the_new_token_for_a_dead_one_is_fetched_with_the_options_of_the_call(clock: VirtualClock) -> None:
+    tokens = Tokens()
+    async with Server(then=tokens) as server, client_of(server, clock, credentials=(APP,)) as client:
+        await get(client)
+        tokens.revoke()
+
+        async def no_more_tokens(received: Received) -> bytes:
+            return answer(status=503) if received.path == "/oauth2/token" else DEAD
+
+        server.then = no_more_tokens
+        with pytest.raises(ServerError) as caught:
+            await get(client.with_options(retries=0))
+        assert caught.value.attempts == 1
+
+
+async def test_a_fetch_waits_as_long_as_the_options_of_the_call_say(clock: VirtualClock) -> None:
+    later = answer(status=429, Retry_After="100")
+    async with Server(then=later) as server, client_of(server, clock, credentials=(APP,)) as client:
+        with pytest.raises(RateLimitTooLong):
+            await get(client.with_options(max_wait_seconds=5))
+        assert len(server.requests) == 1
+
+
+async def test_who_waited_for_a_fetch_with_less_patience_tries_with_their_own(clock: VirtualClock) -> None:
+    async with Server(answer(status=503), then=Tokens()) as server:
+        async with client_of(server, clock, credentials=(APP,)) as client:
+            hasty, patient = client.with_options(retries=0), client.with_options(retries=3)
+            fetching = (each.oauth.app_only_token() for each in (hasty, hasty, patient))
+            found = await asyncio.gather(*fetching, return_exceptions=True)
+        assert len(server.requests) == 2
+    assert [type(each).__name__ for each in found] == ["ServerError", "ServerError", "AppOnlyToken"]
+
+
 # Which credential is used
 
 
@@ -330,7 +383,7 @@ def authenticators(*credentials: Any) -> Authenticators:
     async def ask(*_: Any) -> Any:
         raise AssertionError("nobody is asked here")
 
-    async def fetch(credential: AppOnly) -> str:
+    async def fetch(credential: AppOnly, options: Any) -> str:
         raise AssertionError("nothing is fetched here")
 
     return Authenticators(credentials, Config(), MemoryTokenCache(), VirtualClock(), fetch, ask)

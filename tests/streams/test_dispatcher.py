@@ -1,12 +1,15 @@
 """Handlers by kind of event, with bounded concurrency."""
 
 import asyncio
+import functools
 from collections.abc import AsyncIterator, Iterable
-from typing import Any
+from typing import Any, get_args
 
+import attrs
 import pytest
 
-from socialapi.models.activity import DEPRECATED_EVENT_TYPES, EVENT_TYPE_ALIASES
+from socialapi.errors import ConfigurationError, InvalidInput
+from socialapi.models.activity import DEPRECATED_EVENT_TYPES, EVENT_TYPE_ALIASES, EventType
 from socialapi.models.posts import Post
 from socialapi.streams import ActivityEvent, Dispatcher, MatchedPost, Undecoded, Unfinished
 from tests.support.clock import turns
@@ -59,6 +62,9 @@ CREATE, DELETE, BIO = EVENTS[:3]
         ((MatchedPost,), [POST]),
         ((Undecoded, ActivityEvent), [CREATE, DELETE, BIO, ODD]),
         (("post.sing",), []),
+        ((["post.create", "post.delete"],), [CREATE, DELETE]),
+        ((("post.create",), {"post.delete"}, MatchedPost), [CREATE, DELETE, POST]),
+        (([Undecoded, "profile.*"],), [BIO, ODD]),
     ],
 )
 async def test_a_handler_gets_the_kinds_that_it_names(kinds: Any, expected: list[Any]) -> None:
@@ -92,24 +98,202 @@ async def test_the_handlers_of_an_event_run_one_after_another_in_the_order_of_th
     assert (dispatcher.counters.handled, dispatcher.counters.unhandled) == (1, 0)
 
 
-async def test_an_event_without_a_handler_is_counted() -> None:
+async def test_events_without_a_handler_are_counted_and_the_first_one_is_warned_of(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     dispatcher = Dispatcher()
+    dispatcher.on("spaces.*")(print)
     await dispatcher.run(source(EVENTS))
-    assert dispatcher.counters.unhandled == 5
+    await dispatcher.run(source([POST]))
+    assert dispatcher.counters.unhandled == 6
     assert dispatcher.counters.handled == dispatcher.counters.failed == 0
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert record.getMessage() == "no handler takes post.create; such events are counted as unhandled"
 
 
-def test_a_handler_stays_what_it_was_and_names_what_it_handles() -> None:
+@pytest.mark.parametrize(
+    ("event", "name"),
+    [(POST, "MatchedPost"), (ODD, "Undecoded"), (activity("a@b.example"), "(a name that is not shown)")],
+)
+async def test_an_event_without_a_type_is_warned_of_by_its_class(
+    event: Any, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    dispatcher = Dispatcher()
+    dispatcher.on("spaces.*")(print)
+    await dispatcher.run(source([event]))
+    assert f"no handler takes {name};" in caplog.text
+
+
+def test_a_handler_stays_what_it_was() -> None:
     dispatcher = Dispatcher()
 
     @dispatcher.on("post.create")
     async def handler(event: ActivityEvent) -> None: ...
 
     assert handler.__name__ == "handler"
-    with pytest.raises(ValueError, match=r"name the events to handle, or \* for all of them"):
-        dispatcher.on()
-    with pytest.raises(ValueError, match="max_concurrency must be at least 1"):
-        Dispatcher(max_concurrency=0)
+
+
+# What is refused
+
+
+async def never(event: Any) -> None:
+    raise AssertionError("it is refused")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "says"),
+    [
+        ((), r"name the events to handle, or \* for all of them"),
+        (([],), r"name the events to handle, or \* for all of them"),
+        ((never,), r"name the events to handle in brackets, as in @events\.on\('\*'\)"),
+        (([never],), "in brackets"),
+        ((functools.partial(never),), "in brackets"),
+        ((None,), "must be named by texts or classes, not NoneType"),
+        ((5,), "not int"),
+        ((b"post.create",), "not bytes"),
+        (({"post.create": never},), "not dict"),
+        (("post.crate",), r"there is no event type 'post\.crate': did you mean 'post\.create'\?"),
+        ((["post.create", "dm.recieved"],), r"did you mean 'dm\.received'"),
+        (("Post.Create",), r"did you mean 'post\.create'"),
+        (("post_create",), r"did you mean 'post\.create'"),
+        ((" post.create",), r"did you mean 'post\.create'"),
+        (("ProfileBioUpdte",), "did you mean 'ProfileBioUpdate'"),
+        (("pots.*",), r"there are no event types 'pots\.\*': did you mean 'post\.\*'\?"),
+        (("profile.updates.*",), r"did you mean 'profile\.update\.\*'"),
+        (("profle.*",), r"did you mean 'profile\.\*'"),
+        (("post*",), r"'post\*' matches no event type: a star stands alone or at the end"),
+        (("*.create",), "matches no event type"),
+        (("post.*.create",), "matches no event type"),
+        (("*.*",), "matches no event type"),
+        ((".*",), "matches no event type"),
+        (("**",), "matches no event type"),
+    ],
+)
+def test_kinds_that_can_match_nothing_are_refused(kinds: Any, says: str) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        Dispatcher().on(*kinds)
+
+
+@pytest.mark.parametrize("name", [*get_args(EventType), "post.like", "follow.create", "community.*", "post", "x"])
+def test_names_that_are_like_no_other_known_one_are_taken(name: str) -> None:
+    assert Dispatcher().on(name)(never) is never
+
+
+async def test_without_handlers_nothing_is_taken() -> None:
+    inbox = Inbox([CREATE])
+    with pytest.raises(ConfigurationError, match="the dispatcher has no handlers, and would drop every event"):
+        await Dispatcher().run(inbox)
+    assert (inbox.taken, inbox.said) == (0, [])
+
+
+@pytest.mark.parametrize("given", [None, [CREATE], source, "events"])
+async def test_a_source_that_is_no_async_iterable_is_refused(given: Any) -> None:
+    dispatcher = Dispatcher()
+    dispatcher.on("*")(never)
+    with pytest.raises(InvalidInput, match="source must be a stream, a receiver or another async iterable, not "):
+        await dispatcher.run(given)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"max_concurrency": 0}, "max_concurrency must be at least 1"),
+        ({"max_concurrency": -3}, "max_concurrency must be at least 1"),
+        ({"max_concurrency": "5"}, "max_concurrency must be a whole number, not str"),
+        ({"max_concurrency": 5.0}, "max_concurrency must be a whole number, not float"),
+        ({"max_concurrency": True}, "max_concurrency must be a whole number, not bool"),
+        ({"max_concurrency": None}, "max_concurrency must be a whole number, not NoneType"),
+        ({"on_error": "log"}, "on_error must be a function, not str"),
+        ({"on_error": ValueError}, "on_error must be a function, not the class ValueError"),
+    ],
+)
+def test_options_of_other_types_are_refused_by_name(options: Any, says: str) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        Dispatcher(**options)
+
+
+async def async_generator(event: Any) -> AsyncIterator[Any]:
+    yield event
+
+
+def generator(event: Any) -> Iterable[Any]:
+    yield event
+
+
+@pytest.mark.parametrize("handler", [None, "print", MatchedPost, async_generator, generator])
+def test_a_handler_that_could_not_be_called_is_refused_when_it_is_registered(handler: Any) -> None:
+    with pytest.raises(InvalidInput, match="a handler must be a function"):
+        Dispatcher().on("*")(handler)
+
+
+# Which functions are handlers
+
+
+@attrs.define
+class Collector:
+    """A handler in several ways. It cannot be hashed, and is equal to others like it."""
+
+    found: list[Any] = attrs.field(factory=list)
+
+    def __call__(self, event: Any) -> None:
+        self.found.append(event)
+
+    def plain(self, event: Any) -> int:
+        self.found.append(event)
+        return len(self.found)
+
+    async def waiting(self, event: Any) -> str:
+        await turns(2)
+        self.found.append(event)
+        return "what it returns does not matter"
+
+
+class AsyncCollector(Collector):
+    async def __call__(self, event: Any) -> None:  # type: ignore[override]  # this one is waited for
+        await self.waiting(event)
+
+
+@pytest.mark.parametrize(
+    "handler_of",
+    [
+        lambda collector: lambda event: collector.plain(event) and None,
+        lambda collector: collector.plain,
+        lambda collector: collector.waiting,
+        lambda collector: collector,
+        lambda collector: AsyncCollector(collector.found),
+        lambda collector: functools.partial(Collector.plain, collector),
+        lambda collector: functools.partial(Collector.waiting, collector),
+        lambda collector: collector.found.append,
+    ],
+    ids=["lambda", "method", "async method", "object", "async object", "partial", "partial of async", "builtin"],
+)
+async def test_functions_of_every_kind_are_handlers(handler_of: Any) -> None:
+    errors: list[Any] = []
+    dispatcher, collector = Dispatcher(on_error=lambda *told: errors.append(told)), Collector()
+    handler = handler_of(collector)
+    assert dispatcher.on("post.create", "post.*")(handler) is handler
+    await dispatcher.run(source([CREATE, DELETE]))
+    assert (collector.found, errors) == ([CREATE, DELETE], [])
+    assert dispatcher.counters.handled == 2
+
+
+async def test_a_method_that_is_registered_twice_gets_an_event_once_and_another_object_its_own() -> None:
+    dispatcher, one, another = Dispatcher(), Collector(), Collector()
+    for collector in (one, another):
+        dispatcher.on("post.create")(collector.plain)
+        dispatcher.on("*")(collector.plain)
+    await dispatcher.run(source([CREATE]))
+    assert (one.found, another.found) == ([CREATE], [CREATE])
+
+
+async def test_what_a_plain_function_raises_is_given_to_on_error() -> None:
+    told: list[tuple[Any, str]] = []
+    dispatcher = Dispatcher(on_error=lambda event, error: told.append((event, type(error).__name__)))
+    dispatcher.on("post.create")(lambda event: event / 0)
+    await dispatcher.run(source([CREATE, DELETE]))
+    assert told == [(CREATE, "TypeError")]
+    assert (dispatcher.counters.failed, dispatcher.counters.unhandled) == (1, 1)
 
 
 # Concurrency
@@ -294,6 +478,7 @@ class Inbox:
 
     def __init__(self, events: Iterable[Any], *, breaks: bool = False, ends: bool = True) -> None:
         self.said: list[tuple[str, Any]] = []
+        self.taken = 0
         self._events = list(events)
         self._breaks = breaks
         self._ends = ends
@@ -303,6 +488,7 @@ class Inbox:
 
     async def unfinished(self) -> AsyncIterator[Any]:
         for event in self._events:
+            self.taken += 1
             yield event
         if not self._ends:
             await asyncio.Event().wait()
@@ -365,6 +551,7 @@ async def test_a_source_that_cannot_finish_an_event_ends_the_run() -> None:
 
 async def test_a_source_that_cannot_finish_an_event_ends_the_run_also_when_it_is_quiet() -> None:
     dispatcher, inbox = Dispatcher(), Inbox([CREATE], breaks=True, ends=False)
+    dispatcher.on("*")(repr)
     with pytest.raises(OSError, match="the disk is full"):
         await asyncio.wait_for(dispatcher.run(inbox), 5.0)
     assert asyncio.all_tasks() == {asyncio.current_task()}

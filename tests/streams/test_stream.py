@@ -218,13 +218,48 @@ def test_cancelling_at_any_turns_loses_and_repeats_nothing(patience: list[int]) 
     assert (counters.attempts, counters.connections) == (5, 4)
 
 
-async def test_two_who_read_at_once_are_told_so_and_connect_once(clock: VirtualClock) -> None:
+async def test_of_two_who_read_at_once_the_second_is_told_so_and_the_first_goes_on(clock: VirtualClock) -> None:
     async with StreamServer(clock, [post(1), End.RESET], then=[post(2), Pause(1.0), post(3)]) as server:
         async with posts_of(server) as stream:
             await anext(stream)
             found = await asyncio.gather(take(stream), take(stream), return_exceptions=True)
-        assert len([each for each in found if isinstance(each, MatchedPost)]) >= 1
+            assert ids([found[0], await anext(stream)]) == ["2", "3"]
         assert stream.counters.connections == 2
+    assert [type(each) for each in found] == [MatchedPost, RuntimeError]
+    assert "another task is reading this stream" in str(found[1])
+
+
+@pytest.mark.parametrize("is_busy", [False, True], ids=["it waits for an item", "it handles one"])
+async def test_a_stream_that_runs_is_left_alone_by_a_second_run(is_busy: bool, clock: VirtualClock) -> None:
+    found: list[Any] = []
+    going_on = asyncio.Event()
+
+    async def handle(item: Any) -> None:
+        found.append(item)
+        await going_on.wait()
+
+    async with StreamServer(clock, [post(1), Pause(5.0), post(2)]) as server, posts_of(server) as stream:
+        running = asyncio.create_task(stream.run(handle))
+        await clock.sleep(1.0)
+        if not is_busy:
+            going_on.set()
+            await clock.sleep(1.0)
+        with pytest.raises(RuntimeError, match="another task is reading this stream"):
+            await stream.run(found.append)
+        going_on.set()
+        await clock.sleep(10.0)
+        assert (ids(found), stream.state, running.done()) == (["1", "2"], "connected", False)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+@pytest.mark.parametrize("handler", [None, "print", 5, MatchedPost])
+async def test_run_refuses_what_is_no_function_before_it_connects(handler: Any, clock: VirtualClock) -> None:
+    async with StreamServer(clock, [post(1)]) as server, clients_of(server) as client:
+        stream = client.filtered_stream.connect()
+        with pytest.raises(InvalidInput, match="handler must be a function, not "):
+            await stream.run(handler)
+        assert (stream.state, server.requests) == ("new", [])
 
 
 # What it hands out, and counts

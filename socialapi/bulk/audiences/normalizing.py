@@ -73,6 +73,7 @@ _find_surrogate: Final = re.compile(f"[{SURROGATES}]").search
 # A spreadsheet keeps fifteen digits of a number.
 _float: Final = re.compile("([0-9]+)[.]0+").fullmatch
 _MOST_DIGITS_KEPT: Final = 15
+_scientific: Final = re.compile("[+-]?[0-9]+(?:[.,][0-9]*)?[eE][+-]?[0-9]+").fullmatch
 
 _sha256: Final = hashlib.sha256
 
@@ -126,7 +127,7 @@ def service_id(text: str) -> Normalized:
             raise Unusable(LONG_FLOAT)
         text = number[1]
     if not (text.isascii() and text.isdigit()) or is_digest(text):
-        return _digest_or(text, NOT_DECIMAL)
+        return _digest_or(text, phone_numbers.SCIENTIFIC if _scientific(text) else NOT_DECIMAL)
     return _sha256(text.encode()).hexdigest(), ""
 
 

@@ -17,6 +17,9 @@ from socialapi.errors import InvalidInput
 NO_REGION: Final = "has no country code: write it as +<country code>…, or give a default region"
 NOT_POSSIBLE: Final = "is not a possible phone number"
 SPREADSHEET: Final = "ends in .0 as numbers from a spreadsheet do: export the column as text"
+SCIENTIFIC: Final = (
+    "is in scientific notation, as spreadsheets write long numbers; its digits may be lost: export the column as text"
+)
 WORDS_BEHIND: Final = "has letters behind a number that is possible without them"
 SEVERAL: Final = "holds more than one phone number"
 
@@ -242,7 +245,7 @@ def doubt(text: str, region: str | None) -> str | None:
 def why_not(text: str, region: str | None) -> str:
     """Why `e164` found no number, as a short sentence without the value."""
     if _FLOAT(text):
-        return SPREADSHEET
+        return SCIENTIFIC if "e" in text.lower() else SPREADSHEET
     if region is None and not any(sign in text for sign in _PLUS_SIGNS) and sum(map(str.isdigit, text)) >= 4:
         return NO_REGION
     return NOT_POSSIBLE

@@ -2,6 +2,7 @@
 
 import csv
 import re
+from array import array
 from collections.abc import Generator, Iterator
 from io import BufferedReader, TextIOWrapper
 from itertools import chain
@@ -63,7 +64,7 @@ class _Lines:
 
 def read_table(file: BufferedReader, feed: Feed) -> Generator[list[ProductRow], None, None]:
     """The products below the line of names, in chunks; a blank line is one that cannot be used, as is a line with a
-    cell that is far too long.
+    cell that is far too long. Blank lines alone are none.
 
     Raises NoRows when there are none, InvalidInput, which names line and column, for names that are missing and, after the rows before it, where
     quotation marks do not fit: nobody knows then where the next product begins.
@@ -93,7 +94,8 @@ def _read(lines: _Lines, feed: Feed) -> Iterator[list[ProductRow]]:
         raise InvalidInput(_fault(lines, delimiter, begins, _meaning(problem))) from None
     feed.take_header(names, begins)
     is_empty = True
-    for chunk in in_chunks(_rows(parser, lines, feed, delimiter)):
+    rows = _rows(parser, lines, feed, delimiter)
+    for chunk in in_chunks(_unless_alone(rows, feed)):
         is_empty = False
         yield chunk
     if is_empty:
@@ -109,7 +111,8 @@ def _not_blank(lines: _Lines) -> str:
     raise NoRows("the file is empty")
 
 
-def _rows(parser: Iterator[list[str]], lines: _Lines, feed: Feed, delimiter: str) -> Iterator[ProductRow]:
+def _rows(parser: Iterator[list[str]], lines: _Lines, feed: Feed, delimiter: str) -> Iterator[tuple[ProductRow, int]]:
+    """Every row with the number of the line that it begins in."""
     number = 0
     while True:
         lines.begin()
@@ -124,12 +127,25 @@ def _rows(parser: Iterator[list[str]], lines: _Lines, feed: Feed, delimiter: str
             if lines.quotes % 2 or len(lines.record) > 1:
                 raise InvalidInput(f"{says}; probably a quotation mark is not closed") from None
             number += 1
-            yield ProductRow(number, {}, ("", says), ())
+            yield ProductRow(number, {}, ("", says), ()), begins
             continue
         if cells is None:
             return
         number += 1
-        yield feed.from_cells(cells, number, begins)
+        yield feed.from_cells(cells, number, begins), begins
+
+
+def _unless_alone(rows: Iterator[tuple[ProductRow, int]], feed: Feed) -> Iterator[ProductRow]:
+    """The rows; blank ones at the beginning, which are remembered by their lines alone, only if there are others."""
+    lines = array("Q")
+    for row, line in rows:
+        if row.is_blank:
+            lines.append(line)
+            continue
+        yield from (feed.from_cells([], number, blank) for number, blank in enumerate(lines, 1))
+        yield row
+        break
+    yield from (row for row, _ in rows)
 
 
 def _meaning(problem: csv.Error) -> str:

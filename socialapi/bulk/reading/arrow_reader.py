@@ -1,5 +1,6 @@
 """Reading tables in Arrow's memory format, as pandas, Polars, pyarrow and DuckDB give them, and Parquet files."""
 
+import collections
 import re
 from collections.abc import Callable, Generator, Iterator
 from io import BufferedReader
@@ -18,6 +19,8 @@ R_co = TypeVar("R_co", covariant=True)
 PARQUET_BATCH_ROWS: Final = 8 * 1_250
 """Rows of a Parquet file that are decoded in one go: some megabytes of texts."""
 _BUFFER_BYTES: Final = 65_536
+_ONE_COLUMN: Final = "non-struct type"
+"""What pyarrow says of the schema of something that has no columns."""
 _MIXED: Final = re.compile("Conversion failed for column (.+) with type")
 
 
@@ -53,7 +56,7 @@ class ArrowReader(ThreadedReader[R], Generic[R]):
         try:
             stream = pyarrow.RecordBatchReader.from_stream(self._table)
         except Exception as error:  # noqa: BLE001 - of whichever library made the table; its words may quote values
-            raise InvalidInput(f"the table cannot be read: {_why(error)}") from None
+            raise InvalidInput(f"the table cannot be read: {_why_not_opened(self._table, error)}") from None
         with stream:
             _refuse_nothing(stream.schema)
             rows = self._rows_of(stream.schema)
@@ -117,6 +120,24 @@ def _batches(stream: Iterator[Any]) -> Iterator[Any]:
         if batch is None:
             return
         yield batch
+
+
+def _why_not_opened(table: Any, error: Exception) -> str:
+    """What is wrong with something that gives no table, though it speaks Arrow's interface."""
+    if hasattr(table, "to_frame") or _ONE_COLUMN in str(error):
+        kind = type(table).__name__
+        return (
+            f"one {kind} is a column, not a table; give a table in which it has a name, as "
+            'series.to_frame("email") is, or pyarrow.table({"email": column})'
+        )
+    try:
+        names = collections.Counter(map(str, table.columns))
+    except Exception:  # noqa: BLE001 - whatever the library of the table raises
+        names = collections.Counter()
+    twice = [f"{count} columns called {quoted(name)}" for name, count in names.items() if count > 1]
+    if twice:
+        return f"it has {' and '.join(twice[:5])}; give each column a name of its own"
+    return _why(error)
 
 
 def _why(error: Exception) -> str:

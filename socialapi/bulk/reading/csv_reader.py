@@ -9,7 +9,7 @@ from typing import Final
 
 from socialapi.bulk.reading.columns import Columns, Wanted
 from socialapi.bulk.reading.reader_base import NoRows, in_chunks
-from socialapi.bulk.rows import RawColumn, RawTable
+from socialapi.bulk.rows import ROWS_PER_CHUNK, RawColumn, RawTable
 from socialapi.errors import InvalidInput
 
 DELIMITERS: Final = (",", ";", "\t", "|")
@@ -27,12 +27,13 @@ _TOO_LONG: Final = "a cell or a line is far too long; probably a quotation mark 
 
 
 def read_csv(file: BufferedReader, wanted: Wanted) -> Generator[RawTable, None, None]:
-    """The rows below the column names, in chunks; blank lines below them count as rows, above them they do not.
+    """The rows below the column names, in chunks; blank lines below them count as rows if there are others, above them
+    they do not.
 
     The delimiter is the one of `DELIMITERS` that finds the most columns. Bytes that are not UTF-8 become lone
     surrogates, so that only their cell is unusable. A row may be longer or shorter than the first one.
 
-    Raises NoRows when there is nothing but blank lines, or no row, InvalidInput for columns as `Wanted` does, and, after the rows before it, when a row cannot be parsed.
+    Raises NoRows when there is nothing but blank lines, or only the column names beside them, InvalidInput for columns as `Wanted` does, and, after the rows before it, when a row cannot be parsed.
     """
     lines = _lines(file)
     try:
@@ -52,19 +53,32 @@ def read_csv(file: BufferedReader, wanted: Wanted) -> Generator[RawTable, None, 
 
 def _chunks(parser: Iterator[list[str]], columns: Columns) -> Iterator[RawTable]:
     number, fault = 0, ""
+    blank: int | None = 0  # rows at the beginning, until there is another one
     try:
         for records in in_chunks(parser):
             if records[-1] and records[-1][-1].endswith(_END):
                 fault = "" if records.pop() == [_END] else _NOT_CLOSED
-            if records:
-                yield _table(records, columns, number + 1)
-                number += len(records)
+            if not records:
+                continue
+            if blank is not None and all(map(_is_blank_line, records)):
+                blank = number = number + len(records)
+                continue
+            for start in range(0, blank or 0, ROWS_PER_CHUNK):
+                yield _table([[]] * min(ROWS_PER_CHUNK, (blank or 0) - start), columns, start + 1)
+            blank = None
+            yield _table(records, columns, number + 1)
+            number += len(records)
     except csv.Error:
         fault = _TOO_LONG
     if fault:
         raise InvalidInput(f"row {number + 1} cannot be read: {fault}")
-    if not number:
+    if blank is not None:
         raise NoRows("the file has no rows, only column names")
+
+
+def _is_blank_line(cells: Sequence[str]) -> bool:
+    """Whether there was nothing but blanks on the line, and no delimiter."""
+    return not cells or (len(cells) == 1 and not cells[0].strip())
 
 
 def _table(records: Sequence[list[str]], columns: Columns, first_number: int) -> RawTable:

@@ -25,7 +25,7 @@ class Formats(Generic[W, R]):
     """How files are read, by their extension, and what is read as what where the extension says nothing.
 
     Parquet is told by its first bytes, whatever the name. Where `judges_rows`, a byte that no text has is a matter of
-    its row; else such a file is refused as a whole.
+    its row; else such a file is refused as a whole. `instead_of_paths` says what to give to who has given addresses.
     """
 
     by_extension: Mapping[str, Format[W, R]]
@@ -34,6 +34,7 @@ class Formats(Generic[W, R]):
     parquet: Format[W, R]
     json_array: Format[W, R] | None = None
     judges_rows: bool = False
+    instead_of_paths: str = ""
 
     @property
     def extensions(self) -> Collection[str]:
@@ -79,7 +80,7 @@ class FileReader(ThreadedReader[R], Generic[W, R]):
         return min(1.0, self._bytes_read / self._file.size)
 
     def _read(self) -> Generator[Chunk[R], None, None]:
-        with opened(self._source, self._formats.extensions) as file:
+        with opened(self._source, self._formats.extensions, self._formats.instead_of_paths) as file:
             self._file = file
             with contextlib.closing(read_file(file, self._wanted, self._formats)) as chunks:
                 for chunk in chunks:

@@ -12,7 +12,7 @@ import attrs
 
 from socialapi.bulk.reading.columns import Wanted
 from socialapi.bulk.reading.file_reader import Formats, read_file
-from socialapi.bulk.reading.input_files import InputFile, name_of, opened, why
+from socialapi.bulk.reading.input_files import InputFile, advice_for, name_of, opened, why
 from socialapi.bulk.reading.reader_base import Chunk, NoRows
 from socialapi.bulk.reading.threaded_reader import ThreadedReader
 from socialapi.bulk.rejects import same_file
@@ -90,7 +90,8 @@ class FilesReader(ThreadedReader[RawRow]):
         for path, size in zip(self.paths, sizes, strict=True):
             self._starts.append(number + 1)
             self._names.append(name_of(path, self._formats.extensions))
-            with opened(path, self._formats.extensions) as file, contextlib.closing(self._rows(file)) as chunks:
+            opening = opened(path, self._formats.extensions, self._formats.instead_of_paths)
+            with opening as file, contextlib.closing(self._rows(file)) as chunks:
                 for chunk in chunks:
                     yield _moved(chunk, number)
                     number += len(chunk)
@@ -120,13 +121,15 @@ def _matching(given: str | os.PathLike[str], formats: Formats[Wanted, RawRow]) -
 
 def _size(path: str, formats: Formats[Wanted, RawRow]) -> int:
     try:
-        return Path(path).stat().st_size
+        found = Path(path).stat()
     except ValueError:
         return 0  # no path at all, which is said when it is opened
-    except OSError as problem:
-        reason = why(problem)
+    except OSError as error:
+        fault = why(error) + advice_for(path, formats.extensions, error, formats.instead_of_paths)
+    else:
+        return found.st_size
     # Out here, so that the path, which may be an address that was given for one, is in no context.
-    raise InvalidInput(f"{name_of(path, formats.extensions)}: {reason}")
+    raise InvalidInput(f"{name_of(path, formats.extensions)}: {fault}")
 
 
 def _moved(chunk: Chunk[RawRow], by: int) -> Chunk[RawRow]:

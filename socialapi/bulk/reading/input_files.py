@@ -96,11 +96,11 @@ class InputFile:
 
 
 @contextlib.contextmanager
-def opened(source: Input, extensions: Collection[str]) -> Iterator[InputFile]:
+def opened(source: Input, extensions: Collection[str], instead: str = "") -> Iterator[InputFile]:
     """The file, which is closed in the end if it was opened here.
 
     What goes wrong with it before then is said as InvalidInput, with its name if that is none of `extensions` and
-    may be data.
+    may be data; of an address that is given as a path, with what to give `instead`.
     """
     name = name_of(source, extensions)
     try:
@@ -111,7 +111,7 @@ def opened(source: Input, extensions: Collection[str]) -> Iterator[InputFile]:
     except InvalidInput as error:
         fault = error.message
     except OSError as error:
-        fault = why(error)
+        fault = why(error) + advice_for(source, extensions, error, instead)
     else:
         return
     # Out here, since an OSError holds the name, which may be data.
@@ -156,7 +156,16 @@ def name_of(source: Input, extensions: Collection[str]) -> str:
     if not isinstance(name, str):
         return f"the {type(source).__name__}"
     plausible = _extension(source) in extensions or not looks_personal(Path(name).name)
-    return name if plausible and name.isprintable() else "the path (not shown, for it looks like data)"
+    return name if plausible and name.isprintable() else _NOT_SHOWN
+
+
+def advice_for(source: Input, extensions: Collection[str], error: OSError, instead: str) -> str:
+    """What is said besides when there is no file of that name, because it is an address and no name."""
+    is_address = "@" in str(_name(source)) and name_of(source, extensions) == _NOT_SHOWN
+    return f"; {instead}" if instead and is_address and isinstance(error, FileNotFoundError) else ""
+
+
+_NOT_SHOWN: Final = "the path (not shown, for it looks like data)"
 
 
 def why(error: OSError) -> str:

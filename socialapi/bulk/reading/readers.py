@@ -49,6 +49,7 @@ FORMATS: Final[Formats[Wanted, RawRow]] = Formats(
     table=read_csv,
     json_lines=read_json_lines,
     parquet=read_parquet,
+    instead_of_paths="identifiers are given as records, for example [AudienceUser(email=…)] or [{'email': …}]",
 )
 """How audiences are read; without one of these extensions, a file that starts with `{` is JSON Lines."""
 

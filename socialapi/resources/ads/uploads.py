@@ -25,8 +25,9 @@ from socialapi.resources.arguments import check_argument, check_arguments
 from socialapi.resources.resource import several
 from socialapi.session.calls import CallOptions
 from socialapi.session.session import Session
-from socialapi.wire.encoding import json_bytes, json_shape
+from socialapi.wire.encoding import json_bytes
 from socialapi.wire.request import assemble, refuse
+from socialapi.wire.shaping import shaped
 
 USERS_PER_SLICE: Final = 250
 """Users prepared before other tasks get their turn."""
@@ -164,7 +165,7 @@ async def send_operations(
             users += 1
             if users % USERS_PER_SLICE == 0:
                 await session.turns.wait()
-        times = json_shape(attrs.evolve(operation.params, users=()))
+        times = shaped(type(operation.params), attrs.evolve(operation.params, users=()))
         params = ({} if expiry is None else {"expires_at": expiry}) | times | {"users": prepared}
         shapes.append({"operation_type": operation.operation_type, "params": params})
     if not shapes:

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from socialapi.models.activity import Direction, EventType, Subscription
+from socialapi.models.activity import Direction, EventType, Subscription, refuse_misspelt_event_type
 from socialapi.models.events import ActivityEvent
 from socialapi.models.release_facts import current_event_type
-from socialapi.resources.arguments import check_argument, check_stream_arguments
+from socialapi.resources.arguments import check_argument, check_further, check_stream_arguments
 from socialapi.resources.resource import Resource
 from socialapi.routes import platform as routes
 from socialapi.streams.link import LinkOptions, OnGap, OnSlow
@@ -36,6 +36,7 @@ class Activity(Resource):
         `event_id_paths` are dotted paths of ids, looked at in their order instead of `data.event_uuid`, `event_uuid`,
         `data.event_id`, `event_id` and `id`.
         """
+        check_further(self.stream, further)
         query = {"backfill_minutes": backfill_minutes, **further}
         check_stream_arguments(on_gap, on_slow, give_up_after_seconds)
         options = LinkOptions(on_gap=on_gap, on_slow=on_slow, give_up_after_seconds=give_up_after_seconds)
@@ -55,9 +56,12 @@ class Activity(Resource):
         """Subscribes to events of a type (section 6.2): of a user, with a keyword; messages also by direction.
 
         An alias of an event type (`profile.update.profile_picture`) is replaced by its present name, and so is a deprecated
-        one, with a DeprecationWarning that names the new one.
+        one, with a DeprecationWarning that names the new one. Raises InvalidInput for a name that is nearly that of a known
+        type; names that are like none are sent.
         """
+        check_further(self.subscribe, further)
         check_argument("event_type", str, event_type)
+        refuse_misspelt_event_type(event_type)
         chosen = {"user_id": user_id, "keyword": keyword, "direction": direction}
         body = {**further, "event_type": current_event_type(event_type), "filter": chosen}
         return await self._session.call(routes.SUBSCRIPTION_CREATE.at(), options=self._options, body=body)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from socialapi.models.connections import Connection, EndedConnections
+from socialapi.resources.arguments import check_further
 from socialapi.resources.resource import Resource, flat
 from socialapi.routes import platform as routes
 from socialapi.session.pager import Pager
@@ -14,6 +15,7 @@ class Connections(Resource):
 
     def list(self, *, start: str | None = None, **further: Any) -> Pager[Connection]:
         """Active and past connections (section 4.4). `further` parameters are sent as they are."""
+        check_further(self.list, further)
         return self._session.pages(routes.CONNECTIONS.at(), options=self._options, query=further, start=start)
 
     async def end(self, *uuids: str | Iterable[str]) -> EndedConnections:

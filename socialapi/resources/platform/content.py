@@ -1,7 +1,7 @@
 """Articles, news, community notes and powerstream rules (platform section 4.4).
 
 The documentation names these endpoints and little more: what it names is typed, further keywords are sent as they
-are, and results keep every field.
+are (unless they are nearly one that is named), and results keep every field.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from socialapi.models.content import (
 from socialapi.models.fields import Fields, names_of, selected_by
 from socialapi.models.posts import Post
 from socialapi.models.release_facts import warn_of_search_operators
-from socialapi.resources.arguments import check_argument
+from socialapi.resources.arguments import check_argument, check_further
 from socialapi.resources.resource import Resource, unless_empty
 from socialapi.routes import platform as routes
 from socialapi.session.pager import Pager
@@ -41,6 +41,7 @@ class Articles(Resource):
         **further: Any,
     ) -> Article:
         """Creates a draft from a title, a rich-text content state and optionally cover media."""
+        check_further(self.draft, further)
         check_argument("content_state", Mapping, content_state)
         check_argument("cover_media", Mapping | Unset, cover_media)
         body = {**further, "title": title, "content_state": content_state, "cover_media": cover_media}
@@ -58,6 +59,7 @@ class News(Resource):
         self, query: str, *, news_fields: Sequence[NewsField | str] = (), start: str | None = None, **further: Any
     ) -> Pager[NewsStory]:
         """Stories for a query. A deprecated search operator in it gives a DeprecationWarning."""
+        check_further(self.search, further)
         check_argument("query", str, query)
         warn_of_search_operators(query)
         parameters = {"query": query, **_news_fields(news_fields), **further}
@@ -67,6 +69,7 @@ class News(Resource):
         self, story_id: str | int, *, news_fields: Sequence[NewsField | str] = (), **further: Any
     ) -> NewsStory:
         """One story."""
+        check_further(self.get, further)
         parameters = {**_news_fields(news_fields), **further}
         target = routes.NEWS_STORY.at(id=path_id("story_id", story_id))
         return await self._session.call(target, options=self._options, query=parameters)
@@ -89,11 +92,13 @@ class Notes(Resource):
 
     def eligible_posts(self, *, fields: Fields = _NO_FIELDS, start: str | None = None, **further: Any) -> Pager[Post]:
         """Posts that a note can be written on."""
+        check_further(self.eligible_posts, further)
         query = {**selected_by(fields), **further}
         return self._session.pages(routes.NOTES_ELIGIBLE_POSTS.at(), options=self._options, query=query, start=start)
 
     def written(self, *, start: str | None = None, **further: Any) -> Pager[Note]:
         """Notes that the caller has written."""
+        check_further(self.written, further)
         return self._session.pages(routes.NOTES_WRITTEN.at(), options=self._options, query=further, start=start)
 
 
@@ -102,4 +107,5 @@ class Powerstream(Resource):
 
     def rules(self, *, start: str | None = None, **further: Any) -> Pager[PowerstreamRule]:
         """The rules of the instance."""
+        check_further(self.rules, further)
         return self._session.pages(routes.POWERSTREAM_RULES.at(), options=self._options, query=further, start=start)

@@ -6,9 +6,10 @@ from typing import Any
 from socialapi.models.events import MatchedPost
 from socialapi.models.fields import Fields, selected_by
 from socialapi.models.pages import Page
+from socialapi.models.rules import AnyId
 from socialapi.models.stream_rules import RuleDraft, StreamRule
 from socialapi.models.webhooks import StreamLink
-from socialapi.resources.arguments import check_argument, check_stream_arguments
+from socialapi.resources.arguments import check_argument, check_further, check_stream_arguments
 from socialapi.resources.platform.wanted_rules import WantedRules, wanted_drafts
 from socialapi.resources.resource import Resource, flat
 from socialapi.routes import platform as routes
@@ -16,11 +17,12 @@ from socialapi.session.pager import Pager
 from socialapi.streams.link import LinkOptions, OnGap, OnSlow
 from socialapi.streams.stream import Stream
 from socialapi.unset import UNSET, Unset
+from socialapi.wire.request import check
 
 _NO_FIELDS = Fields()
 
 Rule = str | RuleDraft | Mapping[str, Any]
-"""A rule by its value, with its tag, or as a mapping of both."""
+"""A rule by its value, as a `RuleDraft` with its tag, or as a mapping of both."""
 
 
 class FilteredStream(Resource):
@@ -58,8 +60,9 @@ class FilteredStream(Resource):
         be reached is tried for ever; with it, the last attempt is made when they have passed without a connection.
         `event_id_paths` are dotted paths of the id by which posts are told apart, instead of `data.id`; with them what
         comes a second time is left out also without a backfill. What is raised is listed at `Stream`. Further parameters
-        are sent as they are.
+        are sent as they are; one that is nearly the name of one of these is InvalidInput.
         """
+        check_further(self.connect, further)
         query = {**selected_by(fields), "backfill_minutes": backfill_minutes, **further}
         check_stream_arguments(on_gap, on_slow, give_up_after_seconds)
         options = LinkOptions(on_gap=on_gap, on_slow=on_slow, give_up_after_seconds=give_up_after_seconds)
@@ -70,8 +73,8 @@ class FilteredStream(Resource):
     def rules(
         self, *, ids: str | int | Iterable[str | int] | None = None, start: str | None = None
     ) -> Pager[StreamRule]:
-        """The app's rules, or those with the ids (section 4.1)."""
-        query = {"ids": ids if ids is None else flat([ids])}
+        """The app's rules, or those with the ids (section 4.1). Raises InvalidInput for what is no id."""
+        query = {"ids": ids if ids is None else check(tuple[AnyId, ...], ids, now=self._session.now(), path="ids")}
         return self._session.pages(routes.STREAM_RULES.at(), options=self._options, query=query, start=start)
 
     async def add_rules(self, *rules: "Rule | Iterable[Rule]", dry_run: bool = False) -> Page[StreamRule]:
@@ -92,7 +95,7 @@ class FilteredStream(Resource):
         return await self._change({"delete": {"ids": flat(ids)}}, dry_run=dry_run)
 
     async def ensure_rules(
-        self, wanted: str | RuleDraft | Iterable[str | RuleDraft], *, remove_others: bool = False
+        self, wanted: Rule | Iterable[Rule], *, remove_others: bool = False
     ) -> tuple[StreamRule, ...]:
         """Adds the rules that are missing, and returns all rules as they are then (sections 4.1 and 8).
 

@@ -49,7 +49,8 @@ class OAuth(Resource):
 
         Raises Forbidden with code 99 when it was asked for too often, and then for a minute without asking again.
         """
-        return AppOnlyToken(access_token=await self._session.authenticators.app().token(), token_type="bearer")  # noqa: S106  # a kind, no secret
+        token = await self._session.authenticators.app().token(self._options)
+        return AppOnlyToken(access_token=token, token_type="bearer")  # noqa: S106  # a kind, no secret
 
     async def invalidate_app_only_token(self) -> InvalidatedToken:
         """Ends the app's outstanding token, here and at the service; the next call fetches a different one.
@@ -58,7 +59,7 @@ class OAuth(Resource):
         end the token that replaced it.
         """
         app = self._session.authenticators.app()
-        token = await app.token()
+        token = await app.token(self._options)
         try:
             return await self._session.call(
                 routes.INVALIDATE_APP_ONLY_TOKEN.at(),

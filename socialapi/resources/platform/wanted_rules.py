@@ -17,7 +17,6 @@ from socialapi.problems import (
     RuleCap,
     ServiceError,
 )
-from socialapi.wire.encoding import json_shape
 from socialapi.wire.request import check
 
 if TYPE_CHECKING:
@@ -38,16 +37,16 @@ Refusals = list[Problem | ServiceError]
 
 def wanted_drafts(wanted: Any, now: datetime.datetime) -> dict[Key, RuleDraft]:
     """The rules by value and tag; one that is given twice is one. Raises InvalidInput for what is no rule."""
-    given = [wanted] if isinstance(wanted, str | RuleDraft) else wanted
-    if isinstance(given, Mapping | bytes) or not isinstance(given, Iterable):
+    given = [wanted] if isinstance(wanted, str | RuleDraft | Mapping) else wanted
+    if isinstance(given, bytes) or not isinstance(given, Iterable):
         raise InvalidInput("wanted must be rules, as texts or RuleDraft")
-    drafts: list[RuleDraft] = []
+    rules: list[Any] = []
     for number, rule in enumerate(given):
-        if not isinstance(rule, str | RuleDraft):
+        if not isinstance(rule, str | RuleDraft | Mapping):
             raise InvalidInput(f"wanted[{number}] must be a text or a RuleDraft, not {type(rule).__name__}")
-        drafts.append(_without_empty_tag(RuleDraft(rule) if isinstance(rule, str) else rule))
-    if drafts:
-        check(RulesChange, json_shape(RulesChange(add=tuple(drafts))), now=now)
+        rules.append({"value": rule} if isinstance(rule, str) else rule)
+    shapes = check(RulesChange, {"add": rules}, now=now)["add"] if rules else []
+    drafts = [_without_empty_tag(RuleDraft(**shape)) for shape in shapes]
     return {(draft.value, draft.tag or ""): draft for draft in drafts}
 
 

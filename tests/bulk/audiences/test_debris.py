@@ -166,6 +166,11 @@ def test_notations_of_phone_numbers_are_no_debris(text: str, number: str) -> Non
     assert normalize("phone_number", text, "US") == (sha256(number), "")
 
 
+SCIENTIFIC = (
+    "is in scientific notation, as spreadsheets write long numbers; its digits may be lost: export the column as text"
+)
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -179,7 +184,11 @@ def test_notations_of_phone_numbers_are_no_debris(text: str, number: str) -> Non
         ("ada@+4917612345678", "is not a possible phone number"),
         *(
             (text, "ends in .0 as numbers from a spreadsheet do: export the column as text")
-            for text in (*("4917612345678.0", "4917612345678,0", "4.91761E+12", "4,91761E+12", "491761e7"),)
+            for text in ("4917612345678.0", "4917612345678,0")
+        ),
+        *(
+            (text, SCIENTIFIC)
+            for text in ("4.91761E+12", "4,91761E+12", "491761e7", "1.41556E+10", '="4.91761E+12"', " +4.9E+12 ")
         ),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from socialapi.bulk.audiences import normalizing
+from socialapi.bulk.audiences import normalizing, phone_numbers
 from socialapi.bulk.audiences.normalizing import Unusable, normalizers
 from socialapi.bulk.audiences.phone_numbers import check_region
 from socialapi.errors import InvalidInput
@@ -35,6 +35,11 @@ def reason(kind: IdentifierKind, text: str, region: str | None = None) -> str:
     with pytest.raises(Unusable) as unusable:
         normalize(kind, text, region)
     return unusable.value.reason
+
+
+def test_a_digest_that_reads_like_a_number_in_scientific_notation_is_a_digest() -> None:
+    digest = "1" * 61 + "e55"
+    assert normalize("service_id", digest) == digest
 
 
 def test_the_documented_handle_has_the_documented_digest() -> None:
@@ -109,8 +114,12 @@ def test_a_blank_text_is_no_identifier_and_no_error(kind: IdentifierKind, blank:
         ("service_id", "12a", "is not a decimal number"),
         ("service_id", "-12", "is not a decimal number"),
         ("service_id", "12.5", "is not a decimal number"),
-        ("service_id", "1e3", "is not a decimal number"),
-        ("service_id", "1.0e+15", "is not a decimal number"),
+        ("service_id", "1e", "is not a decimal number"),
+        ("service_id", "1.2E", "is not a decimal number"),
+        ("service_id", "1e3", phone_numbers.SCIENTIFIC),
+        ("service_id", "1.0e+15", phone_numbers.SCIENTIFIC),
+        ("service_id", "1.2E+17", phone_numbers.SCIENTIFIC),
+        ("service_id", " 1,2E+17 ", phone_numbers.SCIENTIFIC),
         ("service_id", "1234567890123456.0", normalizing.LONG_FLOAT),
         ("service_id", "\u0661\u0662", "is not a decimal number"),
         ("service_id", "1 2", "contains a blank or an invisible character"),

@@ -94,6 +94,16 @@ async def test_blank_lines_before_the_header_are_counted(tmp_path: Path) -> None
     assert "line 3: there is no column id" in said
 
 
+async def test_blank_lines_below_the_header_count_only_beside_others(tmp_path: Path) -> None:
+    file = tmp_path / "feed.csv"
+    file.write_text(f"{HEADER}\n\n , \n", "utf-8")
+    assert await why_empty(file) == f"{file}: the file has no products, only column names"
+    file.write_text(f"{HEADER}\n\n , \n{line('a')}\n\n", "utf-8")
+    rows = await read(file)
+    assert [(row.number, row.is_blank) for row in rows] == [(1, True), (2, True), (3, False), (4, True)]
+    assert [row.problem for row in rows if row.is_blank] == [("", f"line {at}: is blank") for at in (2, 3, 5)]
+
+
 @pytest.mark.parametrize(
     ("content", "says"),
     [

@@ -286,6 +286,36 @@ async def test_columns_of_the_same_name_are_two_columns() -> None:
     assert values(await read(table)) == [["a@b.example", "c@d.example"]]
 
 
+@pytest.mark.parametrize(
+    "column",
+    [
+        pandas.Series(["secret@example.com"], name="email"),
+        polars.Series("email", ["secret@example.com"]),
+        pyarrow.chunked_array([["secret@example.com"]]),
+    ],
+    ids=["pandas", "polars", "pyarrow"],
+)
+async def test_one_column_is_no_table_and_is_told_how_it_becomes_one(column: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"read: one \w+ is a column, not a table; give a table") as error:
+        await read(column)
+    assert "secret" not in repr(error.value)
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        (["email", "email"], r"it has 2 columns called \"email\"; give each column a name of its own"),
+        (["x", "x"], r"it has 2 columns called \"x\"; "),
+        ([7, 7], r"it has 2 columns called \"7\"; "),
+        (["secret@example.com"] * 2, "it has 2 columns called <hidden>; "),
+    ],
+)
+async def test_columns_of_the_same_name_that_a_library_does_not_hand_out_are_named(names: Any, says: str) -> None:
+    with pytest.raises(InvalidInput, match=says) as error:
+        await read(pandas.DataFrame([["a@b.example", "c@d.example"]], columns=names))
+    assert "secret" not in repr(error.value)
+
+
 async def test_a_table_without_rows_has_none_and_so_has_one_without_columns() -> None:
     empty = pyarrow.table({"email": pyarrow.array([], pyarrow.string())})
     assert await why_empty(empty) is None
@@ -295,12 +325,20 @@ async def test_a_table_without_rows_has_none_and_so_has_one_without_columns() ->
     assert await why_empty(in_parquet(pyarrow.table({}))) == "the BytesIO: the table has neither columns nor rows"
 
 
+class NoTable:
+    columns = None
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        raise ValueError("a@b.example is no number")
+
+
 @pytest.mark.parametrize(
     ("table", "says"),
     [
         (pandas.DataFrame({"m": ["x", 1]}), 'column "m" holds values of several types; make all of them texts'),
         (pandas.DataFrame({"a@b.example": ["x", 1]}), "column <hidden> holds values of several types"),
-        (polars.Series(["a@b.example"]), r"it is damaged, or not a table that pyarrow knows \(ArrowInvalid\)"),
+        (polars.Series(["a@b.example"]), "one Series is a column, not a table; give a table in which it has a name"),
+        (NoTable(), r"it is damaged, or not a table that pyarrow knows \(ValueError\)"),
     ],
 )
 async def test_what_is_no_table_is_refused_in_our_own_words(table: Any, says: str) -> None:

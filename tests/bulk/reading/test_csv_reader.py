@@ -63,6 +63,16 @@ async def test_blank_rows_count_and_say_so(path: Path) -> None:
     assert [row.problem for row in rows] == [("", "is blank"), None, *[("", "is blank")] * 3, None]
 
 
+@pytest.mark.parametrize("blank", ["\n", "\n\n\n", " \n\t\n", "\r\n", "\n" * (2 * ROWS_PER_CHUNK + 1)])
+async def test_blank_rows_alone_are_none_and_before_others_all_of_them_count(path: Path, blank: str) -> None:
+    write(path, f"email,name\n{blank}")
+    assert await why_empty(path) == f"{path}: the file has no rows, only column names"
+    write(path, f"email,name\n{blank}a@b.example\n\n")
+    rows = await read(path)
+    assert [row.number for row in rows] == list(range(1, blank.count("\n") + 3))
+    assert [row.number for row in rows if row.problem is None] == [len(rows) - 1]
+
+
 async def test_overrides_are_read_row_by_row(path: Path) -> None:
     write(
         path,

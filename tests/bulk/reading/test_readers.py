@@ -71,6 +71,32 @@ def test_what_cannot_be_read_is_refused_at_once(records: Any, says: str) -> None
     assert "secret" not in repr(error.value)
 
 
+@pytest.mark.parametrize(
+    "records",
+    [["secret@example.com"], ("secret@example.com", "secret@example.org"), ["@secret_handle"], "secret@example.com"],
+)
+async def test_addresses_that_stand_for_paths_are_told_how_they_are_given(records: Any) -> None:
+    says = r"there is no such file; identifiers are given as records, for example \[AudienceUser\(email=…\)\]"
+    with pytest.raises(InvalidInput, match=says) as error:
+        await read(records)
+    assert "secret" not in repr(error.value)
+    assert error.value.__context__ is None
+
+
+@pytest.mark.parametrize("name", ["users@crm.csv", "users@crm.jsonl.gz", "crm/2026", "+14155550123"])
+async def test_other_paths_are_just_missing(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for records in (name, [name]):
+        with pytest.raises(InvalidInput, match=r"there is no such file$"):
+            await read(records)
+
+
+async def test_a_file_may_have_an_at_sign_in_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "ada@crm", "email\na@b.example\n")
+    assert values(await read(["ada@crm"])) == values(await read("ada@crm")) == [["a@b.example"]]
+
+
 def test_a_mapping_is_checked_at_once() -> None:
     with pytest.raises(InvalidInput, match='"mail" is not a kind'):
         open_records("crm.csv", columns={"mail": "x"})

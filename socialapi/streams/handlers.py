@@ -1,0 +1,33 @@
+"""Functions of the application that are told of events: plain ones, and async ones that are waited for."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from socialapi.errors import InvalidInput
+
+
+def check_handler(name: str, handler: object) -> None:
+    """Raises InvalidInput, which names the argument, for what cannot be called for an event.
+
+    That is also a class, and a generator, whose call would run nothing.
+    """
+    if not callable(handler) or inspect.isclass(handler):
+        raise InvalidInput(f"{name} must be a function, not {_what(handler)}")
+    runs = type(handler).__call__  # of an object that can be called
+    if any(is_one(each) for is_one in _GENERATORS for each in (handler, runs)):
+        raise InvalidInput(f"{name} must be a function without yield: a generator would not run")
+
+
+_GENERATORS = (inspect.isgeneratorfunction, inspect.isasyncgenfunction)
+
+
+async def call_handler(handler: Callable[..., Any], *given: Any) -> None:
+    """Calls it, and waits for what it returns where that can be waited for."""
+    told = handler(*given)
+    if inspect.isawaitable(told):
+        await told
+
+
+def _what(value: object) -> str:
+    return f"the class {value.__name__}" if inspect.isclass(value) else type(value).__name__

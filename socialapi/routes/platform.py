@@ -55,6 +55,7 @@ WEBHOOK_VALIDATE: Final = Route(
     WebhookValidity,
     path_rules=_WEBHOOK,
     repeatable=True,
+    open_answer=True,
     section="4.1",
 )
 WEBHOOK_REPLAY: Final = Route(

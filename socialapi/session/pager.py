@@ -35,7 +35,8 @@ class Pager(Generic[T]):
     would never end.
 
     `undecoded` counts items that this version could not read, and `partial_errors` errors beside the items, on the pages
-    so far. Neither ends the walk; the pages have them, and the log has a warning for each page with some.
+    so far. Neither ends the walk; the pages have them. The log has a warning for each page with items of the first kind,
+    and where items are walked without their pages, also for one with errors.
     """
 
     def __init__(self, fetch: Fetch[T], spawn: Spawn[T], *, start: str | None = None) -> None:
@@ -70,6 +71,8 @@ class Pager(Generic[T]):
         # Not by way of `with_pages`: an item that passes two generators costs twice as much.
         async with contextlib.aclosing(self._walk_from_start()) as walk:
             async for token, page, skip in walk:
+                if page.errors:
+                    _warn_of_errors(page)  # which nobody sees who is handed the items alone
                 for index in range(skip, len(page.data)):
                     self._taken = token, page, index
                     yield page.data[index]
@@ -153,16 +156,18 @@ class Pager(Generic[T]):
             token = upcoming
 
     def _counted(self, page: Page[T]) -> Page[T]:
-        if page.errors:
-            self.partial_errors += len(page.errors)
-            more = _more(len(page.errors) - 1)
-            logger.warning("a page has errors beside its items: %s%s", _kind_of(page.errors[0]), more)
+        self.partial_errors += len(page.errors)
         if page.undecoded:
             self.undecoded += len(page.undecoded)
             first = page.undecoded[0]
             more = _more(len(page.undecoded) - 1)
             logger.warning("a page has items that cannot be read: %s %s%s", first.path, first.reason, more)
         return page
+
+
+def _warn_of_errors(page: Page[Any]) -> None:
+    more = _more(len(page.errors) - 1)
+    logger.warning("a page has errors beside its items: %s%s", _kind_of(page.errors[0]), more)
 
 
 def _more(count: int) -> str:

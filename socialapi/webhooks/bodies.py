@@ -6,10 +6,9 @@ from typing import Final
 
 import attrs
 
-MOST_READING: Final = 1_000
 MOST_READING_BYTES: Final = 64_000_000
-"""How many bodies may be being read, and how many bytes of all of them may have been read, unless it is one body alone.
-When there would be more, the oldest one is given up.
+"""How many bytes of all unfinished bodies may be here, unless it is one body alone. When there would be more, the largest
+of the others is given up.
 """
 SLICE_BYTES: Final = 131_072
 """How much is signed at once, so that a large body does not hold the event loop."""
@@ -30,16 +29,21 @@ class _Reading:
     """A body on its way. Its bytes are gone when it is given up."""
 
     limit: asyncio.Timeout
-    chunks: list[bytes] = attrs.field(factory=list)
-    size: int = 0
+    content: bytearray = attrs.field(factory=bytearray)
     is_given_up: bool = False
+
+    @property
+    def size(self) -> int:
+        """How many bytes of it are here. What the request announces counts for nothing."""
+        return len(self.content)
 
 
 class Bodies:
     """Reads bodies that are at most so large, arrive within so long, and together take a bounded amount of memory.
 
-    Whoever comes is read: a body that has taken its time makes room for others. Nobody can keep others out by sending
-    bodies that do not end.
+    Whoever comes is read: the largest of the unfinished bodies makes room for others, so that those who fill the room
+    lose theirs, and an event of ordinary size stays. How many there are is not bounded here: each is of a connection,
+    which takes more memory than the first bytes of a body.
     """
 
     def __init__(self, *, max_bytes: int, timeout_seconds: float) -> None:
@@ -62,7 +66,6 @@ class Bodies:
             async with asyncio.timeout(self._timeout_seconds) as limit:
                 reading = _Reading(limit)
                 self._readings[reading] = None
-                self._make_room_for(reading)
                 return await self._read(reading, chunks, feed)
         except TimeoutError:
             if reading.is_given_up:
@@ -86,8 +89,7 @@ class Bodies:
         async for chunk in chunks:
             if reading.is_given_up:
                 break
-            reading.chunks.append(chunk)
-            reading.size += len(chunk)
+            reading.content += chunk
             self._bytes += len(chunk)
             if (refusal := self.too_large(reading.size)) is not None:
                 return refusal
@@ -95,14 +97,12 @@ class Bodies:
             await self.feed_all(chunk, feed)
         if reading.is_given_up:
             raise TimeoutError
-        return b"".join(reading.chunks)
+        return bytes(reading.content)
 
     def _make_room_for(self, newcomer: _Reading) -> None:
-        while self._bytes > MOST_READING_BYTES or len(self._readings) > MOST_READING:
-            oldest = next(each for each in self._readings if each is not newcomer or len(self._readings) == 1)
-            if oldest is newcomer:
-                return
-            self._give_up(oldest)
+        while self._bytes > MOST_READING_BYTES and len(self._readings) > 1:
+            others = (each for each in self._readings if each is not newcomer)
+            self._give_up(max(others, key=lambda each: each.size))  # the oldest of those that are as large
 
     def _give_up(self, reading: _Reading) -> None:
         reading.is_given_up = True
@@ -114,4 +114,4 @@ class Bodies:
         if reading in self._readings:
             del self._readings[reading]
             self._bytes -= reading.size
-        reading.chunks = []
+        reading.content = bytearray()

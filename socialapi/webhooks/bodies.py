@@ -10,6 +10,13 @@ MOST_READING_BYTES: Final = 64_000_000
 """How many bytes of all unfinished bodies may be here, unless it is one body alone. When there would be more, the largest
 of the others is given up.
 """
+MOST_UNANNOUNCED_BYTES: Final = 65_536
+"""How large a body may be whose request has no Content-Length: servers read such bodies chunk by chunk, which takes far
+longer.
+"""
+MOST_TINY_CHUNKS: Final = 64
+TINY_CHUNK_BYTES: Final = 64
+"""A body is refused when it has come in more chunks than this, and they have fewer bytes than this on average."""
 SLICE_BYTES: Final = 131_072
 """How much is signed at once, so that a large body does not hold the event loop."""
 
@@ -22,6 +29,10 @@ class Unread:
 
     status: int
     reason: str
+
+
+class TinyChunksError(Exception):
+    """The body of a request comes in many chunks of a few bytes, of which each takes as long as a large one."""
 
 
 @attrs.define(eq=False)
@@ -53,26 +64,33 @@ class Bodies:
         self._bytes = 0  # of all that are being read
         self._slicing = asyncio.Lock()
 
-    def too_large(self, size: int) -> Unread | None:
+    def too_large(self, size: int, *, is_announced: bool = True) -> Unread | None:
         """Why a body of this size is refused; None if it is not."""
-        return Unread(413, f"the body is larger than {self._max_bytes:,} bytes") if size > self._max_bytes else None
+        if size > self._max_bytes:
+            return Unread(413, f"the body is larger than {self._max_bytes:,} bytes")
+        if size > MOST_UNANNOUNCED_BYTES and not is_announced:
+            return Unread(413, f"the body is larger than {MOST_UNANNOUNCED_BYTES:,} bytes and has no Content-Length")
+        return None
 
-    async def read(self, chunks: AsyncIterator[bytes], feed: Feed) -> bytes | Unread:
+    async def read(self, chunks: AsyncIterator[bytes], feed: Feed, *, is_announced: bool) -> bytes | Unread:
         """The body, or why it is not read; `feed` gets its parts as they arrive.
 
-        The chunks raise ConnectionError when the client has left.
+        The chunks raise ConnectionError when the client has left, and TinyChunksError. `is_announced` is whether the
+        request has a Content-Length.
         """
         try:
             async with asyncio.timeout(self._timeout_seconds) as limit:
                 reading = _Reading(limit)
                 self._readings[reading] = None
-                return await self._read(reading, chunks, feed)
+                return await self._read(reading, chunks, feed, is_announced=is_announced)
         except TimeoutError:
             if reading.is_given_up:
                 return Unread(503, "there is no room for this body now")
             return Unread(408, "the body did not arrive in time")
         except ConnectionError:
             return Unread(400, "the body broke off")
+        except TinyChunksError:
+            return Unread(400, "the body comes in too many chunks of a few bytes")
         finally:
             self._forget(reading)
 
@@ -85,13 +103,15 @@ class Bodies:
                 await asyncio.sleep(0)
                 feed(view[start : start + SLICE_BYTES])
 
-    async def _read(self, reading: _Reading, chunks: AsyncIterator[bytes], feed: Feed) -> bytes | Unread:
+    async def _read(
+        self, reading: _Reading, chunks: AsyncIterator[bytes], feed: Feed, *, is_announced: bool
+    ) -> bytes | Unread:
         async for chunk in chunks:
             if reading.is_given_up:
                 break
             reading.content += chunk
             self._bytes += len(chunk)
-            if (refusal := self.too_large(reading.size)) is not None:
+            if (refusal := self.too_large(reading.size, is_announced=is_announced)) is not None:
                 return refusal
             self._make_room_for(reading)
             await self.feed_all(chunk, feed)

@@ -12,7 +12,7 @@ import pytest
 import yarl
 
 from socialapi.webhooks import Receiver, bodies
-from tests.webhooks.posting import HEADER, SECRET, Sender, event, signature, until
+from tests.webhooks.posting import HEADER, SECRET, Sender, event, running, signature, until
 from tests.webhooks.serving import SERVERS
 
 FORGED = "sha256=" + "A" * 43 + "="
@@ -189,6 +189,66 @@ async def test_unsigned_requests_are_answered_without_their_bodies(serve: Serve,
         await taken_at_once(sender, receiver, *range(20))
         await until(lambda: receiver.counters.refused_signature == 200)
         assert receiver._bodies._readings == {}
+
+
+def chunked(content: bytes, size: int) -> bytes:
+    """In chunks of this size, without an end."""
+    parts = (content[start : start + size] for start in range(0, len(content), size))
+    return b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in parts)
+
+
+async def said(sender: Sender, head: str, content: bytes) -> tuple[bytes, bytes]:
+    """The first line of the answer to a request that is not ended, and the last of its lines before the connection ends."""
+    reader, writer = await sender.open(head, content)
+    try:
+        async with asyncio.timeout(AT_ONCE_SECONDS):
+            lines = (await reader.read()).splitlines()
+            return lines[0], lines[-1]
+    finally:
+        writer.close()
+
+
+CHUNKED = "POST / HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n"
+
+
+async def test_a_body_without_a_length_is_read_up_to_a_lower_bound(serve: Serve, receiver: Receiver) -> None:
+    async with serve(receiver) as sender:
+        content = event(1, text="x" * 50_000)
+        head = f"{CHUNKED}Connection: close\r\n{HEADER}: {signature(content)}\r\n\r\n"
+        assert (await said(sender, head, chunked(content, 1_000) + b"0\r\n\r\n"))[0] == b"HTTP/1.1 200 OK"
+        first, last = await said(sender, f"{CHUNKED}{HEADER}: {FORGED}\r\n\r\n", chunked(b"{" * 65_537, 16_384))
+        assert first.startswith(b"HTTP/1.1 413 ")
+        assert last == b"the body is larger than 65,536 bytes and has no Content-Length"
+        await taken_at_once(sender, receiver, 2, text=LONG)  # which has a length
+
+
+@pytest.mark.parametrize(("count", "status"), [(64, b"401"), (65, b"400"), (10_000, b"400")])
+async def test_many_chunks_of_a_few_bytes_are_not_read_under_aiohttp(
+    receiver: Receiver, count: int, status: bytes
+) -> None:
+    async with running(receiver) as sender:
+        end = b"0\r\n\r\n" if status == b"401" else b""
+        head = f"{CHUNKED}Connection: close\r\n{HEADER}: {FORGED}\r\n\r\n"
+        first, _ = await said(sender, head, chunked(b"{" * count, 1) + end)
+        assert first.split()[1] == status
+        await taken_at_once(sender, receiver, 1)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "GET /?crc_token=a HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "PUT / HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n",
+        f"{CHUNKED}\r\n",
+        "POST / HTTP/1.1\r\nHost: test\r\nContent-Encoding: gzip\r\nContent-Length: 100000\r\n\r\n",
+    ],
+)
+async def test_a_body_that_is_not_looked_at_is_not_read_on_for_a_while(
+    serve: Serve, receiver: Receiver, head: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with serve(receiver) as sender:
+        assert (await said(sender, head, chunked(b"{" * 10_000, 1)))[0].startswith(b"HTTP/1.1 ")
+    assert [record for record in caplog.records if record.name.startswith("aiohttp")] == []
 
 
 @contextlib.asynccontextmanager

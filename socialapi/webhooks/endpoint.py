@@ -132,7 +132,9 @@ class Endpoint:
         if kind != "POST":
             return _refusal(405, "challenges are GET requests, and events POST requests", Allow=_METHODS)
         signature = Signature(head.signature, self._secrets)
-        return signature if signature.is_well_formed else self._refuse_signature()
+        if not signature.is_well_formed:
+            return self._refuse_signature()
+        return self._refuse_encoding() if head.is_encoded else signature
 
     def _reply_to_challenge(self, query: Query) -> WebhookReply:
         if isinstance(query, str) and len(query) > MAX_QUERY_CHARACTERS:
@@ -184,6 +186,11 @@ class Endpoint:
             return self._refuse_full(body.reason)
         self._counters.refused_body += 1
         return _refusal(body.status, body.reason)
+
+    def _refuse_encoding(self) -> WebhookReply:
+        """The signature is that of the bytes as they were sent, and servers decode what they hand out."""
+        self._counters.refused_body += 1
+        return _refusal(415, "the body must not have a Content-Encoding", **{"Accept-Encoding": "identity"})
 
     def _refuse_full(self, sentence: str) -> WebhookReply:
         self._counters.refused_full += 1

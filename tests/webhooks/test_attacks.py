@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gzip
 import logging
 import resource
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -249,6 +250,23 @@ async def test_a_body_that_is_not_looked_at_is_not_read_on_for_a_while(
     async with serve(receiver) as sender:
         assert (await said(sender, head, chunked(b"{" * 10_000, 1)))[0].startswith(b"HTTP/1.1 ")
     assert [record for record in caplog.records if record.name.startswith("aiohttp")] == []
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "identity, GZip"])
+@pytest.mark.parametrize(
+    "content", [b"", b"\x1f\x8b\x08" + b"\xff" * 30, gzip.compress(event(1))], ids=["none", "broken", "good"]
+)
+async def test_a_body_with_an_encoding_is_refused_unread(
+    serve: Serve, receiver: Receiver, encoding: str, content: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    head = f"POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 200\r\nContent-Encoding: {encoding}\r\n"
+    async with serve(receiver) as sender:
+        for signed in (content, event(1)):  # as it was sent, and as the server decodes it
+            first, last = await said(sender, f"{head}{HEADER}: {signature(signed)}\r\n\r\n", content)
+            assert first == b"HTTP/1.1 415 Unsupported Media Type"
+            assert last == b"the body must not have a Content-Encoding"
+    assert (receiver.counters.accepted, receiver.counters.refused_body) == (0, 2)
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 @contextlib.asynccontextmanager

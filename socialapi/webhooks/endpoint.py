@@ -28,6 +28,8 @@ MAX_QUERY_CHARACTERS: Final = 16_384
 """A longer query is not looked at; servers allow about 8,000 to 64,000 bytes."""
 _METHODS: Final = "GET,POST"
 _IDENTITY_BYTES: Final = 16
+_IDENTITY: Final = frozenset({"", "identity"})
+"""What a Content-Encoding may say of a body that is not encoded."""
 
 logger: Final = logging.getLogger("socialapi")
 
@@ -43,10 +45,14 @@ class WebhookReply:
 
 @attrs.frozen
 class Answer:
-    """A reply, and whether it leaves some of the request's body unread, so that the connection cannot go on."""
+    """A reply, and whether it leaves some of the request's body unread, so that the connection cannot go on.
+
+    The connection is cut where reading the rest only to throw it away would take long, too.
+    """
 
     reply: WebhookReply
     leaves_body: bool = False
+    cuts: bool = False
 
 
 @attrs.define(kw_only=True)
@@ -99,12 +105,12 @@ class Endpoint:
         head = _Head.of(headers)
         signature = self._judge_head(method, query, head)
         if isinstance(signature, WebhookReply):
-            return Answer(signature, head.announces_body)
+            return Answer(signature, head.announces_body, cuts=not head.is_plain)
         body: bytes | Unread | None = self._bodies.too_large(head.content_length)
         if body is None:
-            body = await self._bodies.read(chunks, signature.update)
+            body = await self._bodies.read(chunks, signature.update, is_announced=head.announces_length)
         if isinstance(body, Unread):
-            return Answer(self._refuse_unread(body), leaves_body=True)
+            return Answer(self._refuse_unread(body), leaves_body=True, cuts=not head.is_plain)
         return Answer(await self._reply_to_event(signature, body))
 
     async def handle(self, method: str, query: Query, headers: Headers, body: bytes) -> WebhookReply:
@@ -126,7 +132,9 @@ class Endpoint:
         if kind != "POST":
             return _refusal(405, "challenges are GET requests, and events POST requests", Allow=_METHODS)
         signature = Signature(head.signature, self._secrets)
-        return signature if signature.is_well_formed else self._refuse_signature()
+        if not signature.is_well_formed:
+            return self._refuse_signature()
+        return self._refuse_encoding() if head.is_encoded else signature
 
     def _reply_to_challenge(self, query: Query) -> WebhookReply:
         if isinstance(query, str) and len(query) > MAX_QUERY_CHARACTERS:
@@ -179,31 +187,50 @@ class Endpoint:
         self._counters.refused_body += 1
         return _refusal(body.status, body.reason)
 
+    def _refuse_encoding(self) -> WebhookReply:
+        """The signature is that of the bytes as they were sent, and servers decode what they hand out."""
+        self._counters.refused_body += 1
+        return _refusal(415, "the body must not have a Content-Encoding", **{"Accept-Encoding": "identity"})
+
     def _refuse_full(self, sentence: str) -> WebhookReply:
         self._counters.refused_full += 1
         return _refusal(503, sentence, **{"Retry-After": str(RETRY_AFTER_SECONDS)})
 
 
-@attrs.frozen
+@attrs.frozen(kw_only=True)
 class _Head:
     """What matters of the headers. Two signatures are none."""
 
     signature: str | None
     content_length: int
+    announces_length: bool
     announces_body: bool
+    is_encoded: bool
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the body, if there is one, has a length and no encoding, so that it can be skipped."""
+        return not self.is_encoded and (self.announces_length or not self.announces_body)
 
     @classmethod
     def of(cls, headers: Headers) -> "_Head":
-        found: dict[str, list[str]] = {name: [] for name in (SIGNATURE_HEADER, "content-length", "transfer-encoding")}
+        names = (SIGNATURE_HEADER, "content-length", "transfer-encoding", "content-encoding")
+        found: dict[str, list[str]] = {name: [] for name in names}
         for name, value in _pairs(headers):
             values = found.get(_text(name).lower())
             if values is not None:
                 values += [
                     _text(each).strip(" \t") for each in (value if isinstance(value, list | tuple) else (value,))
                 ]
-        signatures, lengths, encodings = found.values()
+        signatures, lengths, transfers, encodings = found.values()
         length = int(lengths[0]) if lengths and lengths[0].isdecimal() and len(lengths[0]) < 20 else 0
-        return cls(signatures[0] if len(signatures) == 1 else None, length, length > 0 or bool(encodings))
+        return cls(
+            signature=signatures[0] if len(signatures) == 1 else None,
+            content_length=length,
+            announces_length=bool(lengths) and not transfers,
+            announces_body=length > 0 or bool(transfers),
+            is_encoded=any(each.strip(" \t").lower() not in _IDENTITY for each in ",".join(encodings).split(",")),
+        )
 
 
 def _pairs(headers: Any) -> Iterable[tuple[Any, Any]]:

@@ -6,18 +6,18 @@ import os
 import signal
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from aiohttp import web
+from aiohttp import hdrs, web
 
 from socialapi.errors import ConfigurationError
 from socialapi.models.events import ActivityEvent, MatchedPost
 from socialapi.models.pages import Undecoded
 from socialapi.webhooks.asgi import AsgiApp
-from socialapi.webhooks.bodies import Bodies
+from socialapi.webhooks.bodies import MOST_TINY_CHUNKS, TINY_CHUNK_BYTES, Bodies, TinyChunksError
 from socialapi.webhooks.endpoint import Endpoint, ReceiverCounters, WebhookReply
 from socialapi.webhooks.inbox import Inbox
 from socialapi.webhooks.signatures import secrets_of
@@ -276,6 +276,12 @@ class Receiver(_WithoutWarning, web.Application):
         response = web.Response(status=reply.status, headers=reply.headers, body=reply.body)
         if answer.leaves_body:
             response.force_close()  # the rest of the body is not waited for
+        if answer.leaves_body and answer.cuts:
+            # Otherwise aiohttp would read on for a while: by chunks of a byte, or into a broken encoding.
+            with suppress(ConnectionError):
+                await response.prepare(request)
+                await response.write_eof()
+            request.protocol.force_close()
         return response
 
 
@@ -303,10 +309,19 @@ async def _close(app: web.Application) -> None:
 
 
 async def _chunks(request: web.Request) -> AsyncGenerator[bytes, None]:
-    """The body as it arrives. Raises ConnectionError when the client has left."""
+    """The body as it arrives. Raises ConnectionError when the client has left, and TinyChunksError."""
     try:
-        async for chunk in request.content.iter_any():
-            yield chunk
+        if hdrs.TRANSFER_ENCODING not in request.headers:
+            async for part in request.content.iter_any():
+                yield part
+        else:
+            count = size = 0
+            async for part, ends_chunk in request.content.iter_chunks():
+                count += ends_chunk
+                size += len(part)
+                if count > MOST_TINY_CHUNKS and size < count * TINY_CHUNK_BYTES:
+                    raise TinyChunksError
+                yield part
     except web.RequestPayloadError:
         pass
     else:

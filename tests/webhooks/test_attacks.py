@@ -2,8 +2,10 @@
 
 import asyncio
 import contextlib
+import gzip
 import logging
-from collections.abc import AsyncIterator, Callable
+import resource
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 
 import aiohttp
@@ -11,7 +13,7 @@ import pytest
 import yarl
 
 from socialapi.webhooks import Receiver, bodies
-from tests.webhooks.posting import HEADER, SECRET, Sender, event, until
+from tests.webhooks.posting import HEADER, SECRET, Sender, event, running, signature, until
 from tests.webhooks.serving import SERVERS
 
 FORGED = "sha256=" + "A" * 43 + "="
@@ -43,16 +45,54 @@ class Attacker:
 
     async def begin(self, length: int, content: bytes) -> None:
         """A request with a forged signature that is not ended."""
-        head = f"POST / HTTP/1.1\r\nHost: test\r\nContent-Length: {length}\r\n{HEADER}: {FORGED}\r\n\r\n"
-        self.connections.append(await self._sender.open(head, content))
+        self.connections.append(await self._sender.open(self.head(length), content))
+
+    @staticmethod
+    def head(length: int) -> str:
+        """Of a request with a forged signature and a body of this length."""
+        return f"POST / HTTP/1.1\r\nHost: test\r\nContent-Length: {length}\r\n{HEADER}: {FORGED}\r\n\r\n"
 
     async def say(self, text: str) -> None:
         """A connection on which this is said, whatever it is."""
         self.connections.append(await self._sender.open(text))
 
+    async def say_on_all(self, text: str) -> None:
+        """The same on every connection that there is."""
+        for _, writer in self.connections:
+            writer.write(text.encode())
+            await writer.drain()
+
     async def given_up(self) -> int:
         """How many of the connections have been answered by now."""
         return sum(bool(reader._buffer) or reader.at_eof() for reader, _ in self.connections)  # type: ignore[attr-defined]
+
+
+@contextlib.asynccontextmanager
+async def half_sent(sender: Sender, content: bytes) -> AsyncIterator[Callable[[], Awaitable[int]]]:
+    """A signed event of which half has been sent, and what sends the rest and returns the status of the answer."""
+    reader, writer = await sender.open(
+        f"POST / HTTP/1.1\r\nHost: test\r\nContent-Length: {len(content)}\r\n{HEADER}: {signature(content)}\r\n\r\n",
+        content[: len(content) // 2],
+    )
+
+    async def end() -> int:
+        async with asyncio.timeout(AT_ONCE_SECONDS):
+            writer.write(content[len(content) // 2 :])
+            return int((await reader.readline()).split()[1])
+
+    try:
+        yield end
+    finally:
+        writer.close()
+
+
+@pytest.fixture
+def many_descriptors() -> Iterator[None]:
+    """Lets this process have both ends of some thousand connections."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(max(soft, 8_192), hard), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 @contextlib.asynccontextmanager
@@ -92,18 +132,45 @@ async def test_room_that_is_full_of_unfinished_bodies_is_made_for_signed_ones(
     assert receiver.counters.refused_full > 0
 
 
-async def test_bodies_that_trickle_in_do_not_keep_others_out(
+async def test_an_event_that_arrives_in_halves_survives_many_who_begin_a_body_meanwhile(
+    serve: Serve, receiver: Receiver, many_descriptors: None
+) -> None:
+    readings = receiver._bodies._readings
+    async with attacked(serve, receiver) as (sender, attacker):
+        for _ in range(1_050):
+            await attacker.say("")
+        async with half_sent(sender, event(1, text="x" * 2_000)) as end:
+            await until(lambda: len(readings) == 1)
+            await attacker.say_on_all(attacker.head(100_000) + "{")  # which announce 105 MB and take 1 kB
+            await until(lambda: len(readings) + receiver.counters.refused_full == 1_051)
+            assert await end() == 200
+        assert await attacker.given_up() == 0
+    assert (receiver.counters.accepted, receiver.counters.refused_full) == (1, 0)
+
+
+async def test_the_largest_unfinished_body_is_given_up_and_not_an_older_small_one(
     serve: Serve, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bodies, "MOST_READING", 100)
-    async with attacked(serve, receiver) as (sender, attacker):
-        for _ in range(100):
-            await attacker.begin(1_000, b"{")
-        await until(lambda: len(receiver._bodies._readings) == 100)
-        await taken_at_once(sender, receiver, *range(50))
-        assert len(receiver._bodies._readings) == 99
-        assert await attacker.given_up() == 1  # which was the oldest
-    assert (receiver.counters.accepted, receiver.counters.refused_full) == (50, 1)
+    monkeypatch.setattr(bodies, "MOST_READING_BYTES", 1_000_000)
+    sizes = (150_000, 199_998, 199_999, 199_999, 150_000)
+    async with (
+        attacked(serve, receiver) as (sender, attacker),
+        half_sent(sender, event(1, text="x" * 2_000)) as end,
+    ):
+        for count, size in enumerate(sizes):
+            await until(lambda count=count: receiver._bodies._bytes > sum(sizes[:count]))  # type: ignore[misc]
+            await attacker.begin(200_000, b"{" * size)
+        await until(lambda: receiver._bodies._bytes > sum(sizes))
+        await attacker.begin(200_000, b"{" * 150_000)
+        first_of_the_largest, _ = attacker.connections[2]
+        async with asyncio.timeout(AT_ONCE_SECONDS):
+            assert (await first_of_the_largest.readline()).startswith(b"HTTP/1.1 503 ")
+        assert receiver.counters.refused_full == 1
+        for _ in range(10):
+            await attacker.begin(200_000, b"{" * 199_999)
+        await until(lambda: receiver.counters.refused_full >= 10)
+        assert await end() == 200
+    assert receiver.counters.accepted == 1
 
 
 @pytest.mark.parametrize("said", ["", "POST / HTTP/1.1\r\nHost: te", "GET /?crc_token="])
@@ -123,6 +190,83 @@ async def test_unsigned_requests_are_answered_without_their_bodies(serve: Serve,
         await taken_at_once(sender, receiver, *range(20))
         await until(lambda: receiver.counters.refused_signature == 200)
         assert receiver._bodies._readings == {}
+
+
+def chunked(content: bytes, size: int) -> bytes:
+    """In chunks of this size, without an end."""
+    parts = (content[start : start + size] for start in range(0, len(content), size))
+    return b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in parts)
+
+
+async def said(sender: Sender, head: str, content: bytes) -> tuple[bytes, bytes]:
+    """The first line of the answer to a request that is not ended, and the last of its lines before the connection ends."""
+    reader, writer = await sender.open(head, content)
+    try:
+        async with asyncio.timeout(AT_ONCE_SECONDS):
+            lines = (await reader.read()).splitlines()
+            return lines[0], lines[-1]
+    finally:
+        writer.close()
+
+
+CHUNKED = "POST / HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n"
+
+
+async def test_a_body_without_a_length_is_read_up_to_a_lower_bound(serve: Serve, receiver: Receiver) -> None:
+    async with serve(receiver) as sender:
+        content = event(1, text="x" * 50_000)
+        head = f"{CHUNKED}Connection: close\r\n{HEADER}: {signature(content)}\r\n\r\n"
+        assert (await said(sender, head, chunked(content, 1_000) + b"0\r\n\r\n"))[0] == b"HTTP/1.1 200 OK"
+        first, last = await said(sender, f"{CHUNKED}{HEADER}: {FORGED}\r\n\r\n", chunked(b"{" * 65_537, 16_384))
+        assert first.startswith(b"HTTP/1.1 413 ")
+        assert last == b"the body is larger than 65,536 bytes and has no Content-Length"
+        await taken_at_once(sender, receiver, 2, text=LONG)  # which has a length
+
+
+@pytest.mark.parametrize(("count", "status"), [(64, b"401"), (65, b"400"), (10_000, b"400")])
+async def test_many_chunks_of_a_few_bytes_are_not_read_under_aiohttp(
+    receiver: Receiver, count: int, status: bytes
+) -> None:
+    async with running(receiver) as sender:
+        end = b"0\r\n\r\n" if status == b"401" else b""
+        head = f"{CHUNKED}Connection: close\r\n{HEADER}: {FORGED}\r\n\r\n"
+        first, _ = await said(sender, head, chunked(b"{" * count, 1) + end)
+        assert first.split()[1] == status
+        await taken_at_once(sender, receiver, 1)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "GET /?crc_token=a HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "PUT / HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n",
+        f"{CHUNKED}\r\n",
+        "POST / HTTP/1.1\r\nHost: test\r\nContent-Encoding: gzip\r\nContent-Length: 100000\r\n\r\n",
+    ],
+)
+async def test_a_body_that_is_not_looked_at_is_not_read_on_for_a_while(
+    serve: Serve, receiver: Receiver, head: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with serve(receiver) as sender:
+        assert (await said(sender, head, chunked(b"{" * 10_000, 1)))[0].startswith(b"HTTP/1.1 ")
+    assert [record for record in caplog.records if record.name.startswith("aiohttp")] == []
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "identity, GZip"])
+@pytest.mark.parametrize(
+    "content", [b"", b"\x1f\x8b\x08" + b"\xff" * 30, gzip.compress(event(1))], ids=["none", "broken", "good"]
+)
+async def test_a_body_with_an_encoding_is_refused_unread(
+    serve: Serve, receiver: Receiver, encoding: str, content: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    head = f"POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 200\r\nContent-Encoding: {encoding}\r\n"
+    async with serve(receiver) as sender:
+        for signed in (content, event(1)):  # as it was sent, and as the server decodes it
+            first, last = await said(sender, f"{head}{HEADER}: {signature(signed)}\r\n\r\n", content)
+            assert first == b"HTTP/1.1 415 Unsupported Media Type"
+            assert last == b"the body must not have a Content-Encoding"
+    assert (receiver.counters.accepted, receiver.counters.refused_body) == (0, 2)
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 @contextlib.asynccontextmanager

@@ -328,24 +328,23 @@ async def test_bodies_that_are_being_read_share_their_room(
     assert (receiver.counters.refused_full, receiver.counters.accepted) == (1, 3)
 
 
-async def test_of_many_bodies_on_their_way_the_oldest_are_given_up(
+async def test_of_bodies_on_their_way_that_are_equally_large_the_oldest_are_given_up(
     sender: Sender, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bodies, "MOST_READING", 2)
+    monkeypatch.setattr(bodies, "MOST_READING_BYTES", 25)
     opened: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
 
     def all_have_begun() -> bool:
         return len(receiver._bodies._readings) + receiver.counters.refused_full == len(opened)
 
     for _ in range(4):
-        opened.append(await sender.broken(b"{", length=10))
+        opened.append(await sender.broken(b"{" * 10, length=11))
         await until(all_have_begun)
     assert len(receiver._bodies._readings) == 2
     for reader, _ in opened[:2]:
         assert (await reader.readline()).startswith(b"HTTP/1.1 503 ")
     for reader, writer in opened[2:]:
-        content = b"{".ljust(10)
-        writer.write(content[1:])
+        writer.write(b" ")
         assert (await reader.readline()).startswith(b"HTTP/1.1 401 ")
     for _, writer in opened:
         writer.close()

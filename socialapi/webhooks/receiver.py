@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from aiohttp import hdrs, web
+from aiohttp import web
 
 from socialapi.errors import ConfigurationError
 from socialapi.models.events import ActivityEvent, MatchedPost
@@ -311,7 +311,7 @@ async def _close(app: web.Application) -> None:
 async def _chunks(request: web.Request) -> AsyncGenerator[bytes, None]:
     """The body as it arrives. Raises ConnectionError when the client has left, and TinyChunksError."""
     try:
-        if hdrs.TRANSFER_ENCODING not in request.headers:
+        if "Transfer-Encoding" not in request.headers:
             async for part in request.content.iter_any():
                 yield part
         else:
@@ -324,6 +324,10 @@ async def _chunks(request: web.Request) -> AsyncGenerator[bytes, None]:
                 yield part
     except web.RequestPayloadError:
         pass
+    except RuntimeError:
+        if request.transport is not None:
+            raise
+        # What aiohttp raises where the client had left before the first part was asked for.
     else:
         return
     raise ConnectionResetError

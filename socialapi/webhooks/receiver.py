@@ -174,7 +174,9 @@ class Receiver(_WithoutWarning, web.Application):
         be a list of several. `body` are the bytes as they were sent: nothing that was decoded and encoded again has the
         signature. The framework has read them already, so it is the one that has to bound them.
 
-        Raises InvalidInput for a body that is no bytes and headers that are no mapping.
+        Raises InvalidInput for a body that is no bytes and headers that are no mapping, and RuntimeError in another event
+        loop than the one in which the receiver was opened or is iterated over: a framework without asyncio calls it by
+        `asyncio.run_coroutine_threadsafe`, and not by `asyncio.run`.
         """
         return await self._endpoint.handle(method, query, headers, body)
 

@@ -213,6 +213,12 @@ class WebhookRejected(ApiError):
 
     reason: str = ""
 
+    def __str__(self) -> str:
+        said = ApiError.__str__(self)
+        if self.reason != "CrcValidationFailed":
+            return said
+        return f"{said}; is the receiver being served at this address yet, with this app's API key secret?"
+
 
 class WebhookNotFound(NotFound, WebhookRejected):
     """No webhook of the app has this id: `reason` is `WebhookIdInvalid`."""

@@ -70,7 +70,10 @@ SAMPLES: list[tuple[errors.SocialApiError, str]] = [
     (api_error(errors.ApiError, 200), f"the service refused: {API_SAYS}"),
     (errors.ApiError(200, summary="1 of 2 were counted", attempts=2), "1 of 2 were counted (after 2 attempts)"),
     (api_error(errors.StreamEnded, 200), f"the service refused: {API_SAYS}"),
-    (REJECTED, f"HTTP 400: {API_SAYS}"),
+    (
+        REJECTED,
+        f"HTTP 400: {API_SAYS}; is the receiver being served at this address yet, with this app's API key secret?",
+    ),
     (api_error(errors.WebhookNotFound, 404), f"HTTP 404: {API_SAYS}"),
     (api_error(errors.WebhookUrlRejected, 400), f"HTTP 400: {API_SAYS}"),
     (

@@ -17,7 +17,7 @@ import attrs
 from socialapi.errors import ConfigurationError
 from socialapi.sqlite_thread import Schema, SqliteThread, damage
 from socialapi.webhooks.inbox_owner import InboxOwner
-from socialapi.webhooks.waiting import Outcome, Waiting
+from socialapi.webhooks.waiting import OneLoop, Outcome, Waiting
 
 MOST_IN_ONE_COMMIT: Final = 1_000
 MOST_ARRIVING: Final = 10_000
@@ -95,6 +95,7 @@ class Inbox:
     def __init__(self, path: str | os.PathLike[str], *, dedup_window: int, max_waiting: int) -> None:
         self._database = SqliteThread(path, SCHEMA, purpose="inbox", raw=True, shared=True)
         self._owner = InboxOwner(self._database.path)
+        self._loop = OneLoop()
         self._own_queue: _Queue | None = None
         self._queues: list[_Queue] = []  # those left behind by others before our own
         self._claim_at = math.inf
@@ -133,6 +134,7 @@ class Inbox:
         Raises ConfigurationError when the file cannot be used, which says what to do, and RuntimeError after the end.
         After a failure it can be opened again.
         """
+        self._loop.enter(for_good=True)
         if self._stopped:
             raise RuntimeError("the inbox is closed")
         if self._worker is not None:
@@ -146,6 +148,7 @@ class Inbox:
 
     def start(self) -> None:
         """Begins to open the file where nobody has, also once more a second after a failure. Returns at once."""
+        self._loop.enter(for_good=True)
         if self._stopped or self._worker is not None or self._opening is not None:
             return
         if asyncio.get_running_loop().time() >= self._retry_at:
@@ -197,6 +200,7 @@ class Inbox:
 
         While the file is being opened events wait for that, within the same bounds.
         """
+        self._loop.enter(for_good=True)
         if identity is not None and (first := self._arriving.get(identity)) is not None:
             outcome = await _within_time(first)
             return "duplicate" if outcome == "new" else outcome
@@ -221,6 +225,7 @@ class Inbox:
 
         Raises what has ended the inbox before that.
         """
+        self._loop.enter(for_good=True)
         while not self._has_ended and not self._ready:
             await self._changed.wait()
         if self._worker is not None and self._problem is not None:
@@ -244,6 +249,7 @@ class Inbox:
         """The body is erased with the next commit; whether there will be one."""
         if self._worker is None or self._ended:
             return False
+        self._loop.enter(for_good=True)
         self._finished.append(number)
         self._work.set()
         return True

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from aiohttp import hdrs, web
+from aiohttp import web
 
 from socialapi.errors import ConfigurationError
 from socialapi.models.events import ActivityEvent, MatchedPost
@@ -174,7 +174,9 @@ class Receiver(_WithoutWarning, web.Application):
         be a list of several. `body` are the bytes as they were sent: nothing that was decoded and encoded again has the
         signature. The framework has read them already, so it is the one that has to bound them.
 
-        Raises InvalidInput for a body that is no bytes and headers that are no mapping.
+        Raises InvalidInput for a body that is no bytes and headers that are no mapping, and RuntimeError in another event
+        loop than the one in which the receiver was opened or is iterated over: a framework without asyncio calls it by
+        `asyncio.run_coroutine_threadsafe`, and not by `asyncio.run`.
         """
         return await self._endpoint.handle(method, query, headers, body)
 
@@ -311,7 +313,7 @@ async def _close(app: web.Application) -> None:
 async def _chunks(request: web.Request) -> AsyncGenerator[bytes, None]:
     """The body as it arrives. Raises ConnectionError when the client has left, and TinyChunksError."""
     try:
-        if hdrs.TRANSFER_ENCODING not in request.headers:
+        if "Transfer-Encoding" not in request.headers:
             async for part in request.content.iter_any():
                 yield part
         else:
@@ -324,6 +326,10 @@ async def _chunks(request: web.Request) -> AsyncGenerator[bytes, None]:
                 yield part
     except web.RequestPayloadError:
         pass
+    except RuntimeError:
+        if request.transport is not None:
+            raise
+        # What aiohttp raises where the client had left before the first part was asked for.
     else:
         return
     raise ConnectionResetError

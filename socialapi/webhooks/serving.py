@@ -1,33 +1,65 @@
 """A receiver on a port of its own."""
 
+import asyncio
 import contextlib
+import logging
+import socket
 from collections.abc import AsyncIterator
 from typing import Final
 
 from aiohttp import web
 
 from socialapi.errors import ConfigurationError
+from socialapi.webhooks import connections
+from socialapi.webhooks.connections import Connections
 from socialapi.webhooks.receiver import Receiver
 
 SHUTDOWN_SECONDS: Final = 5.0
+_FEWEST: Final = 8
+_TURNS: Final = 64
+"""At most this part of all connections is accepted each time round the loop, which is how asyncio takes a backlog. A
+request is read after about five such turns, and until then its connection must not be pushed out by newer ones.
+"""
+_MOST_PENDING: Final = 1_024
+"""How many connections may wait in the kernel to be accepted. Those beyond are dropped, and try again after a second."""
+
+_aiohttp_logger: Final = logging.getLogger("socialapi.webhooks.aiohttp")
 
 
 @contextlib.asynccontextmanager
 async def serving(receiver: Receiver, host: str, port: int) -> AsyncIterator[str]:
     """Runs a receiver alone for as long as the block lasts, and gives its address; port 0 takes a free one.
 
-    Raises ConfigurationError when the port cannot be had, or the receiver's inbox cannot be used.
+    However many connections strangers open, there is room for another one. Raises ConfigurationError when the port
+    cannot be had, or the receiver's inbox cannot be used.
     """
+    descriptors = connections.descriptors()
+    most = int(max(_FEWEST, min(connections.MOST_CONNECTIONS, descriptors // 2)))
+    bounded = Connections(most)
+    receiver.middlewares.append(bounded.middleware)
+    _aiohttp_logger.addFilter(_is_no_broken_request)
     # No access log: it would hold the tokens of challenges.
-    runner = web.AppRunner(receiver, access_log=None, shutdown_timeout=SHUTDOWN_SECONDS)
-    try:
+    runner = web.AppRunner(
+        receiver, access_log=None, logger=_aiohttp_logger, auto_decompress=False, shutdown_timeout=SHUTDOWN_SECONDS
+    )
+    async with contextlib.AsyncExitStack() as stack:
+        stack.push_async_callback(runner.cleanup)
         await runner.setup()
+        bounded.server = runner.server
+        stack.enter_context(connections.failing_accepts_said_rarely())
         try:
-            await web.TCPSite(runner, host, port).start()
+            server = await asyncio.get_running_loop().create_server(bounded, host, port, backlog=max(1, most // _TURNS))
         except (OSError, OverflowError) as problem:
             reason = getattr(problem, "strerror", None) or problem
             raise ConfigurationError(f"cannot listen on {host} port {port}: {reason}") from None
-        port = runner.addresses[0][1]
+        stack.callback(server.close)
+        for each in server.sockets:
+            with socket.fromfd(each.fileno(), each.family, each.type) as listening:
+                listening.listen(_MOST_PENDING)
+        port = server.sockets[0].getsockname()[1]
         yield f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-    finally:
-        await runner.cleanup()
+
+
+def _is_no_broken_request(record: logging.LogRecord) -> bool:
+    """Leaves out what aiohttp says with a traceback of each request that is no HTTP: anybody can send them."""
+    return record.exc_info is None or type(record.exc_info[1]).__module__ != "aiohttp.http_exceptions"

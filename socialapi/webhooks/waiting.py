@@ -24,8 +24,30 @@ class Waiting:
     content: bytes = attrs.field(repr=False)
 
 
+class OneLoop:
+    """The event loop that something is used in: asyncio wakes up nobody who waits in another one."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_for_good = False
+
+    def enter(self, *, for_good: bool = False) -> None:
+        """Notes the running loop. Raises RuntimeError if it has been another one, unless that is closed and was not
+        entered for good.
+        """
+        loop = asyncio.get_running_loop()
+        if self._loop is None or (self._loop.is_closed() and not self._is_for_good):
+            self._loop = loop
+        elif self._loop is not loop:
+            raise RuntimeError(
+                "the receiver is used in another event loop already, and can be used in one only; from other threads call"
+                " asyncio.run_coroutine_threadsafe(receiver.handle(...), loop).result()"
+            )
+        self._is_for_good |= for_good
+
+
 class Store(Protocol):
-    """Holds events in their order."""
+    """Holds events in their order. What is awaited raises RuntimeError in another event loop than the first one."""
 
     @property
     def waiting(self) -> int:
@@ -57,6 +79,7 @@ class MemoryStore:
     """A bounded queue of this process, gone with it. After the end it is emptied first."""
 
     def __init__(self, *, max_queue: int, dedup_window: int) -> None:
+        self._loop = OneLoop()
         self._max_queue = max_queue
         self._dedup_window = dedup_window
         self._queue: deque[Waiting] = deque()
@@ -74,13 +97,16 @@ class MemoryStore:
         return self._number - self._finished
 
     async def open(self) -> None:
-        """There is nothing to open."""
+        """There is nothing to open, but it belongs to this event loop from now on."""
+        self._loop.enter(for_good=True)
 
     def start(self) -> None:
         """There is nothing to open."""
+        self._loop.enter()
 
     async def add(self, identity: bytes | None, content: bytes) -> Outcome:
         """Keeps an event, once for each identity; always if it has none."""
+        self._loop.enter()
         if identity is not None and identity in self._seen:
             return "duplicate"
         if self._stopped or len(self._queue) >= self._max_queue:
@@ -99,6 +125,7 @@ class MemoryStore:
 
     async def take(self) -> Waiting | None:
         """The next event, once there is one; None after the end."""
+        self._loop.enter()
         while not self._queue or self._taken >= MOST_IN_A_TURN:
             if self._queue:
                 self._taken = 0

@@ -2,17 +2,22 @@
 
 import asyncio
 import contextlib
+import errno
 import gzip
 import logging
+import os
 import resource
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
+from typing import Any
 
 import aiohttp
 import pytest
 import yarl
 
-from socialapi.webhooks import Receiver, bodies
+from socialapi.webhooks import Receiver, bodies, connections
+from socialapi.webhooks.serving import serving
 from tests.webhooks.posting import HEADER, SECRET, Sender, event, running, signature, until
 from tests.webhooks.serving import SERVERS
 
@@ -61,6 +66,10 @@ class Attacker:
         for _, writer in self.connections:
             writer.write(text.encode())
             await writer.drain()
+
+    def open(self) -> int:
+        """How many of the connections the other side has left open."""
+        return sum(not reader._eof and reader.exception() is None for reader, _ in self.connections)  # type: ignore[attr-defined]
 
     async def given_up(self) -> int:
         """How many of the connections have been answered by now."""
@@ -307,3 +316,183 @@ async def test_a_flood_of_large_forgeries_does_not_keep_events_out_and_is_said_o
     assert receiver.counters.accepted == 20
     assert len([record for record in caplog.records if record.name == "socialapi"]) <= 1
     assert receiver._bodies._bytes == 0
+
+
+# A server of our own -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def few_connections(monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 20)
+    return 20
+
+
+@contextlib.asynccontextmanager
+async def served(receiver: Receiver) -> AsyncIterator[tuple[Sender, Attacker]]:
+    """By `webhooks listen`; every event comes on a connection of its own."""
+    connector = aiohttp.TCPConnector(force_close=True)
+    async with serving(receiver, "127.0.0.1", 0) as address, aiohttp.ClientSession(connector=connector) as session:
+        sender = Sender(address, session)
+        attacker = Attacker(sender)
+        try:
+            yield sender, attacker
+        finally:
+            for _, writer in attacker.connections:
+                writer.close()
+
+
+async def closed(connection: Connection) -> None:
+    """Returns when the other side has closed the connection."""
+    async with asyncio.timeout(AT_ONCE_SECONDS):
+        with contextlib.suppress(ConnectionResetError):
+            await connection[0].read()
+
+
+UNFINISHED = [
+    "",
+    "POST / HTTP/1.1\r\nHost: te",
+    "GET /?crc_token=a HTTP/1.1\r\nHost: test\r\n\r\n",
+    Attacker.head(100_000) + "{",
+    f"{CHUNKED}{HEADER}: {FORGED}\r\n\r\n1\r\n",
+]
+
+
+@pytest.mark.parametrize("text", UNFINISHED)
+async def test_connections_that_are_left_open_make_room_for_others(
+    receiver: Receiver, few_connections: int, text: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with served(receiver) as (sender, attacker):
+        for _ in range(5 * few_connections):
+            with contextlib.suppress(ConnectionError):  # closed before it could say this
+                await attacker.say(text)
+        await taken_at_once(sender, receiver, *range(10))
+        await until(lambda: attacker.open() <= few_connections)
+    assert [record for record in caplog.records if record.levelno > logging.WARNING] == []
+
+
+async def test_connections_without_a_request_are_closed_first_and_unfinished_requests_last(
+    receiver: Receiver, few_connections: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "GRACE_SECONDS", 0.0)
+    async with served(receiver) as (sender, attacker), half_sent(sender, event(1)) as end:
+        await until(lambda: len(receiver._bodies._readings) == 1)
+        for _ in range(9):
+            await attacker.say("GET /?crc_token=a HTTP/1.1\r\nHost: test\r\n\r\n")
+        await until(lambda: receiver.counters.challenges == 9)
+        for _ in range(10):
+            await attacker.say("")
+        keeping, silent = attacker.connections[:9], attacker.connections[9:]
+        for count in range(2, 12):
+            await attacker.begin(1_000, b"{")
+            await until(lambda count=count: len(receiver._bodies._readings) == count)  # type: ignore[misc]
+        for connection in silent:
+            await closed(connection)
+        assert not any(reader.at_eof() for reader, _ in keeping)
+        for count in range(12, 21):
+            await attacker.begin(1_000, b"{")
+            await until(lambda count=count: len(receiver._bodies._readings) == count)  # type: ignore[misc]
+        for connection in keeping:
+            await closed(connection)
+        assert await end() == 200
+        await taken_at_once(sender, receiver, 2)
+
+
+async def test_a_newcomer_is_not_closed_before_it_could_say_anything(receiver: Receiver, few_connections: int) -> None:
+    async with served(receiver) as (sender, attacker):
+        for count in range(1, few_connections + 1):
+            await attacker.begin(1_000, b"{")
+            await until(lambda count=count: len(receiver._bodies._readings) == count)  # type: ignore[misc]
+        reader, writer = await sender.open("")
+        for _ in range(few_connections // 4 - 1):
+            await attacker.say("")
+        content = event(1)
+        head = (
+            f"POST / HTTP/1.1\r\nHost: test\r\nContent-Length: {len(content)}\r\n{HEADER}: {signature(content)}\r\n\r\n"
+        )
+        writer.write(head.encode() + content)
+        assert (await reader.readline()).split()[1] == b"200"
+        writer.close()
+
+
+async def test_a_head_of_a_request_has_a_deadline_and_an_idle_connection_has_none(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.05)
+    async with served(receiver) as (_, attacker):
+        for text in (*UNFINISHED, "GET /?crc_token=a HTTP/1.1\r\nHost: test\r\n\r\n"):
+            await attacker.say(text)
+        silent, head, idle, body, chunks, second_head = attacker.connections
+        await second_head[0].readuntil(b"\r\n\r\n")
+        second_head[1].write(b"GET /")
+        for connection in (silent, head, second_head):
+            await closed(connection)
+        idle[1].write(b"GET /?crc_token=b HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n")
+        await closed(idle)
+        assert receiver.counters.challenges == 3
+        assert len(receiver._bodies._readings) == 2
+        assert not any(connection[0].at_eof() for connection in (body, chunks))
+
+
+async def test_a_connection_that_is_closed_before_its_request_is_looked_at_is_no_error(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    connection = connections._Connection
+    receive = connection.data_received
+
+    def receive_and_close(self: connections._Connection, data: bytes) -> None:
+        receive(self, data)
+        self.abort()
+
+    monkeypatch.setattr(connection, "data_received", receive_and_close)
+    async with served(receiver) as (_, attacker):
+        await attacker.begin(1_000, b"{")
+        await closed(attacker.connections[0])
+        await until(lambda: receiver.counters.refused_body == 1)
+    assert caplog.records == []
+
+
+async def test_broken_requests_are_refused_in_silence(receiver: Receiver, caplog: pytest.LogCaptureFixture) -> None:
+    async with served(receiver) as (sender, _):
+        for text in ("\x16\x03\x01\r\n\r\n", "POST / HTTP/9.9\r\n\r\n", "GET / HTTP/1.1\r\n\x01: x\r\n\r\n"):
+            assert (await said(sender, text, b""))[0].split()[1] == b"400"
+    assert caplog.records == []
+
+
+async def test_what_cannot_be_accepted_is_said_once_in_one_line(
+    receiver: Receiver, caplog: pytest.LogCaptureFixture
+) -> None:
+    loop = asyncio.get_running_loop()
+    other: list[Any] = []
+    loop.set_exception_handler(lambda _, context: other.append(context))
+    async with served(receiver):
+        for _ in range(100):
+            problem = OSError(errno.EMFILE, "Too many open files")
+            loop.call_exception_handler({"message": "out of resource", "exception": problem, "socket": None})
+        loop.call_exception_handler({"message": "another one"})
+    assert [record.getMessage() for record in caplog.records] == ["connections cannot be accepted: Too many open files"]
+    assert other == [{"message": "another one"}]
+
+
+async def test_idle_connections_up_to_the_descriptors_of_a_listening_process_keep_nobody_out() -> None:
+    """And it says no word about them."""
+    command = f"ulimit -n 64; exec {sys.executable} -m socialapi webhooks listen --port 0 --limit 3"
+    environ = {**os.environ, "SOCIALAPI_API_KEY_SECRET": SECRET}
+    process = await asyncio.create_subprocess_exec(
+        "sh", "-c", command, env=environ, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
+    )
+    assert process.stderr is not None
+    try:
+        async with asyncio.timeout(30), aiohttp.ClientSession() as session:
+            sender = Sender((await process.stderr.readline()).split()[-1].decode(), session)
+            attacker = Attacker(sender)
+            for _ in range(200):
+                await attacker.say("")
+            for number in range(3):
+                assert (await sender.post(event(number))).status == 200
+            for _, writer in attacker.connections:
+                writer.close()
+            assert await process.stderr.read() == b"socialapi: received 3, duplicates 0, refused 0\n"
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()

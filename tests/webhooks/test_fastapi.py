@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import attrs
@@ -22,6 +23,7 @@ from socialapi.streams import Dispatcher
 from socialapi.webhooks import ActivityEvent, Receiver
 from tests.proofs.test_webhooks import free_port
 from tests.support.clock import turns
+from tests.test_readme import snippets
 from tests.webhooks.posting import HEADER, SECRET, Sender, event, numbers, signature, take, until
 from tests.webhooks.serving import ROOT, serving_asgi
 
@@ -187,6 +189,32 @@ async def test_what_ends_the_handling_ends_the_server_and_the_inbox_keeps_its_ev
     assert said is None or said in server.lines
     async with Receiver(SECRET, inbox=tmp_path / "events.sqlite") as again:
         assert numbers(await take(again, 1)) == ["1"]
+
+
+async def test_an_application_registers_itself_once_it_serves(
+    socialapi_emulator: Emulator, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name, value in socialapi_emulator.ready.items():
+        monkeypatch.setenv(f"SOCIALAPI_{name.upper()}", str(value))
+    (snippet,) = [
+        each for each in snippets((ROOT / "docs" / "reference.md").read_text("utf-8")) if "def register(" in each.text
+    ]
+    receiver = Receiver(socialapi_emulator.ready["api_key_secret"])
+    page: dict[str, Any] = {"receiver": receiver, "events": Dispatcher()}
+    exec(snippet.text, page)
+    refused = (
+        "HTTP 400: CrcValidationFailed: the address cannot be reached: no local target is mapped to it"
+        " (POST /_emulator/webhook-targets); is the receiver being served at this address yet, with this app's API key"
+        " secret?"
+    )
+    async with serving_asgi(page["app"]) as sender:
+        await until(lambda: bool(caplog.records))
+        assert [each.getMessage() for each in caplog.records] == [f"the webhook is not registered yet: {refused}"]
+        socialapi_emulator.webhook_targets[URL] = f"{sender.url}hooks"
+        await until(lambda: receiver.counters.challenges == 1)
+        async with Client(socialapi_emulator.config, socialapi_emulator.credentials) as client:
+            assert (await client.webhooks.ensure(URL)).valid
+    assert (len(caplog.records), receiver.counters.challenges) == (1, 1)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import hmac
 import os
 import sqlite3
 import tracemalloc
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, quote_plus
@@ -22,6 +22,7 @@ from socialapi.errors import ConfigurationError, InvalidInput
 from socialapi.webhooks import ActivityEvent, MatchedPost, Receiver, Undecoded, WebhookReply, bodies, inbox, read_event
 from tests.support.clock import turns
 from tests.support.rounds import counted_rounds
+from tests.test_readme import snippets
 from tests.webhooks.posting import HEADER, SECRET, event, numbers, rest, signature, take
 
 
@@ -398,3 +399,86 @@ def test_one_event_can_be_read_without_a_receiver() -> None:
 @given(st.binary() | st.text(st.characters(codec=None)) | st.none() | st.integers() | st.binary().map(bytearray))
 def test_reading_one_raises_nothing(body: Any) -> None:
     assert isinstance(read_event(body), ActivityEvent | MatchedPost | Undecoded)
+
+
+# Event loops -------------------------------------------------------------------------------------------------------
+
+
+ONE_LOOP = r"in one only; from other threads call asyncio\.run_coroutine_threadsafe\("
+
+
+def run_reference(namespace: dict[str, Any]) -> None:
+    """What the reference says for a framework without asyncio."""
+    page = (Path(__file__).parents[2] / "docs" / "reference.md").read_text("utf-8")
+    (snippet,) = [each for each in snippets(page) if "run_coroutine_threadsafe" in each.text]
+    exec(snippet.text, namespace)
+
+
+def test_a_framework_without_asyncio_gives_the_receiver_a_loop_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SOCIALAPI_API_KEY_SECRET", SECRET)
+    seen: list[Any] = []
+    page: dict[str, Any] = {}
+    run_reference(page)
+
+    async def see(each: ActivityEvent) -> None:
+        seen.append(each.event_id)
+        page["receiver"].stop()
+
+    try:
+        page["events"].on("*")(see)
+        content = event(1)
+        assert page["answer"]("GET", "crc_token=a", {}, b"")[1] == 200
+        with pytest.raises(RuntimeError, match=ONE_LOOP):
+            asyncio.run(post(page["receiver"], event(2)))
+        assert page["answer"]("POST", "", {HEADER: signature(content)}, content) == (b"", 200, {})
+        page["thread"].join(timeout=10)  # which ends when the event has been handled
+    finally:
+        page["loop"].call_soon_threadsafe(page["receiver"].stop)
+        page["thread"].join(timeout=10)
+        page["loop"].close()
+    assert seen == ["1"]
+
+
+@pytest.mark.parametrize("inbox", [None, "events.sqlite"])
+def test_in_another_loop_than_the_one_it_was_opened_in_a_receiver_raises(tmp_path: Path, inbox: str | None) -> None:
+    receiver = Receiver(SECRET, inbox=None if inbox is None else tmp_path / inbox)
+
+    async def in_another_thread(work: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+        with pytest.raises(RuntimeError, match=ONE_LOOP):
+            await asyncio.to_thread(lambda: asyncio.run(work()))
+
+    async def main() -> None:
+        async with receiver:
+            assert (await post(receiver, event(1))).status == 200
+            await in_another_thread(lambda: post(receiver, event(2)))
+            await in_another_thread(lambda: receiver.handle("GET", "crc_token=a", {}, b""))
+            await in_another_thread(lambda: take(receiver, 1))
+            await in_another_thread(receiver.__aenter__)
+            assert numbers(await take(receiver, 1)) == ["1"]
+        assert receiver.counters.accepted == 1
+
+    asyncio.run(main())
+
+
+def test_an_inbox_is_not_used_in_a_second_loop_after_the_first(tmp_path: Path) -> None:
+    receiver = Receiver(SECRET, inbox=tmp_path / "events.sqlite")
+    refused = asyncio.run(receiver.handle("POST", "", {HEADER: signature(b"x")}, b"y"))
+    assert refused.status == 401  # strangers cannot bind it to a loop
+    asyncio.run(close_after(receiver, post(receiver, event(1))))
+    with pytest.raises(RuntimeError, match=ONE_LOOP):
+        asyncio.run(post(receiver, event(2)))
+
+
+async def close_after(receiver: Receiver, work: Coroutine[Any, Any, WebhookReply]) -> None:
+    assert (await work).status == 200
+    await receiver.aclose()
+
+
+def test_without_an_inbox_loops_may_follow_one_another_until_it_is_opened() -> None:
+    receiver = Receiver(SECRET)
+    for number in range(3):
+        assert asyncio.run(post(receiver, event(number))).status == 200
+    assert numbers(asyncio.run(take(receiver, 3))) == ["0", "1", "2"]

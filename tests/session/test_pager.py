@@ -90,6 +90,10 @@ async def test_a_page_with_errors_beside_its_items_is_warned_of_once_without_the
         ("WARNING", f"a page has errors beside its items: {kind}"),
     ]
     assert pager.partial_errors == 4
+    caplog.clear()
+    pager = Pager(fetch, asyncio.ensure_future)
+    handed_out = [page async for page in pager.pages()], [page async for _, page in pager.with_pages()], await pager
+    assert (len(handed_out[0]), caplog.records) == (3, []), "who has the page has its errors"
 
 
 async def test_a_page_is_iterated_over_its_items_and_is_true_without_any() -> None:

@@ -200,7 +200,9 @@ async def test_an_application_registers_itself_once_it_serves(
         each for each in snippets((ROOT / "docs" / "reference.md").read_text("utf-8")) if "def register(" in each.text
     ]
     receiver = Receiver(socialapi_emulator.ready["api_key_secret"])
-    page: dict[str, Any] = {"receiver": receiver, "events": Dispatcher()}
+    events = Dispatcher()
+    events.on("post.create")(print)
+    page: dict[str, Any] = {"receiver": receiver, "events": events}
     exec(snippet.text, page)
     refused = (
         "HTTP 400: CrcValidationFailed: the address cannot be reached: no local target is mapped to it"

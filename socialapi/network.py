@@ -340,9 +340,8 @@ class Network:
             return self.tls
         async with self._loading:  # connections are only shared by those that have the same context
             if self._context is None:
-                self._context = await asyncio.to_thread(
-                    self.tls.context
-                )  # reading a hundred certificates takes a while
+                # Reading a hundred certificates takes a while.
+                self._context = await asyncio.to_thread(self.tls.context)
         return self._context
 
     def __repr__(self) -> str:

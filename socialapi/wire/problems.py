@@ -57,7 +57,12 @@ def read_partial_error(data: Any) -> Problem | ServiceError:
     if not isinstance(data, Mapping):
         is_code = isinstance(data, int) and not isinstance(data, bool)
         return ServiceError(code=data if is_code else None, message=_text(data) or (None if is_code else NO_OBJECT))
-    return read_problem(data) if "title" in data or "type" in data else read_service_error(data)
+    return read_problem(data) if is_problem(data) else read_service_error(data)
+
+
+def is_problem(data: Mapping[str, Any]) -> bool:
+    """Whether an error is a typed problem rather than a coded error."""
+    return "title" in data or "type" in data
 
 
 def _text(value: Any) -> str | None:

@@ -29,7 +29,7 @@ from socialapi.wire import scalars
 from socialapi.wire.converter import names_of, required_value, structure
 from socialapi.wire.json_decode import decode_json
 from socialapi.wire.paging import is_paged, read_page
-from socialapi.wire.problems import read_errors, read_partial_error, read_problem, read_service_error
+from socialapi.wire.problems import is_problem, read_errors, read_partial_error, read_service_error
 from socialapi.wire.readers import is_tuple, join_path
 from socialapi.wire.retry import Failure
 
@@ -144,9 +144,9 @@ def _read_success(route: Route[R], reply: Reply) -> R:
         raise read_error(reply)
     if body.get("data") == {} and body.get("errors") and isinstance(refusal := read_error(reply), NotFound):
         raise refusal
-    if body.get("data") is None and "data" not in body:
+    if "data" not in body:
         return with_partial_errors(_read_object(route, _without_envelope(body), ""), body)
-    return with_partial_errors(_read_object(route, body.get("data"), "data"), body)
+    return with_partial_errors(_read_object(route, body["data"], "data"), body)
 
 
 _ENVELOPE: Final = frozenset({"data", "errors", "request"})
@@ -221,16 +221,16 @@ def with_partial_errors(result: R, body: Mapping[str, Any]) -> R:
 def read_error(reply: Reply) -> ApiError:
     """The error that a reply stands for; never raises, so that an HTML page or an empty body keeps its status."""
     body = _refusal_body(reply.content)
-    items = list(itertools.islice(_said(body), MAX_SAID))
-    problems = [read_problem(item) for item in items if _is_problem(item)]
-    errors = [read_partial_error(item) for item in items if not _is_problem(item)]
+    found = [read_partial_error(item) for item in _said(body)[:MAX_SAID]]
+    problems = [each for each in found if isinstance(each, Problem)]
+    errors = [each for each in found if isinstance(each, ServiceError)]
     request_ids = (reply.headers.get(name) for name in REQUEST_ID_HEADERS)
     reason = _webhook_failure(body if body is not None else reply.content[:MAX_SEARCHED].decode("utf-8", "replace"))
     error = _class_of(reply.status, reason, problems, errors)(
         reply.status,
         headers=reply.headers,
         problems=problems,
-        errors=[each for each in errors if isinstance(each, ServiceError)],
+        errors=errors,
         operation_errors=_operation_errors(body),
         request_id=next((each for each in request_ids if each), None),
         summary=_summary(reply),
@@ -261,23 +261,19 @@ def _said(body: Any) -> list[Any]:
         return []
     listed = body.get("errors")
     items = listed if isinstance(listed, list) else [] if listed is None else [listed]
-    if _is_problem(body) or (not items and not {"code", "message", "detail", "reason"}.isdisjoint(body)):
+    if is_problem(body) or (not items and not {"code", "message", "detail", "reason"}.isdisjoint(body)):
         items = [body]  # the errors of a problem are a part of it
     if isinstance(body.get("error"), str):
         return [*items, {"code": body["error"], "message": body.get("error_description")}]  # RFC 6749, section 5.2
     return [*items, body["error"]] if isinstance(body.get("error"), dict) else items
 
 
-def _is_problem(item: Any) -> bool:
-    return isinstance(item, dict) and ("title" in item or "type" in item)
-
-
 def _class_of(
-    status: int, reason: str | None, problems: Sequence[Problem], errors: Sequence[Problem | ServiceError]
+    status: int, reason: str | None, problems: Sequence[Problem], errors: Sequence[ServiceError]
 ) -> type[ApiError]:
     """The class by what the caller does about it: what is not there is not found, whatever the status."""
     says_not_found = [isinstance(each, ResourceNotFound) for each in problems]
-    says_not_found += [str(getattr(each, "code", "")).endswith(NOT_FOUND) for each in errors]
+    says_not_found += [str(each.code).endswith(NOT_FOUND) for each in errors]
     found = error_class(status)
     if found is ApiError and says_not_found and all(says_not_found):
         found = NotFound

@@ -250,6 +250,14 @@ class Config:
         return cls(**_read_file(path))
 
 
+def is_file_path(value: object) -> bool:
+    """Whether a value is a path that a file can have: neither empty nor with NUL or half of a surrogate pair."""
+    try:
+        return isinstance(value, str | os.PathLike) and os.fsencode(value) != b"" and b"\0" not in os.fsencode(value)
+    except (ValueError, TypeError):
+        return False
+
+
 def environment(environ: Mapping[str, str] | None) -> Mapping[str, str]:
     """The variables: those of the process, unless others are given. Raises ConfigurationError for what are none."""
     given: object = os.environ if environ is None else environ

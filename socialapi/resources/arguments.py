@@ -11,6 +11,7 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from socialapi.config import is_file_path
 from socialapi.errors import InvalidInput
 from socialapi.models.rules import shown
 from socialapi.models.spelling import near_name
@@ -61,16 +62,8 @@ def check_argument(name: str, kind: Any, value: object) -> None:
     if not any(_is_of(value, member) for member in members):
         says = " or ".join(dict.fromkeys(_SAYS.get(_base(member), _base(member).__name__) for member in members))
         raise InvalidInput(f"{name} must be {says}, not {type(value).__name__}")
-    if any(_base(member) is os.PathLike for member in members) and isinstance(value, str | os.PathLike):
-        _check_path(name, value)
-
-
-def _check_path(name: str, path: str | os.PathLike[Any]) -> None:
-    try:
-        is_usable = os.fsencode(path) != b"" and b"\0" not in os.fsencode(path)
-    except (ValueError, TypeError):
-        is_usable = False
-    if not is_usable:
+    takes_path = any(_base(member) is os.PathLike for member in members)
+    if takes_path and isinstance(value, str | os.PathLike) and not is_file_path(value):
         raise InvalidInput(f"{name} must be a path: not empty, without NUL and half of a surrogate pair")
 
 

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Final, Protocol
 
+from socialapi.config import is_file_path
 from socialapi.errors import ConfigurationError
 
 LOCK_TIMEOUT_SECONDS: Final = 180.0
@@ -74,7 +75,7 @@ class FileTokenCache:
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
-        if path is not None and not _is_path(path):
+        if path is not None and not is_file_path(path):
             raise ConfigurationError("the path of a token cache must be a text or a path that a file can have")
         self.path = Path(path) if path is not None else _default_path()
 
@@ -160,13 +161,6 @@ class FileTokenCache:
 
     def __repr__(self) -> str:
         return f"FileTokenCache({str(self.path)!r})"
-
-
-def _is_path(path: object) -> bool:
-    try:
-        return isinstance(path, str | os.PathLike) and os.fsencode(path) != b"" and b"\0" not in os.fsencode(path)
-    except (ValueError, TypeError):
-        return False
 
 
 def _default_path() -> Path:

@@ -13,6 +13,7 @@ from typing import Any, Final, Self
 
 from aiohttp import web
 
+from socialapi.config import is_file_path
 from socialapi.errors import ConfigurationError
 from socialapi.models.events import ActivityEvent, MatchedPost
 from socialapi.models.pages import Undecoded
@@ -354,12 +355,7 @@ def _checked_path(inbox: Any) -> Path:
     """The path of a file. Raises ConfigurationError for anything else; whether it can be written is seen later."""
     if not isinstance(inbox, str | os.PathLike):
         raise ConfigurationError(f"inbox must be the path of a file, not {type(inbox).__name__}")
-    try:
-        path = os.fspath(inbox)
-        is_path = isinstance(path, str) and path not in ("", _IN_MEMORY) and b"\0" not in os.fsencode(path)
-    except (TypeError, UnicodeEncodeError):
-        is_path = False
-    if not is_path:
+    if not is_file_path(inbox) or not isinstance(os.fspath(inbox), str) or os.fspath(inbox) == _IN_MEMORY:
         raise ConfigurationError("inbox must be the path of a file, and this is none")
     return Path(inbox)
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import datetime
-import functools
 import logging
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
@@ -12,7 +11,7 @@ import yarl
 
 from socialapi.config import Config
 from socialapi.credentials import AppOnly, Credentials
-from socialapi.errors import ApiError, OutcomeUnknown, RateLimited, RateLimitTooLong, TransportError
+from socialapi.errors import ApiError, DecodeError, OutcomeUnknown, RateLimited, RateLimitTooLong, TransportError
 from socialapi.models.pages import Page
 from socialapi.problems import BrokenRule
 from socialapi.routes.route import OAUTH, Target
@@ -28,7 +27,7 @@ from socialapi.session.turns import Turns
 from socialapi.wire.limits import read_limit, told_wait_seconds
 from socialapi.wire.paging import page_query, split_of
 from socialapi.wire.request import Request, addressed, build_request, refuse, shaped_arguments
-from socialapi.wire.response import Reply, read_error, read_result, unread
+from socialapi.wire.response import Reply, read_error, read_result
 from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, Failure, GiveUp, decide, failure_of_status
 from socialapi.wire.signing import refuse_unusable
 
@@ -89,12 +88,37 @@ class Session:
     ) -> R:
         """The result of a route. Raises what the error tree says: nothing else comes out of here."""
         request = build_request(target, self.config, now=self.now(), query=query, body=body)
-        accept = functools.partial(unread, target.route) if target.route.resent_unread else None
-        reply = await self.send(request, options=options, authenticator=authenticator, accept=accept)
-        result = read_result(target.route, reply)
+        result = await self.read(request, options=options, authenticator=authenticator)
         if target.route.family is OAUTH:
             refuse_unusable(result)
         return result
+
+    async def read(
+        self,
+        request: Request[R],
+        *,
+        options: CallOptions,
+        authenticator: Authenticator | None = None,
+        observer: Observer | None = None,
+    ) -> R:
+        """The result of a request that is built already. Where the route says so, it is sent again when its answer cannot
+        be read. Raises as `call`.
+        """
+        route = request.target.route
+        results: list[R] = []
+
+        def accept(reply: Reply) -> Failure | None:
+            try:
+                results.append(read_result(route, reply))
+            except DecodeError as problem:
+                return Failure("unknown", problem.fault, reply.status)
+            except ApiError:
+                pass  # raised below, by reading it once more
+            return None
+
+        wanted = accept if route.resent_unread else None
+        reply = await self.send(request, options=options, authenticator=authenticator, observer=observer, accept=wanted)
+        return results[0] if results else read_result(route, reply)
 
     def pages(
         self,

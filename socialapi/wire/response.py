@@ -31,7 +31,6 @@ from socialapi.wire.json_decode import decode_json
 from socialapi.wire.paging import is_paged, read_page
 from socialapi.wire.problems import is_problem, read_errors, read_partial_error, read_service_error
 from socialapi.wire.readers import is_tuple, join_path
-from socialapi.wire.retry import Failure
 
 R = TypeVar("R")
 
@@ -115,17 +114,6 @@ def read_result(route: Route[R], reply: Reply) -> R:
     if route.family.envelope and reply.max_bytes is None:  # answers without one hold tokens
         error.body = reply.content
     raise error
-
-
-def unread(route: Route[Any], reply: Reply) -> Failure | None:
-    """For a route that is sent again when its answer cannot be read: what failed; None for an answer that can be."""
-    try:
-        read_result(route, reply)
-    except DecodeError as problem:
-        return Failure("unknown", problem.fault, reply.status)
-    except ApiError:
-        return None
-    return None
 
 
 def _read_success(route: Route[R], reply: Reply) -> R:

@@ -1,6 +1,5 @@
 """Products that a feed does not have any more: finding them, and deleting them."""
 
-import functools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
@@ -17,7 +16,6 @@ from socialapi.routes import catalogs as routes
 from socialapi.session.calls import Attempt, CallOptions, Observer
 from socialapi.session.session import Session
 from socialapi.wire.request import build_request
-from socialapi.wire.response import read_result, unread
 
 KEYS_AT_ONCE: Final = 25
 """No number is documented; that of products in a request is assumed."""
@@ -25,7 +23,7 @@ NO_KEY: Final = "its product_key is not known"
 NO_ANSWER: Final = "the service did not say whether it was"
 NO_REASON: Final = "the service did not say why"
 
-_REPEATABLE: Final = attrs.evolve(routes.PRODUCTS_DELETE, repeatable=True)
+_REPEATABLE: Final = attrs.evolve(routes.PRODUCTS_DELETE, repeatable=True, resent_unread=True)
 """For a job: deleting twice is deleting once."""
 _SERVICE_REFUSES: Final = (Unauthorized, Forbidden, RateLimited, ServerError)
 
@@ -154,10 +152,7 @@ class VanishedProducts:
         target = _REPEATABLE.at(product_catalog_id=self.catalog_id)
         body = {"product_keys": tuple(waiting)}
         request = build_request(target, self.session.config, now=self.session.now(), query=None, body=body)
-        reply = await self.session.send(
-            request, options=self.options, observer=observe, accept=functools.partial(unread, target.route)
-        )
-        return read_result(target.route, reply).delete_products
+        return (await self.session.read(request, options=self.options, observer=observe)).delete_products
 
     async def _settle(
         self, waiting: dict[str, Vanished], results: Sequence[ProductDeletion], doubtful: set[str]

@@ -1,6 +1,5 @@
 """One batch of products until each has an outcome; the answers are matched by id, and missing ones asked for again."""
 
-import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -18,7 +17,6 @@ from socialapi.routes.route import Target
 from socialapi.session.calls import CallOptions, Observer
 from socialapi.session.session import Session
 from socialapi.wire.request import assemble
-from socialapi.wire.response import read_result, unread
 from socialapi.wire.retry import Failure, Wait, decide
 
 NO_REASON: Final = "refused by the service without a reason"
@@ -63,10 +61,8 @@ class ProductSender:
     async def _put(self, rows: Iterable[ProductRow]) -> Sequence[ProductResult]:
         body = b",".join(row.json for row in rows).join(ENVELOPE)
         request = assemble(self.target, self.session.config, {}, (body,))
-        reply = await self.session.send(
-            request, options=self.options, observer=self.observe, accept=functools.partial(unread, self.target.route)
-        )
-        return read_result(self.target.route, reply).products_response
+        results = await self.session.read(request, options=self.options, observer=self.observe)
+        return results.products_response
 
     async def _wait(self, attempt: int, elapsed_seconds: float, missing: Sequence[str]) -> None:
         if not await waited(self.session, self.options, attempt, elapsed_seconds):

@@ -1,11 +1,15 @@
 """The commands, and what becomes of their errors: one sentence and a documented exit status, never a traceback."""
 
+import asyncio
 import contextlib
+import inspect
 import io
 import os
 import signal
+import socket
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Coroutine, Sequence
 from types import FrameType
 from typing import NoReturn
 
@@ -92,11 +96,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line and returns its exit status."""
     try:
         with exits.saying_warnings():
-            result = app(
-                list(sys.argv[1:] if arguments is None else arguments),
-                exit_on_error=False,
-                print_error=False,
-            )
+            result = call(list(sys.argv[1:] if arguments is None else arguments))
     except CycloptsError as problem:
         exits.say(f"{problem} (see --help)")
         return exits.USAGE
@@ -107,6 +107,36 @@ def run(arguments: Sequence[str] | None = None) -> int:
         exits.say(exits.sentence(problem))
         return exits.status_of(problem)
     return result if isinstance(result, int) else exits.DONE
+
+
+def call(arguments: list[str]) -> object:
+    """Calls the command that the arguments name and returns what it returns."""
+    command, bound, _ = app.parse_args(arguments, exit_on_error=False, print_error=False)
+    result = command(*bound.args, **bound.kwargs)
+    return asyncio.run(_woken_by_signals(result)) if inspect.iscoroutine(result) else result
+
+
+async def _woken_by_signals(command: Coroutine[object, object, object]) -> object:
+    """Awaits a command in an event loop that every signal wakes.
+
+    asyncio.Runner handles Ctrl-C without a wakeup descriptor. A signal that arrives between the last look at pending
+    signals and epoll_wait() is then not seen before something else happens, which a job that waits for a pipe never
+    does: 1 of 120 such jobs did not end.
+    """
+    if threading.current_thread() is not threading.main_thread():  # which alone gets signals
+        return await command
+    reading, writing = socket.socketpair()
+    with reading, writing:
+        reading.setblocking(False)
+        writing.setblocking(False)
+        loop = asyncio.get_running_loop()
+        loop.add_reader(reading, reading.recv, 4096)
+        earlier = signal.set_wakeup_fd(writing.fileno(), warn_on_full_buffer=False)
+        try:
+            return await command
+        finally:
+            signal.set_wakeup_fd(earlier)
+            loop.remove_reader(reading)
 
 
 def main() -> NoReturn:

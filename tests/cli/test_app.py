@@ -99,19 +99,19 @@ def test_errors_become_a_sentence_and_a_status(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def fail(*arguments: object, **options: object) -> None:
+    def fail(arguments: list[str]) -> None:
         raise problem
 
-    monkeypatch.setattr(app, "app", fail)
+    monkeypatch.setattr(app, "call", fail)
     assert app.run([]) == status
     assert capsys.readouterr().err == f"socialapi: {says}\n"
 
 
 def test_a_bug_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*arguments: object, **options: object) -> None:
+    def fail(arguments: list[str]) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(app, "app", fail)
+    monkeypatch.setattr(app, "call", fail)
     with pytest.raises(ZeroDivisionError):
         app.run([])
 

@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import signal
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +14,7 @@ import pytest
 
 from socialapi.cli import app
 from socialapi.emulator import Emulator
-from tests.cli.terminal import answered, last_json, program, variables, write_people
+from tests.cli.terminal import Printed, answered, last_json, program, variables, write_people
 
 TO_AUDIENCE: Final = ("--account", "18ce54d4x5t", "--audience", "1nmth")
 TO_LIST: Final = ("--account", "18ce54d4x5t", "--list", "7b2f1")
@@ -92,6 +93,31 @@ async def test_ctrl_c_ends_a_job_that_waits_for_a_pipe(tmp_path: Path) -> None:
     assert "socialapi: interrupted\n" in err
     assert "Traceback" not in err
     assert "Fatal" not in err
+
+
+def test_ctrl_c_ends_a_job_though_another_thread_gets_the_signal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    """Then nothing interrupts the wait of the event loop, as when the signal arrives just before the wait."""
+    pipe = tmp_path / "people.csv"
+    os.mkfifo(pipe)
+    monkeypatch.setenv("SOCIALAPI_ADS_URL", "https://ads.invalid")
+    monkeypatch.setenv("SOCIALAPI_BEARER_TOKEN", "token")
+    ended = threading.Event()
+
+    def interrupt() -> None:
+        with pipe.open("wb", buffering=0):
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+            ended.wait(30)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    status = app.run(["audience", "upload", str(pipe), *TO_AUDIENCE])
+    in_time = not ended.is_set() and thread.is_alive()
+    ended.set()
+    thread.join()
+    assert (status, in_time) == (130, True)
+    assert "socialapi: interrupted\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])

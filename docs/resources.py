@@ -12,7 +12,7 @@ from typing import Any, Final
 import attrs
 
 from socialapi import types
-from socialapi.models.rules import wire_name
+from socialapi.models.validation import wire_name
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "resources.md"
 

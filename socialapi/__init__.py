@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from socialapi.config import Config
     from socialapi.credentials import AppOnly, Bearer, OAuth1, OAuth2User
     from socialapi.models.audiences import AudienceUser, Operation, OperationParams
-    from socialapi.models.fields import Fields
     from socialapi.models.products import Product
+    from socialapi.models.queries import Fields
     from socialapi.reports import Progress, SyncReport, UploadReport, UpsertReport
     from socialapi.session.token_cache import FileTokenCache, MemoryTokenCache
     from socialapi.unset import UNSET
@@ -24,8 +24,8 @@ else:
             "socialapi.config": "Config",
             "socialapi.credentials": "AppOnly Bearer OAuth1 OAuth2User",
             "socialapi.models.audiences": "AudienceUser Operation OperationParams",
-            "socialapi.models.fields": "Fields",
             "socialapi.models.products": "Product",
+            "socialapi.models.queries": "Fields",
             "socialapi.reports": "Progress SyncReport UploadReport UpsertReport",
             "socialapi.session.token_cache": "FileTokenCache MemoryTokenCache",
             "socialapi.unset": "UNSET",

@@ -5,42 +5,31 @@ from typing import TYPE_CHECKING
 from socialapi.lazy import on_first_use
 
 if TYPE_CHECKING:
-    from socialapi.models.account_history import (
-        CampaignSnapshot,
-        ChangedBy,
-        EntityType,
-        HistoryEntry,
-        HistoryFilter,
-    )
-    from socialapi.models.account_media import AccountMedia, CreativeType
     from socialapi.models.accounts import (
         Account,
         AccountApp,
         AccountChanges,
         AccountsFilter,
+        CampaignSnapshot,
+        ChangedBy,
+        EntityType,
         FeatureKey,
+        HistoryEntry,
+        HistoryFilter,
         IndustryType,
     )
-    from socialapi.models.activity import (
-        Direction,
-        EventType,
-        Subscription,
-    )
-    from socialapi.models.advertiser_posts import AdvertiserPost
-    from socialapi.models.audience_permissions import (
+    from socialapi.models.audiences import (
         AudiencePermission,
         AudiencePermissionsFilter,
-        PermissionLevel,
-        TargetingCampaign,
-        TargetingLineItem,
-    )
-    from socialapi.models.audiences import (
         AudienceUser,
         DoNotReachList,
         IdentifierKind,
         Operation,
         OperationParams,
         OperationType,
+        PermissionLevel,
+        TargetingCampaign,
+        TargetingLineItem,
         UploadCounts,
     )
     from socialapi.models.cards import (
@@ -63,23 +52,6 @@ if TYPE_CHECKING:
         ProductSet,
         ProductSetType,
     )
-    from socialapi.models.categories import (
-        BusinessCategory,
-        CuratedCategory,
-        LineItemCuratedCategory,
-        LineItemCuratedCategoryChanges,
-    )
-    from socialapi.models.collections import (
-        CollectionQuery,
-        CountQuery,
-        CursorQuery,
-        RecordQuery,
-    )
-    from socialapi.models.connections import (
-        Connection,
-        EndedConnection,
-        EndedConnections,
-    )
     from socialapi.models.content import (
         Article,
         NewsField,
@@ -89,7 +61,17 @@ if TYPE_CHECKING:
         PublishedArticle,
         Replay,
     )
-    from socialapi.models.fields import Fields, MediaField, PostField, UserField
+    from socialapi.models.creatives import (
+        AccountMedia,
+        AdvertiserPost,
+        CreativeType,
+        LibraryMedia,
+        MediaCategory,
+        MediaType,
+        PollCard,
+        VideoConversationCard,
+    )
+    from socialapi.models.events import Direction, EventType, Subscription
     from socialapi.models.insights import (
         Granularity,
         KeywordInsights,
@@ -99,22 +81,16 @@ if TYPE_CHECKING:
         AudienceExpansion,
         BidStrategy,
         BudgetOptimization,
+        BusinessCategory,
+        CuratedCategory,
         EntityStatus,
         Goal,
         LineItem,
         LineItemChanges,
+        LineItemCuratedCategory,
+        LineItemCuratedCategoryChanges,
         PayBy,
     )
-    from socialapi.models.media import (
-        Media,
-        MediaMetrics,
-        MediaVariant,
-        Place,
-        Poll,
-        Space,
-        UserList,
-    )
-    from socialapi.models.media_library import LibraryMedia, MediaCategory, MediaType
     from socialapi.models.money import (
         Micros,
     )
@@ -131,7 +107,6 @@ if TYPE_CHECKING:
         Page,
         Undecoded,
     )
-    from socialapi.models.poll_cards import PollCard
     from socialapi.models.posts import (
         AnnotationEntity,
         Attachments,
@@ -141,16 +116,23 @@ if TYPE_CHECKING:
         EditControls,
         EditOptions,
         Entities,
+        Media,
+        MediaMetrics,
+        MediaVariant,
         MentionEntity,
+        Place,
+        Poll,
         Post,
         PostDraft,
         PostMedia,
         PostMetrics,
         PostReply,
         ReferencedPost,
+        Space,
         TagEntity,
         UrlEntity,
         UrlImage,
+        UserList,
     )
     from socialapi.models.products import (
         AgeGroup,
@@ -163,7 +145,20 @@ if TYPE_CHECKING:
         StoredProduct,
         UpsertStatus,
     )
-    from socialapi.models.stream_rules import (
+    from socialapi.models.queries import (
+        CollectionQuery,
+        CountQuery,
+        CursorQuery,
+        Fields,
+        MediaField,
+        PostField,
+        RecordQuery,
+        UserField,
+    )
+    from socialapi.models.streams import (
+        Connection,
+        EndedConnection,
+        EndedConnections,
         RuleDraft,
         RulesSummary,
         StreamRule,
@@ -174,7 +169,6 @@ if TYPE_CHECKING:
         UserEntities,
         UserMetrics,
     )
-    from socialapi.models.video_conversation_cards import VideoConversationCard
     from socialapi.models.webhooks import (
         Deleted,
         StreamLink,
@@ -222,62 +216,62 @@ else:
     __getattr__, __dir__ = on_first_use(
         __name__,
         {
-            "socialapi.models.account_history": "CampaignSnapshot ChangedBy EntityType HistoryEntry HistoryFilter",
-            "socialapi.models.account_media": "AccountMedia CreativeType",
-            "socialapi.models.accounts": "Account AccountApp AccountChanges AccountsFilter FeatureKey IndustryType",
-            "socialapi.models.activity": "Direction EventType Subscription",
-            "socialapi.models.advertiser_posts": "AdvertiserPost",
-            "socialapi.models.audience_permissions": (
-                "AudiencePermission AudiencePermissionsFilter PermissionLevel TargetingCampaign TargetingLineItem"
+            "socialapi.models.accounts": (
+                "Account AccountApp AccountChanges AccountsFilter CampaignSnapshot ChangedBy EntityType "
+                "FeatureKey HistoryEntry HistoryFilter IndustryType"
             ),
             "socialapi.models.audiences": (
-                "AudienceUser DoNotReachList IdentifierKind Operation OperationParams OperationType UploadCounts"
+                "AudiencePermission AudiencePermissionsFilter AudienceUser DoNotReachList IdentifierKind "
+                "Operation OperationParams OperationType PermissionLevel TargetingCampaign "
+                "TargetingLineItem UploadCounts"
             ),
             "socialapi.models.cards": (
-                "App Button ButtonText Card CardType Details Label SwipeableMedia Website Media:CardMedia"
+                "App Button ButtonText Card CardType Details Label Media:CardMedia SwipeableMedia Website"
             ),
             "socialapi.models.catalogs": (
                 "FilterAttribute FilterOperator ProductCatalog ProductFilter ProductSet ProductSetType"
             ),
-            "socialapi.models.categories": (
-                "BusinessCategory CuratedCategory LineItemCuratedCategory LineItemCuratedCategoryChanges"
+            "socialapi.models.content": ("Article NewsField NewsStory Note PowerstreamRule PublishedArticle Replay"),
+            "socialapi.models.creatives": (
+                "AccountMedia AdvertiserPost CreativeType LibraryMedia MediaCategory MediaType PollCard "
+                "VideoConversationCard"
             ),
-            "socialapi.models.collections": "CollectionQuery CountQuery CursorQuery RecordQuery",
-            "socialapi.models.connections": "Connection EndedConnection EndedConnections",
-            "socialapi.models.content": "Article NewsField NewsStory Note PowerstreamRule PublishedArticle Replay",
-            "socialapi.models.fields": "Fields MediaField PostField UserField",
+            "socialapi.models.events": "Direction EventType Subscription",
             "socialapi.models.insights": "Granularity KeywordInsights",
             "socialapi.models.line_items": (
-                "AmountField AudienceExpansion BidStrategy BudgetOptimization EntityStatus Goal LineItem "
-                "LineItemChanges PayBy"
+                "AmountField AudienceExpansion BidStrategy BudgetOptimization BusinessCategory "
+                "CuratedCategory EntityStatus Goal LineItem LineItemChanges LineItemCuratedCategory "
+                "LineItemCuratedCategoryChanges PayBy"
             ),
-            "socialapi.models.media": "Media MediaMetrics MediaVariant Place Poll Space UserList",
-            "socialapi.models.media_library": "LibraryMedia MediaCategory MediaType",
             "socialapi.models.money": "Micros",
             "socialapi.models.oauth": (
                 "AccessToken AppOnlyToken InvalidatedToken OAuth2SignIn OAuth2Token RequestToken"
             ),
             "socialapi.models.pages": "Includes Page Undecoded",
-            "socialapi.models.poll_cards": "PollCard",
             "socialapi.models.posts": (
                 "AnnotationEntity Attachments ContextAnnotation ContextDomain ContextEntity EditControls "
-                "EditOptions Entities MentionEntity Post PostDraft PostMedia PostMetrics PostReply "
-                "ReferencedPost TagEntity UrlEntity UrlImage"
+                "EditOptions Entities Media MediaMetrics MediaVariant MentionEntity Place Poll Post "
+                "PostDraft PostMedia PostMetrics PostReply ReferencedPost Space TagEntity UrlEntity "
+                "UrlImage UserList"
             ),
             "socialapi.models.products": (
-                "AgeGroup Availability Condition Gender Product ProductDeletion ProductResult StoredProduct "
-                "UpsertStatus"
+                "AgeGroup Availability Condition Gender Product ProductDeletion ProductResult "
+                "StoredProduct UpsertStatus"
             ),
-            "socialapi.models.stream_rules": "RuleDraft RulesSummary StreamRule",
+            "socialapi.models.queries": (
+                "CollectionQuery CountQuery CursorQuery Fields MediaField PostField RecordQuery UserField"
+            ),
+            "socialapi.models.streams": (
+                "Connection EndedConnection EndedConnections RuleDraft RulesSummary StreamRule"
+            ),
             "socialapi.models.users": "Affiliation User UserEntities UserMetrics",
-            "socialapi.models.video_conversation_cards": "VideoConversationCard",
             "socialapi.models.webhooks": "Deleted StreamLink WebhookConfig WebhookFailure WebhookValidity",
             "socialapi.problems": (
-                "BrokenRule ClientDisconnected ClientForbidden ConflictProblem DisallowedResource DuplicateRules "
-                "InvalidParameters InvalidRequest InvalidRules NoncompliantRules NotAuthorizedForField "
-                "NotAuthorizedForResource OperationalDisconnect OperationError Problem ResourceNotFound "
-                "ResourceUnavailable RuleCap ServiceError StreamingConnection UnsupportedAuthentication "
-                "UsageCapped"
+                "BrokenRule ClientDisconnected ClientForbidden ConflictProblem DisallowedResource "
+                "DuplicateRules InvalidParameters InvalidRequest InvalidRules NoncompliantRules "
+                "NotAuthorizedForField NotAuthorizedForResource OperationalDisconnect OperationError "
+                "Problem ResourceNotFound ResourceUnavailable RuleCap ServiceError StreamingConnection "
+                "UnsupportedAuthentication UsageCapped"
             ),
             "socialapi.reports": (
                 "ColumnLint Finding Forecast KindLint LintReport Progress RowIssue SyncReport UploadReport UpsertReport"

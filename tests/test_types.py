@@ -7,15 +7,10 @@ import attrs
 import pytest
 
 from socialapi import types
-from socialapi.models import (
-    account_history,
-    accounts,
-    audience_permissions,
-    categories,
-    insights,
-    line_items,
-    money,
-)
+from socialapi.models import accounts, insights, line_items, money
+from socialapi.models import accounts as account_history
+from socialapi.models import audiences as audience_permissions
+from socialapi.models import line_items as categories
 from socialapi.resources.ads.account import AccountResource
 from socialapi.resources.ads.accounts import Accounts, Sandbox
 from socialapi.resources.ads.ads import Ads

@@ -15,9 +15,8 @@ from socialapi.cli.options import named
 from socialapi.cli.output import moment
 from socialapi.cli.walking import AsJson, GoOn, Limit, as_line, print_all
 from socialapi.errors import InvalidInput
-from socialapi.models.account_history import HistoryEntry
-from socialapi.models.accounts import Account
-from socialapi.models.audience_permissions import TargetingCampaign
+from socialapi.models.accounts import Account, HistoryEntry
+from socialapi.models.audiences import TargetingCampaign
 from socialapi.models.insights import KeywordInsights
 from socialapi.models.money import Micros
 from socialapi.unset import UNSET

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from socialapi.cli import exits
 from socialapi.cli.options import whole_number
 from socialapi.errors import InvalidInput
-from socialapi.models.rules import broken_rules
+from socialapi.models.validation import broken_rules
 from socialapi.models.webhooks import WebhookUrl
 
 

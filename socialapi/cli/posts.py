@@ -11,9 +11,9 @@ from socialapi.cli.exits import printable
 from socialapi.cli.options import named, whole_number
 from socialapi.cli.output import moment
 from socialapi.cli.walking import GO_ON_HELP, is_position, print_lines
-from socialapi.models.fields import Fields
 from socialapi.models.pages import Page
 from socialapi.models.posts import Post
+from socialapi.models.queries import Fields
 from socialapi.models.users import User
 from socialapi.unset import UNSET
 from socialapi.wire.encoding import json_shape

@@ -15,9 +15,9 @@ from socialapi.cli.posts import names_in
 from socialapi.client import Client
 from socialapi.errors import ApiError, SocialApiError
 from socialapi.models.events import StreamNotice
-from socialapi.models.fields import Fields
 from socialapi.models.pages import Page
-from socialapi.models.stream_rules import RuleDraft, StreamRule
+from socialapi.models.queries import Fields
+from socialapi.models.streams import RuleDraft, StreamRule
 from socialapi.problems import Problem, ServiceError
 from socialapi.streams import Gap, Stream
 from socialapi.unset import UNSET

@@ -15,7 +15,7 @@ import orjson
 from socialapi.emulator.call import Call, body_limit
 from socialapi.emulator.envelopes import Refusal, invalid_request
 from socialapi.emulator.received import FORM, Received, split
-from socialapi.models.rules import broken_rules
+from socialapi.models.validation import broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.routes.route import Route
 

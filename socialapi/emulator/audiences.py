@@ -13,7 +13,7 @@ from socialapi.emulator.members import Members, Times
 from socialapi.emulator.received import Received
 from socialapi.emulator.state import DoNotReach
 from socialapi.models.audiences import DEFAULT_EXPIRY_MONTHS, MAX_OPERATIONS, months_later
-from socialapi.models.rules import broken_rules, parse_timestamp
+from socialapi.models.validation import broken_rules, parse_timestamp
 from socialapi.problems import BrokenRule
 from socialapi.routes import ads as routes
 

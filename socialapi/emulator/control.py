@@ -19,7 +19,7 @@ from socialapi.emulator.routing import Match, PathTable
 from socialapi.emulator.service import Service
 from socialapi.emulator.state import Tier
 from socialapi.errors import InvalidInput
-from socialapi.models.rules import Pattern
+from socialapi.models.validation import Pattern
 from socialapi.models.webhooks import WebhookUrl
 
 MAX_EVENTS_BYTES: Final = 16_777_216

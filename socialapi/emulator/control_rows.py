@@ -9,7 +9,7 @@ from socialapi.emulator.call import DEFAULT_BODY_LIMIT
 from socialapi.emulator.envelopes import Answer
 from socialapi.emulator.service import Service
 from socialapi.errors import InvalidInput
-from socialapi.models.rules import broken_rules
+from socialapi.models.validation import broken_rules
 
 PREFIX: Final = "/_emulator/"
 

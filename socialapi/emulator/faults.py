@@ -9,7 +9,7 @@ import attrs
 from annotated_types import Ge, Gt, Le
 
 from socialapi.errors import InvalidInput
-from socialapi.models.rules import Pattern, broken_rules
+from socialapi.models.validation import Pattern, broken_rules
 
 FaultKind = Literal[
     "status",

@@ -25,7 +25,7 @@ from socialapi.emulator.service import Service, Settings
 from socialapi.emulator.state import OwnedId, State
 from socialapi.emulator.tokens import APP_ONLY_TOKENS
 from socialapi.errors import ConfigurationError
-from socialapi.models.stream_rules import MAX_RULES
+from socialapi.models.streams import MAX_RULES
 
 _SHUTDOWN_SECONDS: Final = 0.5
 _ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - recognised, not bound to by default

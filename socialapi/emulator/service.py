@@ -20,7 +20,7 @@ from socialapi.emulator.rate_limits import RateLimits
 from socialapi.emulator.request_log import RequestLog
 from socialapi.emulator.seed import SeedIds, plant
 from socialapi.emulator.state import AccessToken, State
-from socialapi.models.stream_rules import MAX_RULES
+from socialapi.models.streams import MAX_RULES
 
 SETTLE_SECONDS: Final = 60.0
 """How long it is waited for everything to be written and delivered, in real time."""

@@ -5,7 +5,7 @@ from typing import Final
 from socialapi.emulator.authentication import app_by_key
 from socialapi.emulator.call import Call, handles
 from socialapi.emulator.envelopes import Answer, Refusal, answer
-from socialapi.models.rules import broken_rules
+from socialapi.models.validation import broken_rules
 from socialapi.routes import oauth as routes
 from socialapi.routes.route import RateLimit
 

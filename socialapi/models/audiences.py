@@ -1,20 +1,17 @@
-"""Custom audience and do-not-reach uploads (advertising documentation, sections 4.9 and 4.10).
-
-An *operation* adds (`Update`) or removes (`Delete`) users; a *user* carries any number of identifiers of several
-kinds. Every identifier but `partner_user_id` travels as the SHA-256 of its normalised form.
-"""
+"""Custom audiences, do-not-reach lists, and who may use them (advertising documentation, sections 4.7 to 4.10)."""
 
 import datetime
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypedDict, TypeVar
 
 import attrs
 from annotated_types import MaxLen
 
 from socialapi.errors import InvalidInput
 from socialapi.models.model import Model
-from socialapi.models.rules import Pattern, parse_timestamp
+from socialapi.models.queries import TOTAL_OR_CURSOR, CountQuery, CursorQuery, Id, Ids, SortBy
 from socialapi.models.spelling import near_name
+from socialapi.models.validation import Pattern, parse_timestamp
 from socialapi.problems import BrokenRule
 from socialapi.unset import UNSET, Unset
 
@@ -229,3 +226,62 @@ def months_later(start: datetime.datetime, months: int) -> datetime.datetime:
         except ValueError:
             continue
     raise AssertionError("every month has a day among four successive ones")
+
+
+PermissionLevel = Literal["READ_ONLY", "READ_WRITE"]
+
+
+@attrs.define(kw_only=True)
+class AudiencePermission(Model):
+    """That another account may use a tailored audience."""
+
+    id: str
+    tailored_audience_id: str | None = None
+    granted_account_id: str | None = None
+    permission_level: PermissionLevel | str | None = None
+    created_at: datetime.datetime | None = None
+    updated_at: datetime.datetime | None = None
+    deleted: bool | None = None
+
+
+class AudiencePermissionsFilter(CountQuery, total=False):
+    """Which permissions of an audience."""
+
+    granted_account_ids: Ids
+    sort_by: SortBy
+    tailored_audience_permission_ids: Ids
+    with_total_count: bool
+
+
+AudiencePermissionsQuery = Annotated[AudiencePermissionsFilter, TOTAL_OR_CURSOR]
+
+
+class AudiencePermissionDraft(TypedDict):
+    """Which account may do what."""
+
+    granted_account_id: Id
+    permission_level: PermissionLevel
+
+
+@attrs.define(kw_only=True)
+class TargetingLineItem(Model):
+    """A line item that targets an audience."""
+
+    id: str
+    name: str | None = None
+    servable: bool | None = None
+
+
+@attrs.define(kw_only=True)
+class TargetingCampaign(Model):
+    """A campaign with those of its line items that target an audience."""
+
+    campaign_id: str = attrs.field(metadata={"key": True})
+    campaign_name: str | None = None
+    line_items: tuple[TargetingLineItem, ...] = ()
+
+
+class TargetedQuery(CursorQuery, total=False):
+    """`with_active` false also lists line items that cannot be served."""
+
+    with_active: bool

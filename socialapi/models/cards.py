@@ -7,10 +7,10 @@ from typing import Annotated, Any, Final, Literal
 import attrs
 from annotated_types import Ge, Le, MaxLen, MinLen
 
-from socialapi.models.categories import CountryCode
-from socialapi.models.collections import CursorQuery, Element, Ids, SortBy
+from socialapi.models.line_items import CountryCode
 from socialapi.models.model import Model
-from socialapi.models.rules import AnyId, ListOf, Tagged
+from socialapi.models.queries import CursorQuery, Element, Ids, SortBy
+from socialapi.models.validation import AnyId, ListOf, Tagged
 from socialapi.problems import BrokenRule
 from socialapi.unset import UNSET, Unset
 

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal, Required, TypedDict
 import attrs
 from annotated_types import MinLen
 
-from socialapi.models.collections import CursorQuery, Long
 from socialapi.models.model import Model
-from socialapi.models.rules import AnyId
+from socialapi.models.queries import CursorQuery, Long
+from socialapi.models.validation import AnyId
 from socialapi.problems import BrokenRule
 from socialapi.unset import UNSET, Unset
 

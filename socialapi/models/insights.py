@@ -8,7 +8,7 @@ import attrs
 from annotated_types import MinLen
 
 from socialapi.models.model import Model
-from socialapi.models.rules import Conditions, ListOf, parse_timestamp
+from socialapi.models.validation import Conditions, ListOf, parse_timestamp
 from socialapi.problems import BrokenRule
 
 MAX_KEYWORDS: Final = 10

@@ -1,4 +1,4 @@
-"""Amounts: whole millionths of a currency unit on the wire, exact decimals for people (advertising section 2)."""
+"""Currency codes of ISO 4217, without those for funds, metals and tests."""
 
 import decimal
 import re
@@ -8,6 +8,19 @@ from typing import Final, Self
 import attrs
 
 from socialapi.errors import InvalidInput
+
+_CODES: Final = (
+    "AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLP "
+    "CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG "
+    "HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL "
+    "MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR "
+    "RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD "
+    "TZS UAH UGX USD UYU UZS VED VES VND VUV WST XAF XCD XCG XOF XPF YER ZAR ZMW ZWG "
+    "ANG BGN CUC HRK SLL ZWL"  # withdrawn of late, and still in feeds
+)
+
+CURRENCIES: Final = frozenset(_CODES.split())
+
 
 MICROS_PER_UNIT: Final = 1_000_000
 LARGEST: Final = 2**63 - 1

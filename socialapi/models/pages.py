@@ -7,9 +7,8 @@ from typing import Any, Generic, TypeVar
 import attrs
 import orjson
 
-from socialapi.models.media import Media, Place, Poll
 from socialapi.models.model import Model
-from socialapi.models.posts import Post
+from socialapi.models.posts import Media, Place, Poll, Post
 from socialapi.models.users import User
 from socialapi.problems import Problem, ServiceError
 

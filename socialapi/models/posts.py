@@ -1,4 +1,4 @@
-"""Posts: what comes back, and what is created (platform documentation, sections 2.4 and 4.4)."""
+"""Posts and what they carry: what comes back, and what is created (platform documentation, sections 2.4, 2.5 and 4.4)."""
 
 import datetime
 from collections.abc import Mapping
@@ -8,8 +8,65 @@ import attrs
 from annotated_types import MaxLen
 
 from socialapi.models.model import Model
-from socialapi.models.rules import AnyId, ListOf
+from socialapi.models.validation import AnyId, ListOf
 from socialapi.unset import UNSET, Unset
+
+
+@attrs.define(kw_only=True)
+class MediaMetrics(Model):
+    """Public counts of a video."""
+
+    view_count: int | None = None
+
+
+@attrs.define(kw_only=True)
+class MediaVariant(Model):
+    """One encoding of a video."""
+
+    url: str | None = None
+    content_type: str | None = None
+    bit_rate: int | None = None
+
+
+@attrs.define(kw_only=True)
+class Media(Model):
+    """An image or video of a post; `duration_ms` is in milliseconds."""
+
+    media_key: str = attrs.field(metadata={"key": True})
+    type: Literal["photo", "video", "animated_gif"] | str | None = None
+    duration_ms: int | None = None
+    public_metrics: MediaMetrics | None = None
+    variants: tuple[MediaVariant, ...] = ()
+
+
+@attrs.define(kw_only=True)
+class Poll(Model):
+    """A poll; its fields are not documented and stand in `extra`."""
+
+    id: str
+
+
+@attrs.define(kw_only=True)
+class Place(Model):
+    """A place; its fields are not documented and stand in `extra`."""
+
+    id: str
+
+
+@attrs.define(kw_only=True)
+class Space(Model):
+    """An audio space; its fields are not documented and stand in `extra`."""
+
+    id: str
+
+
+@attrs.define(kw_only=True)
+class UserList(Model):
+    """A list of users; its fields are not documented and stand in `extra`."""
+
+    id: str
+    name: str | None = None
+
 
 MAX_TEXT_LENGTH: Final = 25_000
 

@@ -9,10 +9,10 @@ from typing import Annotated, Any, Final, Literal, TypedDict
 import attrs
 from annotated_types import Ge, Le, MaxLen, MinLen
 
-from socialapi.models.collections import CursorQuery
-from socialapi.models.currencies import CURRENCIES
 from socialapi.models.model import Model
-from socialapi.models.rules import AnyId, Pattern
+from socialapi.models.money import CURRENCIES
+from socialapi.models.queries import CursorQuery
+from socialapi.models.validation import AnyId, Pattern
 from socialapi.problems import BrokenRule
 from socialapi.unset import UNSET, Unset
 

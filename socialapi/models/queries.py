@@ -1,11 +1,233 @@
-"""Query parameters of the platform API with their rules (platform documentation, sections 2.6 and 4.3)."""
+"""Query parameters with their rules: fields to select, pages, filters (platform sections 2.6 and 4.3, advertising section 4.1)."""
 
-from typing import Annotated, Any, Final, TypedDict
+import datetime
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypedDict, get_args
 
+import attrs
 from annotated_types import Ge, Le, MaxLen, MinLen
 
-from socialapi.models.fields import FieldParameters
-from socialapi.models.rules import AnyId
+from socialapi.errors import InvalidInput
+from socialapi.models.spelling import near_name
+from socialapi.models.validation import AnyId, Conditions, IsId, ListOf, Pattern, WholeText
+from socialapi.problems import BrokenRule
+
+PostField = Literal[
+    "attachments",
+    "author_id",
+    "community_id",
+    "context_annotations",
+    "conversation_id",
+    "created_at",
+    "edit_controls",
+    "edit_history_tweet_ids",
+    "entities",
+    "geo",
+    "id",
+    "in_reply_to_user_id",
+    "lang",
+    "paid_partnership",
+    "possibly_sensitive",
+    "public_metrics",
+    "referenced_tweets",
+    "text",
+]
+UserField = Literal[
+    "affiliation",
+    "connection_status",
+    "created_at",
+    "description",
+    "entities",
+    "id",
+    "location",
+    "name",
+    "pinned_tweet_id",
+    "profile_image_url",
+    "protected",
+    "public_metrics",
+    "subscription_type",
+    "url",
+    "username",
+    "verified",
+    "verified_type",
+]
+MediaField = Literal["duration_ms", "media_key", "public_metrics", "type", "variants"]
+Expansion = Literal[
+    "attachments.media_keys",
+    "attachments.poll_ids",
+    "author_id",
+    "entities.mentions.username",
+    "geo.place_id",
+    "in_reply_to_user_id",
+    "pinned_tweet_id",
+    "referenced_tweets.id",
+    "referenced_tweets.id.author_id",
+]
+
+FieldParameters = TypedDict(
+    "FieldParameters",
+    {
+        "tweet.fields": tuple[str, ...],
+        "expansions": tuple[str, ...],
+        "media.fields": tuple[str, ...],
+        "poll.fields": tuple[str, ...],
+        "user.fields": tuple[str, ...],
+        "place.fields": tuple[str, ...],
+    },
+    total=False,
+)
+"""The six parameters as they are sent, each a comma-separated list."""
+
+_PARAMETERS: Final = {
+    "post": "tweet.fields",
+    "expansions": "expansions",
+    "media": "media.fields",
+    "poll": "poll.fields",
+    "user": "user.fields",
+    "place": "place.fields",
+}
+
+_LISTED: Final[Mapping[str, tuple[str, ...]]] = {
+    "post": get_args(PostField),
+    "user": get_args(UserField),
+    "media": get_args(MediaField),
+    "expansions": get_args(Expansion),
+}
+"""The names that are known. Those of polls and places are not documented."""
+
+_JOINED_BY: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
+    "attachments.media_keys": {"post": ("attachments",)},
+    "attachments.poll_ids": {"post": ("attachments",)},
+    "author_id": {"post": ("author_id",)},
+    "entities.mentions.username": {"post": ("entities",)},
+    "geo.place_id": {"post": ("geo",)},
+    "in_reply_to_user_id": {"post": ("in_reply_to_user_id",)},
+    "pinned_tweet_id": {"user": ("pinned_tweet_id",)},
+    "referenced_tweets.id": {"post": ("referenced_tweets",)},
+    "referenced_tweets.id.author_id": {"post": ("referenced_tweets", "author_id")},
+}
+"""By expansion, the fields that say which of the included objects belongs to what."""
+
+
+@attrs.frozen(kw_only=True)
+class Fields:
+    """Fields to select, by kind of object, and related objects to include.
+
+        Fields(post=["author_id", "created_at"], user=["verified"], expansions=["author_id"])
+
+    One name is a list of one, and a text may hold several separated by commas. An expansion also asks for the field
+    that joins it: `expansions=["author_id"]` brings each post's `author_id` along. The known names are suggested while
+    typing. Raises InvalidInput for a name that is nearly a known one; other names are sent as they are, since the
+    documentation does not show whole catalogues.
+    """
+
+    post: Sequence[PostField | str] = ()
+    user: Sequence[UserField | str] = ()
+    media: Sequence[MediaField | str] = ()
+    poll: Sequence[str] = ()
+    place: Sequence[str] = ()
+    expansions: Sequence[Expansion | str] = ()
+
+    def __attrs_post_init__(self) -> None:
+        for kind in _PARAMETERS:
+            names = names_of(f"Fields.{kind}", getattr(self, kind), _LISTED.get(kind, ()))
+            object.__setattr__(self, kind, names)
+
+    def parameters(self) -> dict[str, tuple[str, ...]]:
+        """The query parameters, without those that select nothing."""
+        selected = {kind: [*getattr(self, kind)] for kind in _PARAMETERS}
+        for expansion in self.expansions:
+            for kind, names in _JOINED_BY.get(expansion, {}).items():
+                selected[kind] += names
+        return {_PARAMETERS[kind]: tuple(dict.fromkeys(names)) for kind, names in selected.items() if names}
+
+
+def selected_by(fields: Fields) -> dict[str, tuple[str, ...]]:
+    """The query parameters of what is given as `fields`. Raises InvalidInput for anything but `Fields`."""
+    given: object = fields
+    if not isinstance(given, Fields):
+        raise InvalidInput(f"fields must be Fields(…), as in Fields(post=['author_id']), not {type(given).__name__}")
+    return given.parameters()
+
+
+def names_of(argument: str, given: object, listed: Collection[str] = ()) -> tuple[str, ...]:
+    """Names given as a comma-separated text, or as a list (or other iterable) of texts.
+
+    Raises InvalidInput, which names the argument, for anything else and for a name that is nearly a listed one.
+    """
+    texts = [given] if isinstance(given, str) else given
+    if isinstance(texts, bytes | Mapping) or not isinstance(texts, Iterable):
+        raise InvalidInput(f"{argument} must be a list of names, not {type(given).__name__}")
+    names: list[str] = []
+    for text in texts:
+        if not isinstance(text, str):
+            raise InvalidInput(f"{argument} must hold texts, not {type(text).__name__}")
+        names += filter(None, map(str.strip, str.__str__(text).split(",")))
+    for name in names:
+        if name not in listed and (meant := near_name(name, tuple(listed))) is not None:
+            raise InvalidInput(f"{argument} has no name {name!r}: did you mean {meant!r}?")
+    return tuple(names)
+
+
+MAX_IDS: Final = 200
+"""How many ids a filter takes (section 8)."""
+
+Count = Annotated[int, Ge(1), Le(1_000)]
+SortBy = Annotated[str, Pattern(r"[a-z_]+-(asc|desc)", "must be an attribute with -asc or -desc, as created_at-desc")]
+if TYPE_CHECKING:
+    Id = AnyId
+else:
+    Id = Annotated[
+        str, IsId(), Pattern(r"[^,\s]+", "must be an id: not empty, and without the commas that separate them")
+    ]
+Ids = Annotated[ListOf[Id], MinLen(1), MaxLen(MAX_IDS)]
+Element = Annotated[str, Pattern(r"[^,\s]+", "must not be empty, and have neither blanks nor commas")]
+"""Of a list whose elements are no ids: they stand side by side with commas between them."""
+MAX_LONG: Final = 2**63 - 1
+Long = Annotated[str, WholeText(MAX_LONG)] | Annotated[int, Ge(0), Le(MAX_LONG)]
+
+
+class CursorQuery(TypedDict, total=False):
+    """The place in a collection."""
+
+    cursor: str
+    """`next_cursor` of the page before; a Pager sends it by itself."""
+
+
+class CountQuery(CursorQuery, total=False):
+    """A page of a collection."""
+
+    count: Count
+    """Records of a page: 1 to 1,000, by default 200."""
+
+
+class CollectionQuery(CountQuery, total=False):
+    """A page of a collection, with what most of them take."""
+
+    sort_by: SortBy
+    """An attribute with its direction: `created_at-asc`, `created_at-desc`."""
+    with_deleted: bool
+    """Includes deleted records."""
+    with_total_count: bool
+    """Has the first page say how many there are in all; such reads are limited to 200 a quarter of an hour."""
+
+
+class RecordQuery(TypedDict, total=False):
+    """One record."""
+
+    with_deleted: bool
+    """Finds it also when it is deleted."""
+
+
+def total_or_cursor(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+    """A total count cannot go with a cursor (section 4.1)."""
+    if data.get("with_total_count") and "cursor" in data:
+        yield BrokenRule(path="with_total_count", reason="cannot go with cursor", code="EXCLUSIVE_PARAMETERS")
+
+
+TOTAL_OR_CURSOR: Final = Conditions(total_or_cursor)
+"""Stands beside every query that has both."""
+
 
 MAX_LOOKUP_IDS: Final = 100
 

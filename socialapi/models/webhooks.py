@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal, get_args
 import attrs
 
 from socialapi.models.model import Model
-from socialapi.models.rules import IsId, Pattern
+from socialapi.models.validation import IsId, Pattern
 from socialapi.problems import Problem, ServiceError
 
 WebhookId = Annotated[str, IsId(), Pattern("[0-9]{1,19}", "must be 1 to 19 digits")]

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from socialapi.config import is_file_path
 from socialapi.errors import InvalidInput
-from socialapi.models.rules import shown
 from socialapi.models.spelling import near_name
+from socialapi.models.validation import shown
 
 _SAYS: Final[Mapping[Any, str]] = {
     str: "a text",

@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from socialapi.models.account_history import HistoryEntry, HistoryQuery
 from socialapi.models.accounts import (
     Account,
     AccountApp,
@@ -11,34 +10,35 @@ from socialapi.models.accounts import (
     AccountsQuery,
     FeaturesAdded,
     FeaturesQuery,
-)
-from socialapi.models.audience_permissions import (
-    AudiencePermission,
-    AudiencePermissionDraft,
-    AudiencePermissionsQuery,
-    TargetedQuery,
-    TargetingCampaign,
+    HistoryEntry,
+    HistoryQuery,
 )
 from socialapi.models.audiences import (
     MAX_BATCH_BYTES,
+    AudiencePermission,
+    AudiencePermissionDraft,
+    AudiencePermissionsQuery,
     DoNotReachList,
     DoNotReachOperations,
     Operations,
+    TargetedQuery,
+    TargetingCampaign,
     UploadCounts,
 )
-from socialapi.models.categories import (
+from socialapi.models.insights import KeywordInsights, KeywordInsightsQuery
+from socialapi.models.line_items import (
     BusinessCategory,
     CuratedCategoriesQuery,
     CuratedCategory,
+    LineItem,
     LineItemCuratedCategoriesQuery,
     LineItemCuratedCategory,
     LineItemCuratedCategoryChanges,
     LineItemCuratedCategoryDraft,
+    LineItemUpdate,
 )
-from socialapi.models.collections import RecordQuery
-from socialapi.models.insights import KeywordInsights, KeywordInsightsQuery
-from socialapi.models.line_items import LineItem, LineItemUpdate
 from socialapi.models.pages import Page
+from socialapi.models.queries import RecordQuery
 from socialapi.routes.route import ADS, ADS_SANDBOX, RateLimit, Route
 
 # Accounts (section 4.2)

@@ -2,18 +2,26 @@
 
 from typing import Final
 
-from socialapi.models.account_media import AccountMedia, AccountMediaQuery
-from socialapi.models.advertiser_posts import AdvertiserPost, AdvertiserPostDraft, AdvertiserPostName
 from socialapi.models.cards import Card, CardChanges, CardDraft, CardsQuery
-from socialapi.models.collections import RecordQuery
-from socialapi.models.media_library import LibraryMedia, LibraryMediaChanges, LibraryMediaDraft, MediaLibraryQuery
-from socialapi.models.pages import Page
-from socialapi.models.poll_cards import CreativeCardsQuery, PollCard, PollCardDraft
-from socialapi.models.video_conversation_cards import (
+from socialapi.models.creatives import (
+    AccountMedia,
+    AccountMediaQuery,
+    AdvertiserPost,
+    AdvertiserPostDraft,
+    AdvertiserPostName,
+    CreativeCardsQuery,
+    LibraryMedia,
+    LibraryMediaChanges,
+    LibraryMediaDraft,
+    MediaLibraryQuery,
+    PollCard,
+    PollCardDraft,
     VideoConversationCard,
     VideoConversationCardChanges,
     VideoConversationCardDraft,
 )
+from socialapi.models.pages import Page
+from socialapi.models.queries import RecordQuery
 from socialapi.routes.route import ADS, Route
 
 # Account media (section 4.1)

@@ -2,8 +2,6 @@
 
 from typing import Final
 
-from socialapi.models.activity import Subscription, SubscriptionDraft
-from socialapi.models.connections import Connection, ConnectionIds, EndedConnections, EndpointId
 from socialapi.models.content import (
     Article,
     ArticleDraft,
@@ -15,12 +13,12 @@ from socialapi.models.content import (
     Replay,
     ReplayRequest,
 )
-from socialapi.models.events import ActivityEvent, MatchedPost, Streamed
-from socialapi.models.fields import FieldParameters
+from socialapi.models.events import ActivityEvent, MatchedPost, Streamed, Subscription, SubscriptionDraft
 from socialapi.models.pages import Page
 from socialapi.models.posts import Post, PostDraft
 from socialapi.models.queries import (
     ActivityStreamQuery,
+    FieldParameters,
     NewsSearch,
     NewsStoryQuery,
     OpenPage,
@@ -29,7 +27,7 @@ from socialapi.models.queries import (
     RulesChangeQuery,
     UserPosts,
 )
-from socialapi.models.stream_rules import RulesChange, StreamRule
+from socialapi.models.streams import Connection, ConnectionIds, EndedConnections, EndpointId, RulesChange, StreamRule
 from socialapi.models.webhooks import Deleted, StreamLink, WebhookConfig, WebhookDraft, WebhookId, WebhookValidity
 from socialapi.routes.route import PLATFORM, PLATFORM_CALLER, PLATFORM_USER, Route
 

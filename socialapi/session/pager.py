@@ -10,7 +10,7 @@ import attrs
 
 from socialapi.errors import DecodeError, InvalidInput, SocialApiError
 from socialapi.models.pages import Page
-from socialapi.models.rules import shown
+from socialapi.models.validation import shown
 from socialapi.problems import Problem, ServiceError
 from socialapi.wire.paging import Position, next_token_path
 

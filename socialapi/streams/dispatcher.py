@@ -9,14 +9,14 @@ from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 import attrs
 
 from socialapi.errors import ConfigurationError, InvalidInput
-from socialapi.models.activity import (
+from socialapi.models.events import (
+    ActivityEvent,
     EventType,
     canonical_event_type,
     refuse_misspelt_event_pattern,
     refuse_misspelt_event_type,
 )
-from socialapi.models.events import ActivityEvent
-from socialapi.models.rules import shown
+from socialapi.models.validation import shown
 from socialapi.streams.handlers import call_handler, check_handler
 
 E = TypeVar("E")

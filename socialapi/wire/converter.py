@@ -15,11 +15,11 @@ import attrs
 from cattrs.preconf.orjson import OrjsonConverter, make_converter
 
 from socialapi.errors import DecodeError
-from socialapi.models.account_history import CampaignSnapshot, HistoryEntry
+from socialapi.models.accounts import CampaignSnapshot, HistoryEntry
 from socialapi.models.audiences import UploadCounts
-from socialapi.models.connections import EndedConnections
 from socialapi.models.pages import Includes, Undecoded
-from socialapi.models.rules import Tagged, members_by_tag, wire_name
+from socialapi.models.streams import EndedConnections
+from socialapi.models.validation import Tagged, members_by_tag, wire_name
 from socialapi.wire import scalars
 from socialapi.wire.readers import (
     UNREADABLE,

@@ -12,7 +12,7 @@ import attrs
 import orjson
 
 from socialapi.errors import InvalidInput
-from socialapi.models.rules import format_timestamp, shown, wire_name
+from socialapi.models.validation import format_timestamp, shown, wire_name
 from socialapi.problems import BrokenRule
 from socialapi.unset import UNSET
 

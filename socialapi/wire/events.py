@@ -11,8 +11,7 @@ from typing import Any, Final, TypeVar
 import orjson
 
 from socialapi.errors import DecodeError, InvalidInput
-from socialapi.models.activity import canonical_event_type
-from socialapi.models.events import ActivityEvent, DirectMessage, MatchedPost, StreamNotice
+from socialapi.models.events import ActivityEvent, DirectMessage, MatchedPost, StreamNotice, canonical_event_type
 from socialapi.models.pages import Undecoded
 from socialapi.problems import Problem, ServiceError
 from socialapi.wire.converter import structure

@@ -12,7 +12,7 @@ from annotated_types import MaxLen
 
 from socialapi.errors import DecodeError, InvalidInput
 from socialapi.models.pages import Includes, Page, Undecoded
-from socialapi.models.rules import broken_rules
+from socialapi.models.validation import broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.routes.route import Family
 from socialapi.wire import scalars

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 
 from socialapi.models.products import Product
-from socialapi.models.rules import broken_rules
+from socialapi.models.validation import broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.wire.request import refuse
 

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 import attrs
 
 from socialapi.errors import DecodeError
-from socialapi.models.rules import Tagged, wire_name
+from socialapi.models.validation import Tagged, wire_name
 from socialapi.unset import Unset
 from socialapi.wire import scalars
 

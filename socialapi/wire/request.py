@@ -9,7 +9,7 @@ import attrs
 
 from socialapi.config import Config
 from socialapi.errors import InvalidInput
-from socialapi.models.rules import AnyId, broken_rules
+from socialapi.models.validation import AnyId, broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.routes.route import RateLimit, Route, Target
 from socialapi.wire.encoding import json_bytes, query_string, unsendable

@@ -18,8 +18,8 @@ from typing import Any, Final
 import attrs
 
 from socialapi.errors import InvalidInput
-from socialapi.models.rules import IsId, Tagged, Unfit, members_by_tag, value_type, wire_name
 from socialapi.models.spelling import near_name
+from socialapi.models.validation import IsId, Tagged, Unfit, members_by_tag, value_type, wire_name
 from socialapi.unset import UNSET, Unset
 from socialapi.wire.encoding import json_shape, mapping_of_further
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from socialapi.models.insights import range_until_now
-from socialapi.models.rules import broken_rules
+from socialapi.models.validation import broken_rules
 from socialapi.routes import ads
 from socialapi.routes.route import Route
 

@@ -19,7 +19,7 @@ from socialapi.models.audiences import (
     UploadCounts,
     months_later,
 )
-from socialapi.models.rules import broken_rules
+from socialapi.models.validation import broken_rules
 from socialapi.unset import UNSET
 from socialapi.wire.encoding import json_shape
 

@@ -5,13 +5,20 @@ from typing import Any, Final
 
 import pytest
 
-from socialapi.models.account_media import AccountMediaQuery
-from socialapi.models.advertiser_posts import AdvertiserPostDraft, AdvertiserPostName
 from socialapi.models.cards import App, Button, CardChanges, CardDraft, CardsQuery, Details, Label, Media, Website
-from socialapi.models.media_library import LibraryMediaChanges, LibraryMediaDraft, MediaLibraryQuery
-from socialapi.models.poll_cards import CreativeCardsQuery, PollCardDraft
-from socialapi.models.rules import broken_rules
-from socialapi.models.video_conversation_cards import VideoConversationCardChanges, VideoConversationCardDraft
+from socialapi.models.creatives import (
+    AccountMediaQuery,
+    AdvertiserPostDraft,
+    AdvertiserPostName,
+    CreativeCardsQuery,
+    LibraryMediaChanges,
+    LibraryMediaDraft,
+    MediaLibraryQuery,
+    PollCardDraft,
+    VideoConversationCardChanges,
+    VideoConversationCardDraft,
+)
+from socialapi.models.validation import broken_rules
 from socialapi.wire.encoding import json_shape
 
 NOW: Final = datetime.datetime(2026, 6, 1, tzinfo=datetime.UTC)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.errors import InvalidInput
-from socialapi.models.fields import Expansion, Fields, MediaField, PostField, UserField, selected_by
+from socialapi.models.queries import Expansion, Fields, MediaField, PostField, UserField, selected_by
 from socialapi.wire.encoding import query_string
 
 

@@ -6,7 +6,7 @@ from typing import Any, get_args
 import pytest
 
 from socialapi.models.line_items import LineItemChanges, LineItemUpdate, rules_with_campaign, rules_with_stored
-from socialapi.models.rules import broken_rules
+from socialapi.models.validation import broken_rules
 
 NOW = datetime.datetime(2026, 6, 1, tzinfo=datetime.UTC)
 BID, STRATEGY, GOAL = "bid_amount_local_micro", "bid_strategy", "goal"

@@ -7,13 +7,11 @@ import attrs
 import pytest
 
 from socialapi.errors import DecodeError
-from socialapi.models.activity import Subscription
-from socialapi.models.connections import Connection, EndedConnections
 from socialapi.models.content import Article, NewsStory, Note, PowerstreamRule, PublishedArticle, Replay
-from socialapi.models.media import Media, Place, Poll, Space, UserList
+from socialapi.models.events import Subscription
 from socialapi.models.pages import Includes, Page
-from socialapi.models.posts import Post, ReferencedPost
-from socialapi.models.stream_rules import RulesSummary, StreamRule, summary_of
+from socialapi.models.posts import Media, Place, Poll, Post, ReferencedPost, Space, UserList
+from socialapi.models.streams import Connection, EndedConnections, RulesSummary, StreamRule, summary_of
 from socialapi.models.users import User
 from socialapi.models.webhooks import Deleted, StreamLink, WebhookConfig, WebhookValidity
 from socialapi.wire.converter import structure

@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from socialapi.models.activity import SubscriptionDraft
+from socialapi.models.events import SubscriptionDraft, current_event_type, warn_of_search_operators
 from socialapi.models.oauth import AccessTokenRequest, AuthorizeQuery, OAuth2TokenRequest
 from socialapi.models.posts import PostDraft
 from socialapi.models.queries import NewsSearch, PostsLookup, UserPosts
-from socialapi.models.release_facts import current_event_type, warn_of_search_operators
-from socialapi.models.rules import broken_rules
-from socialapi.models.stream_rules import RulesChange
+from socialapi.models.streams import RulesChange
+from socialapi.models.validation import broken_rules
 from socialapi.models.webhooks import WebhookDraft, WebhookId
 
 NOW = datetime.datetime(2026, 6, 1, tzinfo=datetime.UTC)

@@ -7,7 +7,7 @@ import pytest
 
 from socialapi.models.catalogs import CatalogFields, CatalogName, CatalogsQuery, ProductSetDraft
 from socialapi.models.products import Product, ProductKeys, ProductsBody, ProductsQuery
-from socialapi.models.rules import broken_rules
+from socialapi.models.validation import broken_rules
 from tests.bulk.products.model_catalog import product
 
 NOW: Final = datetime.datetime(2026, 6, 1, tzinfo=datetime.UTC)

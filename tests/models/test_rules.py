@@ -10,7 +10,7 @@ import pytest
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 
 from socialapi.errors import InvalidInput
-from socialapi.models.rules import Conditions, Pattern, Tagged, broken_rules, format_timestamp, parse_timestamp
+from socialapi.models.validation import Conditions, Pattern, Tagged, broken_rules, format_timestamp, parse_timestamp
 from socialapi.problems import BrokenRule
 from socialapi.unset import UNSET, Unset
 

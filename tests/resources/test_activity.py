@@ -4,7 +4,7 @@ import pytest
 
 from socialapi import Client, errors
 from socialapi.emulator import Emulator
-from socialapi.models.activity import DEPRECATED_EVENT_TYPES, EVENT_TYPE_ALIASES
+from socialapi.models.events import DEPRECATED_EVENT_TYPES, EVENT_TYPE_ALIASES
 from socialapi.problems import InvalidRequest
 
 

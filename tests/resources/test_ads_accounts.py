@@ -6,7 +6,7 @@ import pytest
 
 from socialapi import Client, errors
 from socialapi.emulator import Emulator
-from socialapi.models.account_history import CampaignSnapshot
+from socialapi.models.accounts import CampaignSnapshot
 from tests.support.clients import client_of
 from tests.support.server import Server, answer
 

@@ -8,7 +8,7 @@ import pytest
 
 from socialapi import Client, errors
 from socialapi.emulator import Emulator
-from socialapi.models.audience_permissions import AudiencePermission
+from socialapi.models.audiences import AudiencePermission
 from socialapi.problems import ServiceError
 from tests.emulator.asking import Asker
 from tests.support.clients import client_of

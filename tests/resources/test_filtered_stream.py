@@ -6,7 +6,7 @@ import pytest
 
 from socialapi import Client, Fields, errors
 from socialapi.emulator import Emulator
-from socialapi.models.stream_rules import summary_of
+from socialapi.models.streams import summary_of
 from socialapi.problems import DuplicateRules, InvalidRequest, InvalidRules, Problem, ResourceNotFound, RuleCap
 from socialapi.types import RuleDraft
 from tests.emulator.asking import Asker

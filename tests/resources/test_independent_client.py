@@ -19,9 +19,9 @@ from socialapi import Client, Fields, OAuth1
 from socialapi.emulator import Emulator
 from socialapi.emulator.platform.records import StreamConnection
 from socialapi.models.events import ActivityEvent, MatchedPost
-from socialapi.models.fields import Expansion, MediaField, PostField, UserField
 from socialapi.models.pages import Page
 from socialapi.models.posts import Post
+from socialapi.models.queries import Expansion, MediaField, PostField, UserField
 from socialapi.routes import oauth, platform
 from socialapi.routes.route import Route
 from socialapi.types import PostDraft, PostMedia, RuleDraft

@@ -9,7 +9,7 @@ import attrs
 import pytest
 
 from socialapi.errors import ConfigurationError, InvalidInput
-from socialapi.models.activity import DEPRECATED_EVENT_TYPES, EVENT_TYPE_ALIASES, EventType
+from socialapi.models.events import DEPRECATED_EVENT_TYPES, EVENT_TYPE_ALIASES, EventType
 from socialapi.models.posts import Post
 from socialapi.streams import ActivityEvent, Dispatcher, MatchedPost, Undecoded, Unfinished
 from tests.support.clock import turns

@@ -8,7 +8,7 @@ import pytest
 
 from socialapi import Client
 from socialapi.emulator import Emulator
-from socialapi.models.stream_rules import RuleDraft
+from socialapi.models.streams import RuleDraft
 from socialapi.webhooks import ActivityEvent, MatchedPost, Receiver
 from tests.webhooks.posting import running, take
 

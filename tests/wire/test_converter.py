@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.errors import DecodeError
-from socialapi.models.account_history import CampaignSnapshot, ChangedBy, HistoryEntry
+from socialapi.models.accounts import CampaignSnapshot, ChangedBy, HistoryEntry
 from socialapi.models.pages import Page
-from socialapi.models.rules import Tagged
+from socialapi.models.validation import Tagged
 from socialapi.wire.converter import structure
 from socialapi.wire.paging import read_page
 from socialapi.wire.readers import COMES_OFTEN, join_path

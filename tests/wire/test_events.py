@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.errors import InvalidInput
-from socialapi.models.activity import DEPRECATED_EVENT_TYPES, EVENT_TYPE_ALIASES, EventType
+from socialapi.models.events import DEPRECATED_EVENT_TYPES, EVENT_TYPE_ALIASES, EventType
 from socialapi.problems import OperationalDisconnect, ServiceError
 from socialapi.streams import ActivityEvent, DirectMessage, MatchedPost, MatchingRule, StreamNotice, Undecoded
 from socialapi.wire.events import (

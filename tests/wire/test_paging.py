@@ -6,13 +6,11 @@ import attrs
 import pytest
 
 from socialapi.errors import DecodeError, InvalidInput
-from socialapi.models.account_history import HistoryEntry
-from socialapi.models.accounts import AccountsQuery
-from socialapi.models.audience_permissions import AudiencePermissionsQuery, TargetingCampaign
+from socialapi.models.accounts import AccountsQuery, HistoryEntry
+from socialapi.models.audiences import AudiencePermissionsQuery, TargetingCampaign
 from socialapi.models.content import Note
-from socialapi.models.media import Media
 from socialapi.models.pages import Page
-from socialapi.models.posts import Post
+from socialapi.models.posts import Media, Post
 from socialapi.problems import ResourceNotFound, ServiceError
 from socialapi.routes.route import ADS, PLATFORM
 from socialapi.wire.paging import Position, Split, is_paged, page_query, read_page, split_of

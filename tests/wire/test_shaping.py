@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from socialapi.config import Config
 from socialapi.errors import InvalidInput
 from socialapi.models.cards import CardDraft
-from socialapi.models.collections import Ids, Long
-from socialapi.models.rules import AnyId, broken_rules
-from socialapi.models.stream_rules import RulesChange
+from socialapi.models.queries import Ids, Long
+from socialapi.models.streams import RulesChange
+from socialapi.models.validation import AnyId, broken_rules
 from socialapi.routes import platform as routes
 from socialapi.routes.route import PLATFORM, Route
 from socialapi.types import CardMedia, Details, PostDraft, PostMedia, RuleDraft, Website

@@ -25,7 +25,7 @@ from socialapi.models.audiences import (
     IdentifierKind,
     OperationType,
 )
-from socialapi.models.rules import format_timestamp
+from socialapi.models.validation import format_timestamp
 from socialapi.problems import BrokenRule
 from socialapi.reports import MENDED, RowIssue
 

@@ -14,7 +14,7 @@ from socialapi.bulk.journals.journal import Setting, impersonal
 from socialapi.config import Config
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import IdentifierKind, OperationType, UploadCounts, months_later
-from socialapi.models.rules import format_timestamp
+from socialapi.models.validation import format_timestamp
 from socialapi.routes.route import Target
 
 

@@ -5,7 +5,7 @@ import datetime
 from socialapi.bulk.products.rows import ProductRow
 from socialapi.errors import InvalidInput
 from socialapi.models.products import Product
-from socialapi.models.rules import broken_rules
+from socialapi.models.validation import broken_rules
 from socialapi.wire.encoding import json_bytes
 
 

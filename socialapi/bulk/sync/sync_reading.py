@@ -17,7 +17,7 @@ from socialapi.bulk.sync.sync_snapshot import CODES, Snapshot, StagedRow
 from socialapi.bulk.tally import Tally
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import DEFAULT_EXPIRY_MONTHS, months_later
-from socialapi.models.rules import parse_timestamp
+from socialapi.models.validation import parse_timestamp
 from socialapi.reports import RowIssue, UploadReport
 from socialapi.session.session import Session
 

@@ -22,7 +22,7 @@ from socialapi.bulk.audiences.normalizing import NORMALIZER_VERSION
 from socialapi.bulk.sync import sync_statements as sql
 from socialapi.errors import ConfigurationError
 from socialapi.models.audiences import AudienceUser, IdentifierKind, Operation, OperationType
-from socialapi.models.rules import parse_timestamp
+from socialapi.models.validation import parse_timestamp
 from socialapi.sqlite_thread import SqliteThread
 from socialapi.unset import UNSET
 

@@ -12,9 +12,9 @@ from socialapi.emulator.arguments import Arguments
 from socialapi.emulator.call import Call
 from socialapi.emulator.clock import timestamp
 from socialapi.emulator.envelopes import Answer, Refusal
-from socialapi.models.account_history import CampaignSnapshot, HistoryEntry
+from socialapi.models.accounts import CampaignSnapshot, HistoryEntry
 from socialapi.models.line_items import LineItem
-from socialapi.models.rules import parse_timestamp
+from socialapi.models.validation import parse_timestamp
 from socialapi.routes import ads as routes
 
 _SNAPSHOTS: Final[dict[str, Any]] = {"CAMPAIGN": CampaignSnapshot, "LINE_ITEM": LineItem}

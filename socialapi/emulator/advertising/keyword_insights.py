@@ -11,7 +11,7 @@ from socialapi.emulator.arguments import Arguments
 from socialapi.emulator.call import Call
 from socialapi.emulator.envelopes import Answer, ads_data
 from socialapi.models.insights import range_until_now
-from socialapi.models.rules import parse_timestamp
+from socialapi.models.validation import parse_timestamp
 from socialapi.problems import BrokenRule
 from socialapi.routes import ads as routes
 

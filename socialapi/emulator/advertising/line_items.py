@@ -11,7 +11,7 @@ from socialapi.emulator.call import Call
 from socialapi.emulator.clock import timestamp
 from socialapi.emulator.envelopes import Answer
 from socialapi.models.line_items import rules_with_stored
-from socialapi.models.rules import parse_timestamp
+from socialapi.models.validation import parse_timestamp
 from socialapi.problems import BrokenRule
 from socialapi.routes import ads as routes
 

@@ -18,7 +18,7 @@ from socialapi.emulator.arguments import (
 from socialapi.emulator.call import Call, body_limit
 from socialapi.emulator.envelopes import Refusal
 from socialapi.emulator.received import FORM
-from socialapi.models.rules import broken_rules
+from socialapi.models.validation import broken_rules
 from socialapi.problems import BrokenRule
 
 Rules = Callable[[Call, Arguments], Iterable[BrokenRule]]

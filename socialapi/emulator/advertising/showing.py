@@ -13,7 +13,7 @@ from socialapi.emulator.arguments import Arguments
 from socialapi.emulator.call import Call
 from socialapi.emulator.envelopes import Answer, ads_data
 from socialapi.models.pages import Page
-from socialapi.models.rules import wire_name
+from socialapi.models.validation import wire_name
 from socialapi.routes.route import Route
 
 

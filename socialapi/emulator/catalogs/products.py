@@ -17,7 +17,7 @@ from socialapi.emulator.envelopes import Answer, ads_data
 from socialapi.emulator.faults import PRODUCT_FAULTS, Fault
 from socialapi.emulator.received import Received
 from socialapi.models.products import Product
-from socialapi.models.rules import broken_rules
+from socialapi.models.validation import broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.routes import catalogs as routes
 

@@ -15,7 +15,7 @@ from socialapi.emulator.envelopes import Answer, Refusal, ads_data
 from socialapi.emulator.platform.post_making import new_post
 from socialapi.emulator.platform.post_store import PostRecord
 from socialapi.emulator.state import User
-from socialapi.models.advertiser_posts import MAX_MEDIA
+from socialapi.models.creatives import MAX_MEDIA
 from socialapi.problems import BrokenRule
 from socialapi.routes import creatives as routes
 

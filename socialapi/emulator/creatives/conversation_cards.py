@@ -14,7 +14,7 @@ from socialapi.emulator.creatives.filters import asked_for
 from socialapi.emulator.creatives.media import in_library, kind_rules, wide_video_rules
 from socialapi.emulator.creatives.records import CONVERSATIONS, card_uri, of_conversation
 from socialapi.emulator.envelopes import Answer
-from socialapi.models.video_conversation_cards import ORDINALS, conversation_rules
+from socialapi.models.creatives import ORDINALS, conversation_rules
 from socialapi.problems import BrokenRule
 from socialapi.routes import creatives as routes
 

@@ -15,7 +15,7 @@ from socialapi.emulator.creatives.account_media import add_preroll
 from socialapi.emulator.creatives.media import kind_rules, uploaded
 from socialapi.emulator.creatives.records import FACTS, LIBRARY, first_frame
 from socialapi.emulator.envelopes import Answer
-from socialapi.models.media_library import VIDEO_FIELDS
+from socialapi.models.creatives import VIDEO_FIELDS
 from socialapi.problems import BrokenRule
 from socialapi.routes import creatives as routes
 

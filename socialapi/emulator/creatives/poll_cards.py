@@ -14,7 +14,7 @@ from socialapi.emulator.creatives.filters import asked_for
 from socialapi.emulator.creatives.media import in_library, kind_rules, poll_image_rules
 from socialapi.emulator.creatives.records import CHOICES, POLLS, card_uri, of_poll
 from socialapi.emulator.envelopes import Answer, Refusal, ads_data
-from socialapi.models.poll_cards import PollCard
+from socialapi.models.creatives import PollCard
 from socialapi.problems import BrokenRule
 from socialapi.routes import creatives as routes
 

@@ -9,7 +9,7 @@ from socialapi.emulator.clock import timestamp
 from socialapi.emulator.creatives.records import CHOICES, IMAGE_CONVERSATION, card_uri, of_conversation, of_poll
 from socialapi.emulator.creatives.seed_media import FIRST_DAY, HOUR, IMAGES, VIDEOS, library
 from socialapi.models.cards import CardType
-from socialapi.models.video_conversation_cards import ORDINALS
+from socialapi.models.creatives import ORDINALS
 
 CARDS: Final = 130
 LEGACY: Final = 30

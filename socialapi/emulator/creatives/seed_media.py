@@ -7,7 +7,7 @@ from socialapi.emulator.advertising.records import Record
 from socialapi.emulator.clock import timestamp
 from socialapi.emulator.creatives.records import FACTS, first_frame, preroll
 from socialapi.emulator.platform.seed_users import HARBOUR_BOOKS, NORTHWIND
-from socialapi.models.account_media import CreativeType
+from socialapi.models.creatives import CreativeType
 
 ACCOUNT_MEDIA: Final = 230
 DELETED_ACCOUNT_MEDIA: Final = 5

@@ -21,7 +21,7 @@ from socialapi.emulator.oauth.consent import (
     submitted,
 )
 from socialapi.emulator.oauth.sign_ins import CODE_SECONDS, Code
-from socialapi.models.rules import broken_rules
+from socialapi.models.validation import broken_rules
 from socialapi.routes import oauth as routes
 from socialapi.routes.route import OAUTH, Route
 

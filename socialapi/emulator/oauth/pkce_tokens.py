@@ -17,7 +17,7 @@ from socialapi.emulator.oauth.sign_ins import RefreshGrant
 from socialapi.emulator.received import FORM
 from socialapi.emulator.state import App, Caller
 from socialapi.models.oauth import OAuth2TokenRequest
-from socialapi.models.rules import broken_rules
+from socialapi.models.validation import broken_rules
 from socialapi.routes import oauth as routes
 
 ACCESS_TOKEN_SECONDS: Final = 7_200

@@ -13,7 +13,7 @@ from socialapi.emulator.oauth.callbacks import is_registered
 from socialapi.emulator.oauth.sign_ins import OUT_OF_BAND, REQUEST_TOKEN_SECONDS, RequestToken
 from socialapi.emulator.received import FORM, Received
 from socialapi.emulator.state import App, Caller, State
-from socialapi.models.rules import broken_rules
+from socialapi.models.validation import broken_rules
 from socialapi.routes import oauth as routes
 
 NOT_AUTHENTICATED: Final = 32

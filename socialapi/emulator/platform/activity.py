@@ -7,7 +7,7 @@ from socialapi.emulator.call import Call
 from socialapi.emulator.envelopes import Answer, Refusal, data, invalid_request, not_found
 from socialapi.emulator.platform.endpoint import serves
 from socialapi.emulator.platform.records import ActivitySubscription
-from socialapi.models.activity import EventType, canonical_event_type
+from socialapi.models.events import EventType, canonical_event_type
 from socialapi.routes import platform as routes
 
 EVENT_TYPES: Final = frozenset(get_args(EventType))

@@ -7,7 +7,7 @@ import attrs
 
 from socialapi.emulator.packed import packed_json
 from socialapi.emulator.platform.records import ActivitySubscription, Platform
-from socialapi.models.activity import canonical_event_type
+from socialapi.models.events import canonical_event_type
 
 Fields = Mapping[str, Any]
 

@@ -10,7 +10,7 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from socialapi.errors import InvalidInput
 from socialapi.models.events import MEMBERSHIP_KINDS
 from socialapi.models.posts import Attachments, Entities, ReferencedPost
-from socialapi.models.rules import Pattern, broken_rules
+from socialapi.models.validation import Pattern, broken_rules
 from socialapi.problems import BrokenRule
 
 MOST_THINGS: Final = 10_000

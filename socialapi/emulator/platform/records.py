@@ -5,7 +5,7 @@ from typing import Any, Final
 import attrs
 
 from socialapi.emulator.platform.post_store import PostStore
-from socialapi.models.stream_rules import MAX_RULES
+from socialapi.models.streams import MAX_RULES
 
 Fields = dict[str, Any]
 """An object as the service would show all of it."""

@@ -8,7 +8,7 @@ import attrs
 from socialapi.emulator.envelopes import invalid_request
 from socialapi.emulator.received import split
 from socialapi.models.content import NewsField
-from socialapi.models.fields import Expansion, MediaField, PostField, UserField
+from socialapi.models.queries import Expansion, MediaField, PostField, UserField
 
 Fields = Mapping[str, Any]
 

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
 
-from socialapi.models.account_history import HistoryEntry, HistoryFilter
-from socialapi.models.accounts import AccountApp, FeatureKey
-from socialapi.models.collections import CollectionQuery
+from socialapi.models.accounts import AccountApp, FeatureKey, HistoryEntry, HistoryFilter
+from socialapi.models.queries import CollectionQuery
 from socialapi.resources.ads.account_scoped import AccountScoped
 from socialapi.resources.ads.curated_categories import CuratedCategories, LineItemCuratedCategories
 from socialapi.resources.ads.custom_audience import CustomAudience

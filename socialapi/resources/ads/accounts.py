@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Unpack
 
 from socialapi.models.accounts import Account, AccountChanges, AccountsFilter, FeatureKey
-from socialapi.models.collections import RecordQuery
+from socialapi.models.queries import RecordQuery
 from socialapi.resources.resource import Resource
 from socialapi.routes import ads as routes
 from socialapi.session.pager import Pager

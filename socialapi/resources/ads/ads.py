@@ -3,8 +3,8 @@
 import datetime
 from collections.abc import Sequence
 
-from socialapi.models.categories import BusinessCategory
 from socialapi.models.insights import Granularity, KeywordInsights
+from socialapi.models.line_items import BusinessCategory
 from socialapi.resources.ads.account import AccountResource
 from socialapi.resources.ads.accounts import Accounts, Sandbox
 from socialapi.resources.resource import Resource, unless_empty

@@ -2,7 +2,7 @@
 
 from typing import Unpack
 
-from socialapi.models.advertiser_posts import AdvertiserPost, AdvertiserPostFields
+from socialapi.models.creatives import AdvertiserPost, AdvertiserPostFields
 from socialapi.resources.ads.account_scoped import AccountScoped
 from socialapi.routes import creatives as routes
 

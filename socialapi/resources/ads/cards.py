@@ -4,13 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from socialapi.models.cards import Button, Card, CardsQuery, Details, Media, SwipeableMedia
-from socialapi.models.collections import RecordQuery
-from socialapi.models.poll_cards import CreativeCardsFilter, PollCard, PollCardFields
-from socialapi.models.video_conversation_cards import (
+from socialapi.models.creatives import (
+    CreativeCardsFilter,
+    PollCard,
+    PollCardFields,
     VideoConversationCard,
     VideoConversationCardChanges,
     VideoConversationCardFields,
 )
+from socialapi.models.queries import RecordQuery
 from socialapi.resources.ads.account_scoped import AccountScoped
 from socialapi.routes import creatives as routes
 from socialapi.session.pager import Pager

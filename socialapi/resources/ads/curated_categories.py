@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Unpack
 
-from socialapi.models.categories import CuratedCategory, LineItemCuratedCategory, LineItemCuratedCategoryChanges
-from socialapi.models.collections import CollectionQuery, RecordQuery
+from socialapi.models.line_items import CuratedCategory, LineItemCuratedCategory, LineItemCuratedCategoryChanges
+from socialapi.models.queries import CollectionQuery, RecordQuery
 from socialapi.resources.ads.account_scoped import AccountScoped
 from socialapi.resources.resource import unless_empty
 from socialapi.routes import ads as routes

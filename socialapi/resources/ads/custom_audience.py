@@ -7,8 +7,7 @@ from typing import Any, Unpack
 from socialapi.bulk.audiences.upload_options import Destination
 from socialapi.bulk.linting.linter import lint_records
 from socialapi.bulk.reading.readers import Records
-from socialapi.models.audience_permissions import TargetingCampaign
-from socialapi.models.audiences import IDENTIFIER_KINDS, Operation, UploadCounts
+from socialapi.models.audiences import IDENTIFIER_KINDS, Operation, TargetingCampaign, UploadCounts
 from socialapi.reports import LintReport, SyncReport, UploadReport
 from socialapi.resources.ads.uploads import (
     AudienceUploadKeywords,

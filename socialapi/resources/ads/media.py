@@ -2,9 +2,14 @@
 
 from typing import Unpack
 
-from socialapi.models.account_media import AccountMedia, AccountMediaFilter
-from socialapi.models.collections import RecordQuery
-from socialapi.models.media_library import LibraryMedia, LibraryMediaChanges, MediaLibraryQuery
+from socialapi.models.creatives import (
+    AccountMedia,
+    AccountMediaFilter,
+    LibraryMedia,
+    LibraryMediaChanges,
+    MediaLibraryQuery,
+)
+from socialapi.models.queries import RecordQuery
 from socialapi.resources.ads.account_scoped import AccountScoped
 from socialapi.routes import creatives as routes
 from socialapi.session.pager import Pager

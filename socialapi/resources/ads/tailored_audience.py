@@ -2,7 +2,7 @@
 
 from typing import Unpack
 
-from socialapi.models.audience_permissions import AudiencePermission, AudiencePermissionsFilter, PermissionLevel
+from socialapi.models.audiences import AudiencePermission, AudiencePermissionsFilter, PermissionLevel
 from socialapi.resources.ads.account_scoped import AccountScoped
 from socialapi.resources.resource import Resource
 from socialapi.routes import ads as routes

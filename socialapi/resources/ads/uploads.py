@@ -18,7 +18,7 @@ from socialapi.bulk.journals.journal import Journal
 from socialapi.bulk.reading.readers import Records
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import AudienceUser, DoNotReachUser, Operation, OperationType, UploadCounts, made_from
-from socialapi.models.rules import broken_rules
+from socialapi.models.validation import broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.reports import UploadReport
 from socialapi.resources.arguments import check_argument, check_arguments

@@ -3,9 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
-from socialapi.models.activity import Direction, EventType, Subscription, refuse_misspelt_event_type
-from socialapi.models.events import ActivityEvent
-from socialapi.models.release_facts import current_event_type
+from socialapi.models.events import (
+    ActivityEvent,
+    Direction,
+    EventType,
+    Subscription,
+    current_event_type,
+    refuse_misspelt_event_type,
+)
 from socialapi.resources.arguments import check_argument, check_further, check_stream_arguments
 from socialapi.resources.resource import Resource
 from socialapi.routes import platform as routes

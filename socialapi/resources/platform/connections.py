@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from socialapi.models.connections import Connection, EndedConnections
+from socialapi.models.streams import Connection, EndedConnections
 from socialapi.resources.arguments import check_further
 from socialapi.resources.resource import Resource, flat
 from socialapi.routes import platform as routes

@@ -16,9 +16,9 @@ from socialapi.models.content import (
     PowerstreamRule,
     PublishedArticle,
 )
-from socialapi.models.fields import Fields, names_of, selected_by
+from socialapi.models.events import warn_of_search_operators
 from socialapi.models.posts import Post
-from socialapi.models.release_facts import warn_of_search_operators
+from socialapi.models.queries import Fields, names_of, selected_by
 from socialapi.resources.arguments import check_argument, check_further
 from socialapi.resources.resource import Resource, unless_empty
 from socialapi.routes import platform as routes

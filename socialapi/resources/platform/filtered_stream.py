@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from socialapi.models.events import MatchedPost
-from socialapi.models.fields import Fields, selected_by
 from socialapi.models.pages import Page
-from socialapi.models.rules import AnyId
-from socialapi.models.stream_rules import RuleDraft, StreamRule
+from socialapi.models.queries import Fields, selected_by
+from socialapi.models.streams import RuleDraft, StreamRule
+from socialapi.models.validation import AnyId
 from socialapi.models.webhooks import StreamLink
 from socialapi.resources.arguments import check_argument, check_further, check_stream_arguments
 from socialapi.resources.platform.wanted_rules import WantedRules, wanted_drafts

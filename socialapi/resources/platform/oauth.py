@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 import attrs
 
 from socialapi.errors import ApiError, DecodeError, InvalidInput
-from socialapi.models.fields import names_of
 from socialapi.models.oauth import (
     AccessToken,
     AppOnlyToken,
@@ -20,6 +19,7 @@ from socialapi.models.oauth import (
     RequestToken,
     RequestTokenQuery,
 )
+from socialapi.models.queries import names_of
 from socialapi.resources.arguments import check_argument
 from socialapi.resources.resource import Resource
 from socialapi.routes import oauth as routes

@@ -6,11 +6,10 @@ from itertools import chain
 from typing import Any
 
 from socialapi.errors import ApiError
-from socialapi.models.fields import Fields, selected_by
 from socialapi.models.pages import Includes, Page
 from socialapi.models.posts import Post, PostDraft
-from socialapi.models.queries import MAX_LOOKUP_IDS
-from socialapi.models.rules import AnyId
+from socialapi.models.queries import MAX_LOOKUP_IDS, Fields, selected_by
+from socialapi.models.validation import AnyId
 from socialapi.resources.arguments import check_argument
 from socialapi.resources.resource import Resource
 from socialapi.routes import platform as routes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 
 from socialapi.errors import ApiError, DecodeError, InvalidInput, OutcomeUnknown, ServerError
-from socialapi.models.stream_rules import RuleDraft, RulesChange, StreamRule
+from socialapi.models.streams import RuleDraft, RulesChange, StreamRule
 from socialapi.problems import (
     DuplicateRules,
     InvalidRules,

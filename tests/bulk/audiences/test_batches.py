@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from socialapi.bulk.audiences.batches import PACKINGS, PART_BYTES, Batch, Packer, Packing
 from socialapi.bulk.rows import ROWS_PER_CHUNK, Action, Identifier, Row, Run, rows_of, runs_of
 from socialapi.models.audiences import Operations
-from socialapi.models.rules import broken_rules
+from socialapi.models.validation import broken_rules
 
 DIGEST: Final = "49e0be2aeccfb51a8dee4c945c8a70a9ac500cf6f5cb08112575f74db9b1470d"
 UPDATE: Final = Action("Update")

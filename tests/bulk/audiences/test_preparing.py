@@ -20,7 +20,7 @@ from socialapi.models.audiences import (
     IdentifierKind,
     OperationParams,
 )
-from socialapi.models.rules import broken_rules
+from socialapi.models.validation import broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.reports import RowIssue
 from tests.bulk.inputs import do_not_reach_user, user

@@ -11,7 +11,7 @@ from socialapi.bulk.sync import sync_snapshot
 from socialapi.bulk.sync.sync_snapshot import Difference, Snapshot, StagedRow
 from socialapi.errors import ConfigurationError
 from socialapi.models.audiences import AudienceUser, Operation, OperationParams
-from socialapi.models.rules import parse_timestamp
+from socialapi.models.validation import parse_timestamp
 
 NOW: Final = 1_000_000
 SOON: Final = NOW + 100

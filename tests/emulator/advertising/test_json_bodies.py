@@ -12,7 +12,7 @@ from socialapi.emulator.authentication import NOBODY
 from socialapi.emulator.call import Call
 from socialapi.emulator.envelopes import Refusal
 from socialapi.emulator.received import Received
-from socialapi.models.rules import Pattern
+from socialapi.models.validation import Pattern
 from socialapi.routes.route import ADS, Route
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from socialapi.models.activity import DEPRECATED_EVENT_TYPES
+from socialapi.models.events import DEPRECATED_EVENT_TYPES
 from tests.emulator.asking import Asker
 from tests.emulator.platform.reading import ACTIVITY, Reading, at, reading, subscribe
 

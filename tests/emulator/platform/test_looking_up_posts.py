@@ -6,7 +6,7 @@ from typing import Any, get_args
 import pytest
 
 from socialapi.emulator.platform.seed_posts import COMMUNITY_ID, LOST_POST_ID
-from socialapi.models.fields import Expansion, MediaField, PostField, UserField
+from socialapi.models.queries import Expansion, MediaField, PostField, UserField
 from tests.emulator.asking import Asker, Reply
 
 MILLISECONDS = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")

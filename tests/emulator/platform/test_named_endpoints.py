@@ -6,7 +6,7 @@ import pytest
 
 from socialapi.emulator.platform.activity import EVENT_TYPES
 from socialapi.emulator.platform.records import StreamConnection
-from socialapi.models.activity import DEPRECATED_EVENT_TYPES
+from socialapi.models.events import DEPRECATED_EVENT_TYPES
 from tests.emulator.asking import Asker, Reply
 
 # Connections -------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Filtered-stream rules (platform documentation, sections 4.1 and 8)."""
+"""Filtered-stream rules and streaming connections (platform documentation, sections 4.1, 4.4 and 8)."""
 
 import datetime
 from collections.abc import Iterator, Mapping
@@ -8,8 +8,9 @@ import attrs
 from annotated_types import MaxLen, MinLen
 
 from socialapi.models.model import Model
-from socialapi.models.rules import AnyId
-from socialapi.problems import BrokenRule
+from socialapi.models.queries import Element
+from socialapi.models.validation import AnyId, Pattern
+from socialapi.problems import BrokenRule, Problem, ServiceError
 from socialapi.unset import UNSET, Unset
 
 MAX_RULE_LENGTH: Final = 2_048
@@ -73,3 +74,54 @@ def summary_of(meta: Mapping[str, Any]) -> Mapping[str, Any]:
     """The part of `meta` that counts the change."""
     found = meta.get("summary")
     return found if isinstance(found, Mapping) else {}
+
+
+# The path with `all` in its place is that of another endpoint, which ends every connection of the app.
+EndpointId = Annotated[str, Pattern("(?!all$).*", "must not be `all`, which ends every connection: that is end_all()")]
+
+
+@attrs.define(kw_only=True)
+class Connection(Model):
+    """An active or past streaming connection; `disconnected_at` is None while it is active."""
+
+    id: str | None = None
+    endpoint_name: str | None = None
+    connected_at: datetime.datetime | None = None
+    disconnected_at: datetime.datetime | None = None
+    disconnect_reason: str | None = None
+
+
+@attrs.define(kw_only=True)
+class ConnectionIds:
+    """The connections to end, by UUID."""
+
+    uuids: Annotated[tuple[Element, ...], MinLen(1)]
+
+
+@attrs.define(kw_only=True)
+class EndedConnection(Model):
+    """What became of one connection that was to be ended."""
+
+    uuid: str | None = None
+    success: bool | None = None
+    error_message: str | None = None
+
+
+@attrs.define(kw_only=True)
+class EndedConnections(Model):
+    """What was ended.
+
+    `ended_count` is how many connections were ended and `uuids` are theirs, as far as the answer says so;
+    `failed_kills` is how many were not, and `results` has a line for each where the service gives them.
+    """
+
+    ended_count: int | None = None
+    uuids: tuple[str, ...] = ()
+    successful_kills: int | None = None
+    failed_kills: int | None = None
+    results: tuple[EndedConnection, ...] = ()
+
+    @property
+    def errors(self) -> tuple[Problem | ServiceError, ...]:
+        """The problems beside it; the same as `partial_errors`."""
+        return self.partial_errors

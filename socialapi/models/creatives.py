@@ -1,0 +1,314 @@
+"""Account media, the media library, poll and conversation cards, and posts of advertisers (creatives documentation)."""
+
+import datetime
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final, Literal, Required, TypedDict
+
+import attrs
+from annotated_types import Ge, Le, MaxLen, MinLen
+
+from socialapi.models.model import Model
+from socialapi.models.queries import TOTAL_OR_CURSOR, CollectionQuery, CursorQuery, Element, Ids, Long
+from socialapi.models.validation import Conditions, ListOf, Pattern
+from socialapi.problems import BrokenRule
+
+CreativeType = Literal[
+    "BANNER",
+    "BANNER_TABLET",
+    "INTERSTITIAL",
+    "INTERSTITIAL_LANDSCAPE",
+    "INTERSTITIAL_LANDSCAPE_TABLET",
+    "INTERSTITIAL_TABLET",
+    "MEDIUM_RECTANGLE",
+    "PREROLL",
+    "VAST_PREROLL",
+]
+
+
+@attrs.define(kw_only=True)
+class AccountMedia(Model):
+    """A creative of an account, made from a video or an image at a URL."""
+
+    id: str
+    video_id: str | None = None
+    media_url: str | None = None
+    creative_type: CreativeType | str | None = None
+    created_at: datetime.datetime | None = None
+    updated_at: datetime.datetime | None = None
+    deleted: bool | None = None
+
+
+class AccountMediaFilter(CollectionQuery, total=False):
+    """Which account media."""
+
+    account_media_ids: Ids
+    creative_types: Annotated[ListOf[CreativeType], MinLen(1)]
+
+
+AccountMediaQuery = Annotated[AccountMediaFilter, TOTAL_OR_CURSOR]
+
+
+MediaType = Literal["GIF", "IMAGE", "VIDEO"]
+MediaCategory = Literal["TWEET_IMAGE", "TWEET_VIDEO", "TWEET_GIF", "AMPLIFY_VIDEO"]
+
+VIDEO_FIELDS: Final = ("description", "title", "poster_media_key")
+"""What only videos have."""
+
+
+@attrs.define(kw_only=True)
+class LibraryMedia(Model):
+    """A media object of the library; `duration` is in milliseconds."""
+
+    media_key: str
+    media_type: MediaType | str | None = None
+    media_category: MediaCategory | str | None = None
+    media_url: str | None = None
+    media_status: Literal["TRANSCODE_COMPLETED"] | str | None = None
+    name: str | None = None
+    file_name: str | None = None
+    title: str | None = None
+    description: str | None = None
+    duration: int | None = None
+    aspect_ratio: str | None = None
+    poster_media_key: str | None = None
+    poster_media_url: str | None = None
+    tweeted: bool | None = None
+    created_at: datetime.datetime | None = None
+    updated_at: datetime.datetime | None = None
+    deleted: bool | None = None
+
+
+class MediaLibraryQuery(CursorQuery, total=False):
+    """Which media."""
+
+    count: Annotated[int, Ge(1), Le(50)]
+    """Objects of a page: 1 to 50, by default 20."""
+    media_type: MediaType
+    q: Annotated[str, MinLen(1), MaxLen(255)]
+    """A term in the name, title, file name or description."""
+
+
+class LibraryMediaChanges(TypedDict, total=False):
+    """What is said about a media object; title, description and poster are for videos."""
+
+    description: Annotated[str, MaxLen(200)] | None
+    file_name: Annotated[str, MaxLen(255)] | None
+    name: Annotated[str, MaxLen(100)] | None
+    poster_media_key: str | None
+    """The image that stands for a video; its first frame unless given."""
+    title: Annotated[str, MaxLen(70)] | None
+
+
+class LibraryMediaDraft(LibraryMediaChanges, total=False):
+    """A media object to add, which was uploaded with a media category."""
+
+    media_key: Required[Annotated[str, MinLen(1)]]
+
+
+Choice = Annotated[str, MinLen(1), MaxLen(25)]
+
+
+@attrs.define(kw_only=True)
+class PollCard(Model):
+    """A poll, which cannot be changed once it is made; it counts down from its creation to `end_time`."""
+
+    id: str
+    name: str | None = None
+    card_type: Literal["TEXT_POLLS", "VIDEO_POLLS"] | str | None = None
+    card_uri: str | None = None
+    first_choice: str | None = None
+    second_choice: str | None = None
+    third_choice: str | None = None
+    fourth_choice: str | None = None
+    duration_in_minutes: int | None = None
+    start_time: datetime.datetime | None = None
+    end_time: datetime.datetime | None = None
+    video_url: str | None = None
+    video_hls_url: str | None = None
+    video_width: int | None = None
+    video_height: int | None = None
+    video_poster_url: str | None = None
+    video_poster_width: int | None = None
+    video_poster_height: int | None = None
+    content_duration_seconds: float | None = None
+    created_at: datetime.datetime | None = None
+    updated_at: datetime.datetime | None = None
+    deleted: bool | None = None
+
+
+class CreativeCardsFilter(CollectionQuery, total=False):
+    """Which poll cards, or video conversation cards."""
+
+    card_ids: Ids
+    q: Annotated[str, MaxLen(80)]
+    """The beginning of the name."""
+
+
+CreativeCardsQuery = Annotated[CreativeCardsFilter, TOTAL_OR_CURSOR]
+
+
+class PollCardFields(TypedDict, total=False):
+    """A poll to create."""
+
+    name: Required[Annotated[str, MinLen(1)]]
+    duration_in_minutes: Required[Annotated[int, Ge(5), Le(10_080)]]
+    first_choice: Required[Choice]
+    second_choice: Required[Choice]
+    third_choice: Choice
+    fourth_choice: Choice
+    media_key: str
+    """An image or video of the media library; comes back as URLs. In beta: needs the feature PROMOTED_MEDIA_POLLS."""
+
+
+def _poll_conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+    if "fourth_choice" in data and "third_choice" not in data:
+        yield BrokenRule(path="third_choice", reason="is required with fourth_choice", code="MISSING_PARAMETER")
+
+
+PollCardDraft = Annotated[PollCardFields, Conditions(_poll_conditions)]
+
+
+MAX_CALL_LENGTH: Final = 20
+ORDINALS: Final = ("first", "second", "third", "fourth")
+
+Call = Annotated[str, Pattern(r"#?[^#][\s\S]{0,19}", f"must have 1 to {MAX_CALL_LENGTH} characters beside the hash")]
+
+
+@attrs.define(kw_only=True)
+class VideoConversationCard(Model):
+    """A video with up to four things to say about it. Each call to action (`cta`) is a hashtag with its text."""
+
+    id: str
+    name: str | None = None
+    card_type: Literal["VIDEO_CONVERSATION"] | str | None = None
+    card_uri: str | None = None
+    title: str | None = None
+    first_cta: str | None = None
+    first_cta_tweet: str | None = None
+    second_cta: str | None = None
+    second_cta_tweet: str | None = None
+    third_cta: str | None = None
+    third_cta_tweet: str | None = None
+    fourth_cta: str | None = None
+    fourth_cta_tweet: str | None = None
+    thank_you_text: str | None = None
+    thank_you_url: str | None = None
+    media_key: str | None = None
+    media_url: str | None = None
+    poster_media_url: str | None = None
+    video_owner_id: str | None = None
+    video_width: int | None = None
+    video_height: int | None = None
+    created_at: datetime.datetime | None = None
+    updated_at: datetime.datetime | None = None
+    deleted: bool | None = None
+
+
+class _Further(TypedDict, total=False):
+    """What a card may have; `None` clears it."""
+
+    title: Annotated[str, MaxLen(23)] | None
+    """Needed without a second call to action."""
+    second_cta: Call | None
+    second_cta_tweet: str | None
+    """Needed with its call to action, as are the third and the fourth."""
+    third_cta: Call | None
+    third_cta_tweet: str | None
+    fourth_cta: Call | None
+    fourth_cta_tweet: str | None
+    poster_media_key: str | None
+    thank_you_url: str | None
+    unlocked_image_media_key: str | None
+    """Shown after the answer; it does not come back."""
+    unlocked_video_media_key: str | None
+
+
+class VideoConversationCardFields(_Further, total=False):
+    """A card to create."""
+
+    first_cta: Required[Call]
+    """Up to 20 characters beside the hash."""
+    first_cta_tweet: Required[Annotated[str, MinLen(1)]]
+    media_key: Required[str]
+    """A 16:9 video of the media library."""
+    name: Required[Annotated[str, MinLen(1)]]
+    thank_you_text: Required[Annotated[str, MinLen(1), MaxLen(23)]]
+
+
+class VideoConversationCardChanges(_Further, total=False):
+    """What to change of a card."""
+
+    first_cta: Call
+    first_cta_tweet: Annotated[str, MinLen(1)]
+    media_key: str
+    name: Annotated[str, MinLen(1)]
+    thank_you_text: Annotated[str, MinLen(1), MaxLen(23)]
+
+
+def conversation_rules(data: Mapping[str, Any]) -> Iterator[BrokenRule]:
+    """The rules about a whole card: as it is created, or as it would be after a change."""
+    if not data.get("title") and not data.get("second_cta"):
+        yield BrokenRule(path="title", reason="or second_cta is required", code="MISSING_PARAMETER")
+    for ordinal in ORDINALS[1:]:
+        if data.get(f"{ordinal}_cta") and not data.get(f"{ordinal}_cta_tweet"):
+            reason = f"is required with {ordinal}_cta"
+            yield BrokenRule(path=f"{ordinal}_cta_tweet", reason=reason, code="MISSING_PARAMETER")
+
+
+def _of_draft(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+    yield from conversation_rules(data)
+
+
+VideoConversationCardDraft = Annotated[VideoConversationCardFields, Conditions(_of_draft)]
+
+
+PostName = Annotated[str, MaxLen(80)]
+MAX_MEDIA: Final = 4
+
+
+@attrs.define(kw_only=True)
+class AdvertiserPost(Model):
+    """A post of an advertiser; the documentation names few of its fields, the others stand in `extra`."""
+
+    id: str
+    name: str | None = None
+    text: str | None = None
+    card_uri: str | None = None
+    nullcast: bool | None = None
+
+
+class AdvertiserPostFields(TypedDict, total=False):
+    """A post to create for an advertiser."""
+
+    as_user_id: Required[Long]
+    """The advertiser, who has granted the caller access to the ads account."""
+    text: str
+    """Needed without media."""
+    card_uri: str
+    conversation_settings: Literal["EVERYONE", "FOLLOWING", "MENTIONED_USERS"]
+    """Who may answer; comes back when the post is read, and needs version 8 or later."""
+    media_keys: Annotated[ListOf[Element], MaxLen(MAX_MEDIA)]
+    """Up to four images, or one GIF, or one video."""
+    name: PostName
+    nullcast: bool
+    """True unless given: shown as an ad only. Organic posts are for the authenticated user alone."""
+    trim_user: bool
+    tweet_mode: Literal["compat", "extended"]
+    video_cta: Literal["VISIT_SITE", "WATCH_NOW"]
+    video_cta_value: str
+    video_description: Annotated[str, MaxLen(200)]
+    video_title: Annotated[str, MaxLen(70)]
+
+
+def _post_conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+    if not data.get("text") and not data.get("media_keys"):
+        yield BrokenRule(path="text", reason="is required without media_keys", code="MISSING_PARAMETER")
+
+
+AdvertiserPostDraft = Annotated[AdvertiserPostFields, Conditions(_post_conditions)]
+
+
+class AdvertiserPostName(TypedDict):
+    """What a post is called in the account."""
+
+    name: PostName

@@ -19,21 +19,16 @@ from socialapi.session.token_cache import MemoryTokenCache, TokenCache
 from socialapi.version import __version__
 
 if TYPE_CHECKING:
-    from socialapi.resources.ads.ads import Ads
-    from socialapi.resources.catalogs.catalog import Catalog
-    from socialapi.resources.catalogs.catalogs import Catalogs
-    from socialapi.resources.platform.activity import Activity
-    from socialapi.resources.platform.connections import Connections
-    from socialapi.resources.platform.content import Articles, News, Notes, Powerstream
-    from socialapi.resources.platform.filtered_stream import FilteredStream
-    from socialapi.resources.platform.oauth import OAuth
-    from socialapi.resources.platform.posts import Posts
-    from socialapi.resources.platform.webhooks import Webhooks
+    from socialapi.resources.ads import Ads
+    from socialapi.resources.catalogs import Catalog, Catalogs
+    from socialapi.resources.content import Articles, News, Notes, Powerstream
+    from socialapi.resources.oauth import OAuth
+    from socialapi.resources.posts import Posts
+    from socialapi.resources.streams import Activity, Connections, FilteredStream
+    from socialapi.resources.webhooks import Webhooks
     from socialapi.routes.route import Method
-    from socialapi.session.calls import CallOptions
-    from socialapi.session.pacer import Pacer
-    from socialapi.session.session import Session
-    from socialapi.session.windows import LimitStatus
+    from socialapi.session.rate_limiter import LimitStatus, Pacer
+    from socialapi.session.session import CallOptions, Session
     from socialapi.wire.response import Reply
 
 
@@ -84,7 +79,7 @@ class Client:
 
         def open_session() -> "Session":
             from socialapi.network import Network
-            from socialapi.session.pacer import SlidingWindowPacer
+            from socialapi.session.rate_limiter import SlidingWindowPacer
             from socialapi.session.session import Session
             from socialapi.session.transport import Transport
 
@@ -123,7 +118,7 @@ class Client:
 
     @functools.cached_property
     def _options(self) -> "CallOptions":
-        from socialapi.session.calls import CallOptions
+        from socialapi.session.session import CallOptions
 
         return CallOptions.interactive(self.config)
 
@@ -212,90 +207,90 @@ class Client:
     @property
     def ads(self) -> "Ads":
         """The advertising API."""
-        from socialapi.resources.ads.ads import Ads
+        from socialapi.resources.ads import Ads
 
         return Ads(self._session, self._options)
 
     @property
     def catalogs(self) -> "Catalogs":
         """Product catalogs."""
-        from socialapi.resources.catalogs.catalogs import Catalogs
+        from socialapi.resources.catalogs import Catalogs
 
         return Catalogs(self._session, self._options)
 
     def catalog(self, product_catalog_id: str | int) -> "Catalog":
         """The product catalog with this id; nothing is sent yet."""
-        from socialapi.resources.catalogs.catalog import Catalog
+        from socialapi.resources.catalogs import Catalog
 
         return Catalog(self._session, self._options, product_catalog_id)
 
     @property
     def posts(self) -> "Posts":
         """Posts."""
-        from socialapi.resources.platform.posts import Posts
+        from socialapi.resources.posts import Posts
 
         return Posts(self._session, self._options)
 
     @property
     def webhooks(self) -> "Webhooks":
         """Webhook configurations."""
-        from socialapi.resources.platform.webhooks import Webhooks
+        from socialapi.resources.webhooks import Webhooks
 
         return Webhooks(self._session, self._options)
 
     @property
     def filtered_stream(self) -> "FilteredStream":
         """The app's filtered stream: its rules, and its link to a webhook."""
-        from socialapi.resources.platform.filtered_stream import FilteredStream
+        from socialapi.resources.streams import FilteredStream
 
         return FilteredStream(self._session, self._options)
 
     @property
     def connections(self) -> "Connections":
         """Streaming connections."""
-        from socialapi.resources.platform.connections import Connections
+        from socialapi.resources.streams import Connections
 
         return Connections(self._session, self._options)
 
     @property
     def activity(self) -> "Activity":
         """Activity subscriptions and the stream of their events."""
-        from socialapi.resources.platform.activity import Activity
+        from socialapi.resources.streams import Activity
 
         return Activity(self._session, self._options)
 
     @property
     def articles(self) -> "Articles":
         """Articles."""
-        from socialapi.resources.platform.content import Articles
+        from socialapi.resources.content import Articles
 
         return Articles(self._session, self._options)
 
     @property
     def news(self) -> "News":
         """Trending news stories."""
-        from socialapi.resources.platform.content import News
+        from socialapi.resources.content import News
 
         return News(self._session, self._options)
 
     @property
     def notes(self) -> "Notes":
         """Community notes."""
-        from socialapi.resources.platform.content import Notes
+        from socialapi.resources.content import Notes
 
         return Notes(self._session, self._options)
 
     @property
     def powerstream(self) -> "Powerstream":
         """A dedicated stream instance."""
-        from socialapi.resources.platform.content import Powerstream
+        from socialapi.resources.content import Powerstream
 
         return Powerstream(self._session, self._options)
 
     @property
     def oauth(self) -> "OAuth":
         """Tokens."""
-        from socialapi.resources.platform.oauth import OAuth
+        from socialapi.resources.oauth import OAuth
 
         return OAuth(self._session, self._options)
 
@@ -315,7 +310,7 @@ class Client:
         every other call; only GET and PUT are repeated after an unknown outcome. Raises ApiError for an answer that
         is no success, InvalidInput for a path that would not arrive as it is.
         """
-        from socialapi.routes.matching import written_out
+        from socialapi.routes.undeclared import written_out
 
         target = written_out(method, path, family)
         reply = await self._session.request(target, options=self._options, query=params, body=json)

@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 from socialapi import AppOnly, Bearer, Client, Config, MemoryTokenCache, OAuth1, __version__
 from socialapi.errors import ApiError, ConfigurationError, InvalidInput, NotFound, RateLimitTooLong, TransportError
 from socialapi.routes.route import RateLimit
-from socialapi.session.pacer import Slot
+from socialapi.session.rate_limiter import LimitStatus, Slot
 from socialapi.session.session import Session
-from socialapi.session.windows import LimitStatus
-from socialapi.wire.limits import LimitReading
+from socialapi.wire.rate_limit_headers import LimitReading
 from tests.support.clients import BEARER, OPERATION, USER, client_of
 from tests.support.clock import VirtualClock
 from tests.support.server import Fault, Server, answer

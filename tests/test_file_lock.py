@@ -58,7 +58,7 @@ RACE: Final = """
 import asyncio, sys, time
 from socialapi.bulk.rejects import RejectsFile
 from socialapi.errors import ConfigurationError, InvalidInput
-from socialapi.sqlite_thread import Schema, SqliteThread
+from socialapi.sqlite_file import Schema, SqliteThread
 import filelock
 SCHEMA = Schema(application_id=7, version=1, statements=("CREATE TABLE items (name TEXT)",))
 

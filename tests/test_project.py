@@ -19,19 +19,18 @@ from socialapi.bulk.sync.sync_job import SyncOptions
 from socialapi.client import Client
 from socialapi.config import Config
 from socialapi.emulator import Emulator
-from socialapi.resources.ads.account import AccountResource
-from socialapi.resources.ads.accounts import Accounts, Sandbox
-from socialapi.resources.ads.ads import Ads
-from socialapi.resources.ads.advertiser_posts import AdvertiserPosts
-from socialapi.resources.ads.cards import Cards, PollCards, VideoConversationCards
-from socialapi.resources.ads.curated_categories import CuratedCategories, LineItemCuratedCategories
-from socialapi.resources.ads.custom_audience import CustomAudience
-from socialapi.resources.ads.line_items import LineItems
-from socialapi.resources.ads.media import AccountMediaResource, MediaLibrary
-from socialapi.resources.ads.tailored_audience import AudiencePermissions
-from socialapi.resources.catalogs.catalogs import Catalogs
-from socialapi.resources.catalogs.product_sets import ProductSets
-from socialapi.resources.catalogs.products import Products
+from socialapi.resources.ads import AccountResource, Accounts, Ads, Sandbox
+from socialapi.resources.audiences import AudiencePermissions, CustomAudience
+from socialapi.resources.catalogs import Catalogs, Products, ProductSets
+from socialapi.resources.creatives import (
+    AccountMediaResource,
+    AdvertiserPosts,
+    Cards,
+    MediaLibrary,
+    PollCards,
+    VideoConversationCards,
+)
+from socialapi.resources.line_items import CuratedCategories, LineItemCuratedCategories, LineItems
 from socialapi.routes import ads
 from socialapi.routes.route import TOTAL_COUNT_READS
 from socialapi.streams.link import LinkOptions

@@ -11,13 +11,9 @@ from socialapi.models import accounts, insights, line_items, money
 from socialapi.models import accounts as account_history
 from socialapi.models import audiences as audience_permissions
 from socialapi.models import line_items as categories
-from socialapi.resources.ads.account import AccountResource
-from socialapi.resources.ads.accounts import Accounts, Sandbox
-from socialapi.resources.ads.ads import Ads
-from socialapi.resources.ads.curated_categories import CuratedCategories, LineItemCuratedCategories
-from socialapi.resources.ads.custom_audience import CustomAudience
-from socialapi.resources.ads.line_items import LineItems
-from socialapi.resources.ads.tailored_audience import AudiencePermissions
+from socialapi.resources.ads import AccountResource, Accounts, Ads, Sandbox
+from socialapi.resources.audiences import AudiencePermissions, CustomAudience
+from socialapi.resources.line_items import CuratedCategories, LineItemCuratedCategories, LineItems
 
 
 @pytest.mark.parametrize(

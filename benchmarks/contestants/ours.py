@@ -15,7 +15,7 @@ from socialapi import Bearer, Client, Config, OAuth1, Progress, errors
 from socialapi.streams import MatchedPost
 
 if TYPE_CHECKING:
-    from socialapi.resources.ads.custom_audience import CustomAudience
+    from socialapi.resources.audiences import CustomAudience
 
 LIMIT: Final = "custom_audience_uploads"
 UNLIMITED: Final = {LIMIT: (1_000_000_000, 60.0)}

@@ -22,8 +22,7 @@ from socialapi.bulk.tally import Tally
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, SocialApiError
 from socialapi.reports import Progress, UploadReport
 from socialapi.routes.route import Target
-from socialapi.session.calls import Attempt
-from socialapi.session.session import Session
+from socialapi.session.session import Attempt, Session
 
 B = TypeVar("B", bound=Sendable)
 P = TypeVar("P", bound=UploadReport)

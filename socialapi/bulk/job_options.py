@@ -12,8 +12,7 @@ from socialapi.bulk.rejects import is_rejects_file, same_file
 from socialapi.errors import InvalidInput
 from socialapi.file_lock import SUFFIX
 from socialapi.reports import Progress
-from socialapi.session.calls import CallOptions
-from socialapi.session.session import Session
+from socialapi.session.session import CallOptions, Session
 from socialapi.wire.retry import RetryPolicy
 
 OnProgress = Callable[[Progress], None]

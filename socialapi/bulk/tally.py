@@ -7,7 +7,7 @@ import attrs
 from socialapi.bulk.rejects import RejectsFile
 from socialapi.reports import MAX_ISSUES_KEPT, Forecast, RowIssue, UploadReport
 from socialapi.routes.route import RateLimit
-from socialapi.session.calls import Attempt
+from socialapi.session.session import Attempt
 
 
 @attrs.define(eq=False)

@@ -20,7 +20,7 @@ from socialapi.models.audiences import TargetingCampaign
 from socialapi.models.insights import KeywordInsights
 from socialapi.models.money import Micros
 from socialapi.unset import UNSET
-from socialapi.wire.encoding import json_shape
+from socialapi.wire.encode import json_shape
 
 AccountArgument = Annotated[str, Parameter(help="Id of the advertising account, as `socialapi ads accounts` shows it.")]
 

@@ -15,7 +15,7 @@ from socialapi.client import Client
 from socialapi.config import Config
 from socialapi.credentials import OAuth1, OAuth2User, credentials_from_env
 from socialapi.errors import ConfigurationError, InvalidInput, Unauthorized
-from socialapi.session.authenticators import DEAD_TOKEN
+from socialapi.session.auth import DEAD_TOKEN
 from socialapi.session.oauth2_user import pair_key
 from socialapi.session.token_cache import FileTokenCache, cache_key
 from socialapi.unset import UNSET
@@ -126,7 +126,7 @@ async def _oauth1_login(client: Client, page: Page, port: int | None) -> Login:
 async def _oauth2_login(
     client: Client, page: Page, port: int | None, client_id: str | None, scopes: tuple[str, ...]
 ) -> Login:
-    from socialapi.resources.platform.oauth import DOCUMENTED_SCOPES
+    from socialapi.resources.oauth import DOCUMENTED_SCOPES
 
     client_id = client_id or os.environ.get("SOCIALAPI_OAUTH2_CLIENT_ID")
     if not client_id:

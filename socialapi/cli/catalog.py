@@ -20,8 +20,8 @@ from socialapi.client import Client
 from socialapi.models.catalogs import ProductCatalog
 from socialapi.models.products import StoredProduct
 from socialapi.reports import UpsertReport
-from socialapi.resources.catalogs.products import UpsertKeywords
-from socialapi.wire.encoding import json_shape
+from socialapi.resources.catalogs import UpsertKeywords
+from socialapi.wire.encode import json_shape
 
 
 async def upsert(

@@ -16,7 +16,7 @@ from socialapi.models.posts import Post
 from socialapi.models.queries import Fields
 from socialapi.models.users import User
 from socialapi.unset import UNSET
-from socialapi.wire.encoding import json_shape
+from socialapi.wire.encode import json_shape
 
 
 async def by_user(

@@ -15,8 +15,8 @@ from socialapi.cli.loopback import Judge, Loopback
 from socialapi.client import Client
 from socialapi.errors import InvalidInput, SocialApiError
 from socialapi.models.oauth import AccessToken, OAuth2Token, RequestToken
+from socialapi.resources.oauth import same
 from socialapi.unset import UNSET, Unset
-from socialapi.wire.pkce import same
 
 MAX_LINE_BYTES: Final = 4_096
 

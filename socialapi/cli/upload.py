@@ -17,7 +17,7 @@ from socialapi.cli.progress import ProgressDisplay
 from socialapi.client import Client
 from socialapi.models.audiences import OperationType
 from socialapi.reports import UploadReport
-from socialapi.resources.ads.uploads import RowKeywords, UploadKeywords
+from socialapi.resources.audiences import RowKeywords, UploadKeywords
 
 
 @Parameter(name="*")

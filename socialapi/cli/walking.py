@@ -17,7 +17,7 @@ from socialapi.models.pages import Page
 from socialapi.problems import InvalidRequest, Problem, ServiceError
 from socialapi.routes.route import FAMILIES
 from socialapi.session.pager import Pager
-from socialapi.wire.encoding import json_shape
+from socialapi.wire.encode import json_shape
 from socialapi.wire.paging import Position
 
 T = TypeVar("T")

@@ -13,7 +13,7 @@ from socialapi.cli.output import moment
 from socialapi.cli.walking import AsJson
 from socialapi.errors import InvalidInput, WebhookRejected
 from socialapi.models.webhooks import WebhookConfig
-from socialapi.wire.encoding import json_shape
+from socialapi.wire.encode import json_shape
 
 WebhookIdArgument = Annotated[str, Parameter(help="Id of the webhook, as `socialapi webhooks list` shows it.")]
 

@@ -1,13 +1,13 @@
-"""What every group of methods holds: the session, and the options of its calls."""
+"""What every group of methods holds: the session, the options of its calls, and the account or catalog."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 import attrs
 
-from socialapi.session.calls import CallOptions
-from socialapi.session.session import Session
+from socialapi.session.session import CallOptions, Session
 from socialapi.unset import UNSET
+from socialapi.wire.request import path_id
 
 
 def flat(given: Iterable[Any]) -> tuple[Any, ...]:
@@ -37,3 +37,19 @@ class Resource:
     def __init__(self, session: Session, options: CallOptions) -> None:
         self._session = session
         self._options = options
+
+
+class AccountScoped(Resource):
+    """A group of methods of one account."""
+
+    def __init__(self, session: Session, options: CallOptions, account_id: str | int) -> None:
+        super().__init__(session, options)
+        self._account_id = path_id("account_id", account_id)
+
+
+class CatalogScoped(Resource):
+    """A group of methods of one catalog."""
+
+    def __init__(self, session: Session, options: CallOptions, catalog_id: str | int) -> None:
+        super().__init__(session, options)
+        self._catalog_id = path_id("product_catalog_id", catalog_id)

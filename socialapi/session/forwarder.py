@@ -15,7 +15,7 @@ from socialapi.errors import ConfigurationError
 from socialapi.network import Network
 from socialapi.session.clock import Clock, SystemClock
 from socialapi.session.transport import NOT_SENT, why_not_sent
-from socialapi.wire.reconnect import JITTER_SHARE
+from socialapi.streams.backoff import JITTER_SHARE
 from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, BACKOFF_SECONDS
 
 MOST_BYTES_READ: Final = 65_536

@@ -14,14 +14,14 @@ from socialapi.credentials import OAuth2User
 from socialapi.errors import ApiError, SocialApiError, Unauthorized
 from socialapi.models.oauth import OAuth2Token, OAuth2TokenRequest
 from socialapi.problems import ServiceError
-from socialapi.session.authenticators import Authenticator, Authorization, client_authentication
+from socialapi.session.auth import Authenticator, Authorization, client_authentication
 from socialapi.session.clock import Clock
 from socialapi.session.token_cache import TokenCache, cache_key
+from socialapi.wire.oauth1 import bearer_header, is_token
 from socialapi.wire.request import Request
-from socialapi.wire.signing import bearer_header, is_token
 
 if TYPE_CHECKING:
-    from socialapi.session.calls import CallOptions
+    from socialapi.session.session import CallOptions
 
 logger: Final = logging.getLogger("socialapi")
 

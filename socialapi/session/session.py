@@ -7,6 +7,7 @@ import random
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
+import attrs
 import yarl
 
 from socialapi.config import Config
@@ -15,24 +16,90 @@ from socialapi.errors import ApiError, DecodeError, OutcomeUnknown, RateLimited,
 from socialapi.models.pages import Page
 from socialapi.problems import BrokenRule
 from socialapi.routes.route import OAUTH, Target
-from socialapi.session.authenticators import DEAD_TOKEN, Authenticator, Authenticators, basic
-from socialapi.session.budget import RetryBudget
-from socialapi.session.calls import Accept, Attempt, Call, CallOptions, Observer
-from socialapi.session.clock import Clock, within
-from socialapi.session.pacer import Pacer, Slot
+from socialapi.session.auth import DEAD_TOKEN, Authenticator, Authenticators, Authorization, basic
+from socialapi.session.clock import Clock, Turns, within
 from socialapi.session.pager import Pager
+from socialapi.session.rate_limiter import Pacer, Slot
 from socialapi.session.token_cache import TokenCache
 from socialapi.session.transport import LiveReply, Transport, close_reply
-from socialapi.session.turns import Turns
-from socialapi.wire.limits import read_limit, told_wait_seconds
+from socialapi.wire.oauth1 import refuse_unusable
 from socialapi.wire.paging import page_query, split_of
+from socialapi.wire.rate_limit_headers import read_limit, told_wait_seconds
 from socialapi.wire.request import Request, addressed, build_request, refuse, shaped_arguments
 from socialapi.wire.response import Reply, read_error, read_result
-from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, Failure, GiveUp, decide, failure_of_status
-from socialapi.wire.signing import refuse_unusable
+from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, Failure, GiveUp, RetryPolicy, decide, failure_of_status
 
 if TYPE_CHECKING:
     from socialapi.models.oauth import OAuth2Token, OAuth2TokenRequest
+
+
+class RetryBudget:
+    """Every success earns one repeat, up to `size`; every repeat costs one.
+
+    A service that answers two requests of three is never short of budget; one that answers none uses it up once.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._left = size
+
+    def earn(self) -> None:
+        """An attempt succeeded."""
+        self._left = min(self._size, self._left + 1)
+
+    def spend(self) -> bool:
+        """Takes one repeat; whether there was one."""
+        if self._left < 1:
+            return False
+        self._left -= 1
+        return True
+
+
+@attrs.frozen(kw_only=True)
+class CallOptions:
+    """How long a call may take and how often it is repeated; `bulk` calls leave the reserve of each limit alone."""
+
+    timeout_seconds: float
+    policy: RetryPolicy
+    bulk: bool = False
+
+    @classmethod
+    def interactive(cls, config: Config) -> "CallOptions":
+        """The options of a single call."""
+        return cls(
+            timeout_seconds=config.timeout_seconds,
+            policy=RetryPolicy(max_attempts=config.retries + 1, max_wait_seconds=config.max_wait_seconds),
+        )
+
+
+@attrs.frozen
+class Attempt:
+    """What became of one attempt, for those who count: the job's report and its choice of concurrency."""
+
+    seconds: float
+    body_bytes: int
+    failure: Failure | None
+
+
+Observer = Callable[[Attempt], None]
+Accept = Callable[[Reply], Failure | None]
+
+
+@attrs.define(eq=False)
+class Call:
+    """The state of one call across its attempts."""
+
+    request: Request[Any]
+    options: CallOptions
+    authenticator: Authenticator
+    observer: Observer | None
+    accept: "Accept | None"
+    started: float
+    attempt: int = 0
+    authorization: Authorization | None = None
+    renewed: bool = False
+    failure: Failure | None = None
+
 
 A = TypeVar("A", bound=Reply | LiveReply)
 R = TypeVar("R")

@@ -17,9 +17,9 @@ from aiohttp.abc import AbstractStreamWriter
 from socialapi.config import Config
 from socialapi.errors import ConfigurationError, OutcomeUnknown, TransportError
 from socialapi.network import Network
+from socialapi.wire.oauth1 import check_headers
 from socialapi.wire.request import Request
 from socialapi.wire.response import Reply
-from socialapi.wire.signing import check_headers
 
 A = TypeVar("A")
 

@@ -9,9 +9,9 @@ import attrs
 
 from socialapi.session.clock import Clock
 from socialapi.session.transport import LIVE_BUFFER_BYTES, LiveReply
+from socialapi.streams.backoff import Drop
 from socialapi.streams.status import SlowReading
-from socialapi.wire.framing import LineFramer
-from socialapi.wire.reconnect import Drop
+from socialapi.wire.ndjson import LineFramer
 
 FULL_READ_BYTES: Final = 2 * LIVE_BUFFER_BYTES
 """What aiohttp buffers before it stops reading: a read that brings as much shows that there was more than we took."""

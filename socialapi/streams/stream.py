@@ -11,13 +11,12 @@ from socialapi.errors import SocialApiError
 from socialapi.models.events import MatchedPost, Streamed, StreamNotice
 from socialapi.models.pages import Undecoded
 from socialapi.routes.route import Target
-from socialapi.session.calls import CallOptions
-from socialapi.session.session import Session
+from socialapi.session.session import CallOptions, Session
+from socialapi.streams.backoff import drop_of_problems
 from socialapi.streams.handlers import call_handler, check_handler
 from socialapi.streams.link import Link, LinkOptions
 from socialapi.streams.status import StreamCounters, StreamState
 from socialapi.wire.events import LINE_READERS, NO_EVENT_ID, checked_paths, identity_of_item
-from socialapi.wire.reconnect import drop_of_problems
 
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from typing import Final
 import attrs
 
 from socialapi.errors import ConfigurationError
-from socialapi.sqlite_thread import Schema, SqliteThread, damage
+from socialapi.sqlite_file import Schema, SqliteThread, damage
 from socialapi.webhooks.inbox_owner import InboxOwner
 from socialapi.webhooks.waiting import OneLoop, Outcome, Waiting
 

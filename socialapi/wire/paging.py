@@ -16,9 +16,8 @@ from socialapi.models.validation import broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.routes.route import Family
 from socialapi.wire import scalars
-from socialapi.wire.converter import names_of, structure, structure_each
-from socialapi.wire.problems import read_errors
-from socialapi.wire.readers import join_path
+from socialapi.wire.class_readers import join_path
+from socialapi.wire.decode import names_of, read_errors, structure, structure_each
 from socialapi.wire.request import refuse
 
 T = TypeVar("T")

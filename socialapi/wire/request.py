@@ -12,8 +12,7 @@ from socialapi.errors import InvalidInput
 from socialapi.models.validation import AnyId, broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.routes.route import RateLimit, Route, Target
-from socialapi.wire.encoding import json_bytes, query_string, unsendable
-from socialapi.wire.shaping import shaped, shaped_query
+from socialapi.wire.encode import json_bytes, query_string, shaped, shaped_query, unsendable
 
 R = TypeVar("R")
 

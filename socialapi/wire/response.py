@@ -26,11 +26,18 @@ from socialapi.models.model import Items, Model
 from socialapi.problems import OperationError, Problem, ResourceNotFound, ServiceError
 from socialapi.routes.route import Route
 from socialapi.wire import scalars
-from socialapi.wire.converter import names_of, required_value, structure
+from socialapi.wire.class_readers import is_tuple, join_path
+from socialapi.wire.decode import (
+    is_problem,
+    names_of,
+    read_errors,
+    read_partial_error,
+    read_service_error,
+    required_value,
+    structure,
+)
 from socialapi.wire.json_decode import decode_json
 from socialapi.wire.paging import is_paged, read_page
-from socialapi.wire.problems import is_problem, read_errors, read_partial_error, read_service_error
-from socialapi.wire.readers import is_tuple, join_path
 
 R = TypeVar("R")
 

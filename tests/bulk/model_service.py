@@ -14,7 +14,7 @@ from socialapi.bulk.audiences.audience_job import UploadJob
 from socialapi.bulk.audiences.upload_options import Destination, UploadOptions
 from socialapi.models.audiences import IDENTIFIER_KINDS
 from socialapi.routes import ads
-from socialapi.session.calls import CallOptions
+from socialapi.session.session import CallOptions
 from socialapi.wire.request import Request
 from socialapi.wire.response import Reply
 from tests.bulk.model_transport import ModelTransport, answer, session_of

@@ -15,7 +15,7 @@ import orjson
 from socialapi.config import Config
 from socialapi.credentials import Bearer
 from socialapi.errors import OutcomeUnknown, TransportError
-from socialapi.session.pacer import SlidingWindowPacer
+from socialapi.session.rate_limiter import SlidingWindowPacer
 from socialapi.session.session import Session
 from socialapi.session.token_cache import MemoryTokenCache
 from socialapi.wire.response import Reply

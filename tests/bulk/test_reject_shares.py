@@ -12,7 +12,7 @@ from socialapi.bulk.products import waiting
 from socialapi.bulk.sync.sync_job import SyncOptions, sync
 from socialapi.errors import BulkError, InvalidInput
 from socialapi.reports import SyncReport, UploadReport, UpsertReport
-from socialapi.session.calls import CallOptions
+from socialapi.session.session import CallOptions
 from tests.bulk.model_service import BAD, DESTINATION, ModelService, operation_errors
 from tests.bulk.model_service import job_of as upload_of
 from tests.bulk.model_transport import session_of

@@ -5,7 +5,7 @@ from typing import Final
 from socialapi.bulk.tally import Tally
 from socialapi.reports import MAX_ISSUES_KEPT, Forecast, RowIssue
 from socialapi.routes.route import RateLimit
-from socialapi.session.calls import Attempt
+from socialapi.session.session import Attempt
 
 LIMIT: Final = RateLimit("uploads", 1_500, 60.0)
 

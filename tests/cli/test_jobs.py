@@ -23,7 +23,7 @@ from socialapi.cli.job_registry import RegisteredJournal, Registration, Registry
 from socialapi.emulator import Emulator
 from socialapi.errors import ConfigurationError
 from socialapi.file_lock import FileLock
-from socialapi.sqlite_thread import SqliteThread
+from socialapi.sqlite_file import SqliteThread
 from tests.bulk.products.model_catalog import csv_file, line
 from tests.cli.terminal import Printed, answered, last_json, program, variables
 

@@ -9,7 +9,7 @@ import pytest
 from socialapi import types
 from socialapi.errors import DecodeError
 from socialapi.models.pages import Page
-from socialapi.wire.converter import structure
+from socialapi.wire.decode import structure
 from socialapi.wire.paging import read_page
 from tests.support.comparing import assert_holds
 

@@ -21,7 +21,7 @@ from socialapi.models.audiences import (
 )
 from socialapi.models.validation import broken_rules
 from socialapi.unset import UNSET
-from socialapi.wire.encoding import json_shape
+from socialapi.wire.encode import json_shape
 
 UTC = datetime.UTC
 NOW = datetime.datetime(2026, 1, 31, 9, tzinfo=UTC)

@@ -19,7 +19,7 @@ from socialapi.models.creatives import (
     VideoConversationCardDraft,
 )
 from socialapi.models.validation import broken_rules
-from socialapi.wire.encoding import json_shape
+from socialapi.wire.encode import json_shape
 
 NOW: Final = datetime.datetime(2026, 6, 1, tzinfo=datetime.UTC)
 Shape = dict[str, Any]

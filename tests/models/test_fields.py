@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from socialapi.errors import InvalidInput
 from socialapi.models.queries import Expansion, Fields, MediaField, PostField, UserField, selected_by
-from socialapi.wire.encoding import query_string
+from socialapi.wire.encode import query_string
 
 
 def test_each_kind_of_object_has_its_parameter_and_what_selects_nothing_is_left_out() -> None:

@@ -14,7 +14,7 @@ from socialapi.models.posts import Media, Place, Poll, Post, ReferencedPost, Spa
 from socialapi.models.streams import Connection, EndedConnections, RulesSummary, StreamRule, summary_of
 from socialapi.models.users import User
 from socialapi.models.webhooks import Deleted, StreamLink, WebhookConfig, WebhookValidity
-from socialapi.wire.converter import structure
+from socialapi.wire.decode import structure
 from socialapi.wire.paging import read_page
 from tests.support.comparing import assert_holds
 

@@ -14,7 +14,7 @@ from socialapi.client import Client
 from socialapi.config import Config
 from socialapi.credentials import Bearer
 from socialapi.streams import Gap, MatchedPost
-from socialapi.wire import reconnect
+from socialapi.streams import backoff as reconnect
 from tests.proofs.upload_client import peak_resident_bytes, resident_bytes
 
 MARKS = (0.25, 0.5, 0.75)

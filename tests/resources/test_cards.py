@@ -9,9 +9,9 @@ from socialapi import Client
 from socialapi.emulator import Emulator
 from socialapi.errors import ApiError, InvalidInput
 from socialapi.models.cards import App, Button, Card, Details, Label, Media, SwipeableMedia, Website
-from socialapi.resources.ads import cards as resources
-from socialapi.resources.ads.account import AccountResource
-from socialapi.wire.converter import structure
+from socialapi.resources import creatives as resources
+from socialapi.resources.ads import AccountResource
+from socialapi.wire.decode import structure
 
 ACCOUNT: Final = "18ce54d4x5t"
 IMAGE: Final = "3_1874700001"

@@ -10,7 +10,7 @@ from socialapi.emulator import Emulator
 from socialapi.errors import ApiError, BulkError, InvalidInput, NotFound
 from socialapi.models.catalogs import ProductFilter
 from socialapi.models.products import Product
-from socialapi.resources.catalogs.catalog import Catalog
+from socialapi.resources.catalogs import Catalog
 from tests.bulk.products.model_catalog import numbered, product, products
 
 CATALOG: Final = "7pc01"

@@ -13,7 +13,7 @@ from socialapi.client import Client
 from socialapi.emulator import Emulator
 from socialapi.errors import ApiError, BulkError, Forbidden, InvalidInput, NotFound, Unauthorized
 from socialapi.models.audiences import AudienceUser, Operation, UploadCounts
-from socialapi.resources.ads.custom_audience import CustomAudience
+from socialapi.resources.audiences import CustomAudience
 from tests.support.clients import client_of
 
 FAULTS: Final = ("status", "reset_before", "reset_after", "truncate", "html", "count_mismatch")

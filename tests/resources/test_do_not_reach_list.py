@@ -9,7 +9,7 @@ from socialapi.client import Client
 from socialapi.emulator import Emulator
 from socialapi.errors import BulkError, InvalidInput, NotFound
 from socialapi.models.audiences import AudienceUser, Operation, UploadCounts
-from socialapi.resources.ads.do_not_reach_list import DoNotReachListResource
+from socialapi.resources.audiences import DoNotReachListResource
 
 THIRTEEN_MONTHS_AT_LEAST = 13 * 28 + 30
 

@@ -12,8 +12,8 @@ from socialapi import Client, errors
 from socialapi.emulator import Emulator
 from socialapi.models.pages import Page, Undecoded
 from socialapi.problems import DuplicateRules, InvalidRules, RuleCap
-from socialapi.resources.platform import wanted_rules
-from socialapi.resources.platform.filtered_stream import FilteredStream
+from socialapi.resources import streams as wanted_rules
+from socialapi.resources.streams import FilteredStream
 from socialapi.session.pager import Pager
 from socialapi.types import RuleDraft
 from socialapi.unset import UNSET

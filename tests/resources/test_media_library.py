@@ -7,7 +7,7 @@ import pytest
 from socialapi import Client
 from socialapi.emulator import Emulator
 from socialapi.errors import ApiError, InvalidInput, NotFound
-from socialapi.resources.ads.account import AccountResource
+from socialapi.resources.ads import AccountResource
 
 ACCOUNT: Final = "18ce54d4x5t"
 ADVERTISER: Final = "2244994945"

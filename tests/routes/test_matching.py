@@ -3,8 +3,8 @@
 import pytest
 
 from socialapi.routes.ads import CUSTOM_AUDIENCE_UPLOADS
-from socialapi.routes.matching import documented_limit, label_of
 from socialapi.routes.route import ADS, ADS_SANDBOX
+from socialapi.routes.undeclared import documented_limit, label_of
 
 PATH = "/12/accounts/18ce%2F5/custom_audiences/1nmth/users"
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialapi.session.budget import RetryBudget
+from socialapi.session.session import RetryBudget
 
 
 def test_a_service_that_answers_nothing_uses_the_budget_up_once() -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from socialapi import Client, Config, FileTokenCache, MemoryTokenCache, OAuth2User, errors
-from socialapi.session.authenticators import Authorization
+from socialapi.session.auth import Authorization
 from socialapi.session.oauth2_user import TokenPair, pair_key
 from tests.support.clock import VirtualClock, turns
 from tests.support.oauth_service import CLIENT_ID, DEAD_TOKEN, OAuthService

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from socialapi.config import Config
 from socialapi.errors import RateLimitTooLong
 from socialapi.routes.route import RateLimit
-from socialapi.session import pacer as pacer_module
-from socialapi.session.pacer import SlidingWindowPacer, Slot
-from socialapi.wire.limits import LimitReading
+from socialapi.session import rate_limiter as pacer_module
+from socialapi.session.rate_limiter import SlidingWindowPacer, Slot
+from socialapi.wire.rate_limit_headers import LimitReading
 from tests.support.clock import VirtualClock, turns
 
 TEN_A_MINUTE = RateLimit("ten", 10, 60.0)

@@ -11,7 +11,7 @@ from socialapi import Client, errors
 from socialapi.errors import OutcomeUnknown, RateLimited, ServerError, TransportError
 from socialapi.models.audiences import UploadCounts
 from socialapi.routes import ads
-from socialapi.session.calls import Attempt, CallOptions
+from socialapi.session.session import Attempt, CallOptions
 from socialapi.wire.request import assemble
 from socialapi.wire.retry import RetryPolicy
 from tests.support.clients import DIGEST, OPERATION, client_of

@@ -12,8 +12,8 @@ import pytest
 from socialapi.bulk.audiences.audience_job import UploadJob
 from socialapi.bulk.audiences.preparing import PreparedChunk, Preparer
 from socialapi.bulk.audiences.upload_options import UploadOptions
-from socialapi.session.calls import CallOptions
-from socialapi.session.turns import Turns
+from socialapi.session.clock import Turns
+from socialapi.session.session import CallOptions
 from tests.bulk.model_service import DESTINATION, ModelService, job_of, people
 from tests.bulk.model_transport import session_of
 from tests.support.rounds import Rounds, counted_rounds

@@ -12,7 +12,7 @@ from socialapi import AppOnly, Bearer, Client, Config, FileTokenCache, MemoryTok
 from socialapi.errors import ConfigurationError, DecodeError
 from socialapi.session.oauth2_user import TokenPair, pair_key
 from socialapi.session.token_cache import cache_key
-from socialapi.wire.signing import bearer_header, check_headers, is_token
+from socialapi.wire.oauth1 import bearer_header, check_headers, is_token
 from tests.support.clients import client_of
 from tests.support.clock import VirtualClock
 from tests.support.server import Received, Server, answer

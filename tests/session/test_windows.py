@@ -5,8 +5,8 @@ import math
 import pytest
 
 from socialapi.routes.route import RateLimit
-from socialapi.session.windows import UNKNOWN, LimitStatus, SlidingWindow
-from socialapi.wire.limits import LimitReading
+from socialapi.session.rate_limiter import UNKNOWN, LimitStatus, SlidingWindow
+from socialapi.wire.rate_limit_headers import LimitReading
 
 TEN_A_MINUTE = RateLimit("ten", 10, 60.0)
 

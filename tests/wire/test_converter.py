@@ -13,9 +13,9 @@ from socialapi.errors import DecodeError
 from socialapi.models.accounts import CampaignSnapshot, ChangedBy, HistoryEntry
 from socialapi.models.pages import Page
 from socialapi.models.validation import Tagged
-from socialapi.wire.converter import structure
+from socialapi.wire.class_readers import COMES_OFTEN, join_path
+from socialapi.wire.decode import structure
 from socialapi.wire.paging import read_page
-from socialapi.wire.readers import COMES_OFTEN, join_path
 
 
 @attrs.define(kw_only=True)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import AudienceUser, Operation, OperationParams
 from socialapi.unset import UNSET, Unset
-from socialapi.wire.encoding import json_bytes, json_shape, query_string
+from socialapi.wire.encode import json_bytes, json_shape, query_string
 
 UTC = datetime.UTC
 NEW_YEAR = datetime.datetime(2026, 1, 1, 9, 30, tzinfo=UTC)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.errors import DecodeError
-from socialapi.wire import framing
-from socialapi.wire.framing import LineFramer, is_whole
+from socialapi.wire import ndjson as framing
+from socialapi.wire.ndjson import LineFramer, is_whole
 
 LINE = st.binary(max_size=20).map(lambda line: line.replace(b"\n", b"").rstrip(b"\r"))
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialapi.wire.limits import LimitReading, read_limit, service_time, told_wait_seconds
+from socialapi.wire.rate_limit_headers import LimitReading, read_limit, service_time, told_wait_seconds
 
 PREFIXES = ("x-account-rate-limit-", "x-rate-limit-")
 NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT

@@ -6,7 +6,7 @@ import pytest
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
 
 from socialapi.errors import InvalidInput
-from socialapi.wire import pkce
+from socialapi.resources import oauth as pkce
 
 
 def test_the_example_of_rfc_7636_comes_out_octet_for_octet() -> None:
@@ -42,7 +42,7 @@ def test_a_text_that_is_no_verifier_is_refused_and_not_repeated(verifier: str) -
 
 
 def test_a_state_is_safe_in_an_address() -> None:
-    assert pkce.state(b"\xfb\xff\xfe") == "-__-"
+    assert pkce.new_state(b"\xfb\xff\xfe") == "-__-"
 
 
 def test_comparing_takes_any_text() -> None:

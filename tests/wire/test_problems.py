@@ -10,7 +10,7 @@ import pytest
 
 from socialapi import errors, problems
 from socialapi.problems import PROBLEM_TYPES, InvalidParameters, Problem, ServiceError
-from socialapi.wire.problems import read_partial_error, read_problem, read_service_error
+from socialapi.wire.decode import read_partial_error, read_problem, read_service_error
 from socialapi.wire.response import Reply, read_error
 
 BASE = "https://api.example.com/problems"

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from socialapi.errors import DecodeError
-from socialapi.wire.converter import CONVERTER, structure
-from socialapi.wire.readers import COMES_OFTEN, MAX_COUNTED, MAX_LEFT_OVER, MAX_SHAPES, Reader
+from socialapi.wire.class_readers import COMES_OFTEN, MAX_COUNTED, MAX_LEFT_OVER, MAX_SHAPES, Reader
+from socialapi.wire.decode import CONVERTER, structure
 
 
 @attrs.define(kw_only=True)

@@ -15,7 +15,7 @@ from socialapi.problems import (
     StreamingConnection,
     UsageCapped,
 )
-from socialapi.wire.reconnect import Drop, DropKind, Schedule, drop_of_problems, drop_of_refusal
+from socialapi.streams.backoff import Drop, DropKind, Schedule, drop_of_problems, drop_of_refusal
 
 KINDS: list[DropKind] = ["network", "http", "rate_limit"]
 TOO_MANY = StreamingConnection(connection_issue="TooManyConnections")

@@ -13,7 +13,7 @@ from socialapi.models.model import Items
 from socialapi.models.oauth import AppOnlyToken
 from socialapi.problems import OperationError, Problem, ServiceError
 from socialapi.routes import ads, oauth, platform
-from socialapi.wire.problems import read_problem
+from socialapi.wire.decode import read_problem
 from socialapi.wire.response import Reply, decode, read_error, read_result
 
 BASE = "https://api.example.com/problems"

@@ -23,8 +23,8 @@ from socialapi.routes import platform as routes
 from socialapi.routes.route import PLATFORM, Route
 from socialapi.types import CardMedia, Details, PostDraft, PostMedia, RuleDraft, Website
 from socialapi.unset import UNSET, Unset
+from socialapi.wire.encode import shaped, shaped_query
 from socialapi.wire.request import build_request
-from socialapi.wire.shaping import shaped, shaped_query
 
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 CONFIG = Config(base_url="https://api.example.com")

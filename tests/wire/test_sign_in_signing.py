@@ -8,8 +8,8 @@ from authlib.oauth1 import ClientAuth
 from oauthlib.oauth1 import Client
 
 from socialapi.credentials import OAuth1
+from socialapi.wire.oauth1 import SignIn, oauth1_header
 from socialapi.wire.request import FORM
-from socialapi.wire.signing import SignIn, oauth1_header
 
 NONCE: Final = "kYjzVBB8Y0ZFabxSWbWovY3uYSQ2pTgmZeNu2VS4cg"
 URL: Final = "https://api.example/oauth/request_token?service_auth_access_type=read&empty=&b5=%3D%253D&a3=2%20q"

@@ -13,9 +13,9 @@ from oauthlib.oauth1 import RequestValidator, ResourceEndpoint
 from socialapi.config import Config
 from socialapi.credentials import OAuth1
 from socialapi.routes.route import ADS, Route
-from socialapi.wire.encoding import query_string
+from socialapi.wire.encode import query_string
+from socialapi.wire.oauth1 import basic_header, bearer_header, oauth1_header
 from socialapi.wire.request import Request, assemble
-from socialapi.wire.signing import basic_header, bearer_header, oauth1_header
 
 CREDENTIAL = OAuth1("key", "key-secret&", "token", "token+secret")
 NONCE = "0123456789abcdef0123456789abcdef"

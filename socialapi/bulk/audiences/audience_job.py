@@ -27,8 +27,7 @@ from socialapi.bulk.rows import RawRow, Row, Run
 from socialapi.bulk.tally import Tally
 from socialapi.models.audiences import MAX_OPERATIONS
 from socialapi.reports import RowIssue, UploadReport
-from socialapi.session.calls import CallOptions
-from socialapi.session.session import Session
+from socialapi.session.session import CallOptions, Session
 
 SECONDS_PER_TURN: Final = 0.002
 """After which others get their turn, at the next step."""

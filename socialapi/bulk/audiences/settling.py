@@ -16,8 +16,7 @@ from socialapi.models.audiences import UploadCounts
 from socialapi.problems import OperationError
 from socialapi.reports import RowIssue
 from socialapi.routes.route import Target
-from socialapi.session.calls import CallOptions, Observer
-from socialapi.session.session import Session
+from socialapi.session.session import CallOptions, Observer, Session
 from socialapi.wire.request import Request, assemble
 
 FOLLOWERS_AT_ONCE: Final = 2_500

@@ -6,8 +6,7 @@ import attrs
 
 from socialapi.errors import ApiError, DecodeError
 from socialapi.models.audiences import UploadCounts
-from socialapi.session.calls import CallOptions, Observer
-from socialapi.session.session import Session
+from socialapi.session.session import CallOptions, Observer, Session
 from socialapi.wire.request import Request
 from socialapi.wire.response import Reply, read_result
 from socialapi.wire.retry import Failure

@@ -14,7 +14,7 @@ from socialapi.bulk.journals.journal import JobIdentity
 from socialapi.bulk.journals.sqlite_journal import FINISHED, RUNNING, SCHEMA, job_of
 from socialapi.errors import ConfigurationError
 from socialapi.file_lock import FileLock
-from socialapi.sqlite_thread import SqliteThread, is_in_use, other_version
+from socialapi.sqlite_file import SqliteThread, is_in_use, other_version
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ import attrs
 import orjson
 
 from socialapi.bulk.journals.journal import JobIdentity, Opened, Outcome, RecordedBatch, State, refuse_other
-from socialapi.sqlite_thread import Schema, SqliteThread, damage
+from socialapi.sqlite_file import Schema, SqliteThread, damage
 
 T = TypeVar("T")
 Row = tuple[Any, ...]

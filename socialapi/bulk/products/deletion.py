@@ -13,8 +13,7 @@ from socialapi.errors import ApiError, Forbidden, InvalidInput, NotFound, RateLi
 from socialapi.models.products import ProductDeletion
 from socialapi.reports import RowIssue
 from socialapi.routes import catalogs as routes
-from socialapi.session.calls import Attempt, CallOptions, Observer
-from socialapi.session.session import Session
+from socialapi.session.session import Attempt, CallOptions, Observer, Session
 from socialapi.wire.request import build_request
 
 KEYS_AT_ONCE: Final = 25

@@ -11,7 +11,7 @@ import orjson
 
 from socialapi.bulk.products.rows import ProductRow
 from socialapi.errors import ConfigurationError
-from socialapi.sqlite_thread import Schema, SqliteThread
+from socialapi.sqlite_file import Schema, SqliteThread
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from socialapi.bulk.rejects import HEADER
 from socialapi.errors import InvalidInput
 from socialapi.models.products import Product
 from socialapi.reports import LOOKS_LIKE_FLOAT
-from socialapi.wire.encoding import json_shape
+from socialapi.wire.encode import json_shape
 
 NOT_UTF8: Final = "is not UTF-8 text: save the file as UTF-8"
 NOT_UNICODE: Final = "is not UTF-8 text"

@@ -6,7 +6,7 @@ from socialapi.bulk.products.rows import ProductRow
 from socialapi.errors import InvalidInput
 from socialapi.models.products import Product
 from socialapi.models.validation import broken_rules
-from socialapi.wire.encoding import json_bytes
+from socialapi.wire.encode import json_bytes
 
 
 def judge(row: ProductRow, now: datetime.datetime) -> tuple[str, str] | None:

@@ -14,8 +14,7 @@ from socialapi.errors import ApiError
 from socialapi.models.products import ProductResult, ProductResults
 from socialapi.reports import RowIssue
 from socialapi.routes.route import Target
-from socialapi.session.calls import CallOptions, Observer
-from socialapi.session.session import Session
+from socialapi.session.session import CallOptions, Observer, Session
 from socialapi.wire.request import assemble
 from socialapi.wire.retry import Failure, Wait, decide
 

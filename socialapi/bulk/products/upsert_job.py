@@ -30,8 +30,7 @@ from socialapi.bulk.rejects import same_file
 from socialapi.errors import InvalidInput, SocialApiError
 from socialapi.reports import RowIssue, UpsertReport
 from socialapi.routes import catalogs as routes
-from socialapi.session.calls import CallOptions
-from socialapi.session.session import Session
+from socialapi.session.session import CallOptions, Session
 
 DEFAULT_CONCURRENCY: Final = 8
 ROWS_AT_ONCE: Final = 75

@@ -30,8 +30,7 @@ from socialapi.bulk.sync.sync_snapshot import ROWS_PER_PAGE, Difference, Snapsho
 from socialapi.errors import BulkError, InvalidInput, SocialApiError
 from socialapi.models.audiences import OperationType
 from socialapi.reports import Progress, RowIssue, SyncReport, UploadReport
-from socialapi.session.calls import CallOptions
-from socialapi.session.session import Session
+from socialapi.session.session import CallOptions, Session
 
 DEFAULT_REMOVAL_SHARE: Final = 0.1
 RENEWED_AHEAD_SECONDS: Final = 7 * 24 * 3_600

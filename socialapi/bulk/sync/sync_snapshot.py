@@ -23,7 +23,7 @@ from socialapi.bulk.sync import sync_statements as sql
 from socialapi.errors import ConfigurationError
 from socialapi.models.audiences import AudienceUser, IdentifierKind, Operation, OperationType
 from socialapi.models.validation import parse_timestamp
-from socialapi.sqlite_thread import SqliteThread
+from socialapi.sqlite_file import SqliteThread
 from socialapi.unset import UNSET
 
 T = TypeVar("T")

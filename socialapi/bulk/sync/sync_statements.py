@@ -5,7 +5,7 @@ Each statement walks side by side through what it compares: a look at random pla
 
 from typing import Final
 
-from socialapi.sqlite_thread import Schema
+from socialapi.sqlite_file import Schema
 
 _IDENTIFIERS: Final = "kind INTEGER NOT NULL, digest BLOB NOT NULL"
 _OF_ROW: Final = "number INTEGER NOT NULL, until INTEGER NOT NULL"

@@ -9,8 +9,7 @@ import pytest
 from socialapi.bulk.audiences.uploading import send_until_counted
 from socialapi.errors import ApiError
 from socialapi.models.audiences import UploadCounts
-from socialapi.session.calls import CallOptions
-from socialapi.session.session import Session
+from socialapi.session.session import CallOptions, Session
 from socialapi.wire.request import assemble
 from socialapi.wire.response import Reply
 from socialapi.wire.retry import RetryPolicy

@@ -14,8 +14,7 @@ import orjson
 from socialapi.bulk.products.feeds import open_products
 from socialapi.bulk.products.rows import ProductRow
 from socialapi.bulk.products.upsert_job import UpsertJob, UpsertOptions
-from socialapi.session.calls import CallOptions
-from socialapi.session.session import Session
+from socialapi.session.session import CallOptions, Session
 from socialapi.wire.request import Request
 from socialapi.wire.response import Reply
 from tests.bulk.model_transport import ModelTransport, answer, session_of

@@ -13,7 +13,7 @@ from socialapi.bulk.sync.sync_job import SyncJob, SyncOptions
 from socialapi.bulk.sync.sync_snapshot import CODES, Snapshot, StagedRow
 from socialapi.errors import BulkError, Forbidden
 from socialapi.reports import Progress, RowIssue
-from socialapi.session.calls import CallOptions
+from socialapi.session.session import CallOptions
 from tests.bulk.model_service import DESTINATION, ModelService, job_of, people
 from tests.bulk.model_transport import refusal, session_of
 from tests.bulk.reading.test_file_reader import readers_ended

@@ -20,8 +20,8 @@ from socialapi.emulator import Emulator
 from socialapi.errors import BulkError, ConfigurationError, Forbidden, InvalidInput, NotFound
 from socialapi.models.audiences import AudienceUser, Operation
 from socialapi.reports import Progress, RowIssue, SyncReport
-from socialapi.resources.ads.custom_audience import CustomAudience
-from socialapi.session.calls import CallOptions
+from socialapi.resources.audiences import CustomAudience
+from socialapi.session.session import CallOptions
 from socialapi.session.transport import Transport
 from tests.bulk.model_service import DESTINATION, ModelService, counted, operation_errors, users_of
 from tests.bulk.model_transport import refusal, session_of

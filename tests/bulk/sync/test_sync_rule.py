@@ -23,9 +23,9 @@ from socialapi.client import Client
 from socialapi.emulator import Emulator
 from socialapi.errors import BulkError
 from socialapi.models.audiences import AudienceUser
-from socialapi.session.calls import CallOptions
+from socialapi.session.session import CallOptions
 from socialapi.session.transport import Transport
-from socialapi.sqlite_thread import SqliteThread
+from socialapi.sqlite_file import SqliteThread
 from tests.bulk.model_service import DESTINATION, FAULTS, ModelService
 from tests.bulk.model_transport import session_of
 

@@ -1,13 +1,17 @@
-"""Products of a catalog (catalogs documentation, section 4.7)."""
+"""Product catalogs, product sets and products (catalog documentation)."""
 
+import datetime
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypedDict, Unpack
+
+import attrs
 
 from socialapi.bulk.job_options import OnProgress
 from socialapi.bulk.journals.journal import Journal
 from socialapi.bulk.products.feeds import Products as ProductSource
 from socialapi.bulk.products.upsert_job import UpsertJob, UpsertOptions
+from socialapi.models.catalogs import ProductCatalog, ProductFilter, ProductSet, ProductSetType
 from socialapi.models.model import Items
 from socialapi.models.products import (
     Product,
@@ -17,14 +21,78 @@ from socialapi.models.products import (
     ProductsQuery,
     StoredProduct,
 )
+from socialapi.models.validation import broken_rules
+from socialapi.problems import BrokenRule
 from socialapi.reports import UpsertReport
 from socialapi.resources.arguments import check_arguments
-from socialapi.resources.catalogs.catalog_scoped import CatalogScoped
-from socialapi.resources.resource import several
+from socialapi.resources.resource import CatalogScoped, Resource, several
 from socialapi.routes import catalogs as routes
 from socialapi.session.pager import Pager
-from socialapi.wire.products import check_products
-from socialapi.wire.shaping import shaped
+from socialapi.unset import UNSET, Unset
+from socialapi.wire.encode import shaped
+from socialapi.wire.request import refuse
+
+
+def check_products(shapes: Sequence[Any], *, now: datetime.datetime) -> None:
+    """Raises InvalidInput with every rule that a product breaks, and for ids that stand there more than once."""
+    refuse([*_broken(shapes, now), *_repeated(shapes)])
+
+
+def _broken(shapes: Sequence[Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+    for index, shape in enumerate(shapes):
+        name = shape.get("id") if isinstance(shape, Mapping) else None
+        place = f"products[{index}]" + (f" ({name})" if isinstance(name, str) else "")
+        for rule in broken_rules(Product, shape, now=now):
+            yield attrs.evolve(rule, path=f"{place}.{rule.path}" if rule.path else place)
+
+
+def _repeated(shapes: Sequence[Any]) -> Iterator[BrokenRule]:
+    seen: set[Any] = set()
+    for index, shape in enumerate(shapes):
+        product_id = shape.get("id") if isinstance(shape, Mapping) else None
+        if isinstance(product_id, str):
+            if product_id in seen:
+                reason = "stands in this request more than once, which makes the service ignore all of them"
+                yield BrokenRule(path=f"products[{index}] ({product_id}).id", reason=reason)
+            seen.add(product_id)
+
+
+AnyFilter = ProductFilter | Mapping[str, Any]
+"""A filter, or a mapping with its fields."""
+
+
+class ProductSets(CatalogScoped):
+    """Groups of products of a catalog, for ads."""
+
+    async def get(self, product_set_id: str | int) -> ProductSet:
+        """One set; `processing_status` says whether the products of a FILTERED one are found already (section 4.8)."""
+        target = routes.PRODUCT_SET.at(product_catalog_id=self._catalog_id, product_set_id=product_set_id)
+        return await self._session.call(target, options=self._options)
+
+    async def create(
+        self,
+        name: str,
+        type: ProductSetType,  # noqa: A002  # the documentation's own word
+        *,
+        description: str | Unset = UNSET,
+        filters: AnyFilter | Sequence[AnyFilter] | Unset = UNSET,
+        product_keys: str | int | Sequence[str | int] | Unset = UNSET,
+    ) -> ProductSet:
+        """Creates a MANUAL set of the products with the keys, or a FILTERED one (section 4.8).
+
+            await sets.create("Cheap", "FILTERED", filters=[ProductFilter("price", "LESS_THAN", "20 USD")])
+
+        Raises InvalidInput where keys or filters are missing. Not repeated when its outcome is unknown.
+        """
+        body = {
+            "name": name,
+            "type": type,
+            "description": description,
+            "filters": filters,
+            "product_keys": product_keys,
+        }
+        target = routes.PRODUCT_SET_CREATE.at(product_catalog_id=self._catalog_id)
+        return await self._session.call(target, options=self._options, body=body)
 
 
 class UpsertKeywords(TypedDict, total=False):
@@ -109,3 +177,41 @@ class Products(CatalogScoped):
         body = {"product_keys": product_keys}
         results = await self._session.call(target, options=self._options, body=body)
         return Items.of(results.delete_products, results.partial_errors)
+
+
+class Catalog(CatalogScoped):
+    """A catalog, by id."""
+
+    @property
+    def products(self) -> Products:
+        """Its products."""
+        return Products(self._session, self._options, self._catalog_id)
+
+    @property
+    def product_sets(self) -> ProductSets:
+        """Its groups of products."""
+        return ProductSets(self._session, self._options, self._catalog_id)
+
+
+class Catalogs(Resource):
+    """The catalogs of users, of which each has one. In early access."""
+
+    def list(self, *, user_id: str | int | Unset = UNSET, start: str | None = None) -> Pager[ProductCatalog]:
+        """The catalogs of the user, or of another one (section 4.6)."""
+        query = {"user_id": user_id}
+        return self._session.pages(routes.CATALOGS.at(), options=self._options, query=query, start=start)
+
+    async def create(self, name: str, *, user_id: str | int | Unset = UNSET) -> ProductCatalog:
+        """Creates the catalog of the user, or of another one (section 4.6). Not repeated when its outcome is unknown."""
+        body = {"name": name, "user_id": user_id}
+        return await self._session.call(routes.CATALOG_CREATE.at(), options=self._options, body=body)
+
+    async def rename(self, product_catalog_id: str | int, name: str) -> ProductCatalog:
+        """Gives a catalog another name (section 4.6)."""
+        target = routes.CATALOG_RENAME.at(product_catalog_id=product_catalog_id)
+        return await self._session.call(target, options=self._options, body={"name": name})
+
+    async def delete(self, product_catalog_id: str | int) -> ProductCatalog:
+        """Deletes a catalog with all its products, for good, and returns its record (section 4.6)."""
+        target = routes.CATALOG_DELETE.at(product_catalog_id=product_catalog_id)
+        return await self._session.call(target, options=self._options)

@@ -1,5 +1,9 @@
-"""Tokens and signing in (platform documentation, section 5)."""
+"""Signing in by OAuth 1.0a and OAuth 2.0, and app-only tokens (platform documentation, section 5)."""
 
+import base64
+import hashlib
+import hmac
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
@@ -24,12 +28,46 @@ from socialapi.resources.arguments import check_argument
 from socialapi.resources.resource import Resource
 from socialapi.routes import oauth as routes
 from socialapi.routes.route import Route
-from socialapi.session.authenticators import OAuth1Authenticator, basic, client_authentication
+from socialapi.session.auth import OAuth1Authenticator, basic, client_authentication
 from socialapi.session.oauth2_user import CODE_ADVICE, REFRESH_ADVICE, with_advice
 from socialapi.unset import UNSET, Unset
-from socialapi.wire import pkce
+from socialapi.wire.oauth1 import SignIn
 from socialapi.wire.request import build_request, check, refuse_unfit
-from socialapi.wire.signing import SignIn
+
+MIN_RANDOM_BYTES: Final = 32
+MAX_RANDOM_BYTES: Final = 96
+"""Between them the verifier has the 43 to 128 characters that RFC 7636 section 4.1 asks for."""
+
+_VERIFIER: Final = re.compile(r"[A-Za-z0-9._~-]{43,128}")
+
+
+def code_verifier(random: bytes) -> str:
+    """The secret that stays here until the code is exchanged, from 32 to 96 random bytes (RFC 7636, section 4.1)."""
+    if not MIN_RANDOM_BYTES <= len(random) <= MAX_RANDOM_BYTES:
+        raise InvalidInput(f"a code verifier is made of {MIN_RANDOM_BYTES} to {MAX_RANDOM_BYTES} random bytes")
+    return _base64url(random)
+
+
+def code_challenge(verifier: str) -> str:
+    """What the page is told of the verifier: its SHA-256 (method S256; RFC 7636, section 4.2)."""
+    if not _VERIFIER.fullmatch(verifier):
+        raise InvalidInput("a code verifier has 43 to 128 characters, each a letter, a digit or one of - . _ ~")
+    return _base64url(hashlib.sha256(verifier.encode("ascii")).digest())
+
+
+def new_state(random: bytes) -> str:
+    """What ties the answer of the page to the sign-in that was begun here (RFC 6749, section 10.12)."""
+    return _base64url(random)
+
+
+def same(given: str, expected: str) -> bool:
+    """Whether two texts are the same, compared in a time that does not tell how much of them is."""
+    return hmac.compare_digest(given.encode(), expected.encode())
+
+
+def _base64url(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode("ascii")
+
 
 OUT_OF_BAND: Final = "oob"
 """The callback that stands for PIN mode."""
@@ -178,15 +216,15 @@ class OAuth(Resource):
         sent from here.
         """
         _check_url("redirect_uri", redirect_uri)
-        verifier = pkce.code_verifier(secrets.token_bytes(pkce.MIN_RANDOM_BYTES))
-        state = pkce.state(secrets.token_bytes(pkce.MIN_RANDOM_BYTES)) if state is None else state
+        verifier = code_verifier(secrets.token_bytes(MIN_RANDOM_BYTES))
+        state = new_state(secrets.token_bytes(MIN_RANDOM_BYTES)) if state is None else state
         query = {
             "response_type": "code",
             "client_id": client_id,
             "redirect_uri": redirect_uri,
             "scope": " ".join(names_of("scopes", scopes)),
             "state": state,
-            "code_challenge": pkce.code_challenge(verifier),
+            "code_challenge": code_challenge(verifier),
             "code_challenge_method": "S256",
         }
         url = self._url(routes.OAUTH2_AUTHORIZE, query)

@@ -1,8 +1,9 @@
-"""Who signs a request, anew for every attempt, and who gets a new token when one is refused."""
+"""Authenticators: what makes the `Authorization` header of each attempt, and renews what has expired."""
 
 import asyncio
 import copy
 import secrets
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -21,14 +22,38 @@ from socialapi.errors import (
 )
 from socialapi.routes.route import Family
 from socialapi.session.clock import Clock
-from socialapi.session.sign_ins import SignIns
 from socialapi.session.token_cache import TokenCache, cache_key
+from socialapi.wire.oauth1 import SignIn, basic_header, bearer_header, is_token, oauth1_header
 from socialapi.wire.request import Request
-from socialapi.wire.signing import SignIn, basic_header, bearer_header, is_token, oauth1_header
+
+SIGN_INS_REMEMBERED: Final = 1_000
+
+
+class SignIns:
+    """The secrets of request tokens whose sign-ins have begun here, the latest ones."""
+
+    def __init__(self, capacity: int = SIGN_INS_REMEMBERED) -> None:
+        self._capacity = capacity
+        self._secrets: OrderedDict[str, str] = OrderedDict()
+
+    def began(self, token: str, secret: str) -> None:
+        """Keeps the secret of a request token, in place of the oldest one if there are too many."""
+        self._secrets[token] = secret
+        while len(self._secrets) > self._capacity:
+            self._secrets.popitem(last=False)
+
+    def secret(self, token: str) -> str | None:
+        """The secret, or None if the sign-in did not begin here or is long ago."""
+        return self._secrets.get(token)
+
+    def ended(self, token: str) -> None:
+        """Forgets a request token that was used."""
+        self._secrets.pop(token, None)
+
 
 if TYPE_CHECKING:
-    from socialapi.session.calls import CallOptions
     from socialapi.session.oauth2_user import Ask, OAuth2UserAuthenticator
+    from socialapi.session.session import CallOptions
 
     Fetch = Callable[[AppOnly, CallOptions | None], Awaitable[str]]
 

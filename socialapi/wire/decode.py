@@ -1,10 +1,4 @@
-"""From decoded JSON to models: one generated function per class, registered with cattrs.
-
-Reading is tolerant, since the documentation shows few answers: unknown fields go to `extra`, a missing or null optional
-field gets its default, an enumeration takes values it does not know, and single values may be written in the ways that
-`scalars` lists. What cannot be read is a `DecodeError` that names the field. Stock cattrs costs twice as much an object,
-and would make `true` of any text that is not empty.
-"""
+"""From decoded JSON to models and problems: one generated function per class, registered with cattrs."""
 
 import functools
 import typing
@@ -20,8 +14,9 @@ from socialapi.models.audiences import UploadCounts
 from socialapi.models.pages import Includes, Undecoded
 from socialapi.models.streams import EndedConnections
 from socialapi.models.validation import Tagged, members_by_tag, wire_name
+from socialapi.problems import PROBLEM_TYPES, Problem, ServiceError
 from socialapi.wire import scalars
-from socialapi.wire.readers import (
+from socialapi.wire.class_readers import (
     UNREADABLE,
     Reader,
     Structure,
@@ -267,3 +262,65 @@ def _includes(data: Any, _: Any) -> Includes | None:
 
 _read_includes: Final = _structure_fn(Includes)
 CONVERTER.register_structure_hook(Includes, _includes)
+
+
+NO_OBJECT: Final = "an error that is no object"
+MAX_CODE_DIGITS: Final = 10
+
+
+def read_problem(data: Mapping[str, Any]) -> Problem:
+    """The problem as its documented type, chosen by the last segment of `type`; an odd one as the base class."""
+    slug = str(data.get("type", "")).rstrip("/").rpartition("/")[2]
+    for cls in (PROBLEM_TYPES.get(slug, Problem), Problem):
+        try:
+            problem: Problem = structure(data, cls)
+        except DecodeError:
+            continue
+        return problem
+    texts = {name: data[name] for name in ("type", "title", "detail") if isinstance(data.get(name), str)}
+    return Problem(**texts, extra={name: value for name, value in data.items() if name not in texts})
+
+
+def read_service_error(item: Mapping[str, Any]) -> ServiceError:
+    """A coded error of either API."""
+    code = item.get("code")
+    return ServiceError(
+        code=_code(code),
+        message=_text(item.get("message") or item.get("detail") or item.get("reason")),
+        parameter=_text(item.get("parameter")),
+    )
+
+
+def _code(given: Any) -> int | str | None:
+    """A code; one that came as digits in a text is a number, as documented."""
+    if isinstance(given, str):
+        return int(given) if given.isascii() and given.isdecimal() and len(given) < MAX_CODE_DIGITS else given
+    if isinstance(given, float) and given.is_integer():
+        return int(given)
+    return given if isinstance(given, int) and not isinstance(given, bool) else None
+
+
+def read_errors(listed: Any) -> tuple[Problem | ServiceError, ...]:
+    """The errors of an answer, none of which is dropped; null stands for none. Raises DecodeError for what is no array."""
+    if listed is None:
+        return ()
+    if not isinstance(listed, list):
+        raise DecodeError("errors", "expected an array")
+    return tuple(read_partial_error(each) for each in listed)
+
+
+def read_partial_error(data: Any) -> Problem | ServiceError:
+    """An error beside data: a typed problem, a coded error, or the text or number that stands in the place of one."""
+    if not isinstance(data, Mapping):
+        is_code = isinstance(data, int) and not isinstance(data, bool)
+        return ServiceError(code=data if is_code else None, message=_text(data) or (None if is_code else NO_OBJECT))
+    return read_problem(data) if is_problem(data) else read_service_error(data)
+
+
+def is_problem(data: Mapping[str, Any]) -> bool:
+    """Whether an error is a typed problem rather than a coded error."""
+    return "title" in data or "type" in data
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None

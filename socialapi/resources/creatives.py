@@ -1,11 +1,18 @@
-"""Cards, poll cards and video conversation cards (creatives documentation, sections 4.2, 4.4 and 4.5)."""
+"""Account media, the media library, cards, and posts of advertisers (creatives documentation)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from socialapi.models.cards import Button, Card, CardsQuery, Details, Media, SwipeableMedia
 from socialapi.models.creatives import (
+    AccountMedia,
+    AccountMediaFilter,
+    AdvertiserPost,
+    AdvertiserPostFields,
     CreativeCardsFilter,
+    LibraryMedia,
+    LibraryMediaChanges,
+    MediaLibraryQuery,
     PollCard,
     PollCardFields,
     VideoConversationCard,
@@ -13,10 +20,67 @@ from socialapi.models.creatives import (
     VideoConversationCardFields,
 )
 from socialapi.models.queries import RecordQuery
-from socialapi.resources.ads.account_scoped import AccountScoped
+from socialapi.resources.resource import AccountScoped
 from socialapi.routes import creatives as routes
 from socialapi.session.pager import Pager
 from socialapi.unset import UNSET, Unset
+
+
+class AccountMediaResource(AccountScoped):
+    """The media of an account."""
+
+    def list(self, *, start: str | None = None, **query: Unpack[AccountMediaFilter]) -> Pager[AccountMedia]:
+        """All of them, those with the ids, or those of the types (section 4.1)."""
+        target = routes.ACCOUNT_MEDIA.at(account_id=self._account_id)
+        return self._session.pages(target, options=self._options, query=query, start=start)
+
+    async def get(self, account_media_id: str | int, **query: Unpack[RecordQuery]) -> AccountMedia:
+        """One of them (section 4.1)."""
+        target = routes.ACCOUNT_MEDIUM.at(account_id=self._account_id, account_media_id=account_media_id)
+        return await self._session.call(target, options=self._options, query=query)
+
+    async def delete(self, account_media_id: str | int) -> AccountMedia:
+        """Deletes one and returns its record, with `deleted` true (section 4.1)."""
+        target = routes.ACCOUNT_MEDIUM_DELETE.at(account_id=self._account_id, account_media_id=account_media_id)
+        return await self._session.call(target, options=self._options)
+
+
+class MediaLibrary(AccountScoped):
+    """The media library of an account."""
+
+    def list(self, *, start: str | None = None, **query: Unpack[MediaLibraryQuery]) -> Pager[LibraryMedia]:
+        """All media, those of a type, or those with a term in name, title, file name or description (section 4.3)."""
+        target = routes.MEDIA_LIBRARY.at(account_id=self._account_id)
+        return self._session.pages(target, options=self._options, query=query, start=start)
+
+    async def get(self, media_key: str) -> LibraryMedia:
+        """One media object (section 4.3)."""
+        target = routes.LIBRARY_MEDIA.at(account_id=self._account_id, media_key=media_key)
+        return await self._session.call(target, options=self._options)
+
+    async def add(self, media_key: str, **about: Unpack[LibraryMediaChanges]) -> LibraryMedia:
+        """Adds an object that was uploaded with a media category (section 4.3).
+
+        One of category AMPLIFY_VIDEO is also found among the account media from then on, as PREROLL. Not repeated
+        when its outcome is unknown.
+        """
+        target = routes.LIBRARY_MEDIA_ADD.at(account_id=self._account_id)
+        return await self._session.call(target, options=self._options, body={"media_key": media_key, **about})
+
+    async def update(self, media_key: str, **changes: Unpack[LibraryMediaChanges]) -> LibraryMedia:
+        """Changes what is said about an object, and returns its new record (section 4.3).
+
+        Title and description are shown under a video only when a post is created with `video_title` and
+        `video_description`.
+        """
+        target = routes.LIBRARY_MEDIA_UPDATE.at(account_id=self._account_id, media_key=media_key)
+        return await self._session.call(target, options=self._options, body=changes)
+
+    async def delete(self, media_key: str) -> LibraryMedia:
+        """Deletes an object and returns its record, with `deleted` true (section 4.3)."""
+        target = routes.LIBRARY_MEDIA_DELETE.at(account_id=self._account_id, media_key=media_key)
+        return await self._session.call(target, options=self._options)
+
 
 AnyComponent = Media | SwipeableMedia | Details | Button | Mapping[str, Any]
 """A component, or a mapping with its fields, `type` among them."""
@@ -123,3 +187,21 @@ class VideoConversationCards(AccountScoped):
         """Changes a card and returns its new record (section 4.5)."""
         target = routes.VIDEO_CONVERSATION_CARD_UPDATE.at(account_id=self._account_id, card_id=card_id)
         return await self._session.call(target, options=self._options, body=changes)
+
+
+class AdvertiserPosts(AccountScoped):
+    """Posts that belong to an ad account."""
+
+    async def create(self, **post: Unpack[AdvertiserPostFields]) -> AdvertiserPost:
+        """Creates a post in the name of an advertiser, by default one that is shown as an ad only (section 4.5).
+
+        `as_user_id` has granted the caller access to the account. A text, or media, or both; up to four images, or one
+        GIF, or one video. Not repeated when its outcome is unknown.
+        """
+        target = routes.ADVERTISER_POST_CREATE.at(account_id=self._account_id)
+        return await self._session.call(target, options=self._options, body=post)
+
+    async def rename(self, tweet_id: str | int, name: str) -> AdvertiserPost:
+        """Gives a post another name in the account, of up to 80 characters, and returns it (section 4.5)."""
+        target = routes.ADVERTISER_POST_RENAME.at(account_id=self._account_id, tweet_id=tweet_id)
+        return await self._session.call(target, options=self._options, body={"name": name})

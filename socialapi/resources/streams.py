@@ -1,0 +1,343 @@
+"""Filtered-stream rules, the persistent streams, activity subscriptions and connections (platform documentation, sections 4.1, 4.4, 6 and 8)."""
+
+import datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+
+from socialapi.errors import ApiError, DecodeError, InvalidInput, OutcomeUnknown, ServerError
+from socialapi.models.events import (
+    ActivityEvent,
+    Direction,
+    EventType,
+    MatchedPost,
+    Subscription,
+    current_event_type,
+    refuse_misspelt_event_type,
+)
+from socialapi.models.pages import Page
+from socialapi.models.queries import Fields, selected_by
+from socialapi.models.streams import Connection, EndedConnections, RuleDraft, RulesChange, StreamRule
+from socialapi.models.validation import AnyId
+from socialapi.models.webhooks import StreamLink
+from socialapi.problems import (
+    DuplicateRules,
+    InvalidRules,
+    NoncompliantRules,
+    Problem,
+    ResourceNotFound,
+    RuleCap,
+    ServiceError,
+)
+from socialapi.resources.arguments import check_argument, check_further, check_stream_arguments
+from socialapi.resources.resource import Resource, flat
+from socialapi.routes import platform as routes
+from socialapi.session.pager import Pager
+from socialapi.streams.link import LinkOptions, OnGap, OnSlow
+from socialapi.streams.stream import Stream
+from socialapi.unset import UNSET, Unset
+from socialapi.wire.request import check
+
+if TYPE_CHECKING:
+    pass  # XXX self import
+
+
+MOST_AT_ONCE: Final = 100
+"""How many rules are added or deleted in one request."""
+MOST_ROUNDS: Final = 5
+"""How often the rules are looked at, while others change them, too."""
+
+_OF_RULES: Final = (DuplicateRules, InvalidRules, NoncompliantRules, RuleCap)
+_MAY_PASS: Final = (DuplicateRules, RuleCap)
+"""Why a rule is refused that may be taken once others are gone, or that is there already."""
+
+Key = tuple[str, str]
+Refusals = list[Problem | ServiceError]
+
+
+def wanted_drafts(wanted: Any, now: datetime.datetime) -> dict[Key, RuleDraft]:
+    """The rules by value and tag; one that is given twice is one. Raises InvalidInput for what is no rule."""
+    given = [wanted] if isinstance(wanted, str | RuleDraft | Mapping) else wanted
+    if isinstance(given, bytes) or not isinstance(given, Iterable):
+        raise InvalidInput("wanted must be rules, as texts or RuleDraft")
+    rules: list[Any] = []
+    for number, rule in enumerate(given):
+        if not isinstance(rule, str | RuleDraft | Mapping):
+            raise InvalidInput(f"wanted[{number}] must be a text or a RuleDraft, not {type(rule).__name__}")
+        rules.append({"value": rule} if isinstance(rule, str) else rule)
+    shapes = check(RulesChange, {"add": rules}, now=now)["add"] if rules else []
+    drafts = [_without_empty_tag(RuleDraft(**shape)) for shape in shapes]
+    return {(draft.value, draft.tag or ""): draft for draft in drafts}
+
+
+@attrs.frozen
+class WantedRules:
+    """Looks at the rules, adds what is missing and deletes what is not wanted, until nothing is left to do."""
+
+    stream: "FilteredStream"
+    drafts: Mapping[Key, RuleDraft]
+    remove_others: bool
+
+    async def ensure(self) -> tuple[StreamRule, ...]:
+        """All rules as they are then. Raises ApiError for those that are refused, DecodeError for a rule that cannot be
+        read where others are to be deleted.
+        """
+        refused: Refusals = []
+        for rounds_left in reversed(range(MOST_ROUNDS)):
+            rules = await self._rules()
+            present = {_key(rule) for rule in rules}
+            missing = [draft for key, draft in self.drafts.items() if key not in present]
+            others = self._others(rules) if self.remove_others else []
+            if not missing and not others:
+                return tuple(rules)
+            if refused and missing:
+                break
+            try:
+                refused = await self._change(missing, others)
+            except (OutcomeUnknown, ServerError):
+                if not rounds_left:
+                    raise
+        raise _error(refused)
+
+    async def _change(self, missing: Sequence[RuleDraft], others: Sequence[StreamRule]) -> Refusals:
+        """Adds, then deletes; the rules that were refused and that nothing was done about."""
+        refused = await self._add(missing)
+        if not all(isinstance(each, _MAY_PASS) for each in refused):
+            raise _error(refused)
+        await self._delete(others)
+        return [] if others else refused
+
+    def _others(self, rules: Sequence[StreamRule]) -> list[StreamRule]:
+        """The rules to be deleted. Raises DecodeError where one of them has no id to delete it by."""
+        others = [rule for rule in rules if _key(rule) not in self.drafts]
+        if any(rule.id is None for rule in others):
+            raise DecodeError("data.id", "is missing, so the rule cannot be deleted")
+        return others
+
+    async def _rules(self) -> list[StreamRule]:
+        rules: list[StreamRule] = []
+        async for page in self.stream.rules().pages():
+            for unread in page.undecoded:
+                if self.remove_others:
+                    raise DecodeError(unread.path, f"{unread.reason}, so the rule cannot be deleted")
+            rules += page.data
+        return rules
+
+    async def _add(self, drafts: Sequence[RuleDraft]) -> Refusals:
+        refused: Refusals = []
+        for part in _parts(drafts):
+            try:
+                refused += (await self.stream.add_rules(part)).errors
+            except ApiError as problem:
+                if not any(isinstance(each, _OF_RULES) for each in problem.problems):
+                    raise
+                refused += [*problem.problems, *problem.errors]
+        return refused
+
+    async def _delete(self, rules: Sequence[StreamRule]) -> None:
+        for part in _parts([rule.id for rule in rules]):
+            try:
+                await self.stream.delete_rules(part)
+            except ApiError as problem:
+                if not problem.problems or not all(isinstance(each, ResourceNotFound) for each in problem.problems):
+                    raise
+
+
+def _without_empty_tag(draft: RuleDraft) -> RuleDraft:
+    return draft if draft.tag else RuleDraft(draft.value)
+
+
+def _key(rule: StreamRule) -> Key:
+    return rule.value, rule.tag or ""
+
+
+def _parts(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    return (items[start : start + MOST_AT_ONCE] for start in range(0, len(items), MOST_AT_ONCE))
+
+
+def _error(refused: Refusals) -> ApiError:
+    return ApiError(
+        200,
+        problems=[each for each in refused if isinstance(each, Problem)],
+        errors=[each for each in refused if isinstance(each, ServiceError)],
+        summary="" if refused else "another process kept changing the rules",
+    )
+
+
+_NO_FIELDS = Fields()
+
+Rule = str | RuleDraft | Mapping[str, Any]
+"""A rule by its value, as a `RuleDraft` with its tag, or as a mapping of both."""
+
+
+class FilteredStream(Resource):
+    """The app's filtered stream."""
+
+    async def link(self, webhook_id: str | int, *, fields: Fields = _NO_FIELDS) -> StreamLink:
+        """Has posts that match the app's rules delivered to a webhook, with these fields (section 4.1).
+
+        Returns whether the link is `provisioned`, and the problems that came beside it. Not repeated when its outcome
+        is unknown.
+        """
+        return await self._session.call(
+            routes.STREAM_LINK.at(webhook_id=webhook_id), options=self._options, query=selected_by(fields)
+        )
+
+    def connect(
+        self,
+        fields: Fields = _NO_FIELDS,
+        *,
+        backfill_minutes: int | Unset = UNSET,
+        on_gap: OnGap | None = None,
+        on_slow: OnSlow | None = None,
+        give_up_after_seconds: float | None = None,
+        event_id_paths: str | Sequence[str] | None = None,
+        **further: Any,
+    ) -> Stream[MatchedPost]:
+        """The posts that match the app's rules, as they are published, with these fields (section 4.1).
+
+            async with client.filtered_stream.connect(Fields(post=["author_id"])) as posts:
+                async for post in posts: ...
+
+        `on_gap` is told each time in which nothing could arrive (a function, or an async one that is waited for),
+        `on_slow` that the posts are read more slowly than they come. `backfill_minutes` (1 to 5) has every connection
+        begin so far back; what comes a second time is left out. Without `give_up_after_seconds` a service that cannot
+        be reached is tried for ever; with it, the last attempt is made when they have passed without a connection.
+        `event_id_paths` are dotted paths of the id by which posts are told apart, instead of `data.id`; with them what
+        comes a second time is left out also without a backfill. What is raised is listed at `Stream`. Further parameters
+        are sent as they are; one that is nearly the name of one of these is InvalidInput.
+        """
+        check_further(self.connect, further)
+        query = {**selected_by(fields), "backfill_minutes": backfill_minutes, **further}
+        check_stream_arguments(on_gap, on_slow, give_up_after_seconds)
+        options = LinkOptions(on_gap=on_gap, on_slow=on_slow, give_up_after_seconds=give_up_after_seconds)
+        return Stream(
+            self._session, routes.POST_STREAM.at(), query, self._options, options, event_id_paths=event_id_paths
+        )
+
+    def rules(
+        self, *, ids: str | int | Iterable[str | int] | None = None, start: str | None = None
+    ) -> Pager[StreamRule]:
+        """The app's rules, or those with the ids (section 4.1). Raises InvalidInput for what is no id."""
+        query = {"ids": ids if ids is None else check(tuple[AnyId, ...], ids, now=self._session.now(), path="ids")}
+        return self._session.pages(routes.STREAM_RULES.at(), options=self._options, query=query, start=start)
+
+    async def add_rules(self, *rules: "Rule | Iterable[Rule]", dry_run: bool = False) -> Page[StreamRule]:
+        """Adds rules of up to 2,048 characters, given one by one or as a sequence; `dry_run` only tests them
+        (sections 4.1 and 8).
+
+        The page holds the rules added, `errors` the problems of the others (duplicate, invalid or noncompliant ones,
+        the cap), and `meta["summary"]` counts both. Raises InvalidInput for a rule that is empty or too long, ApiError
+        with the same problems when no rule was added.
+        """
+        drafts = [{"value": rule} if isinstance(rule, str) else rule for rule in flat(rules)]
+        return await self._change({"add": drafts}, dry_run=dry_run)
+
+    async def delete_rules(self, *ids: str | int | Iterable[str | int], dry_run: bool = False) -> Page[StreamRule]:
+        """Deletes the rules with the ids, given one by one or as a sequence; `meta["summary"]` counts them
+        (section 4.1).
+        """
+        return await self._change({"delete": {"ids": flat(ids)}}, dry_run=dry_run)
+
+    async def ensure_rules(
+        self, wanted: Rule | Iterable[Rule], *, remove_others: bool = False
+    ) -> tuple[StreamRule, ...]:
+        """Adds the rules that are missing, and returns all rules as they are then (sections 4.1 and 8).
+
+        To be called at every start: what is there already stays as it is. A rule is told from others by its value and
+        its tag, where no tag is an empty one. With `remove_others` all other rules are deleted, after the missing ones
+        were added, and before that where they stand in the way: with the same value under another tag, or at the cap.
+
+        Raises InvalidInput for a rule that is empty or too long, before anything is sent; ApiError with the `problems`
+        of rules that are refused; DecodeError where others are to be deleted and a rule cannot be read, before
+        anything is changed.
+        """
+        check_argument("remove_others", bool, remove_others)
+        drafts = wanted_drafts(wanted, self._session.now())
+        return await WantedRules(self, drafts, remove_others).ensure()
+
+    async def _change(self, change: Mapping[str, Any], *, dry_run: bool) -> Page[StreamRule]:
+        query = {"dry_run": UNSET if dry_run is False else dry_run}
+        return await self._session.call(
+            routes.STREAM_RULES_CHANGE.at(), options=self._options, query=query, body=change
+        )
+
+
+class Activity(Resource):
+    """Activity subscriptions and their events."""
+
+    def stream(
+        self,
+        *,
+        backfill_minutes: int | Unset = UNSET,
+        on_gap: OnGap | None = None,
+        on_slow: OnSlow | None = None,
+        give_up_after_seconds: float | None = None,
+        event_id_paths: str | Sequence[str] | None = None,
+        **further: Any,
+    ) -> Stream[ActivityEvent]:
+        """What the app has subscribed to, as it happens (sections 4.4 and 6.2). Options as those of
+        `filtered_stream.connect`.
+
+            async with client.activity.stream() as events:
+                async for event in events: ...
+
+        `event_id_paths` are dotted paths of ids, looked at in their order instead of `data.event_uuid`, `event_uuid`,
+        `data.event_id`, `event_id` and `id`.
+        """
+        check_further(self.stream, further)
+        query = {"backfill_minutes": backfill_minutes, **further}
+        check_stream_arguments(on_gap, on_slow, give_up_after_seconds)
+        options = LinkOptions(on_gap=on_gap, on_slow=on_slow, give_up_after_seconds=give_up_after_seconds)
+        return Stream(
+            self._session, routes.ACTIVITY_STREAM.at(), query, self._options, options, event_id_paths=event_id_paths
+        )
+
+    async def subscribe(
+        self,
+        event_type: EventType | str,
+        *,
+        user_id: str | int | Unset = UNSET,
+        keyword: str | Unset = UNSET,
+        direction: Direction | Unset = UNSET,
+        **further: Any,
+    ) -> Subscription:
+        """Subscribes to events of a type (section 6.2): of a user, with a keyword; messages also by direction.
+
+        An alias of an event type (`profile.update.profile_picture`) is replaced by its present name, and so is a deprecated
+        one, with a DeprecationWarning that names the new one. Raises InvalidInput for a name that is nearly that of a known
+        type; names that are like none are sent.
+        """
+        check_further(self.subscribe, further)
+        check_argument("event_type", str, event_type)
+        refuse_misspelt_event_type(event_type)
+        chosen = {"user_id": user_id, "keyword": keyword, "direction": direction}
+        body = {**further, "event_type": current_event_type(event_type), "filter": chosen}
+        return await self._session.call(routes.SUBSCRIPTION_CREATE.at(), options=self._options, body=body)
+
+
+class Connections(Resource):
+    """The app's streaming connections."""
+
+    def list(self, *, start: str | None = None, **further: Any) -> Pager[Connection]:
+        """Active and past connections (section 4.4). `further` parameters are sent as they are."""
+        check_further(self.list, further)
+        return self._session.pages(routes.CONNECTIONS.at(), options=self._options, query=further, start=start)
+
+    async def end(self, *uuids: str | Iterable[str]) -> EndedConnections:
+        """Ends the connections with these UUIDs, given one by one or as a sequence.
+
+        Raises InvalidInput for none at all; those that are not active are in `errors`.
+        """
+        return await self._session.call(routes.CONNECTIONS_END.at(), options=self._options, body={"uuids": flat(uuids)})
+
+    async def end_endpoint(self, endpoint_id: str) -> EndedConnections:
+        """Ends the connections of one streaming endpoint."""
+        return await self._session.call(
+            routes.CONNECTIONS_END_ENDPOINT.at(endpoint_id=endpoint_id), options=self._options
+        )
+
+    async def end_all(self) -> EndedConnections:
+        """Ends all active connections of the app."""
+        return await self._session.call(routes.CONNECTIONS_END_ALL.at(), options=self._options)

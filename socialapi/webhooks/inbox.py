@@ -17,7 +17,7 @@ import attrs
 from socialapi.errors import ConfigurationError
 from socialapi.sqlite_file import Schema, SqliteThread, damage
 from socialapi.webhooks.inbox_owner import InboxOwner
-from socialapi.webhooks.waiting import OneLoop, Outcome, Waiting
+from socialapi.webhooks.queue import OneLoop, Outcome, Waiting
 
 MOST_IN_ONE_COMMIT: Final = 1_000
 MOST_ARRIVING: Final = 10_000

@@ -18,11 +18,18 @@ from socialapi.errors import ConfigurationError
 from socialapi.models.events import ActivityEvent, MatchedPost
 from socialapi.models.pages import Undecoded
 from socialapi.webhooks.asgi import AsgiApp
-from socialapi.webhooks.bodies import MOST_TINY_CHUNKS, TINY_CHUNK_BYTES, Bodies, TinyChunksError
-from socialapi.webhooks.endpoint import Endpoint, ReceiverCounters, WebhookReply
+from socialapi.webhooks.endpoint import (
+    MOST_TINY_CHUNKS,
+    TINY_CHUNK_BYTES,
+    Bodies,
+    Endpoint,
+    ReceiverCounters,
+    TinyChunksError,
+    WebhookReply,
+)
 from socialapi.webhooks.inbox import Inbox
+from socialapi.webhooks.queue import MemoryStore, Store
 from socialapi.webhooks.signatures import secrets_of
-from socialapi.webhooks.waiting import MemoryStore, Store
 from socialapi.wire.events import checked_paths, read_delivery
 
 MOST: Final = 10**12

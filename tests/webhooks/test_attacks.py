@@ -16,7 +16,8 @@ import aiohttp
 import pytest
 import yarl
 
-from socialapi.webhooks import Receiver, bodies, connections
+from socialapi.webhooks import Receiver, connections
+from socialapi.webhooks import endpoint as bodies
 from socialapi.webhooks.serving import serving
 from tests.webhooks.posting import HEADER, SECRET, Sender, event, running, signature, until
 from tests.webhooks.serving import SERVERS

@@ -19,7 +19,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from socialapi.errors import ConfigurationError, InvalidInput
-from socialapi.webhooks import ActivityEvent, MatchedPost, Receiver, Undecoded, WebhookReply, bodies, inbox, read_event
+from socialapi.webhooks import ActivityEvent, MatchedPost, Receiver, Undecoded, WebhookReply, inbox, read_event
+from socialapi.webhooks import endpoint as bodies
 from tests.support.clock import turns
 from tests.support.rounds import counted_rounds
 from tests.test_readme import snippets

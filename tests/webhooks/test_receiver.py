@@ -17,7 +17,9 @@ from aiohttp import web
 
 from socialapi import webhooks
 from socialapi.errors import ConfigurationError
-from socialapi.webhooks import ActivityEvent, MatchedPost, Receiver, Undecoded, bodies, waiting
+from socialapi.webhooks import ActivityEvent, MatchedPost, Receiver, Undecoded
+from socialapi.webhooks import endpoint as bodies
+from socialapi.webhooks import queue as waiting
 from tests.webhooks.posting import HEADER, SECRET, Sender, event, numbers, rest, running, signature, take, until
 
 

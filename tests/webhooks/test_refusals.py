@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from socialapi.webhooks.refusals import Refusals
+from socialapi.webhooks.endpoint import Refusals
 
 
 def test_the_first_is_said_at_once_and_the_others_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:

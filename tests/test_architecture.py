@@ -246,9 +246,9 @@ def test_package_files_are_empty_but_for_the_public_ones() -> None:
         ("socialapi.wire.retry", "from asyncio import sleep"),
         ("socialapi.testing", "from socialapi.cli import main"),
         ("socialapi.helpers", "import os"),
-        ("socialapi.bulk.reading.readers", "import pyarrow"),
-        ("socialapi.bulk.reading.readers", "if True:\n    from pyarrow.parquet import ParquetFile"),
-        ("socialapi.bulk.reading.readers", "from backports.zstd import ZstdFile"),
+        ("socialapi.bulk.inputs.formats", "import pyarrow"),
+        ("socialapi.bulk.inputs.formats", "if True:\n    from pyarrow.parquet import ParquetFile"),
+        ("socialapi.bulk.inputs.formats", "from backports.zstd import ZstdFile"),
         ("socialapi.cli.upload", "def f():\n    import pyarrow"),
     ],
 )
@@ -267,7 +267,7 @@ def test_a_planted_arrow_that_goes_up_is_seen(module: str, source: str) -> None:
         ("socialapi.cli.demo", "from socialapi.emulator import Emulator\nfrom socialapi import Client"),
         ("socialapi.client", "import aiohttp\ndef f(s: aiohttp.ClientSession | None = None) -> aiohttp.BasicAuth: ..."),
         ("socialapi.testing", "from socialapi.emulator import Emulator\nfrom socialapi.client import Client"),
-        ("socialapi.bulk.reading.readers", "def f():\n    import pyarrow.types"),
+        ("socialapi.bulk.inputs.formats", "def f():\n    import pyarrow.types"),
         ("socialapi.wire.rate_limit_headers", "import datetime, email.utils\nfrom socialapi.routes.route import Route"),
     ],
 )
@@ -278,7 +278,7 @@ def test_an_arrow_that_goes_down_is_fine(module: str, source: str) -> None:
 def test_extras_are_not_imported_until_there_is_something_for_them() -> None:
     script = """
 import sys, socialapi
-from socialapi.bulk.reading.readers import open_records
+from socialapi.bulk.inputs.formats import open_records
 open_records("crm.csv")
 print(*{name.partition(".")[0] for name in sys.modules} & {"pyarrow", "pandas", "numpy"})
 """

@@ -104,7 +104,7 @@ def test_a_name_that_is_no_client_loads_no_aiohttp(name: str) -> None:
         ),
         (
             "client.ads.account('a').custom_audience('c')",
-            ["socialapi.bulk.audiences.audience_job", "socialapi.models.audiences", "socialapi.routes.ads"],
+            ["socialapi.bulk.audiences.job", "socialapi.models.audiences", "socialapi.routes.ads"],
             [
                 "socialapi.routes.platform",
                 "socialapi.routes.catalogs",

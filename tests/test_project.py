@@ -13,9 +13,9 @@ from typing import Any, Final
 import attrs
 import pytest
 
-from socialapi.bulk.audiences.upload_options import UploadOptions
-from socialapi.bulk.products.upsert_job import UpsertOptions
-from socialapi.bulk.sync.sync_job import SyncOptions
+from socialapi.bulk.audiences.job import UploadOptions
+from socialapi.bulk.products.job import UpsertOptions
+from socialapi.bulk.sync.job import SyncOptions
 from socialapi.client import Client
 from socialapi.config import Config
 from socialapi.emulator import Emulator

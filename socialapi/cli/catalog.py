@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import orjson
 from cyclopts import Parameter
 
-from socialapi.bulk.products.upsert_job import DEFAULT_CONCURRENCY
+from socialapi.bulk.products.job import DEFAULT_CONCURRENCY
 from socialapi.cli import exits
 from socialapi.cli.connecting import open_client
 from socialapi.cli.inputs import Feed, input_of, title_of

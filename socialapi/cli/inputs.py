@@ -7,8 +7,8 @@ from typing import Annotated, Final
 
 from cyclopts import Parameter
 
-from socialapi.bulk.reading.input_files import BinaryFile
-from socialapi.bulk.reading.reader_base import NoRows
+from socialapi.bulk.inputs.files import BinaryFile
+from socialapi.bulk.inputs.reader import NoRows
 from socialapi.errors import InvalidInput
 
 STANDARD_INPUT: Final = "-"

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from socialapi.bulk.sync.sync_job import DEFAULT_REMOVAL_SHARE
+from socialapi.bulk.sync.job import DEFAULT_REMOVAL_SHARE
 from socialapi.cli.inputs import Files, records_of, title_of
 from socialapi.cli.jobs import run_job
 from socialapi.cli.progress import ProgressDisplay

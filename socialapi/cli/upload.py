@@ -7,7 +7,7 @@ from typing import Annotated, Literal, cast
 import attrs
 from cyclopts import Parameter
 
-from socialapi.bulk.job_options import OnProgress
+from socialapi.bulk.job import OnProgress
 from socialapi.bulk.journals.journal import Journal
 from socialapi.cli.inputs import Column, Files, Region, mapping_of, records_of, title_of
 from socialapi.cli.job_registry import RegisteredJournal, command_line

@@ -8,15 +8,14 @@ from typing import Any, Final, Literal, TypedDict, Unpack, get_args
 
 import attrs
 
-from socialapi.bulk.audiences.audience_job import UploadJob
 from socialapi.bulk.audiences.batches import Packing
-from socialapi.bulk.audiences.preparing import prepare_user
-from socialapi.bulk.audiences.upload_options import Destination, UploadOptions, default_expiry
-from socialapi.bulk.audiences.uploading import send_until_counted
-from socialapi.bulk.job_options import OnProgress
+from socialapi.bulk.audiences.job import Destination, UploadJob, UploadOptions, default_expiry
+from socialapi.bulk.audiences.prepare import prepare_user
+from socialapi.bulk.audiences.sender import send_until_counted
+from socialapi.bulk.inputs.formats import Records
+from socialapi.bulk.job import OnProgress
 from socialapi.bulk.journals.journal import Journal
 from socialapi.bulk.linting.linter import lint_records
-from socialapi.bulk.reading.readers import Records
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import (
     DEFAULT_EXPIRY_MONTHS,
@@ -263,7 +262,7 @@ class CustomAudience(Resource):
         Raises what `upload` raises, ConfigurationError for a snapshot of another audience, and BulkError before anything
         is sent when the input breaks, or when more than `max_removal_share` of the identifiers would be removed.
         """
-        from socialapi.bulk.sync.sync_job import SyncOptions, sync
+        from socialapi.bulk.sync.job import SyncOptions, sync
 
         check_argument("snapshot", str | os.PathLike[str], snapshot)
         check_options(_KnownToSync, options)

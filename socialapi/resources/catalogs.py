@@ -7,10 +7,10 @@ from typing import Any, Literal, TypedDict, Unpack
 
 import attrs
 
-from socialapi.bulk.job_options import OnProgress
+from socialapi.bulk.job import OnProgress
 from socialapi.bulk.journals.journal import Journal
-from socialapi.bulk.products.feeds import Products as ProductSource
-from socialapi.bulk.products.upsert_job import UpsertJob, UpsertOptions
+from socialapi.bulk.products.formats import Products as ProductSource
+from socialapi.bulk.products.job import UpsertJob, UpsertOptions
 from socialapi.models.catalogs import ProductCatalog, ProductFilter, ProductSet, ProductSetType
 from socialapi.models.model import Items
 from socialapi.models.products import (

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import attrs
 
-from socialapi.bulk.audiences.audience_job import UploadJob
 from socialapi.bulk.audiences.batches import Batch
-from socialapi.bulk.reading.reader_base import Chunk, Reader
+from socialapi.bulk.audiences.job import UploadJob
+from socialapi.bulk.inputs.reader import Chunk, Reader
 from socialapi.bulk.rows import RawColumn, RawRow, RawTable, Run, rows_of
 from tests.bulk.model_service import Identifier, Times, members_after
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from socialapi.bulk.reading.readers import open_records
+from socialapi.bulk.inputs.formats import open_records
 from socialapi.bulk.rows import RawRow
 from socialapi.models.audiences import AudienceUser, DoNotReachUser
 

@@ -10,8 +10,7 @@ from typing import Any, Final
 import attrs
 import orjson
 
-from socialapi.bulk.audiences.audience_job import UploadJob
-from socialapi.bulk.audiences.upload_options import Destination, UploadOptions
+from socialapi.bulk.audiences.job import Destination, UploadJob, UploadOptions
 from socialapi.models.audiences import IDENTIFIER_KINDS
 from socialapi.routes import ads
 from socialapi.session.session import CallOptions

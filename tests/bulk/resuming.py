@@ -9,11 +9,11 @@ from typing import Any, Final, Literal
 import attrs
 import pytest
 
-from socialapi.bulk.audiences import audience_job
-from socialapi.bulk.audiences.audience_job import UploadJob
-from socialapi.bulk.audiences.ordering import RecentIdentifiers
+from socialapi.bulk.audiences import job as audience_job
+from socialapi.bulk.audiences.dedup import RecentIdentifiers
+from socialapi.bulk.audiences.job import UploadJob
+from socialapi.bulk.inputs import reader as reader_base
 from socialapi.bulk.journals.journal import JobIdentity, Opened, Outcome, RecordedBatch, State, refuse_other
-from socialapi.bulk.reading import reader_base
 from socialapi.errors import BulkError, ConfigurationError, Forbidden
 from socialapi.reports import UploadReport
 from socialapi.wire.response import Reply

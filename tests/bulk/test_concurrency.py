@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialapi.bulk.concurrency import Concurrency
+from socialapi.bulk.dispatcher import Concurrency
 
 RATE = 1_500 / 60
 

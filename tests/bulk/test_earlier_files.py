@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from socialapi.bulk.sync.sync_job import SyncOptions, sync
+from socialapi.bulk.sync.job import SyncOptions, sync
 from socialapi.errors import ConfigurationError
 from socialapi.session.session import CallOptions
 from tests.bulk.model_service import DESTINATION, ModelService, job_of, people

@@ -12,8 +12,8 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
+from socialapi.bulk.inputs.reader import NoRows
 from socialapi.bulk.linting.linter import lint_records
-from socialapi.bulk.reading.reader_base import NoRows
 from socialapi.errors import InvalidInput
 from socialapi.reports import UploadReport
 from tests.bulk.model_service import ModelService

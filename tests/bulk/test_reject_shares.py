@@ -8,8 +8,8 @@ from typing import Any, Final
 import attrs
 import pytest
 
-from socialapi.bulk.products import waiting
-from socialapi.bulk.sync.sync_job import SyncOptions, sync
+from socialapi.bulk.products import batcher as waiting
+from socialapi.bulk.sync.job import SyncOptions, sync
 from socialapi.errors import BulkError, InvalidInput
 from socialapi.reports import SyncReport, UploadReport, UpsertReport
 from socialapi.session.session import CallOptions
@@ -233,7 +233,7 @@ async def test_products_that_wait_where_nothing_can_be_written_stop_the_load(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("socialapi.bulk.products.waiting.pickle.dump", full)
+    monkeypatch.setattr("socialapi.bulk.products.batcher.pickle.dump", full)
     service = ModelCatalog()
     options: dict[str, Any] = {"digests": tmp_path / "digests", "delete_vanished": True, "max_reject_share": 0.1}
     says, report = await stopped(load_of(service, numbered(3), **options).run())

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from socialapi.bulk.tally import Tally
+from socialapi.bulk.counters import Tally
 from socialapi.reports import MAX_ISSUES_KEPT, Forecast, RowIssue
 from socialapi.routes.route import RateLimit
 from socialapi.session.session import Attempt

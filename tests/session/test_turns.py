@@ -9,9 +9,8 @@ from typing import Any, Final
 
 import pytest
 
-from socialapi.bulk.audiences.audience_job import UploadJob
-from socialapi.bulk.audiences.preparing import PreparedChunk, Preparer
-from socialapi.bulk.audiences.upload_options import UploadOptions
+from socialapi.bulk.audiences.job import UploadJob, UploadOptions
+from socialapi.bulk.audiences.prepare import PreparedChunk, Preparer
 from socialapi.session.clock import Turns
 from socialapi.session.session import CallOptions
 from tests.bulk.model_service import DESTINATION, ModelService, job_of, people

@@ -11,7 +11,7 @@ from typing import Final, Literal, Protocol, runtime_checkable
 
 import attrs
 
-from socialapi.bulk.reading.columns import looks_personal
+from socialapi.bulk.inputs.columns import looks_personal
 from socialapi.errors import InvalidInput
 
 HEAD_BYTES: Final = 65_536

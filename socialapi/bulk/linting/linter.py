@@ -1,28 +1,63 @@
-"""A look at an input before it is uploaded: what would be sent of it, and what would be good for nothing."""
+"""Counting rows that repeat others, in bounded memory."""
 
 import asyncio
 import datetime
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import islice
 from typing import Final
 
 import attrs
 
-from socialapi.bulk.audiences.normalizing import Unusable, normalizers, trimmed
+from socialapi.bulk.audiences.normalize import Unusable, normalizers, trimmed
 from socialapi.bulk.audiences.phone_numbers import NO_REGION
-from socialapi.bulk.audiences.preparing import Preparer
-from socialapi.bulk.linting.duplicates import DuplicateCounter
-from socialapi.bulk.linting.findings import findings_of
-from socialapi.bulk.linting.known_values import is_placeholder, known_as
-from socialapi.bulk.reading.columns import ColumnMapping, Columns, Wanted, looks_personal
-from socialapi.bulk.reading.reader_base import NoRows, in_steps
-from socialapi.bulk.reading.readers import Records, open_wanted
+from socialapi.bulk.audiences.prepare import Preparer
+from socialapi.bulk.inputs.columns import ColumnMapping, Columns, Wanted, looks_personal
+from socialapi.bulk.inputs.formats import Records, open_wanted
+from socialapi.bulk.inputs.reader import NoRows, in_steps
+from socialapi.bulk.linting.findings import findings_of, is_placeholder, known_as
 from socialapi.bulk.rows import RawRow
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED, ColumnLint, KindLint, LintReport
+
+MOST_KEPT: Final = 200_000
+
+
+class DuplicateCounter:
+    """Exact as long as there are at most `most` different rows; beyond that an estimate.
+
+    Then only rows are followed whose hash ends in zeros, more of them the more rows there are, but each with all its
+    repeats: what is counted of these is multiplied by how few they are. That holds for few repeats as well as for
+    many, where an estimate of the number of different rows would drown them.
+    """
+
+    def __init__(self, most: int = MOST_KEPT) -> None:
+        self._most = most
+        self._repeats: dict[int, int] = {}
+        self._mask = 0
+
+    def add(self, row: Hashable) -> None:
+        """Takes one more row in."""
+        key = hash(row)
+        if key & self._mask:
+            return
+        self._repeats[key] = self._repeats.get(key, -1) + 1
+        while len(self._repeats) > self._most:
+            self._mask = 2 * self._mask + 1
+            self._repeats = {key: count for key, count in self._repeats.items() if not key & self._mask}
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every row was followed."""
+        return not self._mask
+
+    @property
+    def duplicates(self) -> int:
+        """How many of the rows repeat an earlier one."""
+        return sum(self._repeats.values()) * (self._mask + 1)
+
 
 MOST_NAMES: Final = 1_000
 """How many names of columns are kept: objects may have ever new ones."""

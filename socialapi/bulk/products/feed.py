@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Final
 
 import attrs
 
+from socialapi.bulk.inputs.numbers import NOT_TEXT, NoDigits, digits_of, is_missing, is_number, looks_like_float
 from socialapi.bulk.products.rows import FIELDS, IDENTIFYING, REQUIRED, ProductRow, printable
-from socialapi.bulk.reading.numbers import NOT_TEXT, NoDigits, digits_of, is_missing, is_number, looks_like_float
 from socialapi.bulk.rejects import HEADER
 from socialapi.errors import InvalidInput
 from socialapi.models.products import Product

@@ -11,12 +11,11 @@ from typing import Any, Final
 import attrs
 import pytest
 
-from socialapi.bulk.audiences import audience_job
-from socialapi.bulk.audiences.audience_job import UploadJob
-from socialapi.bulk.audiences.ordering import RecentIdentifiers
-from socialapi.bulk.audiences.preparing import PreparedChunk, Preparer
-from socialapi.bulk.audiences.upload_options import UploadOptions
-from socialapi.bulk.reading.reader_base import ROWS_PER_STEP
+from socialapi.bulk.audiences import job as audience_job
+from socialapi.bulk.audiences.dedup import RecentIdentifiers
+from socialapi.bulk.audiences.job import UploadJob, UploadOptions
+from socialapi.bulk.audiences.prepare import PreparedChunk, Preparer
+from socialapi.bulk.inputs.reader import ROWS_PER_STEP
 from socialapi.bulk.rows import ROWS_PER_CHUNK, RawRow
 from socialapi.config import Config
 from socialapi.errors import (

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from socialapi.bulk.audiences import audience_job
-from socialapi.bulk.audiences.ordering import RecentIdentifiers
-from socialapi.bulk.reading import reader_base
+from socialapi.bulk.audiences import job as audience_job
+from socialapi.bulk.audiences.dedup import RecentIdentifiers
+from socialapi.bulk.inputs import reader as reader_base
 from tests.bulk.feeding import SOME_TURNS, Feed, Wish, bounded, cut, table_of, watch_batches
 from tests.bulk.model_service import FAULTS, ModelService, job_of, operation_errors, users_of
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialapi.bulk.audiences import audience_job
-from socialapi.bulk.audiences.ordering import RecentIdentifiers
+from socialapi.bulk.audiences import job as audience_job
+from socialapi.bulk.audiences.dedup import RecentIdentifiers
 from socialapi.reports import UploadReport
 from tests.bulk.model_service import BAD, FAULTS, ModelService, job_of, members_after
 

@@ -13,7 +13,7 @@ from socialapi.bulk.audiences.debris import (
     is_ascii_email,
     is_email,
 )
-from socialapi.bulk.audiences.normalizing import Unusable, normalizers
+from socialapi.bulk.audiences.normalize import Unusable, normalizers
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED
 from tests.bulk.model_service import ModelService, job_of

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from socialapi.bulk.audiences import normalizing, phone_numbers
-from socialapi.bulk.audiences.normalizing import Unusable, normalizers
+from socialapi.bulk.audiences import normalize as normalizing
+from socialapi.bulk.audiences import phone_numbers
+from socialapi.bulk.audiences.normalize import Unusable, normalizers
 from socialapi.bulk.audiences.phone_numbers import check_region
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
@@ -221,7 +222,7 @@ def test_reasons_and_their_reprs_do_not_hold_planted_values() -> None:
 
 def test_the_library_for_phone_numbers_is_imported_when_it_is_needed() -> None:
     program = (
-        "import sys; from socialapi.bulk.audiences.normalizing import normalizers; n = normalizers(('email', 'phone_number'));"
+        "import sys; from socialapi.bulk.audiences.normalize import normalizers; n = normalizers(('email', 'phone_number'));"
         "n['email']('a@b.example'); assert 'phonenumbers' not in sys.modules;"
         "n['phone_number']('+14155550123'); assert 'phonenumbers' in sys.modules"
     )

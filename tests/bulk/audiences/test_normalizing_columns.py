@@ -10,8 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from socialapi.bulk.audiences import phone_numbers
-from socialapi.bulk.audiences.normalizing import Unusable, normalizers
-from socialapi.bulk.audiences.normalizing_columns import column_normalizers
+from socialapi.bulk.audiences.normalize import Unusable, column_normalizers, normalizers
 from socialapi.bulk.audiences.phone_numbers import are_e164, e164
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import DO_NOT_REACH_KINDS, IDENTIFIER_KINDS, IdentifierKind
@@ -167,7 +166,7 @@ def test_what_is_not_odd_is_not_looked_at_one_by_one(monkeypatch: pytest.MonkeyP
     def forbidden(*_: object) -> str:
         raise AssertionError("was looked at by itself")
 
-    monkeypatch.setattr("socialapi.bulk.audiences.normalizing_columns._usable", forbidden)
+    monkeypatch.setattr("socialapi.bulk.audiences.normalize._usable", forbidden)
     assert columns["phone_number"](numbers) == [sha256("+14155550123"), "", sha256("+493012345678")]
     assert columns["email"](["a@b.example", ""]) == [sha256("a@b.example"), ""]
     assert columns["email"]([DIGEST, ""]) == columns["handle"]([DIGEST, ""]) == [DIGEST, ""]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.bulk.audiences.batches import Batch
-from socialapi.bulk.audiences.ordering import RecentIdentifiers, Verdict
+from socialapi.bulk.audiences.dedup import RecentIdentifiers, Verdict
 from socialapi.bulk.rows import Action, Identifier, Row, rows_of, runs_of
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 

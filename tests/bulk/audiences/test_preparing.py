@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.bulk.audiences.phone_numbers import NO_REGION
-from socialapi.bulk.audiences.preparing import PreparedChunk, Preparer, prepare_user
+from socialapi.bulk.audiences.prepare import PreparedChunk, Preparer, prepare_user
 from socialapi.bulk.rows import Action, RawRow, Row, rows_of
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import (

@@ -7,7 +7,7 @@ import phonenumbers
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from socialapi.bulk.audiences.preparing import PreparedChunk, Preparer
+from socialapi.bulk.audiences.prepare import PreparedChunk, Preparer
 from socialapi.bulk.rows import Action, RawColumn, RawTable, rows_of
 from socialapi.models.audiences import DO_NOT_REACH_KINDS, IDENTIFIER_KINDS, IdentifierKind
 from socialapi.reports import RowIssue

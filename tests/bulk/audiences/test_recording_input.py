@@ -10,8 +10,7 @@ import attrs
 import orjson
 import pytest
 
-from socialapi.bulk.audiences.audience_job import UploadJob
-from socialapi.bulk.audiences.upload_options import Destination
+from socialapi.bulk.audiences.job import Destination, UploadJob
 from socialapi.errors import BulkError, InvalidInput
 from socialapi.models.audiences import DO_NOT_REACH_KINDS, IDENTIFIER_KINDS
 from socialapi.reports import UploadReport
@@ -205,7 +204,7 @@ async def test_another_version_of_the_normaliser_is_another_setting(
 ) -> None:
     journal = tmp_path / "job.journal"
     await begun(people(*NAMES), journal)
-    monkeypatch.setattr("socialapi.bulk.audiences.upload_options.NORMALIZER_VERSION", 3)
+    monkeypatch.setattr("socialapi.bulk.audiences.job.NORMALIZER_VERSION", 3)
     assert "the same job with other settings: normalizer 2 then, 3 now;" in await refused(people(*NAMES), journal)
 
 

@@ -7,7 +7,7 @@ import attrs
 import pytest
 
 from socialapi.bulk.audiences.batches import Batch, Packer
-from socialapi.bulk.audiences.recording import Recorder
+from socialapi.bulk.audiences.resume import Recorder
 from socialapi.bulk.journals.journal import Opened, RecordedBatch
 from socialapi.bulk.rows import Action, Row, Run
 from tests.bulk.model_service import BAD, ModelService, job_of, people

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from socialapi.bulk.audiences import audience_job
-from socialapi.bulk.audiences.audience_job import UploadJob
-from socialapi.bulk.audiences.ordering import RecentIdentifiers
-from socialapi.bulk.reading.reader_base import Chunk
+from socialapi.bulk.audiences import job as audience_job
+from socialapi.bulk.audiences.dedup import RecentIdentifiers
+from socialapi.bulk.audiences.job import UploadJob
+from socialapi.bulk.inputs.reader import Chunk
 from socialapi.bulk.rows import RawRow
 from socialapi.reports import UploadReport
 from tests.bulk.feeding import SOME_TURNS, Feed, Wish, bounded, cut, replayed, table_of

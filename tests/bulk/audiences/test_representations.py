@@ -6,7 +6,7 @@ from typing import Any, Final
 import pytest
 
 from socialapi.bulk.audiences.batches import Batch
-from socialapi.bulk.reading.readers import open_records
+from socialapi.bulk.inputs.formats import open_records
 from socialapi.bulk.rows import RawRow, Row, Run
 from tests.bulk.model_service import BAD, ModelService, job_of
 

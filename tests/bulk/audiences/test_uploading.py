@@ -6,7 +6,7 @@ from typing import Any, Final
 import attrs
 import pytest
 
-from socialapi.bulk.audiences.uploading import send_until_counted
+from socialapi.bulk.audiences.sender import send_until_counted
 from socialapi.errors import ApiError
 from socialapi.models.audiences import UploadCounts
 from socialapi.session.session import CallOptions, Session

@@ -7,7 +7,7 @@ from typing import Final
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialapi.bulk.audiences.user_json import user_json, write_users
+from socialapi.bulk.audiences.prepare import user_json, write_users
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 
 DIGESTS: Final = st.text("0123456789abcdef", min_size=64, max_size=64)

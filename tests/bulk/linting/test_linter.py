@@ -12,8 +12,8 @@ import orjson
 import pandas
 import pytest
 
+from socialapi.bulk.inputs.reader import ROWS_PER_STEP
 from socialapi.bulk.linting.linter import MOST_NAMES, Linter, lint_records
-from socialapi.bulk.reading.reader_base import ROWS_PER_STEP
 from socialapi.bulk.rows import ROWS_PER_CHUNK
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import DO_NOT_REACH_KINDS, AudienceUser

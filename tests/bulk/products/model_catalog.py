@@ -11,9 +11,9 @@ from typing import Any, Final
 import attrs
 import orjson
 
-from socialapi.bulk.products.feeds import open_products
+from socialapi.bulk.products.formats import open_products
+from socialapi.bulk.products.job import UpsertJob, UpsertOptions
 from socialapi.bulk.products.rows import ProductRow
-from socialapi.bulk.products.upsert_job import UpsertJob, UpsertOptions
 from socialapi.session.session import CallOptions, Session
 from socialapi.wire.request import Request
 from socialapi.wire.response import Reply

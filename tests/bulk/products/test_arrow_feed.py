@@ -11,7 +11,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from socialapi.bulk.products.feeds import open_products
+from socialapi.bulk.products.formats import open_products
 from socialapi.bulk.rows import ROWS_PER_CHUNK
 from socialapi.errors import InvalidInput
 from tests.bulk.products.model_catalog import HEADER, ModelCatalog, job_of, line, products, read

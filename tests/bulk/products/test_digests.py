@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import pytest
 
-from socialapi.bulk.job_options import MIN_ATTEMPTS
-from socialapi.bulk.products.digests import Digests, digest_of
+from socialapi.bulk.job import MIN_ATTEMPTS
 from socialapi.bulk.products.rows import ProductRow
+from socialapi.bulk.products.snapshot import Digests, digest_of
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, OutcomeUnknown
 from socialapi.reports import Progress, UpsertReport
 from tests.bulk.model_transport import answer, refusal

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import pytest
 
-from socialapi.bulk.products import json_window
-from socialapi.bulk.products.feeds import open_products
+from socialapi.bulk.products import json as json_window
+from socialapi.bulk.products.formats import open_products
 from socialapi.errors import InvalidInput
 from socialapi.models.products import Product
 from tests.bulk.products.model_catalog import numbered, product, products, read, read_until, why_empty

@@ -14,7 +14,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from socialapi.bulk.reading.numbers import INEXACT, INFINITE, NOT_TEXT
+from socialapi.bulk.inputs.numbers import INEXACT, INFINITE, NOT_TEXT
 from socialapi.models.products import Product
 from socialapi.reports import LOOKS_LIKE_FLOAT
 from tests.bulk.products.model_catalog import HEADER, ModelCatalog, csv_file, job_of, line, product, read

@@ -5,7 +5,7 @@ from typing import Any
 import attrs
 import pytest
 
-from socialapi.bulk.products.settling import reason_of, said
+from socialapi.bulk.products.sender import reason_of, said
 from socialapi.errors import ApiError, BulkError, DecodeError
 from socialapi.models.products import ProductResult
 from socialapi.reports import UpsertReport

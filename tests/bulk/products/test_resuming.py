@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from socialapi.bulk.journals.journal_view import look
 from socialapi.bulk.journals.sqlite_journal import SqliteJournal
-from socialapi.bulk.products import placing
-from socialapi.bulk.products.load_journal import INVALID
+from socialapi.bulk.products import batcher as placing
+from socialapi.bulk.products.resume import INVALID
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput
 from socialapi.reports import Progress, UpsertReport
 from tests.bulk.memory_journal import MemoryJournal

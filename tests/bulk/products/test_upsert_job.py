@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from socialapi.bulk.products import upsert_job
-from socialapi.bulk.products.upsert_job import UpsertJob, UpsertOptions
+from socialapi.bulk.products import job as upsert_job
+from socialapi.bulk.products.job import UpsertJob, UpsertOptions
 from socialapi.config import Config
 from socialapi.errors import ApiError, BulkError, ConfigurationError, InvalidInput, OutcomeUnknown, TransportError
 from socialapi.reports import Progress

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialapi.bulk.products import placing
+from socialapi.bulk.products import batcher as placing
 from socialapi.reports import UpsertReport
 from tests.bulk.products.model_catalog import FAULTS, REFUSED, ModelCatalog, Shape, job_of, numbered, product, products
 from tests.support.clock import VirtualClock

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from socialapi.bulk.reading.readers import open_records
+from socialapi.bulk.inputs.formats import open_records
 from socialapi.bulk.rows import ROWS_PER_CHUNK
 from socialapi.errors import InvalidInput
 from tests.bulk.inputs import read, read_until_error, values, why_empty, write

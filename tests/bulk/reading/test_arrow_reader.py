@@ -20,11 +20,10 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from socialapi.bulk.audiences.preparing import NO_TIME, NO_TIME_ZONE
-from socialapi.bulk.reading.arrow_reader import PARQUET_BATCH_ROWS, ArrowReader
-from socialapi.bulk.reading.arrow_rows import AS_TEXT, MAX_WORDS
-from socialapi.bulk.reading.numbers import INEXACT
-from socialapi.bulk.reading.readers import Records, open_records
+from socialapi.bulk.audiences.prepare import NO_TIME, NO_TIME_ZONE
+from socialapi.bulk.inputs.arrow import AS_TEXT, MAX_WORDS, PARQUET_BATCH_ROWS, ArrowReader
+from socialapi.bulk.inputs.formats import Records, open_records
+from socialapi.bulk.inputs.numbers import INEXACT
 from socialapi.bulk.rows import ROWS_PER_CHUNK, RawTable
 from socialapi.errors import InvalidInput
 from tests.bulk.inputs import read, read_until_error, values, why_empty, write

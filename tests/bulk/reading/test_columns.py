@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialapi.bulk.reading.columns import OVERRIDES, SYNONYMS, ColumnMapping, Columns, Wanted, detected_as
+from socialapi.bulk.inputs.columns import OVERRIDES, SYNONYMS, ColumnMapping, Columns, Wanted, detected_as
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import DO_NOT_REACH_KINDS, IDENTIFIER_KINDS, IdentifierKind
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from socialapi.bulk.reading.input_files import why
-from socialapi.bulk.reading.readers import open_records
-from socialapi.bulk.reading.threaded_reader import THREAD_NAME, ThreadedReader
+from socialapi.bulk.inputs.files import why
+from socialapi.bulk.inputs.formats import open_records
+from socialapi.bulk.inputs.reader import THREAD_NAME, ThreadedReader
 from socialapi.bulk.rows import ROWS_PER_CHUNK
 from socialapi.errors import InvalidInput
 from tests.bulk.inputs import open_files, read, read_until_error, values, why_empty, write

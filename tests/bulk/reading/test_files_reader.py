@@ -11,8 +11,8 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from socialapi.bulk.reading.files_reader import FilesReader
-from socialapi.bulk.reading.readers import open_records
+from socialapi.bulk.inputs.files import FilesReader
+from socialapi.bulk.inputs.formats import open_records
 from socialapi.bulk.rows import ROWS_PER_CHUNK
 from socialapi.errors import BulkError, InvalidInput
 from tests.bulk.inputs import open_files, read, read_until_error, values, why_empty, write

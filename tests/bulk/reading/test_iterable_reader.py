@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from socialapi.bulk.reading.readers import open_records
+from socialapi.bulk.inputs.formats import open_records
 from socialapi.bulk.rows import ROWS_PER_CHUNK
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import (

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialapi.bulk.reading.json_lines_reader import MAX_LINE_BYTES
-from socialapi.bulk.reading.numbers import INEXACT, INFINITE, NOT_TEXT
-from socialapi.bulk.reading.readers import open_records
+from socialapi.bulk.inputs.formats import open_records
+from socialapi.bulk.inputs.json import MAX_LINE_BYTES
+from socialapi.bulk.inputs.numbers import INEXACT, INFINITE, NOT_TEXT
 from socialapi.bulk.rows import ROWS_PER_CHUNK
 from socialapi.errors import InvalidInput
 from tests.bulk.inputs import read, read_until_error, values, why_empty, write

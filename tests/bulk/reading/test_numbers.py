@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialapi.bulk.reading.numbers import (
+from socialapi.bulk.inputs.numbers import (
     EXACT_LIMIT,
     INEXACT,
     INFINITE,

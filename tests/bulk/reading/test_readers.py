@@ -9,11 +9,10 @@ from typing import Any
 import pyarrow
 import pytest
 
-from socialapi.bulk.reading.arrow_reader import ArrowReader
-from socialapi.bulk.reading.file_reader import FileReader
-from socialapi.bulk.reading.files_reader import FilesReader
-from socialapi.bulk.reading.iterable_reader import AsyncIterableReader, IterableReader
-from socialapi.bulk.reading.readers import open_records
+from socialapi.bulk.inputs.arrow import ArrowReader
+from socialapi.bulk.inputs.files import FileReader, FilesReader
+from socialapi.bulk.inputs.formats import open_records
+from socialapi.bulk.inputs.iterables import AsyncIterableReader, IterableReader
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import AudienceUser, Operation
 from tests.bulk.inputs import read, user, values, write

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from socialapi.bulk.rows import ROWS_PER_CHUNK
-from socialapi.bulk.sync.sync_job import SyncJob, SyncOptions
-from socialapi.bulk.sync.sync_snapshot import CODES, Snapshot, StagedRow
+from socialapi.bulk.sync.job import SyncJob, SyncOptions
+from socialapi.bulk.sync.snapshot import CODES, Snapshot, StagedRow
 from socialapi.errors import BulkError, Forbidden
 from socialapi.reports import Progress, RowIssue
 from socialapi.session.session import CallOptions

@@ -13,8 +13,8 @@ import attrs
 import orjson
 import pytest
 
-from socialapi.bulk.sync.sync_job import RENEWED_AHEAD_SECONDS, SyncOptions, sync
-from socialapi.bulk.sync.sync_snapshot import ROWS_PER_PAGE, Snapshot
+from socialapi.bulk.sync.job import RENEWED_AHEAD_SECONDS, SyncOptions, sync
+from socialapi.bulk.sync.snapshot import ROWS_PER_PAGE, Snapshot
 from socialapi.client import Client
 from socialapi.emulator import Emulator
 from socialapi.errors import BulkError, ConfigurationError, Forbidden, InvalidInput, NotFound
@@ -521,9 +521,7 @@ async def test_two_syncs_at_once_do_not_share_a_snapshot(
 async def test_a_snapshot_that_breaks_on_the_way_stops_the_sync(
     audience: CustomAudience, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "socialapi.bulk.sync.sync_statements.PAGE_OF_ADDITIONS", "SELECT nothing FROM nowhere WHERE ? < ?"
-    )
+    monkeypatch.setattr("socialapi.bulk.sync.snapshot.PAGE_OF_ADDITIONS", "SELECT nothing FROM nowhere WHERE ? < ?")
     with pytest.raises(
         BulkError, match=r"the sync stopped while adding: the snapshot .* cannot be written: near "
     ) as it:

@@ -15,10 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialapi.bulk.reading import iterable_reader
-from socialapi.bulk.sync import sync_job, sync_snapshot
-from socialapi.bulk.sync.sync_job import SyncOptions, sync
-from socialapi.bulk.sync.sync_snapshot import CODES
+from socialapi.bulk.inputs import iterables as iterable_reader
+from socialapi.bulk.sync import job as sync_job
+from socialapi.bulk.sync import snapshot as sync_snapshot
+from socialapi.bulk.sync.job import SyncOptions, sync
+from socialapi.bulk.sync.snapshot import CODES
 from socialapi.client import Client
 from socialapi.emulator import Emulator
 from socialapi.errors import BulkError

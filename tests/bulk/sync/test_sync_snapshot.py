@@ -7,8 +7,8 @@ from typing import Final
 
 import pytest
 
-from socialapi.bulk.sync import sync_snapshot
-from socialapi.bulk.sync.sync_snapshot import Difference, Snapshot, StagedRow
+from socialapi.bulk.sync import snapshot as sync_snapshot
+from socialapi.bulk.sync.snapshot import Difference, Snapshot, StagedRow
 from socialapi.errors import ConfigurationError
 from socialapi.models.audiences import AudienceUser, Operation, OperationParams
 from socialapi.models.validation import parse_timestamp

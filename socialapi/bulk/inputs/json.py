@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import orjson
 
-from socialapi.bulk.reading.columns import Wanted
-from socialapi.bulk.reading.reader_base import NoRows, in_chunks
-from socialapi.bulk.reading.records import RecordRows
+from socialapi.bulk.inputs.columns import Wanted
+from socialapi.bulk.inputs.iterables import RecordRows
+from socialapi.bulk.inputs.reader import NoRows, in_chunks
 from socialapi.bulk.rows import RawRow
 from socialapi.errors import InvalidInput
 

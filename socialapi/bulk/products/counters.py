@@ -5,10 +5,10 @@ from typing import Final
 
 import attrs
 
+from socialapi.bulk.counters import Tally
 from socialapi.bulk.journals.journal import Outcome
-from socialapi.bulk.products.load_journal import REFUSED
+from socialapi.bulk.products.resume import REFUSED
 from socialapi.bulk.products.rows import FIELDS, ProductRow
-from socialapi.bulk.tally import Tally
 from socialapi.reports import MAX_ISSUES_KEPT, RowIssue, UpsertReport
 
 COUNTED: Final = {"CREATE_SUCCESS": "created", "UPDATE_SUCCESS": "updated", "NO_CHANGE": "unchanged"}

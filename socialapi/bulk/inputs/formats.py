@@ -10,17 +10,21 @@ from typing import Any, Final, NoReturn
 
 import attrs
 
-from socialapi.bulk.reading.arrow_reader import ArrowReader, ArrowStream, read_parquet
-from socialapi.bulk.reading.arrow_rows import ArrowRows
-from socialapi.bulk.reading.columns import ColumnMapping, Wanted
-from socialapi.bulk.reading.csv_reader import read_csv
-from socialapi.bulk.reading.file_reader import FileReader, Formats
-from socialapi.bulk.reading.files_reader import FilesReader, are_paths, is_pattern
-from socialapi.bulk.reading.input_files import BinaryFile, why_not_binary
-from socialapi.bulk.reading.iterable_reader import AsyncIterableReader, IterableReader
-from socialapi.bulk.reading.json_lines_reader import read_json_lines
-from socialapi.bulk.reading.reader_base import Reader
-from socialapi.bulk.reading.records import RecordRows, is_record
+from socialapi.bulk.inputs.arrow import ArrowReader, ArrowRows, ArrowStream, read_parquet
+from socialapi.bulk.inputs.columns import ColumnMapping, Wanted
+from socialapi.bulk.inputs.csv import read_csv
+from socialapi.bulk.inputs.files import (
+    BinaryFile,
+    FileReader,
+    FilesReader,
+    Formats,
+    are_paths,
+    is_pattern,
+    why_not_binary,
+)
+from socialapi.bulk.inputs.iterables import AsyncIterableReader, IterableReader, RecordRows, is_record
+from socialapi.bulk.inputs.json import read_json_lines
+from socialapi.bulk.inputs.reader import Reader
 from socialapi.bulk.rows import RawRow
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS, AudienceUser, IdentifierKind, Operation

@@ -1,10 +1,4 @@
-"""The sync of an audience: what is desired is compared with what was synced last, and the difference is sent.
-
-read and stage ──▶ compare ──▶ check the share ──▶ additions: an upload job ──▶ removals: an upload job
-                                                     └─ announced, sent, confirmed in the snapshot ─┘
-
-Additions go first, so that an audience never dips below what it needs; no identifier is in both.
-"""
+"""The counts of a sync while it runs, put together from those of its parts."""
 
 import contextlib
 import datetime
@@ -16,21 +10,220 @@ from typing import Final, Literal
 
 import attrs
 
-from socialapi.bulk.audiences.audience_job import UploadJob
-from socialapi.bulk.audiences.batches import Packing
-from socialapi.bulk.audiences.normalizing import NORMALIZER_VERSION
-from socialapi.bulk.audiences.upload_options import Destination, UploadOptions
-from socialapi.bulk.job import OURS
-from socialapi.bulk.job_options import JobOptions
-from socialapi.bulk.reading.readers import Record, Records
-from socialapi.bulk.rejects import same_file
-from socialapi.bulk.sync.sync_counts import SyncCounts
-from socialapi.bulk.sync.sync_reading import ReadingJob
-from socialapi.bulk.sync.sync_snapshot import ROWS_PER_PAGE, Difference, Snapshot
+from socialapi.bulk.audiences.batches import Batch, Packing
+from socialapi.bulk.audiences.job import Destination, UploadJob, UploadOptions
+from socialapi.bulk.audiences.normalize import NORMALIZER_VERSION, NOT_TAKEN
+from socialapi.bulk.audiences.prepare import PreparedChunk, Preparer
+from socialapi.bulk.counters import Tally
+from socialapi.bulk.inputs.formats import Record, Records, open_records
+from socialapi.bulk.inputs.reader import Chunk, in_steps
+from socialapi.bulk.job import OURS, Job, JobOptions
+from socialapi.bulk.rejects import RejectsFile, same_file
+from socialapi.bulk.rows import RawRow, RawTable, Row, rows_of
+from socialapi.bulk.sync.snapshot import CODES, ROWS_PER_PAGE, Difference, Snapshot, StagedRow
 from socialapi.errors import BulkError, InvalidInput, SocialApiError
-from socialapi.models.audiences import OperationType
-from socialapi.reports import Progress, RowIssue, SyncReport, UploadReport
+from socialapi.models.audiences import DEFAULT_EXPIRY_MONTHS, OperationType, months_later
+from socialapi.models.validation import parse_timestamp
+from socialapi.reports import MAX_ISSUES_KEPT, Forecast, Progress, RowIssue, SyncReport, UploadReport
+from socialapi.routes.route import RateLimit
 from socialapi.session.session import CallOptions, Session
+
+
+class SyncCounts:
+    """What is known of a sync so far. Rows of the desired state are pending until they are unchanged, added or rejected."""
+
+    def __init__(self, session: Session, limit: RateLimit | None, *, dry_run: bool) -> None:
+        self._clock = session.clock
+        self._rate = limit.configured(session.config.rate_limits) if limit else None
+        self._dry_run = dry_run
+        self._started = session.clock.monotonic()
+        self.reading = UploadReport()
+        """The rows that are staged are its accepted ones."""
+        self.unchanged = 0
+        self.before = 0
+        self.after = 0
+        self.held_back = 0
+        self._planned = {"additions": 0, "removals": 0}
+        self._parts = {"additions": UploadReport(), "removals": UploadReport()}
+        self._refused: dict[str, list[RowIssue]] = {"additions": [], "removals": []}
+        """The first rows that the service refused, by their numbers in the input."""
+
+    def compared(self, found: Difference) -> None:
+        """What is to be done is known."""
+        self.unchanged = self.reading.accepted - found.additions
+        self.before = self.after = found.known
+        self._planned = {"additions": found.additions, "removals": found.removals}
+
+    def hold_back(self) -> None:
+        """Nothing is removed in this sync."""
+        self.held_back, self._planned["removals"] = self._planned["removals"], 0
+
+    def take(self, phase: str, report: UploadReport) -> None:
+        """How far a part of the sync is."""
+        if phase == "reading":
+            self.reading = report
+        else:
+            self._parts[phase] = report
+
+    def refuse(self, phase: str, issues: Sequence[RowIssue]) -> None:
+        """The service refused rows of a part."""
+        refused = self._refused[phase]
+        refused += issues[: MAX_ISSUES_KEPT - len(refused)]
+
+    def _part(self, phase: str) -> UploadReport:
+        """The counts of a part; what was not read for it so far is pending as well."""
+        part, planned = self._parts[phase], self._planned[phase]
+        pending = planned - part.accepted - part.rejected - part.duplicate
+        return attrs.evolve(part, read=planned, pending=pending, rejects=tuple(self._refused[phase]))
+
+    def report(self) -> SyncReport:
+        """The counts as they stand."""
+        reading, additions, removals = self.reading, self._part("additions"), self._part("removals")
+        settled = self.unchanged + additions.accepted + additions.rejected + additions.duplicate
+        requests = additions.requests + removals.requests
+        tally = Tally(
+            self._rate,
+            read=reading.read,
+            accepted=self.unchanged + additions.accepted,
+            rejected=reading.rejected + additions.rejected,
+            duplicate=additions.duplicate,
+            pending=reading.pending + reading.accepted - settled,
+            warnings=reading.warnings,
+            attempts=requests,
+            sent_first=requests - additions.retries - removals.retries,
+            bytes_sent=additions.bytes_sent + removals.bytes_sent,
+            rejects=[*reading.rejects, *additions.rejects][:MAX_ISSUES_KEPT],
+            warning_details=list(reading.warning_details),
+        )
+        counted = tally.report(self._clock.monotonic() - self._started, dry_run=False)
+        found = {field.name: getattr(counted, field.name) for field in attrs.fields(UploadReport)}
+        return SyncReport(
+            **found | {"rejects_path": reading.rejects_path, "forecast": self._forecast() if self._dry_run else None},
+            unchanged=self.unchanged,
+            additions=additions,
+            removals=removals,
+            held_back=self.held_back,
+            identifiers_before=self.before,
+            identifiers_after=self.after,
+        )
+
+    def _forecast(self) -> Forecast:
+        """Of both parts: they are sent one after the other, within one limit."""
+        parts = [each.forecast for each in self._parts.values() if each.forecast is not None]
+        return Forecast(
+            requests=sum(each.requests for each in parts),
+            bytes=sum(each.bytes for each in parts),
+            quota_minutes=sum(each.quota_minutes for each in parts),
+        )
+
+
+ROWS_AT_ONCE: Final = 2_500
+"""Rows staged in one transaction: few waits for the disk, and few objects that live long."""
+NOT_SYNCED: Final = "cannot be synced, since it is never hashed and a snapshot holds digests only"
+
+
+class ReadingJob(Job[RawRow, Batch, UploadReport]):
+    """Reads the desired state into a snapshot. In its report the rows that are staged are the accepted ones.
+
+    The rejects file stays open, since the service may refuse rows later: whoever runs this closes it.
+    """
+
+    noun = "sync"
+
+    def __init__(
+        self, session: Session, destination: Destination, desired: Records, snapshot: Snapshot, options: UploadOptions
+    ) -> None:
+        options.check()
+        now = session.now()
+        self._preparer = Preparer(
+            effective_at=options.effective_at,
+            expires_at=options.expires_at,
+            default_region=options.default_region,
+            kinds=tuple(CODES),
+            now=now,
+        )
+        # Every kind is looked for: what cannot be synced is told rather than passed over.
+        reader = open_records(desired, columns=options.columns, kinds=destination.kinds)
+        super().__init__(session, destination.target, desired, reader, Tally(None), options)
+        self._snapshot = snapshot
+        self._staged: list[StagedRow] = []
+        self.doubtful = 0
+        """Rows and values that could not be used: each may mean somebody who seems to have left."""
+        # The service counts from the request, which is later: rather too early here than too late.
+        self._until_by_default = int(months_later(now, DEFAULT_EXPIRY_MONTHS).timestamp())
+
+    @property
+    def rejects_file(self) -> RejectsFile | None:
+        """The open file, if there is one."""
+        return self._tally.rejects_file
+
+    async def _place_chunk(self, chunk: Chunk[RawRow]) -> None:
+        _refuse_operations(chunk)
+        for some in in_steps(chunk):
+            prepared = _explained(self._preparer.prepare_chunk(some))
+            self._tally.reject(prepared.rejects)
+            self._tally.warn([*prepared.warnings, *prepared.mended])
+            self.doubtful += len(prepared.rejects) + sum(NOT_SYNCED not in each.reason for each in prepared.warnings)
+            rows = rows_of(prepared.runs)
+            self._staged += map(self._stage, rows)
+            self._tally.accept(len(rows))
+            await self._session.turns.wait()
+        if len(self._staged) >= ROWS_AT_ONCE:
+            await self._dispatch()
+
+    def _stage(self, row: Row) -> StagedRow:
+        expiry = None if row.action.expires_at is None else parse_timestamp(row.action.expires_at)
+        return StagedRow(
+            number=row.number,
+            identifiers=[(CODES[kind], bytes.fromhex(value)) for kind, value in row.identifiers],
+            until=self._until_by_default if expiry is None else int(expiry.timestamp()),
+            effective_at=row.action.effective_at,
+            expires_at=row.action.expires_at,
+        )
+
+    def _judge_rejects(self, *, at_end: bool = False) -> None:
+        """Nothing is sent before all is read, so that all of it can be judged."""
+        if at_end:
+            super()._judge_rejects(at_end=True)
+
+    async def _dispatch(self) -> None:
+        """Writes down what is gathered; with it, reading is over."""
+        staged, self._staged = self._staged, []
+        if staged:
+            await self._snapshot.stage(staged)
+
+    async def _settle(self, batch: Batch) -> None:
+        """Nothing is sent, so there is nothing to settle."""
+
+    async def _close(self) -> None:
+        """Leaves the rejects file open."""
+
+    def _report(self) -> UploadReport:
+        return self._tally.report(self._elapsed_seconds(), dry_run=False)
+
+
+def _refuse_operations(chunk: Chunk[RawRow]) -> None:
+    if isinstance(chunk, RawTable) and chunk.overrides[0] is None:
+        return
+    for row in chunk:
+        if row.operation_type is not None:
+            raise InvalidInput(
+                f"row {row.number} has an operation_type, and what is desired has no operations: every row belongs to the "
+                'audience, and who is in none leaves it. Give rows without, ignore the column with columns={"operation_type": '
+                '""} or --column operation_type=, or use upload'
+            )
+
+
+def _explained(prepared: PreparedChunk) -> PreparedChunk:
+    """Says of the one kind that is not taken why that is so."""
+    for issues in (prepared.rejects, prepared.warnings):
+        issues[:] = [_renamed(issue) if NOT_TAKEN in issue.reason else issue for issue in issues]
+    return prepared
+
+
+def _renamed(issue: RowIssue) -> RowIssue:
+    return attrs.evolve(issue, reason=issue.reason.replace(NOT_TAKEN, NOT_SYNCED))
+
 
 DEFAULT_REMOVAL_SHARE: Final = 0.1
 RENEWED_AHEAD_SECONDS: Final = 7 * 24 * 3_600

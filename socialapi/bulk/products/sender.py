@@ -6,10 +6,10 @@ from typing import Any, Final
 import attrs
 
 from socialapi.bulk.journals.journal import Outcome, digest64
-from socialapi.bulk.products.digests import Digests
-from socialapi.bulk.products.load_journal import REFUSED, LoadJournal
+from socialapi.bulk.products.counters import COUNTED, ProductTally, Refused
+from socialapi.bulk.products.resume import REFUSED, LoadJournal
 from socialapi.bulk.products.rows import ENVELOPE, ProductBatch, ProductRow
-from socialapi.bulk.products.tally import COUNTED, ProductTally, Refused
+from socialapi.bulk.products.snapshot import Digests
 from socialapi.errors import ApiError
 from socialapi.models.products import ProductResult, ProductResults
 from socialapi.reports import RowIssue

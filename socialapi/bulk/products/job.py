@@ -1,10 +1,6 @@
-"""The catalog loader: products are read, judged and put, 25 at a time and several requests at once.
+"""Whether a product may be sent: what is wrong with it by the rules, before anything of it leaves the process."""
 
-reader ──chunk──▶ judged ──products──▶ journal ──▶ digests ──▶ placer ──batch──▶ task: put, settle
-   │                 └─ rejected          └─ resumed  └─ skipped  └─ held back       └─ created, updated, unchanged,
-   └─ read, pending                                                                     rejected
-"""
-
+import datetime
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,25 +8,52 @@ from typing import Final, Literal
 
 import attrs
 
-from socialapi.bulk.job import Job
-from socialapi.bulk.job_options import JobOptions, bulk_options
+from socialapi.bulk.inputs.reader import Chunk
+from socialapi.bulk.job import Job, JobOptions, bulk_options
 from socialapi.bulk.journals.journal import Outcome, Setting
-from socialapi.bulk.products.deletion import VanishedProducts
-from socialapi.bulk.products.digests import Digests, Vanished
-from socialapi.bulk.products.feeds import Products, open_products
-from socialapi.bulk.products.judging import judge
-from socialapi.bulk.products.load_journal import INVALID, SKIPPED, LoadJournal, recalled
-from socialapi.bulk.products.placing import Placer
+from socialapi.bulk.products.batcher import Placer, WaitingProducts
+from socialapi.bulk.products.counters import ProductTally, Refused
+from socialapi.bulk.products.formats import Products, open_products
+from socialapi.bulk.products.resume import INVALID, SKIPPED, LoadJournal, recalled
 from socialapi.bulk.products.rows import ProductBatch, ProductRow
-from socialapi.bulk.products.settling import ProductSender
-from socialapi.bulk.products.tally import ProductTally, Refused
-from socialapi.bulk.products.waiting import WaitingProducts
-from socialapi.bulk.reading.reader_base import Chunk
+from socialapi.bulk.products.sender import ProductSender
+from socialapi.bulk.products.snapshot import Digests, Vanished
+from socialapi.bulk.products.vanished import VanishedProducts
 from socialapi.bulk.rejects import same_file
 from socialapi.errors import InvalidInput, SocialApiError
+from socialapi.models.products import Product
+from socialapi.models.validation import broken_rules
 from socialapi.reports import RowIssue, UpsertReport
 from socialapi.routes import catalogs as routes
 from socialapi.session.session import CallOptions, Session
+from socialapi.wire.encode import json_bytes
+
+
+def judge(row: ProductRow, now: datetime.datetime) -> tuple[str, str] | None:
+    """The fields at fault and why; None for a product that keeps the rules, which is then encoded."""
+    if row.problem is not None:
+        return row.problem
+    if broken := broken_rules(Product, row.shape, now=now):
+        fields = ", ".join(dict.fromkeys(rule.path for rule in broken))
+        reasons = [rule.reason if len(broken) == 1 else str(rule) for rule in broken]
+        return fields, "; ".join(reasons)
+    try:
+        row.json = json_bytes(row.shape)
+    except InvalidInput:
+        return next(((name, says) for name, value in row.shape.items() if (says := _fault(value))), ("", _NO_JSON))
+    return None
+
+
+_NO_JSON = "cannot be written as JSON"
+
+
+def _fault(value: object) -> str | None:
+    try:
+        json_bytes(value)
+    except InvalidInput:
+        return "is not valid Unicode text" if isinstance(value, str) else "is larger than 64 bits"
+    return None
+
 
 DEFAULT_CONCURRENCY: Final = 8
 ROWS_AT_ONCE: Final = 75

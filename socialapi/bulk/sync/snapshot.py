@@ -1,12 +1,6 @@
-"""What an audience was brought to last: a file of digests, by which the next sync tells what to add and what to remove.
+"""The tables of a snapshot, and the statements over all of their rows.
 
-Of each identifier it says until when the service holds it for sure, and until when it may hold it. What is about to be
-sent may be held from then on and is not for sure; what was accepted is. So whenever the process ends, nothing is claimed
-that the service has not accepted, and nothing is forgotten that may be in force.
-
-While a sync sends, only positions are written down, a few bytes for many: how far it was handed out, and what was accepted.
-They are brought to the members in one walk, in the order of the digests: at the end of each part, or when the file is
-opened again.
+Each statement walks side by side through what it compares: a look at random places would wait for the disk.
 """
 
 import os
@@ -18,13 +12,92 @@ from typing import Any, Final, TypeVar
 
 import attrs
 
-from socialapi.bulk.audiences.normalizing import NORMALIZER_VERSION
-from socialapi.bulk.sync import sync_statements as sql
+from socialapi.bulk.audiences.normalize import NORMALIZER_VERSION
 from socialapi.errors import ConfigurationError
 from socialapi.models.audiences import AudienceUser, IdentifierKind, Operation, OperationType
 from socialapi.models.validation import parse_timestamp
-from socialapi.sqlite_file import SqliteThread
+from socialapi.sqlite_file import Schema, SqliteThread
 from socialapi.unset import UNSET
+
+_IDENTIFIERS: Final = "kind INTEGER NOT NULL, digest BLOB NOT NULL"
+_OF_ROW: Final = "number INTEGER NOT NULL, until INTEGER NOT NULL"
+_BOUNDS: Final = "sure_until INTEGER NOT NULL, perhaps_until INTEGER NOT NULL"
+SCHEMA: Final = Schema(
+    application_id=0x53594E43,
+    version=2,
+    remedy=(
+        "sync with that version, or delete the snapshot and sync anew: everybody is added again then, and nobody is removed "
+        "who has left since the last sync"
+    ),
+    statements=(
+        # The normaliser is the version by which the members became digests.
+        "CREATE TABLE target (account_id TEXT NOT NULL, custom_audience_id TEXT NOT NULL, normalizer INTEGER NOT NULL)",
+        f"CREATE TABLE members ({_IDENTIFIERS}, {_BOUNDS}, PRIMARY KEY (kind, digest)) WITHOUT ROWID",
+        # What follows belongs to one sync, and is empty between two of them.
+        "CREATE TABLE rows (number INTEGER PRIMARY KEY, until INTEGER NOT NULL, effective_at TEXT, expires_at TEXT)",
+        f"CREATE TABLE staged (number INTEGER NOT NULL, {_IDENTIFIERS}, PRIMARY KEY (number, kind, digest)) WITHOUT ROWID",
+        f"CREATE TABLE desired ({_IDENTIFIERS}, {_OF_ROW}, PRIMARY KEY (kind, digest, number)) WITHOUT ROWID",
+        "CREATE TABLE additions (position INTEGER PRIMARY KEY, number INTEGER NOT NULL)",
+        f"CREATE TABLE removals (position INTEGER PRIMARY KEY, {_IDENTIFIERS})",
+        """CREATE TABLE accepted (operation TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+        PRIMARY KEY (operation, first)) WITHOUT ROWID""",
+        # Of additions that were announced; empty before that.
+        "CREATE TABLE handed_out (last INTEGER NOT NULL)",
+    ),
+)
+TABLES_OF_ONE_SYNC: Final = ("rows", "staged", "desired", "additions", "removals", "accepted", "handed_out")
+NEW: Final = -1
+"""In `sure_until`: not held before this sync, which has announced it and got no answer so far."""
+
+FILL_DESIRED: Final = """
+INSERT INTO desired SELECT s.kind, s.digest, s.number, r.until
+FROM staged AS s CROSS JOIN rows AS r ON r.number = s.number ORDER BY s.kind, s.digest, s.number
+"""
+FILL_ADDITIONS: Final = """
+INSERT INTO additions (number) SELECT d.number
+FROM desired AS d LEFT JOIN members AS m ON m.kind = d.kind AND m.digest = d.digest
+WHERE coalesce(m.sure_until, 0) < min(d.until, :soon) GROUP BY d.number ORDER BY d.number
+"""
+FILL_REMOVALS: Final = """
+INSERT INTO removals (kind, digest) SELECT kind, digest FROM members AS m WHERE perhaps_until > :now
+AND NOT EXISTS (SELECT 1 FROM desired AS d WHERE d.kind = m.kind AND d.digest = m.digest) ORDER BY kind, digest
+"""
+# The order of the joins is fixed: it follows the rows as they stand in the file.
+_SENT: Final = """
+FROM additions AS a CROSS JOIN rows AS r ON r.number = a.number CROSS JOIN staged AS s ON s.number = a.number
+"""
+EXPECT_ADDITIONS: Final = f"""
+INSERT INTO members SELECT s.kind, s.digest, {NEW}, max(r.until) {_SENT} WHERE true GROUP BY s.kind, s.digest
+ON CONFLICT (kind, digest) DO UPDATE SET sure_until = 0, perhaps_until = max(perhaps_until, excluded.perhaps_until)
+"""
+_HANDED_OUT: Final = "(SELECT last FROM handed_out)"
+# Of the rows that have an identifier the shortest is for sure: of those accepted, or of all that may be in force.
+TAKE_OVER_ADDITIONS: Final = f"""
+INSERT INTO members SELECT kind, digest, min(until), max(until) FROM (
+    SELECT s.kind AS kind, s.digest AS digest, r.until AS until, coalesce((
+        SELECT last FROM accepted WHERE operation = 'Update' AND first <= a.position ORDER BY first DESC LIMIT 1
+    ) >= a.position, 0) AS is_accepted {_SENT} WHERE a.position <= {_HANDED_OUT}
+) WHERE is_accepted OR :others_in_doubt GROUP BY kind, digest HAVING max(is_accepted)
+ON CONFLICT (kind, digest) DO UPDATE SET
+    sure_until = excluded.sure_until, perhaps_until = max(perhaps_until, excluded.perhaps_until)
+"""  # noqa: S608  # of constants
+DOUBT_ADDITIONS: Final = f"""
+UPDATE members SET sure_until = 0 WHERE sure_until = {NEW} AND (kind, digest) IN (
+    SELECT s.kind, s.digest {_SENT} WHERE a.position <= {_HANDED_OUT}
+)
+"""  # noqa: S608  # of constants
+FORGET_ADDITIONS: Final = f"DELETE FROM members WHERE sure_until = {NEW}"  # noqa: S608  # of constants
+REMOVALS: Final = "SELECT kind, digest FROM removals ORDER BY position"
+REMOVALS_TAKEN: Final = """
+SELECT r.kind, r.digest FROM accepted AS a CROSS JOIN removals AS r ON r.position BETWEEN a.first AND a.last
+WHERE a.operation = 'Delete' ORDER BY a.first
+"""
+PAGE_OF_ADDITIONS: Final = f"""
+SELECT a.position, r.effective_at, r.expires_at, s.kind, s.digest {_SENT}
+WHERE a.position BETWEEN ? AND ? ORDER BY a.position, s.kind, s.digest
+"""
+PAGE_OF_REMOVALS: Final = "SELECT kind, digest FROM removals WHERE position BETWEEN ? AND ? ORDER BY position"
+
 
 T = TypeVar("T")
 
@@ -77,7 +150,7 @@ class Snapshot:
         self._target = (account_id, custom_audience_id)
         self.normalizer = NORMALIZER_VERSION
         """The version by which the members became digests, known once it is open."""
-        self._database = SqliteThread(path, sql.SCHEMA, purpose="snapshot")
+        self._database = SqliteThread(path, SCHEMA, purpose="snapshot")
 
     async def open(self) -> None:
         """Opens the file, or makes it, and takes over what an earlier sync was accepted before it was ended.
@@ -109,9 +182,9 @@ class Snapshot:
         """
 
         def compare(connection: sqlite3.Connection) -> Difference:
-            connection.execute(sql.FILL_DESIRED)
-            connection.execute(sql.FILL_ADDITIONS, {"soon": soon})
-            connection.execute(sql.FILL_REMOVALS, {"now": now})
+            connection.execute(FILL_DESIRED)
+            connection.execute(FILL_ADDITIONS, {"soon": soon})
+            connection.execute(FILL_REMOVALS, {"now": now})
             return Difference(
                 known=_number(connection, "SELECT count(*) FROM members WHERE perhaps_until > ?", now),
                 additions=_number(connection, "SELECT count(*) FROM additions"),
@@ -133,7 +206,7 @@ class Snapshot:
 
         def expect(connection: sqlite3.Connection) -> None:
             connection.execute("DELETE FROM members WHERE perhaps_until <= ?", (now,))
-            connection.execute(sql.EXPECT_ADDITIONS)
+            connection.execute(EXPECT_ADDITIONS)
             connection.execute("INSERT INTO handed_out VALUES (0)")
 
         await self._database.run(expect)
@@ -167,7 +240,7 @@ class Snapshot:
 
         def expect(connection: sqlite3.Connection) -> None:
             update = "UPDATE members SET sure_until = 0 WHERE kind = ? AND digest = ?"
-            connection.executemany(update, connection.execute(sql.REMOVALS))
+            connection.executemany(update, connection.execute(REMOVALS))
 
         await self._database.run(expect)
 
@@ -187,7 +260,7 @@ class Snapshot:
         """
 
         def hand_out(connection: sqlite3.Connection) -> list[Any]:
-            page = connection.execute(sql.PAGE_OF_ADDITIONS, _bounds(first)).fetchall()
+            page = connection.execute(PAGE_OF_ADDITIONS, _bounds(first)).fetchall()
             if page:
                 connection.execute("UPDATE handed_out SET last = ?", (page[-1][0],))
             return page
@@ -196,7 +269,7 @@ class Snapshot:
 
     async def removals(self, first: int) -> Sequence[AudienceUser]:
         """A page of users of the identifiers to be removed, one each."""
-        page = await self._database.run(lambda c: c.execute(sql.PAGE_OF_REMOVALS, _bounds(first)).fetchall())
+        page = await self._database.run(lambda c: c.execute(PAGE_OF_REMOVALS, _bounds(first)).fetchall())
         return [AudienceUser(**{_KINDS[code]: digest.hex()}) for code, digest in page]
 
     async def count(self) -> int:
@@ -237,22 +310,22 @@ def _clear(connection: sqlite3.Connection) -> None:
     if _number(connection, "SELECT count(*) FROM handed_out"):
         _take_over_additions(connection, others_in_doubt=True, forget=True)
     _take_over_removals(connection)
-    for table in sql.TABLES_OF_ONE_SYNC:
+    for table in TABLES_OF_ONE_SYNC:
         connection.execute(f"DELETE FROM {table}")  # noqa: S608  # names from above
 
 
 def _take_over_additions(connection: sqlite3.Connection, *, others_in_doubt: bool, forget: bool) -> None:
-    connection.execute(sql.TAKE_OVER_ADDITIONS, {"others_in_doubt": others_in_doubt})
+    connection.execute(TAKE_OVER_ADDITIONS, {"others_in_doubt": others_in_doubt})
     if others_in_doubt:
-        connection.execute(sql.DOUBT_ADDITIONS)
+        connection.execute(DOUBT_ADDITIONS)
     if forget:
-        connection.execute(sql.FORGET_ADDITIONS)
+        connection.execute(FORGET_ADDITIONS)
     connection.execute("DELETE FROM handed_out")
     connection.execute("DELETE FROM accepted WHERE operation = 'Update'")
 
 
 def _take_over_removals(connection: sqlite3.Connection) -> None:
-    connection.executemany("DELETE FROM members WHERE kind = ? AND digest = ?", connection.execute(sql.REMOVALS_TAKEN))
+    connection.executemany("DELETE FROM members WHERE kind = ? AND digest = ?", connection.execute(REMOVALS_TAKEN))
     connection.execute("DELETE FROM accepted WHERE operation = 'Delete'")
 
 

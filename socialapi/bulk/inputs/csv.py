@@ -7,8 +7,8 @@ from io import BufferedReader, StringIO
 from itertools import chain
 from typing import Final
 
-from socialapi.bulk.reading.columns import Columns, Wanted
-from socialapi.bulk.reading.reader_base import NoRows, in_chunks
+from socialapi.bulk.inputs.columns import Columns, Wanted
+from socialapi.bulk.inputs.reader import NoRows, in_chunks
 from socialapi.bulk.rows import ROWS_PER_CHUNK, RawColumn, RawTable
 from socialapi.errors import InvalidInput
 

@@ -4,16 +4,14 @@ import os
 from collections.abc import AsyncIterable, Iterable, Mapping
 from typing import Any, Final
 
-from socialapi.bulk.products.arrow_feed import ProductBatches, read_parquet
+from socialapi.bulk.inputs.arrow import ArrowReader, ArrowStream
+from socialapi.bulk.inputs.files import BinaryFile, FileReader, Formats, why_not_binary
+from socialapi.bulk.inputs.iterables import AsyncIterableReader, IterableReader
+from socialapi.bulk.inputs.reader import Reader
 from socialapi.bulk.products.feed import Feed
-from socialapi.bulk.products.json_feed import read_json_array, read_json_lines
+from socialapi.bulk.products.json import read_json_array, read_json_lines
 from socialapi.bulk.products.rows import ProductRow
-from socialapi.bulk.products.table_feed import read_table
-from socialapi.bulk.reading.arrow_reader import ArrowReader, ArrowStream
-from socialapi.bulk.reading.file_reader import FileReader, Formats
-from socialapi.bulk.reading.input_files import BinaryFile, why_not_binary
-from socialapi.bulk.reading.iterable_reader import AsyncIterableReader, IterableReader
-from socialapi.bulk.reading.reader_base import Reader
+from socialapi.bulk.products.tables import ProductBatches, read_parquet, read_table
 from socialapi.errors import InvalidInput
 from socialapi.models.products import Product
 

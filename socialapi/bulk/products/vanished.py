@@ -6,9 +6,9 @@ from typing import Final
 
 import attrs
 
-from socialapi.bulk.products.digests import Digests, Vanished
-from socialapi.bulk.products.settling import LONGEST_REASON, waited
-from socialapi.bulk.products.tally import ProductTally
+from socialapi.bulk.products.counters import ProductTally
+from socialapi.bulk.products.sender import LONGEST_REASON, waited
+from socialapi.bulk.products.snapshot import Digests, Vanished
 from socialapi.errors import ApiError, Forbidden, InvalidInput, NotFound, RateLimited, ServerError, Unauthorized
 from socialapi.models.products import ProductDeletion
 from socialapi.reports import RowIssue

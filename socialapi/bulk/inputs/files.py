@@ -1,0 +1,494 @@
+"""Unpacking gzip and Zstandard archives while they are read."""
+
+import bisect
+import codecs
+import contextlib
+import glob
+import gzip
+import inspect
+import io
+import os
+import re
+import stat
+import sys
+import zlib
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from io import BufferedReader
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeGuard, TypeVar, cast
+
+import attrs
+
+from socialapi.bulk.inputs.columns import Wanted, looks_personal
+from socialapi.bulk.inputs.reader import Chunk, NoRows, ThreadedReader
+from socialapi.bulk.rejects import same_file
+from socialapi.bulk.rows import RawRow, RawTable
+from socialapi.errors import InvalidInput
+from socialapi.file_lock import is_lock_file
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+
+BUFFER_BYTES: Final = 131_072
+"""What is unpacked in one go: an archive of nothing but zeros takes no more memory than any other."""
+
+_CUT_OFF: Final = "the archive ends before its end: it was cut off while it was written or copied"
+_DAMAGED: Final = "the archive is damaged and cannot be unpacked any further"
+
+
+class _Unpacked(io.RawIOBase):
+    """What is in an archive. What is wrong with the archive is said as InvalidInput, after everything before it."""
+
+    def __init__(self, archive: io.BufferedIOBase, faults: tuple[type[Exception], ...]) -> None:
+        self._archive = archive
+        self._faults = faults
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer") -> int:
+        try:
+            return self._archive.readinto1(buffer)
+        except EOFError:
+            raise InvalidInput(_CUT_OFF) from None
+        except self._faults:
+            raise InvalidInput(_DAMAGED) from None
+
+
+def _gzip(stored: BufferedReader) -> _Unpacked:
+    return _Unpacked(gzip.GzipFile(fileobj=stored), (gzip.BadGzipFile, zlib.error))
+
+
+def _zstd(stored: BufferedReader) -> _Unpacked:
+    try:
+        if sys.version_info >= (3, 14):
+            from compression.zstd import ZstdError, ZstdFile
+        else:
+            from backports.zstd import ZstdError, ZstdFile
+    except ImportError:
+        raise InvalidInput(
+            "this is a Zstandard archive, and reading it takes one more library: pip install 'aiosocialapi[zstd]'"
+        ) from None
+    return _Unpacked(ZstdFile(stored), (ZstdError,))
+
+
+_KINDS: Final[Mapping[bytes, Callable[[BufferedReader], _Unpacked]]] = {
+    b"\x1f\x8b": _gzip,
+    b"\x28\xb5\x2f\xfd": _zstd,
+}
+EXTENSIONS: Final = (".gz", ".zst", ".zstd")
+"""What a name may have behind the extension that says what is in the archive."""
+
+
+def unpacked(stored: BufferedReader) -> BufferedReader:
+    """What the archive holds, if the file is one by its first bytes; else the file itself."""
+    head = stored.peek(max(map(len, _KINDS)))
+    for magic, unpack in _KINDS.items():
+        if head.startswith(magic):
+            return BufferedReader(unpack(stored), BUFFER_BYTES)
+    return stored
+
+
+_BUFFER_BYTES: Final = 131_072
+
+
+class BinaryFile(Protocol):
+    """An open file, pipe or download that gives bytes."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most so many of the next bytes; none at the end."""
+
+
+Input = str | os.PathLike[str] | BinaryFile
+"""One file, to be opened here or open already."""
+
+
+def why_not_binary(file: object) -> str | None:
+    """Why bytes cannot be read from something that has a `read`; None if they can."""
+    kind = type(file).__name__
+    if isinstance(file, io.TextIOBase):
+        return f"{kind} is open for text: give the path of the file, or open it in binary mode, as in open(path, 'rb')"
+    if inspect.iscoroutinefunction(getattr(file, "read", None)):
+        return f"{kind} has to be awaited: give a file, or an asynchronous iterable of what is made of its bytes"
+    return None
+
+
+class _Given(io.RawIOBase):
+    """A file that somebody else opened, from where it stands, and that stays open."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._read = getattr(file, "read1", file.read)  # `read` would wait until a slow pipe has filled the buffer
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return bool(hasattr(self._file, "seekable") and self._file.seekable())
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        return int(self._file.seek(offset, whence))
+
+    def tell(self) -> int:
+        return int(self._file.tell())
+
+    def fileno(self) -> int:
+        return int(self._file.fileno())
+
+    def readinto(self, buffer: "WriteableBuffer") -> int:
+        view = memoryview(buffer)
+        data = self._read(len(view))
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise InvalidInput(f"reading gives {type(data).__name__}, not bytes: open it in binary mode")
+        view[: len(data)] = data
+        return len(data)
+
+
+@attrs.frozen(eq=False)
+class InputFile:
+    """An open file. `extension` is what its name says about the content, in lower case; `size` None if not known."""
+
+    content: BufferedReader
+    extension: str
+    size: int | None
+    _stored: BufferedReader
+
+    @property
+    def is_archive(self) -> bool:
+        """Whether the content is unpacked while it is read."""
+        return self.content is not self._stored
+
+    @property
+    def position(self) -> int:
+        """How many bytes of it are read, as it is stored."""
+        return self._stored.raw.tell() if self.size else 0
+
+
+@contextlib.contextmanager
+def opened(source: Input, extensions: Collection[str], instead: str = "") -> Iterator[InputFile]:
+    """The file, which is closed in the end if it was opened here.
+
+    What goes wrong with it before then is said as InvalidInput, with its name if that is none of `extensions` and
+    may be data; of an address that is given as a path, with what to give `instead`.
+    """
+    name = name_of(source, extensions)
+    try:
+        with contextlib.closing(_open(source)) as stored:
+            yield InputFile(unpacked(stored), _extension(source), _size(stored), stored)
+    except NoRows as error:
+        raise NoRows(f"{name}: {error.message}") from None
+    except InvalidInput as error:
+        fault = error.message
+    except OSError as error:
+        fault = why(error) + advice_for(source, extensions, error, instead)
+    else:
+        return
+    # Out here, since an OSError holds the name, which may be data.
+    raise InvalidInput(f"{name}: {fault}")
+
+
+def _open(source: Input) -> BufferedReader:
+    if not isinstance(source, str | os.PathLike):
+        return BufferedReader(_Given(source), _BUFFER_BYTES)
+    with contextlib.suppress(ValueError):  # which holds the text, so it must not be the context of another error
+        # The cast: with a buffer size of one's own, type checkers know no more than that it is a binary file.
+        return cast("BufferedReader", Path(os.fsdecode(source)).open("rb", buffering=_BUFFER_BYTES))
+    raise InvalidInput("this is not a path")
+
+
+def _size(stored: BufferedReader) -> int | None:
+    """The bytes of a file whose size is known before it is read."""
+    try:
+        found = os.fstat(stored.fileno())
+    except (OSError, AttributeError):  # in memory, or a stream of some other kind
+        return None
+    return found.st_size if stat.S_ISREG(found.st_mode) else None
+
+
+def _name(source: Input) -> object:
+    return os.fsdecode(source) if isinstance(source, str | os.PathLike) else getattr(source, "name", None)
+
+
+def _extension(source: Input) -> str:
+    name = _name(source)
+    if not isinstance(name, str):
+        return ""
+    path = Path(name.lower())
+    return Path(path.stem).suffix if path.suffix in EXTENSIONS else path.suffix
+
+
+def name_of(source: Input, extensions: Collection[str]) -> str:
+    """The file for a message; a text that may be data rather than a path is not shown."""
+    name = _name(source)
+    if name in (0, "<stdin>"):
+        return "standard input"
+    if not isinstance(name, str):
+        return f"the {type(source).__name__}"
+    plausible = _extension(source) in extensions or not looks_personal(Path(name).name)
+    return name if plausible and name.isprintable() else _NOT_SHOWN
+
+
+def advice_for(source: Input, extensions: Collection[str], error: OSError, instead: str) -> str:
+    """What is said besides when there is no file of that name, because it is an address and no name."""
+    is_address = "@" in str(_name(source)) and name_of(source, extensions) == _NOT_SHOWN
+    return f"; {instead}" if instead and is_address and isinstance(error, FileNotFoundError) else ""
+
+
+_NOT_SHOWN: Final = "the path (not shown, for it looks like data)"
+
+
+def why(error: OSError) -> str:
+    """Why a file cannot be read, as a sentence."""
+    match error:
+        case FileNotFoundError():
+            return "there is no such file"
+        case IsADirectoryError():
+            return 'this is a directory, not a file: name its files, for example with a pattern such as "<directory>/*.csv"'
+        case PermissionError():
+            return "reading this file is not permitted"
+        case _:
+            return f"the file cannot be read ({error.strerror or type(error).__name__})"
+
+
+R = TypeVar("R")
+W = TypeVar("W")
+
+Format = Callable[[BufferedReader, W], Generator[Chunk[R], None, None]]
+
+
+@attrs.frozen(kw_only=True)
+class Formats(Generic[W, R]):
+    """How files are read, by their extension, and what is read as what where the extension says nothing.
+
+    Parquet is told by its first bytes, whatever the name. Where `judges_rows`, a byte that no text has is a matter of
+    its row; else such a file is refused as a whole. `instead_of_paths` says what to give to who has given addresses.
+    """
+
+    by_extension: Mapping[str, Format[W, R]]
+    table: Format[W, R]
+    json_lines: Format[W, R]
+    parquet: Format[W, R]
+    json_array: Format[W, R] | None = None
+    judges_rows: bool = False
+    instead_of_paths: str = ""
+
+    @property
+    def extensions(self) -> Collection[str]:
+        """What the names of files end with that can be read, by which a path is told from data."""
+        return (*self.by_extension, PARQUET)
+
+
+PARQUET: Final = ".parquet"
+PARQUET_MAGIC: Final = b"PAR1"
+HEAD_BYTES: Final = 65_536
+
+_is_empty_array: Final = re.compile(rb"\[\s*\]\s*").fullmatch
+_NESTED: Final = "an archive within an archive: unpack it first"
+_BINARY: Final = (
+    (codecs.BOM_UTF16_LE, "or UTF-16 text: save it as UTF-8"),
+    (codecs.BOM_UTF16_BE, "or UTF-16 text: save it as UTF-8"),
+    (b"PK\x03\x04", "an Excel workbook or a zip archive: export the sheet as CSV, or unpack the archive"),
+    (b"\xd0\xcf\x11\xe0", "an Excel workbook: export the sheet as CSV"),
+    (b"\x1f\x8b", _NESTED),
+    (b"\x28\xb5\x2f\xfd", _NESTED),
+    (b"BZh91AY&SY", "a bzip2 archive: unpack it first, or pack it with gzip"),
+    (b"\xfd7zXZ\x00", "an xz archive: unpack it first, or pack it with gzip"),
+    (b"7z\xbc\xaf", "a 7-Zip archive: unpack it first, or pack it with gzip"),
+    (b"%PDF", "a PDF: export the data as CSV"),
+    (b"SQLite format 3\x00", "an SQLite database: export the table as CSV"),
+)
+
+
+class FileReader(ThreadedReader[R], Generic[W, R]):
+    """Reads one file."""
+
+    def __init__(self, source: Input, wanted: W, formats: Formats[W, R]) -> None:
+        self._source = source
+        self._wanted = wanted
+        self._formats = formats
+        self._file: InputFile | None = None
+        self._bytes_read = 0
+        super().__init__()
+
+    def _fraction(self) -> float | None:
+        if self._file is None or not self._file.size:
+            return None
+        return min(1.0, self._bytes_read / self._file.size)
+
+    def _read(self) -> Generator[Chunk[R], None, None]:
+        with opened(self._source, self._formats.extensions, self._formats.instead_of_paths) as file:
+            self._file = file
+            with contextlib.closing(read_file(file, self._wanted, self._formats)) as chunks:
+                for chunk in chunks:
+                    self._bytes_read = max(self._bytes_read, file.position)
+                    yield chunk
+
+
+def read_file(file: InputFile, wanted: W, formats: Formats[W, R]) -> Generator[Chunk[R], None, None]:
+    """The rows of a file, in chunks. Raises InvalidInput when it cannot be used, or not any further."""
+    return _format(formats, file)(file.content, wanted)
+
+
+def _format(formats: Formats[W, R], file: InputFile) -> Format[W, R]:
+    """How the file is to be read, which is left at its first character, after a byte order mark.
+
+    Raises NoRows when there is nothing in it, InvalidInput when there is nothing of text.
+    """
+    head = file.content.peek(HEAD_BYTES)[:HEAD_BYTES]
+    if head.startswith(PARQUET_MAGIC):
+        if not file.content.seekable():
+            raise InvalidInput(
+                "Parquet is read from its end, which takes a file: neither an archive nor a pipe will do"
+            )
+        return formats.parquet
+    if file.extension == PARQUET and head:
+        raise InvalidInput("this is not Parquet, whatever its name says")
+    for magic, says in _BINARY:
+        if head.startswith(magic):
+            raise InvalidInput(f"this looks like a binary file, {says}")
+    if b"\x00" in head and not formats.judges_rows:
+        raise InvalidInput("this looks like a binary file: give CSV, JSON Lines or Parquet, text in UTF-8")
+    return _text_format(formats, file, head)
+
+
+def _text_format(formats: Formats[W, R], file: InputFile, head: bytes) -> Format[W, R]:
+    text = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    is_whole = not head or (file.size is not None and not file.is_archive and len(head) >= file.size)
+    if not text and is_whole:
+        raise NoRows("the file is empty")
+    if head.startswith(codecs.BOM_UTF8):
+        file.content.read(len(codecs.BOM_UTF8))
+    by_content = formats.json_lines if text[:1] in (b"{", b"[") else formats.table
+    read = formats.by_extension.get(file.extension) or by_content
+    if read is formats.json_lines and text.startswith(b"["):
+        if formats.json_array is not None:
+            return formats.json_array
+        if is_whole and _is_empty_array(text):
+            raise NoRows("the array is empty")
+        raise InvalidInput("this is a JSON array: JSON Lines has one object on each line, without brackets around them")
+    return read
+
+
+NO_ROWS: Final = "none of the files has any rows"
+
+
+def is_pattern(records: Any) -> TypeGuard[str | os.PathLike[str]]:
+    """Whether it stands for the files that match it; the path of something that exists never does."""
+    if not isinstance(records, str | os.PathLike):
+        return False
+    text = os.fsdecode(records)
+    return glob.has_magic(text) and text.isprintable() and not os.path.lexists(text)
+
+
+def are_paths(records: Any) -> TypeGuard[Sequence[str | os.PathLike[str]]]:
+    """Whether it lists paths and patterns, and nothing else."""
+    return (
+        isinstance(records, list | tuple)
+        and bool(records)
+        and all(isinstance(each, str | os.PathLike) for each in records)
+    )
+
+
+class FilesReader(ThreadedReader[RawRow]):
+    """Reads several files as one input, whose rows are numbered through.
+
+    The files of a pattern come in the order of their names, those of a list as listed. Each has columns of its own. They
+    are looked at before the first one is read, so that one that is missing is said before anything is sent.
+
+    Raises InvalidInput for a pattern that nothing matches.
+    """
+
+    def __init__(
+        self, given: Sequence[str | os.PathLike[str]], wanted: Wanted, formats: Formats[Wanted, RawRow]
+    ) -> None:
+        # At once: a file that appears while the job runs is none of them.
+        self._found = [(each, path) for each in given for path in _matching(each, formats)]
+        self.paths = [path for _, path in self._found]
+        self._wanted = wanted
+        self._formats = formats
+        self._size = 0
+        self._bytes_before = 0
+        self._bytes_read = 0
+        self._names: list[str] = []
+        self._starts: list[int] = []
+        super().__init__()
+
+    def leave_out(self, paths: Sequence[str | os.PathLike[str]]) -> None:
+        """As `Reader` says. Raises InvalidInput when a pattern matches nothing else."""
+        self.paths = []
+        for given, path in self._found:
+            if not (is_pattern(given) and any(same_file(path, own) for own in paths)):
+                self.paths.append(path)
+        if not self.paths:
+            raise InvalidInput("no file matches the pattern but those that the job itself writes")
+
+    def place_of(self, number: int) -> tuple[str, int] | None:
+        """The file that has this row, which is read, and the row's number there; None for the rows of a single file."""
+        if len(self.paths) < 2 or not self._starts:
+            return None
+        at = bisect.bisect_right(self._starts, number) - 1
+        return self._names[at], number - self._starts[at] + 1
+
+    def _fraction(self) -> float | None:
+        return min(1.0, (self._bytes_before + self._bytes_read) / self._size) if self._size else None
+
+    def _read(self) -> Generator[Chunk[RawRow], None, None]:
+        sizes = [_total_bytes(path, self._formats) for path in self.paths]
+        self._size = sum(sizes)
+        number = 0
+        for path, size in zip(self.paths, sizes, strict=True):
+            self._starts.append(number + 1)
+            self._names.append(name_of(path, self._formats.extensions))
+            opening = opened(path, self._formats.extensions, self._formats.instead_of_paths)
+            with opening as file, contextlib.closing(self._rows(file)) as chunks:
+                for chunk in chunks:
+                    yield _moved(chunk, number)
+                    number += len(chunk)
+            self._bytes_before += size
+            self._bytes_read = 0
+        if not number:
+            raise NoRows(NO_ROWS)
+
+    def _rows(self, file: InputFile) -> Generator[Chunk[RawRow], None, None]:
+        with contextlib.suppress(NoRows), contextlib.closing(read_file(file, self._wanted, self._formats)) as chunks:
+            for chunk in chunks:
+                self._bytes_read = max(self._bytes_read, file.position)
+                yield chunk
+
+
+def _matching(given: str | os.PathLike[str], formats: Formats[Wanted, RawRow]) -> Iterable[str]:
+    if not is_pattern(given):
+        return (os.fsdecode(given),)
+    text = os.fsdecode(given)
+    matching = glob.glob(text, recursive=True)  # noqa: PTH207 - which knows no patterns that begin at the root
+    found = sorted(path for path in matching if not Path(path).is_dir() and not is_lock_file(path))
+    if not found:
+        name = name_of(given, formats.extensions)
+        raise InvalidInput(f"{name}: there is no such file, and no file that matches it as a pattern")
+    return found
+
+
+def _total_bytes(path: str, formats: Formats[Wanted, RawRow]) -> int:
+    try:
+        found = Path(path).stat()
+    except ValueError:
+        return 0  # no path at all, which is said when it is opened
+    except OSError as error:
+        fault = why(error) + advice_for(path, formats.extensions, error, formats.instead_of_paths)
+    else:
+        return found.st_size
+    # Out here, so that the path, which may be an address that was given for one, is in no context.
+    raise InvalidInput(f"{name_of(path, formats.extensions)}: {fault}")
+
+
+def _moved(chunk: Chunk[RawRow], by: int) -> Chunk[RawRow]:
+    """The rows with numbers that go on where the files before ended."""
+    if not by:
+        return chunk
+    if isinstance(chunk, RawTable):
+        return attrs.evolve(chunk, first_number=chunk.first_number + by)
+    rows = list(chunk)
+    for row in rows:
+        row.number += by
+    return rows

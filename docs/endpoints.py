@@ -15,7 +15,7 @@ import socialapi.routes.catalogs
 import socialapi.routes.creatives
 import socialapi.routes.oauth
 import socialapi.routes.platform
-from socialapi.emulator.endpoints import ENDPOINT_TABLE
+from socialapi.emulator.dispatch import ENDPOINT_TABLE
 from socialapi.routes.route import Route
 
 ROOT: Final = Path(__file__).parents[1]

@@ -44,7 +44,7 @@ async def emulator(
     The first line of output is a JSON object with the addresses and with credentials that work. The control plane
     under /_emulator shows what the service holds, scripts faults and moves its clock.
     """
-    from socialapi.emulator.serve import serve
+    from socialapi.emulator.server import serve
 
     def write_env_file(ready: Mapping[str, str]) -> None:
         if env_file is not None:

@@ -12,9 +12,9 @@ from urllib.parse import parse_qsl
 import attrs
 import orjson
 
-from socialapi.emulator.call import Call, body_limit
-from socialapi.emulator.envelopes import Refusal, invalid_request
-from socialapi.emulator.received import FORM, Received, split
+from socialapi.emulator.handlers import Call, body_limit
+from socialapi.emulator.request import FORM, Received, split
+from socialapi.emulator.responses import Refusal, invalid_request
 from socialapi.models.validation import broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.routes.route import Route

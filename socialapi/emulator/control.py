@@ -1,7 +1,7 @@
-"""The control plane under `/_emulator`: JSON over HTTP, for tests and tools in any language. Nothing guards it."""
+"""How requests to the control plane are declared: paths, what each is given, and checked bodies."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Annotated, Any, Final
 
 import attrs
@@ -9,18 +9,77 @@ import orjson
 from aiohttp import web
 from annotated_types import Ge, Le
 
-from socialapi.emulator.control_rows import ROWS, Ask, Control, Lines, checked, control, json_object
-from socialapi.emulator.envelopes import NDJSON, Answer, Refusal, answer, refused
-from socialapi.emulator.exchange import base_headers, read_body
+from socialapi.emulator.advertising.audience_members import Members
+from socialapi.emulator.handlers import DEFAULT_BODY_LIMIT
 from socialapi.emulator.ledger import Ledger
-from socialapi.emulator.members import Members
-from socialapi.emulator.platform.stream_hub import SHUTDOWN
+from socialapi.emulator.platform.fan_out import SHUTDOWN
+from socialapi.emulator.request_cycle import base_headers, read_body
+from socialapi.emulator.responses import NDJSON, Answer, Refusal, answer, refused
 from socialapi.emulator.routing import Match, PathTable
 from socialapi.emulator.service import Service
 from socialapi.emulator.state import Tier
 from socialapi.errors import InvalidInput
-from socialapi.models.validation import Pattern
+from socialapi.models.validation import Pattern, broken_rules
 from socialapi.models.webhooks import WebhookUrl
+
+PREFIX: Final = "/_emulator/"
+
+
+@attrs.frozen
+class Lines:
+    """An answer of one JSON document a line, made and sent in slices so that others are served in between."""
+
+    slices: Iterable[bytes]
+
+
+@attrs.frozen
+class Ask:
+    """A control request: the path parameters and the decoded body, None if there was none."""
+
+    service: Service
+    parameters: dict[str, str]
+    body: Any
+
+
+Serve = Callable[[Ask], Awaitable[Answer | Lines]]
+
+
+@attrs.frozen
+class Control:
+    """What serves a control request, and how large its body may be."""
+
+    serve: Serve
+    max_body_bytes: int = DEFAULT_BODY_LIMIT
+
+
+ROWS: Final[list[tuple[str, str, Control]]] = []
+"""Everything registered by `control`."""
+
+
+def control(method: str, path: str, *, max_body_bytes: int = DEFAULT_BODY_LIMIT) -> Callable[[Serve], Serve]:
+    """Registers the function below for a path under `/_emulator/`."""
+
+    def register(function: Serve) -> Serve:
+        ROWS.append((method, PREFIX + path, Control(function, max_body_bytes)))
+        return function
+
+    return register
+
+
+def json_object(body: Any) -> dict[str, Any]:
+    """The body, which has to be an object."""
+    if not isinstance(body, dict):
+        raise InvalidInput("the body must be a JSON object")
+    return body
+
+
+def checked(declared: Any, ask: Ask) -> dict[str, Any]:
+    """The body, which has to keep the declared rules; none is an empty one."""
+    body = json_object({} if ask.body is None else ask.body)
+    if broken := broken_rules(declared, body, now=ask.service.clock.datetime()):
+        raise InvalidInput("the body breaks rules", broken)
+    return body
+
 
 MAX_EVENTS_BYTES: Final = 16_777_216
 """How large a request may be that publishes."""

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, quote, unquote
 
 import attrs
 
-from socialapi.emulator.envelopes import Refusal
+from socialapi.emulator.responses import Refusal
 
 ALLOWED_SKEW_SECONDS: Final = 300
 NONCES_REMEMBERED: Final = 1_000_000

@@ -7,7 +7,7 @@ from typing import Any, Final
 import attrs
 
 from socialapi.emulator.clock import EmulatorClock
-from socialapi.emulator.envelopes import Refusal
+from socialapi.emulator.responses import Refusal
 from socialapi.routes.route import RateLimit, Route
 
 ASSUMED: Final[Mapping[str, tuple[int, float]]] = {"POST /oauth/request_token": (300, 900.0)}

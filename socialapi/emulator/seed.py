@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from socialapi.emulator.advertising.records import Record, Table
 from socialapi.emulator.advertising.seed import KINDS, plant_advertising
 from socialapi.emulator.advertising.seed_accounts import BOOKS, FIRST, SECOND, accounts
+from socialapi.emulator.advertising.state import Record, Table
 from socialapi.emulator.catalogs.seed import KINDS as CATALOG_KINDS
 from socialapi.emulator.catalogs.seed import plant_catalogs
 from socialapi.emulator.creatives.seed import KINDS as CREATIVE_KINDS

@@ -8,16 +8,14 @@ from typing import Final
 import attrs
 
 from socialapi.emulator.clock import EmulatorClock
-from socialapi.emulator.faults import Faults
-from socialapi.emulator.pauses import Pauses
+from socialapi.emulator.faults import Faults, Pauses
+from socialapi.emulator.ledger import RequestLog
 from socialapi.emulator.platform.challenges import Challenges
-from socialapi.emulator.platform.deliveries import Deliveries
-from socialapi.emulator.platform.outgoing import Outgoing
+from socialapi.emulator.platform.deliveries import Deliveries, Outgoing
+from socialapi.emulator.platform.fan_out import StreamHub
 from socialapi.emulator.platform.publishing import Publishing
-from socialapi.emulator.platform.records import DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_WEBHOOKS
-from socialapi.emulator.platform.stream_hub import StreamHub
+from socialapi.emulator.platform.state import DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_WEBHOOKS
 from socialapi.emulator.rate_limits import RateLimits
-from socialapi.emulator.request_log import RequestLog
 from socialapi.emulator.seed import SeedIds, plant
 from socialapi.emulator.state import AccessToken, State
 from socialapi.models.streams import MAX_RULES

@@ -5,13 +5,13 @@ from typing import Any, Final, Literal
 
 import attrs
 
-from socialapi.emulator.advertising.store import Advertising
-from socialapi.emulator.catalogs.store import Catalogs
+from socialapi.emulator.advertising.audience_members import Members
+from socialapi.emulator.advertising.state import Advertising
+from socialapi.emulator.catalogs.state import Catalogs
 from socialapi.emulator.clock import EmulatorClock
-from socialapi.emulator.members import Members
-from socialapi.emulator.oauth.sign_ins import SignIns
+from socialapi.emulator.oauth.state import SignIns
 from socialapi.emulator.oauth1 import NonceMemory
-from socialapi.emulator.platform.records import Platform
+from socialapi.emulator.platform.state import Platform
 from socialapi.emulator.rate_limits import RateLimits
 
 Access = Literal["read", "write"]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from socialapi.cli import app
-from socialapi.emulator import serve
+from socialapi.emulator import server as serve
 
 
 def test_webhook_targets_are_mapped_from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:

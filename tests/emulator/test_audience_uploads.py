@@ -9,7 +9,7 @@ import orjson
 import pytest
 import yarl
 
-from socialapi.emulator import exchange
+from socialapi.emulator import request_cycle as exchange
 from tests.emulator.asking import Asker, digest, operation, updates
 
 ANN, BOB = digest("ann@example.com"), digest("bob@example.com")

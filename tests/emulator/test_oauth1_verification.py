@@ -8,8 +8,8 @@ import pytest
 from authlib.oauth1 import ClientAuth
 from oauthlib.oauth1.rfc5849 import signature, utils
 
-from socialapi.emulator.envelopes import Refusal
 from socialapi.emulator.oauth1 import NonceMemory, Signed, base_string, header_parameters
+from socialapi.emulator.responses import Refusal
 from socialapi.emulator.state import Caller
 from tests.emulator.asking import Asker, Method, Reply, updates
 

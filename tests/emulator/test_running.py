@@ -22,11 +22,12 @@ import socialapi.routes.platform
 from socialapi.config import Config
 from socialapi.credentials import AppOnly, OAuth1
 from socialapi.emulator import Emulator
-from socialapi.emulator.call import ENDPOINTS
 from socialapi.emulator.catalogs.seed import KINDS as CATALOG_KINDS
 from socialapi.emulator.creatives.seed import KINDS as CREATIVE_KINDS
-from socialapi.emulator.endpoints import ENDPOINT_TABLE
-from socialapi.emulator.oauth import authorize, pkce_authorize
+from socialapi.emulator.dispatch import ENDPOINT_TABLE
+from socialapi.emulator.handlers import ENDPOINTS
+from socialapi.emulator.oauth import authorize
+from socialapi.emulator.oauth import pkce as pkce_authorize
 from socialapi.emulator.routing import PathTable, mounted_path
 from socialapi.errors import ConfigurationError
 from socialapi.routes.route import Route
@@ -238,7 +239,7 @@ async def test_a_client_that_leaves_before_its_body_is_complete_does_no_harm(ask
     assert (await ask.upload(updates(1))).status == 200
 
 
-PROGRAM = "import asyncio; from socialapi.emulator.serve import serve; asyncio.run(serve({}))"
+PROGRAM = "import asyncio; from socialapi.emulator.server import serve; asyncio.run(serve({}))"
 
 
 def started(arguments: str = "", **options: Any) -> tuple["subprocess.Popen[str]", dict[str, str]]:

@@ -15,7 +15,7 @@ HERE: Final = Path(__file__).parent
 UPLOADS: Final = "/ads/12/accounts/*/custom_audiences/*/users"
 EMULATOR: Final = """
 import asyncio, json, sys
-from socialapi.emulator.serve import serve
+from socialapi.emulator.server import serve
 limits = {name: tuple(value) for name, value in json.loads(sys.argv[1]).items()}
 asyncio.run(serve(rate_limits=limits, until_stdin_closes=True))
 """

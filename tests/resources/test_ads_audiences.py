@@ -6,7 +6,7 @@ import pytest
 
 from socialapi import Client, errors
 from socialapi.emulator import Emulator
-from socialapi.emulator.advertising.targeting import target
+from socialapi.emulator.advertising.line_items import target
 
 FIRST, SECOND, BOOKS = "18ce54d4x5t", "18ce54u7r2k", "18ce55a9q0m"
 DAY = datetime.datetime(2025, 1, 6, tzinfo=datetime.UTC)

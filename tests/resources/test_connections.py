@@ -6,7 +6,7 @@ import pytest
 
 from socialapi import Client, errors
 from socialapi.emulator import Emulator
-from socialapi.emulator.platform.records import StreamConnection
+from socialapi.emulator.platform.state import StreamConnection
 from socialapi.problems import ResourceNotFound
 from socialapi.types import EndedConnections
 

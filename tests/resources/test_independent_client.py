@@ -17,7 +17,7 @@ from authlib.oauth2.rfc7636 import create_s256_code_challenge
 
 from socialapi import Client, Fields, OAuth1
 from socialapi.emulator import Emulator
-from socialapi.emulator.platform.records import StreamConnection
+from socialapi.emulator.platform.state import StreamConnection
 from socialapi.models.events import ActivityEvent, MatchedPost
 from socialapi.models.pages import Page
 from socialapi.models.posts import Post

@@ -3,15 +3,21 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from socialapi.emulator.advertising.endpoint import account_of, named, new_record, serves, the
-from socialapi.emulator.advertising.paging import collection
-from socialapi.emulator.advertising.parameters import not_found
-from socialapi.emulator.advertising.records import Record, Table
-from socialapi.emulator.advertising.showing import answer_record
+from socialapi.emulator.advertising.endpoint import (
+    account_of,
+    answer_record,
+    collection,
+    named,
+    new_record,
+    not_found,
+    serves,
+    the,
+)
+from socialapi.emulator.advertising.state import Record, Table
 from socialapi.emulator.arguments import Arguments
-from socialapi.emulator.call import Call
 from socialapi.emulator.clock import timestamp
-from socialapi.emulator.envelopes import Answer
+from socialapi.emulator.handlers import Call
+from socialapi.emulator.responses import Answer
 from socialapi.problems import BrokenRule
 from socialapi.routes import ads as routes
 

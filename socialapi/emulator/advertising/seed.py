@@ -3,11 +3,11 @@
 from functools import partial
 from typing import Final
 
-from socialapi.emulator.advertising import seed_accounts, seed_campaigns, seed_categories, seed_many
-from socialapi.emulator.advertising.records import Record, Table
+from socialapi.emulator.advertising import seed_accounts, seed_campaigns, seed_many
+from socialapi.emulator.advertising import seed_accounts as seed_categories
 from socialapi.emulator.advertising.seed_accounts import BOOKS, FIRST, SECOND
 from socialapi.emulator.advertising.seed_history import seeded
-from socialapi.emulator.advertising.store import Advertising
+from socialapi.emulator.advertising.state import Advertising, Record, Table
 
 KINDS: Final = (
     *("campaign_ids", "line_item_ids"),

@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
-from socialapi.emulator.advertising.records import Record
 from socialapi.emulator.advertising.seed_accounts import BOOKS, FIRST, FUNDING, SECOND
+from socialapi.emulator.advertising.state import Record
 
 EUR: Final = 1_000_000
 """A euro in millionths."""

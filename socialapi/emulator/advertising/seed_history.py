@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from socialapi.emulator.advertising.history import entry
-from socialapi.emulator.advertising.records import Record
 from socialapi.emulator.advertising.seed_campaigns import EUR
+from socialapi.emulator.advertising.state import Record, entry
 from socialapi.emulator.clock import timestamp
 from socialapi.emulator.platform.seed_users import HARBOUR_BOOKS, NORTHWIND
 

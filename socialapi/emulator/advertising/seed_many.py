@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from socialapi.emulator.advertising.records import Record
-from socialapi.emulator.advertising.seed_accounts import FIRST
+from socialapi.emulator.advertising.seed_accounts import FIRST, curated_category_id
 from socialapi.emulator.advertising.seed_campaigns import EUR, campaign, line_item
-from socialapi.emulator.advertising.seed_categories import curated_category_id
+from socialapi.emulator.advertising.state import Record
 from socialapi.emulator.clock import timestamp
 
 MANY_CAMPAIGNS: Final = 230

@@ -1,10 +1,9 @@
 """What handlers of catalogs have in common."""
 
-from socialapi.emulator.advertising.endpoint import user_of
-from socialapi.emulator.advertising.parameters import missing_record
-from socialapi.emulator.call import Call
-from socialapi.emulator.catalogs.store import Catalog
-from socialapi.emulator.envelopes import Refusal
+from socialapi.emulator.advertising.endpoint import missing_record, user_of
+from socialapi.emulator.catalogs.state import Catalog
+from socialapi.emulator.handlers import Call
+from socialapi.emulator.responses import Refusal
 
 
 def the_catalog(call: Call) -> Catalog:

@@ -1,25 +1,43 @@
-"""Products of a catalog: put in batches in which each decides by itself, read by pages, deleted for good (4.7)."""
+"""What the service finds strange about products that it takes. Which warnings there are is not documented."""
 
 import datetime
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from socialapi.emulator.advertising.endpoint import serves
-from socialapi.emulator.advertising.paging import cursor_to, place_asked
-from socialapi.emulator.advertising.records import Place
+from socialapi.emulator.advertising.endpoint import cursor_to, place_asked, serves
+from socialapi.emulator.advertising.state import Place
 from socialapi.emulator.arguments import Arguments
-from socialapi.emulator.call import Call
 from socialapi.emulator.catalogs.endpoint import the_catalog
-from socialapi.emulator.catalogs.product_warnings import warnings_about
-from socialapi.emulator.catalogs.stock import Item, Stock, content_of
-from socialapi.emulator.envelopes import Answer, ads_data
+from socialapi.emulator.catalogs.state import Item, Stock, content_of
 from socialapi.emulator.faults import PRODUCT_FAULTS, Fault
-from socialapi.emulator.received import Received
+from socialapi.emulator.handlers import Call
+from socialapi.emulator.request import Received
+from socialapi.emulator.responses import Answer, ads_data
 from socialapi.models.products import Product
 from socialapi.models.validation import broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.routes import catalogs as routes
+
+_CATEGORIES: Final = ("taxonomy_product_category", "product_type")
+_VARIES: Final = ("size", "color", "age_group", "gender")
+
+
+def warnings_about(product: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The warnings about a product that keeps every rule."""
+    found = []
+    if product["title"].isupper():
+        found.append(_warning("TITLE_IN_CAPITALS", "is in capitals only", "title"))
+    if not any(name in product for name in _CATEGORIES):
+        found.append(_warning("RECOMMENDED_FIELD", "or taxonomy_product_category is recommended", "product_type"))
+    if "item_group_id" in product and not any(name in product for name in _VARIES):
+        found.append(_warning("RECOMMENDED_FIELD", f"stands without any of {', '.join(_VARIES)}", "item_group_id"))
+    return found
+
+
+def _warning(code: str, says: str, field: str) -> dict[str, str]:
+    return {"code": code, "message": f"{field} {says}", "field": field}
+
 
 DEFAULT_COUNT: Final = 100
 

@@ -3,9 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from socialapi.emulator.catalogs.set_filters import matching
-from socialapi.emulator.catalogs.stock import Item, content_of
-from socialapi.emulator.catalogs.store import Catalog, Catalogs, SetOfProducts
+from socialapi.emulator.catalogs.state import Catalog, Catalogs, Item, SetOfProducts, content_of, matching
 
 KINDS: Final = ("product_catalog_ids", "product_set_ids")
 

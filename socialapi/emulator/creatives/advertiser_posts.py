@@ -3,17 +3,16 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from socialapi.emulator.advertising.endpoint import account_of, serves, user_of
-from socialapi.emulator.advertising.parameters import missing_record, not_found
-from socialapi.emulator.advertising.records import Record, Table
+from socialapi.emulator.advertising.endpoint import account_of, missing_record, not_found, serves, user_of
+from socialapi.emulator.advertising.state import Record, Table
 from socialapi.emulator.arguments import Arguments
-from socialapi.emulator.call import Call
 from socialapi.emulator.clock import timestamp
 from socialapi.emulator.creatives.media import of_platform
-from socialapi.emulator.creatives.records import CARDS, CONVERSATIONS, LIBRARY, POLLS, POSTS
-from socialapi.emulator.envelopes import Answer, Refusal, ads_data
-from socialapi.emulator.platform.post_making import new_post
-from socialapi.emulator.platform.post_store import PostRecord
+from socialapi.emulator.creatives.state import CARDS, CONVERSATIONS, LIBRARY, POLLS, POSTS
+from socialapi.emulator.handlers import Call
+from socialapi.emulator.platform.new_posts import new_post
+from socialapi.emulator.platform.state import PostRecord
+from socialapi.emulator.responses import Answer, Refusal, ads_data
 from socialapi.emulator.state import User
 from socialapi.models.creatives import MAX_MEDIA
 from socialapi.problems import BrokenRule

@@ -3,19 +3,33 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from socialapi.emulator.advertising.endpoint import account_of, new_record, serves, the
-from socialapi.emulator.advertising.paging import collection
-from socialapi.emulator.advertising.parameters import invalid, not_found
-from socialapi.emulator.advertising.records import Record, Table
-from socialapi.emulator.advertising.showing import answer_record
+from socialapi.emulator.advertising.endpoint import (
+    account_of,
+    answer_record,
+    collection,
+    invalid,
+    new_record,
+    not_found,
+    serves,
+    the,
+)
+from socialapi.emulator.advertising.state import Record, Table
 from socialapi.emulator.arguments import Arguments
-from socialapi.emulator.call import Call
 from socialapi.emulator.clock import timestamp
-from socialapi.emulator.creatives.card_types import Layout, card_type, faces, media_keys
-from socialapi.emulator.creatives.filters import asked_for
 from socialapi.emulator.creatives.media import kind_rules
-from socialapi.emulator.creatives.records import CARDS, IMAGE_CONVERSATION, LIBRARY, card_uri
-from socialapi.emulator.envelopes import Answer
+from socialapi.emulator.creatives.state import (
+    CARDS,
+    IMAGE_CONVERSATION,
+    LIBRARY,
+    Layout,
+    asked_for,
+    card_type,
+    card_uri,
+    faces,
+    media_keys,
+)
+from socialapi.emulator.handlers import Call
+from socialapi.emulator.responses import Answer
 from socialapi.problems import BrokenRule
 from socialapi.routes import creatives as routes
 

@@ -3,17 +3,14 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from socialapi.emulator.advertising.endpoint import account_of, new_record, serves, the
-from socialapi.emulator.advertising.paging import collection
-from socialapi.emulator.advertising.records import Record, Table
-from socialapi.emulator.advertising.showing import answer_record
+from socialapi.emulator.advertising.endpoint import account_of, answer_record, collection, new_record, serves, the
+from socialapi.emulator.advertising.state import Record, Table
 from socialapi.emulator.arguments import Arguments
-from socialapi.emulator.call import Call
 from socialapi.emulator.clock import timestamp
-from socialapi.emulator.creatives.filters import asked_for
 from socialapi.emulator.creatives.media import in_library, kind_rules, wide_video_rules
-from socialapi.emulator.creatives.records import CONVERSATIONS, card_uri, of_conversation
-from socialapi.emulator.envelopes import Answer
+from socialapi.emulator.creatives.state import CONVERSATIONS, asked_for, card_uri, of_conversation
+from socialapi.emulator.handlers import Call
+from socialapi.emulator.responses import Answer
 from socialapi.models.creatives import ORDINALS, conversation_rules
 from socialapi.problems import BrokenRule
 from socialapi.routes import creatives as routes

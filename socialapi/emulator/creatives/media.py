@@ -4,15 +4,29 @@ A record of either has the facts of the file; one of the library also says what 
 by their media key.
 """
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from socialapi.emulator.advertising.endpoint import account_of, user_of
-from socialapi.emulator.advertising.parameters import missing_record
-from socialapi.emulator.advertising.records import Record
-from socialapi.emulator.call import Call
-from socialapi.emulator.creatives.records import LIBRARY
+from socialapi.emulator.advertising.endpoint import (
+    account_of,
+    answer_record,
+    collection,
+    missing_record,
+    new_record,
+    serves,
+    the,
+    user_of,
+)
+from socialapi.emulator.advertising.state import Record, Table
+from socialapi.emulator.arguments import Arguments
+from socialapi.emulator.clock import timestamp
+from socialapi.emulator.creatives.state import ACCOUNT_MEDIA, FACTS, LIBRARY, asked_for, first_frame, preroll
+from socialapi.emulator.handlers import Call
+from socialapi.emulator.responses import Answer
+from socialapi.models.creatives import VIDEO_FIELDS
 from socialapi.problems import BrokenRule
+from socialapi.routes import creatives as routes
 
 _NARROWEST: Final = 800
 _POLL_RATIO: Final = 1.91
@@ -63,3 +77,142 @@ def of_platform(medium: Record) -> dict[str, Any]:
     """The same medium as the platform API has those of posts."""
     found = {"media_key": medium["media_key"], "type": _OF_PLATFORM[medium["media_type"]]}
     return found if medium["duration"] is None else found | {"duration_ms": medium["duration"]}
+
+
+_ID: Final = "account_media_id"
+
+
+@serves(routes.ACCOUNT_MEDIA)
+async def list_account_media(call: Call, arguments: Arguments) -> Answer:
+    """The media of the account that the filters accept."""
+    where = asked_for(arguments.query, account_media_ids="id", creative_types="creative_type")
+    return collection(call, arguments, call.state.advertising.table(account_of(call), ACCOUNT_MEDIA), where=where)
+
+
+@serves(routes.ACCOUNT_MEDIUM)
+async def get_account_medium(call: Call, arguments: Arguments) -> Answer:
+    """One of these, a deleted one only if asked for."""
+    with_deleted = arguments.query.get("with_deleted", False)
+    return answer_record(call, arguments, the(call, ACCOUNT_MEDIA, _ID, with_deleted=with_deleted))
+
+
+@serves(routes.ACCOUNT_MEDIUM_DELETE)
+async def delete_account_medium(call: Call, arguments: Arguments) -> Answer:
+    """It is used no more."""
+    record = the(call, ACCOUNT_MEDIA, _ID)
+    table = call.state.advertising.table(account_of(call), ACCOUNT_MEDIA)
+    table.change(record, deleted=True, updated_at=timestamp(call.now))
+    return answer_record(call, arguments, record)
+
+
+def add_preroll(call: Call, medium: Record) -> None:
+    """A video of the library that is made for prerolls is account media as well, without being asked for (3)."""
+    made = new_record(call, **preroll(medium))
+    call.state.advertising.table(account_of(call), ACCOUNT_MEDIA).add(made)
+
+
+DEFAULT_COUNT: Final = 20
+
+_WRITTEN: Final = ("name", "file_name", "title", "description", "poster_media_key")
+_SEARCHED: Final = ("name", "title", "file_name", "description")
+_WORD: Final = re.compile(r"[^\W_]+")
+
+
+@serves(routes.MEDIA_LIBRARY)
+async def list_media(call: Call, arguments: Arguments) -> Answer:
+    """The media of a type, or those in whose texts every word that is asked for stands."""
+    media_type, terms = arguments.query.get("media_type"), arguments.query.get("q")
+    words = None if terms is None else _words([terms])
+
+    def is_asked_for(medium: Record) -> bool:
+        if media_type not in (None, medium["media_type"]):
+            return False
+        return words is None or (bool(words) and words <= _words(medium[name] for name in _SEARCHED))
+
+    return collection(call, arguments, _table(call), where=is_asked_for, default_count=DEFAULT_COUNT)
+
+
+@serves(routes.LIBRARY_MEDIA)
+async def get_medium(call: Call, arguments: Arguments) -> Answer:
+    """One of these."""
+    return answer_record(call, arguments, the(call, LIBRARY, "media_key"))
+
+
+def _new_medium(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
+    medium = uploaded(call, arguments.query["media_key"], "media_key")
+    if _table(call).get(medium["id"]) is not None:
+        yield BrokenRule(path="media_key", reason="is in the library already")
+    yield from _video_rules(call, arguments.query, medium)
+
+
+@serves(routes.LIBRARY_MEDIA_ADD, rules=_new_medium)
+async def add_medium(call: Call, arguments: Arguments) -> Answer:
+    """A medium that was uploaded is in the library, also one that was deleted from it before."""
+    table, now = _table(call), timestamp(call.now)
+    upload = uploaded(call, arguments.query["media_key"], "media_key")
+    made = {
+        **{name: upload[name] for name in FACTS},
+        **{name: arguments.query.get(name) for name in _WRITTEN},
+        "tweeted": False,
+        "created_at": now,
+        "updated_at": now,
+        "deleted": False,
+    }
+    made["poster_media_url"] = _poster_url(call, made)
+    medium = table.get(upload["id"], with_deleted=True)
+    if medium is None:
+        medium = table.add({"id": upload["id"], **made})
+    else:
+        table.change(medium, **made)
+    if medium["media_category"] == "AMPLIFY_VIDEO":
+        add_preroll(call, medium)
+    return answer_record(call, arguments, medium)
+
+
+def _changed_medium(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
+    return _video_rules(call, arguments.query, the(call, LIBRARY, "media_key"))
+
+
+@serves(routes.LIBRARY_MEDIA_UPDATE, rules=_changed_medium)
+async def update_medium(call: Call, arguments: Arguments) -> Answer:
+    """The medium with what is said of it from now on."""
+    medium = the(call, LIBRARY, "media_key")
+    if arguments.query:
+        changes = {**arguments.query, "updated_at": timestamp(call.now)}
+        changes["poster_media_url"] = _poster_url(call, medium | changes)
+        _table(call).change(medium, **changes)
+    return answer_record(call, arguments, medium)
+
+
+@serves(routes.LIBRARY_MEDIA_DELETE)
+async def delete_medium(call: Call, arguments: Arguments) -> Answer:
+    """It is found no more. What was made with it stays as it is."""
+    medium = the(call, LIBRARY, "media_key")
+    _table(call).change(medium, deleted=True, updated_at=timestamp(call.now))
+    return answer_record(call, arguments, medium)
+
+
+def _table(call: Call) -> Table:
+    return call.state.advertising.table(account_of(call), LIBRARY)
+
+
+def _words(texts: Iterable[str | None]) -> frozenset[str]:
+    return frozenset(word for text in texts if text for word in _WORD.findall(text.casefold()))
+
+
+def _video_rules(call: Call, given: Mapping[str, Any], medium: Record) -> Iterable[BrokenRule]:
+    """What only videos have; nothing is fine for the others too."""
+    fields = [name for name in VIDEO_FIELDS if given.get(name) is not None]
+    if medium["media_type"] != "VIDEO":
+        for name in fields:
+            yield BrokenRule(path=name, reason="is for videos only")
+    elif "poster_media_key" in fields:
+        poster = uploaded(call, given["poster_media_key"], "poster_media_key")
+        yield from kind_rules(poster, ("IMAGE",), "poster_media_key")
+
+
+def _poster_url(call: Call, medium: Record) -> str | None:
+    if medium["media_type"] != "VIDEO":
+        return None
+    poster = call.state.advertising.uploads.get(medium["poster_media_key"] or "")
+    return first_frame(medium) if poster is None else poster["media_url"]

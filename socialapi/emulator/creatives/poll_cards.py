@@ -3,17 +3,14 @@
 from collections.abc import Iterable
 from typing import Final
 
-from socialapi.emulator.advertising.endpoint import account_of, new_record, serves, the
-from socialapi.emulator.advertising.paging import collection
-from socialapi.emulator.advertising.records import Record, Table
-from socialapi.emulator.advertising.showing import shown
+from socialapi.emulator.advertising.endpoint import account_of, collection, new_record, serves, shown, the
+from socialapi.emulator.advertising.state import Record, Table
 from socialapi.emulator.arguments import Arguments
-from socialapi.emulator.call import Call
 from socialapi.emulator.clock import timestamp
-from socialapi.emulator.creatives.filters import asked_for
 from socialapi.emulator.creatives.media import in_library, kind_rules, poll_image_rules
-from socialapi.emulator.creatives.records import CHOICES, POLLS, card_uri, of_poll
-from socialapi.emulator.envelopes import Answer, Refusal, ads_data
+from socialapi.emulator.creatives.state import CHOICES, POLLS, asked_for, card_uri, of_poll
+from socialapi.emulator.handlers import Call
+from socialapi.emulator.responses import Answer, Refusal, ads_data
 from socialapi.models.creatives import PollCard
 from socialapi.problems import BrokenRule
 from socialapi.routes import creatives as routes

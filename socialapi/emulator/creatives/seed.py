@@ -2,11 +2,10 @@
 
 from typing import Final
 
-from socialapi.emulator.advertising.records import Table
 from socialapi.emulator.advertising.seed_accounts import FIRST
-from socialapi.emulator.advertising.store import Advertising
+from socialapi.emulator.advertising.state import Advertising, Table
 from socialapi.emulator.creatives import seed_cards, seed_media
-from socialapi.emulator.creatives.records import ACCOUNT_MEDIA, CARDS, CONVERSATIONS, LIBRARY, POLLS
+from socialapi.emulator.creatives.state import ACCOUNT_MEDIA, CARDS, CONVERSATIONS, LIBRARY, POLLS
 
 KINDS: Final = (
     *("video_media_keys", "uploaded_media_keys", "account_media_ids"),

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Final, get_args
 
-from socialapi.emulator.advertising.records import Record
+from socialapi.emulator.advertising.state import Record
 from socialapi.emulator.clock import timestamp
-from socialapi.emulator.creatives.records import CHOICES, IMAGE_CONVERSATION, card_uri, of_conversation, of_poll
 from socialapi.emulator.creatives.seed_media import FIRST_DAY, HOUR, IMAGES, VIDEOS, library
+from socialapi.emulator.creatives.state import CHOICES, IMAGE_CONVERSATION, card_uri, of_conversation, of_poll
 from socialapi.models.cards import CardType
 from socialapi.models.creatives import ORDINALS
 

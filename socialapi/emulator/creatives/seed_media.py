@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any, Final, get_args
 
-from socialapi.emulator.advertising.records import Record
+from socialapi.emulator.advertising.state import Record
 from socialapi.emulator.clock import timestamp
-from socialapi.emulator.creatives.records import FACTS, first_frame, preroll
+from socialapi.emulator.creatives.state import FACTS, first_frame, preroll
 from socialapi.emulator.platform.seed_users import HARBOUR_BOOKS, NORTHWIND
 from socialapi.models.creatives import CreativeType
 

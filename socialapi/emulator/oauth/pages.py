@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Final
 
-from socialapi.emulator.envelopes import Answer
+from socialapi.emulator.responses import Answer
 
 HTML: Final = "text/html; charset=utf-8"
 

@@ -6,12 +6,12 @@ from typing import Final
 from urllib.parse import urlencode
 
 from socialapi.emulator import oauth1
-from socialapi.emulator.authentication import expired_token, signing_token, verified
-from socialapi.emulator.call import Call, handles
-from socialapi.emulator.envelopes import Answer, Refusal, answer
+from socialapi.emulator.auth import expired_token, signing_token, verified
+from socialapi.emulator.handlers import Call, handles
 from socialapi.emulator.oauth.callbacks import is_registered
-from socialapi.emulator.oauth.sign_ins import OUT_OF_BAND, REQUEST_TOKEN_SECONDS, RequestToken
-from socialapi.emulator.received import FORM, Received
+from socialapi.emulator.oauth.state import OUT_OF_BAND, REQUEST_TOKEN_SECONDS, RequestToken
+from socialapi.emulator.request import FORM, Received
+from socialapi.emulator.responses import Answer, Refusal, answer
 from socialapi.emulator.state import App, Caller, State
 from socialapi.models.validation import broken_rules
 from socialapi.routes import oauth as routes

@@ -3,10 +3,10 @@
 from typing import Any, Final, get_args
 
 from socialapi.emulator.arguments import Arguments
-from socialapi.emulator.call import Call
-from socialapi.emulator.envelopes import Answer, Refusal, data, invalid_request, not_found
+from socialapi.emulator.handlers import Call
 from socialapi.emulator.platform.endpoint import serves
-from socialapi.emulator.platform.records import ActivitySubscription
+from socialapi.emulator.platform.state import ActivitySubscription
+from socialapi.emulator.responses import Answer, Refusal, data, invalid_request, not_found
 from socialapi.models.events import EventType, canonical_event_type
 from socialapi.routes import platform as routes
 

@@ -11,8 +11,8 @@ from typing import Final
 import aiohttp
 import orjson
 
-from socialapi.emulator.platform.outgoing import Outgoing
-from socialapi.emulator.platform.records import Webhook
+from socialapi.emulator.platform.deliveries import Outgoing
+from socialapi.emulator.platform.state import Webhook
 from socialapi.emulator.state import State
 
 CHALLENGE_SECONDS: Final = 3.0

@@ -6,14 +6,11 @@ from typing import Any
 import attrs
 import orjson
 
-from socialapi.emulator.platform.deliveries import Deliveries
-from socialapi.emulator.platform.outbox import Outbox
-from socialapi.emulator.platform.parcels import Parcel
-from socialapi.emulator.platform.post_shapes import MatchingRules, PostShape
-from socialapi.emulator.platform.recent import Recent
-from socialapi.emulator.platform.records import Rule, StreamLink
+from socialapi.emulator.platform.deliveries import Deliveries, Outbox
+from socialapi.emulator.platform.fan_out import FILTERED_STREAM, Parcel, Recent, StreamHub
+from socialapi.emulator.platform.post_projection import MatchingRules, PostShape
 from socialapi.emulator.platform.rule_matching import Matcher, PostFacts, matcher_of
-from socialapi.emulator.platform.stream_hub import FILTERED_STREAM, StreamHub
+from socialapi.emulator.platform.state import Rule, StreamLink
 from socialapi.emulator.platform.streaming import LINE_END, LiveStream
 from socialapi.emulator.state import State
 

@@ -1,15 +1,17 @@
 """Reading posts: by their ids, and of a user (platform section 4.3)."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from socialapi.emulator.arguments import Arguments
-from socialapi.emulator.call import Call
-from socialapi.emulator.envelopes import Answer, answer, missing
-from socialapi.emulator.platform.endpoint import serves
-from socialapi.emulator.platform.paging import cut
-from socialapi.emulator.platform.post_answers import may_read, not_authorized, posts_answer
-from socialapi.emulator.platform.post_store import PostRecord
-from socialapi.emulator.platform.selection import selection
+from socialapi.emulator.handlers import Call
+from socialapi.emulator.platform.endpoint import cut, serves, user_of
+from socialapi.emulator.platform.new_posts import EDIT_SECONDS, new_post
+from socialapi.emulator.platform.post_projection import Includes
+from socialapi.emulator.platform.selection import Selection, chosen, selection
+from socialapi.emulator.platform.state import PostRecord
+from socialapi.emulator.responses import Answer, Refusal, answer, data, invalid_request, missing, problem
+from socialapi.emulator.state import State, User
 from socialapi.routes import platform as routes
 
 DEFAULT_PAGE: Final = 10
@@ -46,3 +48,125 @@ async def posts_of_user(call: Call, arguments: Arguments) -> Answer:
     posts = call.state.platform.posts
     page = cut(call, arguments, posts.timeline(user_id), newest_first=True, default=DEFAULT_PAGE)
     return posts_answer(call, posts.known(page.keys), selected, meta=page.meta)
+
+
+def posts_answer(
+    call: Call,
+    posts: Sequence[PostRecord],
+    selected: Selection,
+    *,
+    errors: Iterable[Mapping[str, Any]] = (),
+    meta: Mapping[str, Any] | None = None,
+) -> Answer:
+    """The posts with what goes with them."""
+    expanded = Includes(call.state, call.service.problem_base_url, selected, reader=call.caller.user)
+    for post in posts:
+        expanded.add(post)
+    shown = [chosen(post.fields, selected.post) for post in posts]
+    return data(shown, includes=expanded.shown(), meta=meta, errors=[*errors, *expanded.errors])
+
+
+def may_read(call: Call, author: User) -> bool:
+    """Protected posts are for their author alone."""
+    return not author.profile.get("protected") or author is call.caller.user
+
+
+def not_authorized(call: Call, parameter: str, value: str, kind: str) -> dict[str, Any]:
+    """The problem, beside data, of something protected."""
+    base = call.service.problem_base_url
+    detail = f"the {kind} that {parameter} names is protected: {value}"
+    return problem(
+        base,
+        "not-authorized-for-resource",
+        "Authorization Error",
+        detail,
+        value=value,
+        resource_id=value,
+        resource_type=kind,
+        section="data",
+        parameter=parameter,
+    )
+
+
+WRITE_SCOPES: Final = ("tweet.read", "tweet.write", "users.read")
+
+
+@serves(routes.POST_CREATE, scopes=WRITE_SCOPES)
+async def create_post(call: Call, arguments: Arguments) -> Answer:
+    """The new post, with its default fields."""
+    body = arguments.body
+    author = user_of(call)
+    if not body.get("text", "").strip() and "media" not in body:
+        raise invalid_request("a post needs a text or media", {"text": [body["text"]] if "text" in body else []})
+    media_keys = _media_keys(call.state, body)
+    answered = _target(call.state, body.get("reply", {}).get("in_reply_to_tweet_id"), "reply.in_reply_to_tweet_id")
+    quoted = _target(call.state, body.get("quote_tweet_id"), "quote_tweet_id")
+    if answered is not None:
+        _check_summoned(call, author, answered)
+    previous = _check_edit(call, author, body)
+    post = new_post(call.state, author, body.get("text", ""), answered=answered, quoted=quoted, previous=previous)
+    if media_keys:
+        post.fields["attachments"] = {"media_keys": media_keys}
+    if "community_id" in body:
+        post.fields["community_id"] = body["community_id"]
+    post.fields["paid_partnership"] = body.get("paid_partnership", False)
+    post.shared_with_followers = body.get("share_with_followers", False)
+    call.service.publishing.post_created(call.state, post)
+    return data({"id": post.id, "text": post.fields["text"]}, 201)
+
+
+def _media_keys(state: State, body: Mapping[str, Any]) -> list[str]:
+    """The keys of the media that the post is to show; an id is a key without the kind that stands before it."""
+    ids = body.get("media", {}).get("media_ids", ())
+    by_id = {key.partition("_")[2]: key for key in state.platform.media}
+    if unknown := [each for each in ids if each not in by_id and each not in state.platform.media]:
+        raise invalid_request("media.media_ids names media that were not uploaded", {"media.media_ids": unknown})
+    return [by_id.get(each, each) for each in ids]
+
+
+def _target(state: State, post_id: str | None, parameter: str) -> PostRecord | None:
+    if post_id is None:
+        return None
+    found = state.platform.posts.get(post_id)
+    if found is None:
+        raise invalid_request(f"{parameter} names no post", {parameter: [post_id[:100]]})
+    return found
+
+
+def _check_summoned(call: Call, replier: User, post: PostRecord) -> None:
+    """Programmatic replies answer those who asked for one (section 8); conversations with oneself are free."""
+    if call.caller.app.tier == "enterprise" or post.author_id == replier.id:
+        return
+    mentions = post.fields.get("entities", {}).get("mentions", ())
+    if any(mention.get("id") == replier.id for mention in mentions):
+        return
+    for reference in post.fields.get("referenced_tweets", ()):
+        quoted = call.state.platform.posts.get(reference["id"]) if reference["type"] == "quoted" else None
+        if quoted is not None and quoted.author_id == replier.id:
+            return
+    message = "replies through the API are restricted: the author of the post must have summoned the replier, by a mention or a quote"
+    raise Refusal(403, "FORBIDDEN", message)
+
+
+def _check_edit(call: Call, author: User, body: Mapping[str, Any]) -> PostRecord | None:
+    """The post to replace, if the post is an edit and every rule of section 8 allows it."""
+    if "edit_options" not in body:
+        return None
+    parameter = "edit_options.previous_post_id"
+    previous = _target(call.state, body["edit_options"]["previous_post_id"], parameter)
+    assert previous is not None
+    versions = previous.fields["edit_history_tweet_ids"]
+    (first,) = call.state.platform.posts.known([int(versions[0])])
+    if previous.author_id != author.id:
+        raise _no_edit("it is somebody else's")
+    if not author.is_premium:
+        raise _no_edit("its author holds no premium subscription")
+    if not 0 <= call.now - first.created_at <= EDIT_SECONDS:
+        raise _no_edit("it was not created within the last hour")
+    if versions[-1] != previous.id:
+        raise _no_edit(f"it was edited already, into {versions[-1]}")
+    return previous
+
+
+def _no_edit(reason: str) -> Refusal:
+    return Refusal(403, "FORBIDDEN", f"the post that edit_options.previous_post_id names cannot be edited: {reason}")

@@ -5,17 +5,15 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from socialapi.emulator.clock import milliseconds
-from socialapi.emulator.packed import packed_json
-from socialapi.emulator.platform.activity_events import Happening
+from socialapi.emulator.platform.activity_events import EventRouter, Happening
 from socialapi.emulator.platform.deliveries import Deliveries
-from socialapi.emulator.platform.drafts import Draft, read_drafts
-from socialapi.emulator.platform.event_routing import EventRouter
-from socialapi.emulator.platform.parcels import Parcel, hand_over, hand_over_patiently
-from socialapi.emulator.platform.post_making import post_fields
+from socialapi.emulator.platform.fan_out import Parcel, StreamHub, hand_over, hand_over_patiently
+from socialapi.emulator.platform.new_posts import post_fields
+from socialapi.emulator.platform.post_projection import PostShape
 from socialapi.emulator.platform.post_routing import PostRouter
-from socialapi.emulator.platform.post_shapes import PostShape
-from socialapi.emulator.platform.post_store import PostRecord
-from socialapi.emulator.platform.stream_hub import StreamHub
+from socialapi.emulator.platform.publish_requests import Draft, read_drafts
+from socialapi.emulator.platform.state import PostRecord
+from socialapi.emulator.responses import packed_json
 from socialapi.emulator.state import State, User
 from socialapi.errors import InvalidInput
 

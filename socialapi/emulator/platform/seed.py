@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from socialapi.emulator.platform import seed_media
-from socialapi.emulator.platform.post_store import PostRecord
-from socialapi.emulator.platform.records import StreamConnection
 from socialapi.emulator.platform.seed_posts import NOTABLE, count_by, plant_posts
 from socialapi.emulator.platform.seed_timeline import SeedTimeline
 from socialapi.emulator.platform.seed_users import NORTHWIND
+from socialapi.emulator.platform.state import PostRecord, StreamConnection
 from socialapi.emulator.state import App, State
 
 POSTS_OF_FIRST_USER: Final = 20_000

@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from socialapi.emulator.platform.post_making import post_fields
-from socialapi.emulator.platform.post_store import PostRecord
-from socialapi.emulator.platform.records import id_at
+from socialapi.emulator.platform.new_posts import post_fields
 from socialapi.emulator.platform.seed_media import PHOTO, PLACE, POLL, VIDEO
 from socialapi.emulator.platform.seed_users import ADA, HARBOUR_BOOKS, MARCO, NORTHWIND, QUIET_GARDEN, WEATHER_DESK
+from socialapi.emulator.platform.state import PostRecord, id_at
 from socialapi.emulator.state import State
 
 _START_MS: Final = 1_736_150_400_000  # 2025-01-06

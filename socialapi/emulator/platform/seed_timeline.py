@@ -2,10 +2,9 @@
 
 from typing import Any, Final
 
-from socialapi.emulator.platform.post_making import post_fields
-from socialapi.emulator.platform.post_store import PostRecord
-from socialapi.emulator.platform.records import id_at
+from socialapi.emulator.platform.new_posts import post_fields
 from socialapi.emulator.platform.seed_users import ADA, MARCO
+from socialapi.emulator.platform.state import PostRecord, id_at
 from socialapi.emulator.state import State, User
 
 _START_MS: Final = 1_672_646_400_000  # 2023-01-02

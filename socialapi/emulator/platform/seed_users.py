@@ -5,7 +5,7 @@ from typing import Any, Final
 import attrs
 
 from socialapi.emulator.clock import milliseconds
-from socialapi.emulator.platform.entities import entities_of
+from socialapi.emulator.platform.new_posts import entities_of
 from socialapi.emulator.state import User
 
 NORTHWIND: Final = "2244994945"

@@ -5,8 +5,8 @@ from typing import Any, Final, get_args
 
 import attrs
 
-from socialapi.emulator.envelopes import invalid_request
-from socialapi.emulator.received import split
+from socialapi.emulator.request import split
+from socialapi.emulator.responses import invalid_request
 from socialapi.models.content import NewsField
 from socialapi.models.queries import Expansion, MediaField, PostField, UserField
 

@@ -6,9 +6,8 @@ from typing import Final
 import orjson
 
 from socialapi.emulator.faults import Fault
-from socialapi.emulator.platform.stream_endings import Ending, Script
-from socialapi.emulator.platform.stream_hub import FILTERED_STREAM, SHUTDOWN, StreamHub
-from socialapi.emulator.platform.streaming import LINE_END, LiveStream
+from socialapi.emulator.platform.fan_out import FILTERED_STREAM, SHUTDOWN, StreamHub
+from socialapi.emulator.platform.streaming import LINE_END, Ending, LiveStream, Script
 
 LONG_LINE_BYTES: Final = 600_000
 _BEGUN_LINE: Final = b'{"data":{"id":"1'

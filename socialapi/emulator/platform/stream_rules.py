@@ -6,14 +6,13 @@ from typing import Any
 import attrs
 
 from socialapi.emulator.arguments import Arguments
-from socialapi.emulator.call import Call
 from socialapi.emulator.clock import milliseconds
-from socialapi.emulator.envelopes import Answer, answer, data, missing, problem
-from socialapi.emulator.platform.endpoint import serves
-from socialapi.emulator.platform.paging import collection
-from socialapi.emulator.platform.records import Rule
-from socialapi.emulator.platform.rule_syntax import fault_of
-from socialapi.emulator.received import split
+from socialapi.emulator.handlers import Call
+from socialapi.emulator.platform.endpoint import collection, serves
+from socialapi.emulator.platform.rule_matching import fault_of
+from socialapi.emulator.platform.state import Rule
+from socialapi.emulator.request import split
+from socialapi.emulator.responses import Answer, answer, data, missing, problem
 from socialapi.routes import platform as routes
 
 Shown = dict[str, Any]

@@ -1,18 +1,40 @@
-"""One live streaming connection: a bounded queue of lines, and the task that writes them (sections 4.1 and 4.4)."""
+"""How a streaming connection ends, and what a fault has it go through before."""
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
+import attrs
 from aiohttp import web
 
-from socialapi.emulator.departures import Departures
-from socialapi.emulator.pauses import Pauses
-from socialapi.emulator.platform.post_shapes import PostShape
-from socialapi.emulator.platform.records import StreamConnection
-from socialapi.emulator.platform.stream_endings import Ending, Script
+from socialapi.emulator.connections import Departures
+from socialapi.emulator.faults import Pauses
+from socialapi.emulator.platform.post_projection import PostShape
+from socialapi.emulator.platform.state import StreamConnection
+
+
+@attrs.frozen
+class Ending:
+    """Why and how a stream ends: a `last_line` behind what waits (if `flush`), or in the middle of a line."""
+
+    reason: str
+    last_line: bytes | None = None
+    flush: bool = False
+    abruptly: bool = False
+    patience: float | None = None
+    """How long its last bytes may take, in real time; None for the usual time."""
+
+
+@attrs.frozen
+class Script:
+    """What is to go wrong on a stream, and behind how many lines."""
+
+    play: Callable[[Any], Awaitable[None]]
+    """Is given the stream."""
+    after_lines: int = 0
+
 
 LINE_END: Final = b"\r\n"
 KEEP_ALIVE: Final = LINE_END

@@ -1,18 +1,22 @@
-"""The persistent streams: posts that match the app's rules, and activity (platform sections 4.1, 4.4 and 6)."""
+"""The two persistent streams, and the connections to them (platform documentation, sections 4.1 and 6)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
 import attrs
 from aiohttp import web
 
 from socialapi.emulator.arguments import Arguments
-from socialapi.emulator.call import Call, StreamAnswer
-from socialapi.emulator.departures import Departures
-from socialapi.emulator.platform.endpoint import serves
-from socialapi.emulator.platform.post_shapes import PostShape
+from socialapi.emulator.clock import milliseconds
+from socialapi.emulator.connections import Departures
+from socialapi.emulator.handlers import Call, StreamAnswer
+from socialapi.emulator.platform.endpoint import collection, serves
+from socialapi.emulator.platform.fan_out import ACTIVITY_STREAM, FILTERED_STREAM
+from socialapi.emulator.platform.post_projection import PostShape
+from socialapi.emulator.platform.state import StreamConnection
 from socialapi.emulator.platform.stream_faults import script_of
-from socialapi.emulator.platform.stream_hub import ACTIVITY_STREAM, FILTERED_STREAM
 from socialapi.emulator.platform.streaming import LiveStream
+from socialapi.emulator.responses import Answer, data, missing
 from socialapi.routes import platform as routes
 
 
@@ -59,3 +63,74 @@ def _open(call: Call, endpoint_id: str, missed: Iterator[bytes], shape: PostShap
         script=script_of(call.fault, hub),
     )
     return Opened(stream, hub.departures)
+
+
+ENDED_ON_REQUEST: Final = "ForceDisconnect"
+"""What a connection that was ended here says of its end, in the words of the problem `operational-disconnect`."""
+
+
+@serves(routes.CONNECTIONS)
+async def list_connections(call: Call, arguments: Arguments) -> Answer:
+    """The app's connections, the oldest first."""
+    platform = call.state.platform
+    everybody = enumerate(platform.connections, platform.connections_forgotten)
+    own = {key: each for key, each in everybody if _is_own(call, each)}
+    shown, meta = collection(call, arguments, own, _shown)
+    return data(shown, meta=meta)
+
+
+@serves(routes.CONNECTIONS_END)
+async def end_connections(call: Call, arguments: Arguments) -> Answer:
+    """Ends the active connections with these UUIDs; a problem for each other one."""
+    wanted = list(dict.fromkeys(arguments.body["uuids"]))
+    ended = _end(call, (each for each in _active(call) if each.id in wanted))
+    base = call.service.problem_base_url
+    errors = [missing(base, "connection", "uuids", uuid) for uuid in wanted if uuid not in ended]
+    return data({"ended_count": len(ended), "uuids": ended}, errors=errors)
+
+
+@serves(routes.CONNECTIONS_END_ENDPOINT)
+async def end_connections_of_endpoint(call: Call, arguments: Arguments) -> Answer:
+    """Ends the active connections of one streaming endpoint, of which there may be none."""
+    endpoint_id = arguments.path["endpoint_id"]
+    return _all_ended(call, (each for each in _active(call) if each.endpoint_id == endpoint_id))
+
+
+@serves(routes.CONNECTIONS_END_ALL)
+async def end_all_connections(call: Call, arguments: Arguments) -> Answer:
+    """Ends all active connections of the app."""
+    return _all_ended(call, _active(call))
+
+
+def _all_ended(call: Call, connections: Iterable[StreamConnection]) -> Answer:
+    ended = _end(call, connections)
+    return data({"ended_count": len(ended), "uuids": ended})
+
+
+def _end(call: Call, connections: Iterable[StreamConnection]) -> list[str]:
+    ended = list(connections)
+    for connection in ended:
+        call.service.streams.end(connection, ENDED_ON_REQUEST)
+    return [connection.id for connection in ended]
+
+
+def _active(call: Call) -> list[StreamConnection]:
+    connections = call.state.platform.connections
+    return [each for each in connections if _is_own(call, each) and each.disconnected_at is None]
+
+
+def _is_own(call: Call, connection: StreamConnection) -> bool:
+    return connection.app_key == call.caller.app.api_key
+
+
+def _shown(connection: StreamConnection) -> dict[str, Any]:
+    ended_at = connection.disconnected_at
+    return {
+        "id": connection.id,
+        "endpoint_name": connection.endpoint_id,
+        "connected_at": milliseconds(connection.connected_at),
+    } | (
+        {}
+        if ended_at is None
+        else {"disconnected_at": milliseconds(ended_at), "disconnect_reason": connection.disconnect_reason}
+    )

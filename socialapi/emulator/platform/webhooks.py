@@ -8,12 +8,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from socialapi.emulator.arguments import Arguments, InvalidArguments
-from socialapi.emulator.call import Call
 from socialapi.emulator.clock import milliseconds
-from socialapi.emulator.envelopes import Answer, Refusal, answer, data, invalid_request, not_found
+from socialapi.emulator.handlers import Call
 from socialapi.emulator.platform.endpoint import serves
-from socialapi.emulator.platform.records import StreamLink, Webhook
 from socialapi.emulator.platform.selection import selection
+from socialapi.emulator.platform.state import StreamLink, Webhook
+from socialapi.emulator.responses import Answer, Refusal, answer, data, invalid_request, not_found
 from socialapi.models.webhooks import WebhookFailure
 from socialapi.routes import platform as routes
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from socialapi.emulator.advertising.targeting import target
-from socialapi.emulator.envelopes import Refusal
+from socialapi.emulator.advertising.line_items import target
+from socialapi.emulator.responses import Refusal
 from tests.emulator.advertising.asking_ads import Ads, broken, missing
 from tests.emulator.asking import Asker, Reply
 

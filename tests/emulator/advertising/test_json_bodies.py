@@ -7,11 +7,11 @@ import orjson
 import pytest
 
 from socialapi.emulator import Emulator
-from socialapi.emulator.advertising.parameters import InvalidParameters, read_parameters
-from socialapi.emulator.authentication import NOBODY
-from socialapi.emulator.call import Call
-from socialapi.emulator.envelopes import Refusal
-from socialapi.emulator.received import Received
+from socialapi.emulator.advertising.endpoint import InvalidParameters, read_parameters
+from socialapi.emulator.auth import NOBODY
+from socialapi.emulator.handlers import Call
+from socialapi.emulator.request import Received
+from socialapi.emulator.responses import Refusal
 from socialapi.models.validation import Pattern
 from socialapi.routes.route import ADS, Route
 

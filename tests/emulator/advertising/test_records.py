@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialapi.emulator.advertising.records import Order, Record, Table
+from socialapi.emulator.advertising.state import Order, Record, Table
 
 VALUES = st.one_of(st.none(), st.integers(-2, 2))
 ORDERS = st.sampled_from([None, Order("rank"), Order("rank", descending=True)])

@@ -9,7 +9,8 @@ import pytest
 from aiohttp import web
 
 from socialapi.emulator import Emulator
-from socialapi.emulator.platform import deliveries, outbox
+from socialapi.emulator.platform import deliveries
+from socialapi.emulator.platform import deliveries as outbox
 from tests.emulator.asking import Asker, eventually
 from tests.emulator.platform.delivering import EVENT, events, ids, outcomes, webhook
 from tests.emulator.platform.reading import add_rules, reading, subscribe

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from socialapi.emulator.platform.activity import EVENT_TYPES
-from socialapi.emulator.platform.records import StreamConnection
+from socialapi.emulator.platform.state import StreamConnection
 from socialapi.models.events import DEPRECATED_EVENT_TYPES
 from tests.emulator.asking import Asker, Reply
 

@@ -3,7 +3,8 @@
 import pytest
 
 from socialapi.emulator import Emulator
-from socialapi.emulator.platform import post_store, recent
+from socialapi.emulator.platform import fan_out as recent
+from socialapi.emulator.platform import state as post_store
 from socialapi.errors import InvalidInput
 from tests.emulator.asking import Asker
 from tests.emulator.platform.reading import add_rules, reading

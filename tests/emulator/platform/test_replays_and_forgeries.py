@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from socialapi.emulator.platform import outbox
+from socialapi.emulator.platform import deliveries as outbox
 from tests.emulator.asking import Asker
 from tests.emulator.platform.delivering import EVENT, events, ids, outcomes, webhook
 from tests.emulator.platform.receiving import URL, Owner

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from socialapi.emulator.platform.rule_matching import PostFacts, matcher_of
-from socialapi.emulator.platform.rule_syntax import fault_of
+from socialapi.emulator.platform.rule_matching import PostFacts, fault_of, matcher_of
 
 POST: dict[str, Any] = {
     "id": "2",

@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 
 from socialapi.emulator import Emulator
-from socialapi.emulator.platform import records
+from socialapi.emulator.platform import state as records
 from tests.emulator.asking import Asker, eventually
 from tests.emulator.platform.reading import (
     ACTIVITY,

@@ -6,7 +6,7 @@ import aiohttp
 import pytest
 
 from socialapi.emulator import Emulator
-from socialapi.emulator.platform.rule_syntax import fault_of
+from socialapi.emulator.platform.rule_matching import fault_of
 from tests.emulator.asking import Asker, Reply
 
 PATH = "/2/tweets/search/stream/rules"

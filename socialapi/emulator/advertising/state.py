@@ -1,4 +1,4 @@
-"""Records of one kind: dictionaries in the order in which they were made, found by id and walked in any order."""
+"""The records of the advertising API, their history, and where they are kept."""
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -118,3 +118,120 @@ def _entry(order: Order, value: Any, position: int) -> tuple[Key, int]:
 def _key(value: Any) -> Key:
     """What values are compared by. Records that have none come first."""
     return () if value is None else (value[:_COMPARED] if isinstance(value, str) else value,)
+
+
+Seeded = Callable[[str, Record], Iterable[Record]]
+"""The entries that an entity of a type begins with."""
+
+_KINDS = {
+    "CAMPAIGN": "campaigns",
+    "LINE_ITEM": "line_items",
+    "PROMOTED_TWEET": "promoted_tweets",
+    "TARGETING_CRITERIA": "targeting_criteria",
+    "PROMOTED_ACCOUNT": "promoted_accounts",
+}
+
+
+def kind_of(entity_type: str) -> str:
+    """The kind of records that entities of a type are."""
+    return _KINDS[entity_type]
+
+
+class History:
+    """The changes of each entity, the oldest first. `seeded` says what happened before the start."""
+
+    def __init__(self) -> None:
+        self.seeded: Seeded = _nothing
+        self._of: dict[tuple[str, str], Table] = {}
+
+    def of(self, entity_type: str, entity: Record) -> Table:
+        """The changes of an entity, which must not have been changed unseen."""
+        key = (entity_type, entity["id"])
+        table = self._of.get(key)
+        if table is None:
+            entries = list(self.seeded(entity_type, entity))
+            table = self._of[key] = Table(lambda: _numbered(entries))
+        return table
+
+    def note(self, entity_type: str, before: Record, after: Record, *, at: str, user_id: str) -> None:
+        """Writes down a change that was made through the API; nothing if nothing has another value."""
+        table = self.of(entity_type, before)
+        fields = [name for name in after if name != "updated_at" and before.get(name) != after[name]]
+        if fields:
+            changes = {name: {"before": before.get(name), "after": after[name]} for name in fields}
+            change = "DELETE" if "deleted" in changes else "UPDATE"
+            made = entry(entity_type, after, change, at=at, by=(user_id, "API"), changes=changes)
+            table.add({"id": str(len(table.rows)), **made})
+
+
+def _nothing(entity_type: str, entity: Record) -> Iterable[Record]:
+    return ()
+
+
+def entry(
+    entity_type: str,
+    snapshot: Record,
+    change_type: str,
+    *,
+    at: str,
+    by: tuple[str, str],
+    changes: dict[str, Any] | None = None,
+) -> Record:
+    """A change, with the entity as it was after it; `by` are user and platform."""
+    return {
+        "entity": entity_type,
+        "entity_id": snapshot["id"],
+        "entity_data": dict(snapshot),
+        "change_type": change_type,
+        "change_time": at,
+        "changes": changes or {},
+        "change_by": {"user_id": by[0], "platform": by[1]},
+    }
+
+
+def _numbered(entries: list[Record]) -> Iterable[Record]:
+    return ({"id": str(number), **each} for number, each in enumerate(entries))
+
+
+_FIRST_ID: Final = 36**5
+"""Ids made while it runs have six characters; those of the seed data have other lengths, or begin with a letter."""
+
+_DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+class Advertising:
+    """The tables, which are empty until the seed data or a request fill them."""
+
+    def __init__(self) -> None:
+        self.accounts = Table()
+        self.business_categories = Table()
+        self.curated_categories = Table()
+        self.uploads = Table()
+        self.history = History()
+        self._tables: dict[tuple[str, str], Table] = {}
+        self._ids_made = 0
+
+    def table(self, account_id: str, kind: str) -> Table:
+        """The records of a kind that belong to an account, for example `line_items`."""
+        found = self._tables.get((account_id, kind))
+        if found is None:
+            found = self._tables[account_id, kind] = Table()
+        return found
+
+    def plant(self, account_id: str, kind: str, load: Callable[[], Iterable[Record]]) -> None:
+        """Gives an account records, made when they are first looked at."""
+        self._tables[account_id, kind] = Table(load)
+
+    def tables(self) -> Iterator[tuple[str, str, Table]]:
+        """Account, kind and records of everything that belongs to accounts."""
+        return ((account_id, kind, table) for (account_id, kind), table in list(self._tables.items()))
+
+    def new_id(self) -> str:
+        """An id that nothing has yet."""
+        number = _FIRST_ID + self._ids_made
+        self._ids_made += 1
+        digits = ""
+        while number:
+            number, digit = divmod(number, 36)
+            digits = _DIGITS[digit] + digits
+        return digits

@@ -6,9 +6,9 @@ from typing import Any, Final, Protocol, get_origin
 import attrs
 from aiohttp import web
 
-from socialapi.emulator.envelopes import Answer, Refusal, Shape
 from socialapi.emulator.faults import STREAM_FAULTS, Fault
-from socialapi.emulator.received import Received
+from socialapi.emulator.request import Received
+from socialapi.emulator.responses import Answer, Refusal, Shape
 from socialapi.emulator.routing import mounted_path
 from socialapi.emulator.service import Service
 from socialapi.emulator.state import Caller, State

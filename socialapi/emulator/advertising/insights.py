@@ -8,8 +8,8 @@ from typing import Final
 
 from socialapi.emulator.advertising.endpoint import serves
 from socialapi.emulator.arguments import Arguments
-from socialapi.emulator.call import Call
-from socialapi.emulator.envelopes import Answer, ads_data
+from socialapi.emulator.handlers import Call
+from socialapi.emulator.responses import Answer, ads_data
 from socialapi.models.insights import range_until_now
 from socialapi.models.validation import parse_timestamp
 from socialapi.problems import BrokenRule

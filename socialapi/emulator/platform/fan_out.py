@@ -1,22 +1,104 @@
-"""All live streaming connections: who may open one, what time does to them, and how they are ended."""
+"""Handing what is published over to streams and webhooks."""
 
 import asyncio
 import contextlib
 import uuid
-from collections.abc import Callable, Iterator
-from typing import Any, Final
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final, Generic, TypeVar
 
+import attrs
 import orjson
 
 from socialapi.emulator.clock import EmulatorClock
-from socialapi.emulator.departures import Departures
-from socialapi.emulator.envelopes import Refusal, problem
-from socialapi.emulator.pauses import Pauses
-from socialapi.emulator.platform.post_shapes import PostShape
-from socialapi.emulator.platform.records import StreamConnection
-from socialapi.emulator.platform.stream_endings import Ending, Script
-from socialapi.emulator.platform.streaming import LiveStream
+from socialapi.emulator.connections import Departures
+from socialapi.emulator.faults import Pauses
+from socialapi.emulator.platform.deliveries import Deliveries, Outbox
+from socialapi.emulator.platform.post_projection import PostShape
+from socialapi.emulator.platform.state import StreamConnection
+from socialapi.emulator.platform.streaming import LINE_END, Ending, LiveStream, Script
+from socialapi.emulator.responses import Refusal, problem
 from socialapi.emulator.state import State
+
+
+@attrs.frozen
+class Parcel:
+    """The same bytes for some streams and webhooks."""
+
+    content: bytes
+    streams: Sequence[LiveStream] = ()
+    outboxes: Sequence[Outbox] = ()
+
+
+@attrs.define
+class Reach:
+    """How many streams and webhooks something went to."""
+
+    streams: int = 0
+    webhooks: int = 0
+
+
+def hand_over(parcels: Iterable[Parcel], deliveries: Deliveries) -> None:
+    """Puts the parcels into the queues at once; who has a full one loses: a stream ends, a webhook misses the event."""
+    for parcel in parcels:
+        line = parcel.content + LINE_END
+        for stream in parcel.streams:
+            stream.put(line)
+        for outbox in parcel.outboxes:
+            deliveries.send(outbox, parcel.content)
+
+
+async def hand_over_patiently(parcels: Iterable[Parcel], deliveries: Deliveries, copies: int) -> Reach:
+    """Puts the parcels into the queues, waiting for room wherever there is none."""
+    reach = Reach()
+    for parcel in parcels:
+        line = parcel.content + LINE_END
+        for stream in parcel.streams:
+            reach.streams += await _put(stream, line, copies)
+        for outbox in parcel.outboxes:
+            if outbox.is_crowded:
+                await outbox.room()
+            deliveries.send(outbox, parcel.content, copies)
+            reach.webhooks += 1
+    return reach
+
+
+async def _put(stream: LiveStream, line: bytes, copies: int) -> bool:
+    taken = False
+    for _ in range(copies):
+        if stream.is_crowded:
+            await stream.room()
+        taken = stream.put(line) or taken
+    return taken
+
+
+T = TypeVar("T")
+
+RECENT_SECONDS: Final = 300.0
+RECENT_THINGS: Final = 100_000
+"""How many things are remembered at most."""
+
+
+class Recent(Generic[T]):
+    """The newest things with their times, the oldest first; bounded in time and number."""
+
+    def __init__(self) -> None:
+        self._things: deque[tuple[float, T]] = deque(maxlen=RECENT_THINGS)
+
+    def add(self, now: float, thing: T) -> None:
+        """Something was published."""
+        while self._things and self._things[0][0] < now - RECENT_SECONDS:
+            self._things.popleft()
+        self._things.append((now, thing))
+
+    def since(self, earliest: float) -> Sequence[T]:
+        """What was published from then on; later additions are not among it."""
+        return [thing for at, thing in self._things if at >= earliest]
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._things.clear()
+
 
 FILTERED_STREAM: Final = "filtered_stream"
 ACTIVITY_STREAM: Final = "activity_stream"

@@ -9,13 +9,12 @@ from typing import Any, Final
 from aiohttp import web
 
 from socialapi.emulator.arguments import echo
-from socialapi.emulator.call import Call, Endpoint, StreamAnswer, body_limit, shape_of
-from socialapi.emulator.envelopes import Answer, Refusal, refused
-from socialapi.emulator.fault_effects import DELIVERY, INSTEAD, SILENCE
-from socialapi.emulator.faults import Picked
+from socialapi.emulator.faults import DELIVERY, INSTEAD, SILENCE, Picked
+from socialapi.emulator.handlers import Call, Endpoint, StreamAnswer, body_limit, shape_of
+from socialapi.emulator.ledger import RequestRecord
 from socialapi.emulator.rate_limits import route_key, too_many_requests
-from socialapi.emulator.received import Received
-from socialapi.emulator.request_log import RequestRecord
+from socialapi.emulator.request import Received
+from socialapi.emulator.responses import Answer, Refusal, refused
 from socialapi.emulator.routing import Match
 from socialapi.emulator.service import Service
 from socialapi.emulator.state import Caller

@@ -1,15 +1,17 @@
 """The products of one catalog, in the order in which they were first submitted. What is removed is gone for good."""
 
 import hashlib
+import re
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from itertools import islice
 from typing import Any, Final
 
 import attrs
 import orjson
 
-from socialapi.emulator.packed import packed_json
+from socialapi.emulator.responses import packed_json
 
 MADE_BY_THE_SERVICE: Final = ("product_key", "item_group_key")
 """Fields that are no part of what a client says about a product."""
@@ -153,3 +155,146 @@ class ProductChecksum:
 
     def __str__(self) -> str:
         return f"{self._sum:016x}"
+
+
+Matches = Callable[[Any], bool]
+"""Whether the value of an attribute is one that is looked for; None where a product has no such attribute."""
+
+_AMOUNTS: Final = ("price", "sale_price")
+_AMOUNT: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?) ([A-Z]{3})")
+
+_COMPARES: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "GREATER_THAN": lambda value, wanted: value > wanted,
+    "EQUAL_TO": lambda value, wanted: value == wanted,
+    "LESS_THAN": lambda value, wanted: value < wanted,
+}
+
+
+def matching(stock: Stock, filters: Sequence[Mapping[str, Any]]) -> list[str] | None:
+    """The keys of the products that all filters find; None if one of them makes no sense."""
+    rules = [(each["attribute"], _matches(each)) for each in filters]
+    sound = [(attribute, matches) for attribute, matches in rules if matches is not None]
+    if len(sound) < len(rules):
+        return None
+    found = []
+    for items in stock.slices():
+        for item in items:
+            product = orjson.loads(item.content)
+            if all(matches(product.get(attribute)) for attribute, matches in sound):
+                found.append(item.key)
+    return found
+
+
+def _matches(declared: Mapping[str, Any]) -> Matches | None:
+    attribute, operator, value = declared["attribute"], declared["operator"], declared["value"]
+    if attribute in _AMOUNTS:
+        return _amounts(operator, str(value))
+    if attribute == "inventory":
+        return _numbers(operator, str(value))
+    return _texts(operator, str(value))
+
+
+def _amounts(operator: str, value: str) -> Matches | None:
+    """Amounts in the same currency are compared; one in another currency is not looked for."""
+    wanted, compares = _AMOUNT.fullmatch(value), _COMPARES.get(operator)
+    if wanted is None or compares is None:
+        return None
+    amount, currency = Decimal(wanted[1]), wanted[2]
+
+    def matches(price: Any) -> bool:
+        found = None if price is None else _AMOUNT.fullmatch(price)
+        return found is not None and found[2] == currency and compares(Decimal(found[1]), amount)
+
+    return matches
+
+
+def _numbers(operator: str, value: str) -> Matches | None:
+    compares = _COMPARES.get(operator)
+    if compares is None or re.fullmatch(r"-?[0-9]{1,19}", value) is None:
+        return None
+    wanted = int(value)
+    return lambda number: number is not None and compares(number, wanted)
+
+
+def _texts(operator: str, value: str) -> Matches | None:
+    """EQUAL_TO is exact; the others do not look at capitals. MATCH finds whole words, all of them, in any order."""
+    folded = value.casefold()
+    words = frozenset(_words(folded))
+    found: Mapping[str, Matches] = {
+        "EQUAL_TO": lambda text: text == value,
+        "MATCH": lambda text: text is not None and words <= frozenset(_words(text.casefold())),
+        "CONTAINS": lambda text: text is not None and folded in text.casefold(),
+        "NOT_CONTAINS": lambda text: text is None or folded not in text.casefold(),
+    }
+    return found.get(operator)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text)
+
+
+@attrs.define(kw_only=True)
+class SetOfProducts:
+    """A product set, MANUAL with the keys of its products, or FILTERED: then its products are found at `due_at`."""
+
+    id: str
+    name: str
+    type: str
+    description: str | None = None
+    filters: list[dict[str, Any]] = attrs.field(factory=list)
+    due_at: float = 0.0
+    status: str | None = None
+    product_keys: list[str] = attrs.field(factory=list)
+
+
+@attrs.define
+class Catalog:
+    """A catalog of a user."""
+
+    id: str
+    user_id: str
+    name: str
+    stock: Stock = attrs.field(factory=Stock, repr=False)
+    sets: dict[str, SetOfProducts] = attrs.field(factory=dict, repr=False)
+    _pending: list[SetOfProducts] = attrs.field(factory=list, repr=False)
+
+    def add_set(self, made: SetOfProducts) -> None:
+        """One more product set."""
+        self.sets[made.id] = made
+        if made.status == "PROCESSING":
+            self._pending.append(made)
+
+    def settle(self, now: float) -> None:
+        """Fills the sets that are due. Whoever is about to change products calls it before."""
+        due = [each for each in self._pending if each.due_at <= now]
+        for each in due:
+            self._pending.remove(each)
+            keys = matching(self.stock, each.filters)
+            each.status, each.product_keys = ("FAILED", []) if keys is None else ("DONE", keys)
+
+
+class Catalogs:
+    """All catalogs by id. A user has one at most."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[str, Catalog] = {}
+
+    def all(self) -> Iterator[Catalog]:
+        """The catalogs in the order in which they were made."""
+        return iter(list(self._by_id.values()))
+
+    def get(self, catalog_id: str) -> Catalog | None:
+        """The catalog with the id."""
+        return self._by_id.get(catalog_id)
+
+    def of_user(self, user_id: str) -> Catalog | None:
+        """The catalog of a user."""
+        return next((each for each in self._by_id.values() if each.user_id == user_id), None)
+
+    def add(self, catalog: Catalog) -> None:
+        """One more catalog."""
+        self._by_id[catalog.id] = catalog
+
+    def remove(self, catalog: Catalog) -> None:
+        """Removes a catalog with everything in it."""
+        del self._by_id[catalog.id]

@@ -1,10 +1,4 @@
-"""The shapes of answers: data and errors of the advertising API, token errors, problems.
-
-Advertising errors are `{"errors": [{code, message, parameter?}], "request": {…}}`, errors of single operations
-`{"operation_errors": [{index, code, message, parameter?}], …}` (sections 1 and 7 there); token errors are
-`{"errors": [{code, message}]}` with a number for a code, and everything else of the platform answers problems
-(sections 7.1 and 7.3 there).
-"""
+"""JSON that is kept: in queues, histories and stores, of which there may be hundreds of thousands."""
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
@@ -12,6 +6,12 @@ from typing import Any, Final, Literal
 
 import attrs
 import orjson
+
+
+def packed_json(value: Any, *, sort_keys: bool = False) -> bytes:
+    """The value as JSON. Copied, because what orjson returns holds kilobytes that it did not need."""
+    return memoryview(orjson.dumps(value, option=orjson.OPT_SORT_KEYS if sort_keys else None)).tobytes()
+
 
 Shape = Literal["ads", "oauth", "platform"]
 

@@ -1,0 +1,126 @@
+"""The records of creatives: cards of every kind, media, and how they are filtered."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from socialapi.emulator.advertising.state import Record
+
+Component = Mapping[str, Any]
+Layout = Mapping[str, Any]
+"""`components` or `slides` of a card."""
+
+_PLACES: Final = {"DETAILS": "WEBSITE", "BUTTON": "APP"}
+
+
+def faces(layout: Layout) -> Iterator[tuple[str, Sequence[Component]]]:
+    """What is seen at once, each with its place in the card."""
+    if "components" in layout:
+        yield "components", layout["components"]
+    for number, components in enumerate(layout.get("slides", ())):
+        yield f"slides[{number}]", components
+
+
+def media_keys(layout: Layout) -> Iterator[tuple[str, str]]:
+    """Every media key, with its place in the card."""
+    for place, components in faces(layout):
+        for number, component in enumerate(components):
+            if component["type"] == "MEDIA":
+                yield f"{place}[{number}].media_key", component["media_key"]
+            elif component["type"] == "SWIPEABLE_MEDIA":
+                for index, key in enumerate(component["media_keys"]):
+                    yield f"{place}[{number}].media_keys[{index}]", key
+
+
+def card_type(layout: Layout, medium: Callable[[str], Record]) -> str:
+    """The type of a card that keeps the rules; `medium` gives the medium with a key."""
+    kinds = {medium(key)["media_type"] for _, key in media_keys(layout)}
+    media = kinds.pop() if len(kinds) == 1 else "MIXED_MEDIA"
+    types = {component["type"] for _, components in faces(layout) for component in components}
+    place = next(_PLACES[kind] for kind in _PLACES if kind in types)
+    if "slides" in layout:
+        return f"{media}_MULTI_DEST_CAROUSEL_{place}"
+    if "SWIPEABLE_MEDIA" not in types:
+        return f"{media}_{place}"
+    return f"{media}_SINGLE_DEST_CAROUSEL_{place}" if media == "MIXED_MEDIA" else f"{media}_CAROUSEL_{place}"
+
+
+ACCOUNT_MEDIA: Final = "account_media"
+LIBRARY: Final = "media_library"
+CARDS: Final = "cards"
+POLLS: Final = "poll_cards"
+CONVERSATIONS: Final = "video_conversation_cards"
+POSTS: Final = "advertiser_posts"
+
+IMAGE_CONVERSATION: Final = "IMAGE_CONVERSATION"
+"""The one older type of cards that can be deleted."""
+
+CHOICES: Final = ("first_choice", "second_choice", "third_choice", "fourth_choice")
+
+FACTS: Final = (
+    *("media_key", "media_type", "media_category", "media_url", "media_status", "duration", "aspect_ratio"),
+    *("width", "height", "owner_id"),
+)
+"""What is known of a medium since it was uploaded."""
+
+
+def card_uri(card_id: str) -> str:
+    """How posts name a card."""
+    return f"card://{card_id}"
+
+
+def first_frame(medium: Record) -> str:
+    """What stands for a video that has no poster."""
+    return f"{medium['media_url'].rpartition('/')[0]}/first-frame.jpg"
+
+
+def preroll(medium: Record) -> Record:
+    """What the account media say that a video for prerolls is available as."""
+    return {
+        "video_id": medium["media_key"].partition("_")[2],
+        "media_url": medium["media_url"],
+        "creative_type": "PREROLL",
+    }
+
+
+def of_poll(medium: Record | None) -> dict[str, Any]:
+    """The type of a poll with this medium, and where it is found; the key itself is not shown."""
+    if medium is None:
+        return {"card_type": "TEXT_POLLS"}
+    if medium["media_type"] == "IMAGE":
+        return {"card_type": "IMAGE_POLLS", "image_url": medium["media_url"]}
+    width, height = medium["width"], medium["height"]
+    return {
+        "card_type": "VIDEO_POLLS",
+        "video_url": medium["media_url"],
+        "video_hls_url": f"{medium['media_url'].rpartition('/')[0]}/playlist.m3u8",
+        "video_width": width,
+        "video_height": height,
+        "video_poster_url": medium["poster_media_url"],
+        "video_poster_width": width,
+        "video_poster_height": height,
+        "content_duration_seconds": medium["duration"] / 1_000,
+    }
+
+
+def of_conversation(video: Record, poster: Record | None) -> Record:
+    """What a conversation card says of its video and of the image that stands for it."""
+    return {
+        "media_url": video["media_url"],
+        "poster_media_url": first_frame(video) if poster is None else poster["media_url"],
+        "video_owner_id": video["owner_id"],
+        "video_width": video["width"],
+        "video_height": video["height"],
+    }
+
+
+def asked_for(query: Mapping[str, Any], **fields: str) -> Callable[[Record], bool]:
+    """Whether a record has what the parameters list, in the field that stands for each; `q` begins its name."""
+    wanted = [(field, frozenset(query[name])) for name, field in fields.items() if name in query]
+    prefix = query.get("q", "").casefold()
+
+    def is_asked_for(record: Record) -> bool:
+        return all(record[field] in values for field, values in wanted) and (
+            not prefix or (record["name"] or "").casefold().startswith(prefix)
+        )
+
+    return is_asked_for

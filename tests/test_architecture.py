@@ -249,7 +249,7 @@ def test_package_files_are_empty_but_for_the_public_ones() -> None:
         ("socialapi.bulk.inputs.formats", "import pyarrow"),
         ("socialapi.bulk.inputs.formats", "if True:\n    from pyarrow.parquet import ParquetFile"),
         ("socialapi.bulk.inputs.formats", "from backports.zstd import ZstdFile"),
-        ("socialapi.cli.upload", "def f():\n    import pyarrow"),
+        ("socialapi.cli.audience", "def f():\n    import pyarrow"),
     ],
 )
 def test_a_planted_arrow_that_goes_up_is_seen(module: str, source: str) -> None:

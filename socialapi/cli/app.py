@@ -15,12 +15,14 @@ from typing import NoReturn
 
 from cyclopts import App, CycloptsError
 
-from socialapi.cli import ads, auth, catalog, exits, kept_jobs, line_items, lint, posts, stream, webhooks
+from socialapi.cli import ads, auth, catalog, kept_jobs, posts, stream, webhooks
+from socialapi.cli import ads as line_items
+from socialapi.cli import audience as lint
+from socialapi.cli import output as exits
+from socialapi.cli.audience import sync_audience, upload_audience, upload_do_not_reach
 from socialapi.cli.demo import demo
 from socialapi.cli.emulator import emulator
-from socialapi.cli.sync import sync_audience
-from socialapi.cli.upload import upload_audience, upload_do_not_reach
-from socialapi.cli.webhooks_listen import listen
+from socialapi.cli.webhooks import listen
 from socialapi.version import __version__
 
 app = App(

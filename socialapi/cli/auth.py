@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal
 import orjson
 from cyclopts import Parameter, validators
 
-from socialapi.cli import exits
+from socialapi.cli import output as exits
 from socialapi.cli.credential_store import CredentialStore, Login
 from socialapi.cli.options import whole_number
 from socialapi.cli.sign_in import Page, by_callback, by_oauth2, by_pin

@@ -8,14 +8,12 @@ import orjson
 from cyclopts import Parameter
 
 from socialapi.bulk.products.job import DEFAULT_CONCURRENCY
-from socialapi.cli import exits
-from socialapi.cli.connecting import open_client
-from socialapi.cli.inputs import Feed, input_of, title_of
+from socialapi.cli import output as exits
+from socialapi.cli.credential_store import open_client
 from socialapi.cli.job_registry import RegisteredJournal, command_line
-from socialapi.cli.jobs import run_job
-from socialapi.cli.options import AllowEmpty, JournalOption, MaxRejectShare, whole_number
-from socialapi.cli.progress import ProgressDisplay
-from socialapi.cli.walking import AsJson
+from socialapi.cli.listing import AsJson
+from socialapi.cli.options import AllowEmpty, Feed, JournalOption, MaxRejectShare, input_of, title_of, whole_number
+from socialapi.cli.run_job import ProgressDisplay, run_job
 from socialapi.client import Client
 from socialapi.models.catalogs import ProductCatalog
 from socialapi.models.products import StoredProduct

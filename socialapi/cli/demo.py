@@ -1,4 +1,4 @@
-"""`socialapi demo`: the main job end to end, and the proof that nothing was lost."""
+"""The second half of `socialapi demo`: a product feed is loaded, and the catalog compared product by product."""
 
 import tempfile
 from collections.abc import Mapping
@@ -9,15 +9,86 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from socialapi.cli import exits
-from socialapi.cli.crm_export import DEFAULT_REGION, ExpectedOutcome, Member, write_crm_export
-from socialapi.cli.demo_catalog import show_catalog
+from socialapi.cli import output as exits
+from socialapi.cli.demo_data import (
+    DEFAULT_REGION,
+    ExpectedCatalog,
+    ExpectedOutcome,
+    Member,
+    write_crm_export,
+    write_product_feed,
+)
+from socialapi.cli.emulator import private_emulator
 from socialapi.cli.options import whole_number
 from socialapi.cli.output import Output
-from socialapi.cli.private_emulator import private_emulator
-from socialapi.cli.progress import ProgressDisplay
+from socialapi.cli.run_job import ProgressDisplay
 from socialapi.client import Client
-from socialapi.reports import UploadReport
+from socialapi.reports import UploadReport, UpsertReport
+
+PRODUCTS: Final = "/ads/12/product_catalogs/*/products"
+CATALOG_FAULTS: Final[tuple[tuple[str, Mapping[str, Any]], ...]] = (
+    ("HTTP 503 with Retry-After", {"fault": "status", "status": 503, "retry_after_seconds": 1}),
+    ("connection reset after processing", {"fault": "reset_after"}),
+    ("a product left out of the answer", {"fault": "product_missing"}),
+)
+MADE_BY_THE_SERVICE: Final = ("product_key", "item_group_key")
+
+Held = dict[str, dict[str, Any]]
+"""Products by id, without what the service adds."""
+
+
+async def show_catalog(client: Client, folder: Path, rows: int, console: Console) -> bool:
+    """Loads a dirty feed, shows what came of it, and says whether the emulator holds exactly what it should."""
+    path = folder / "feed.csv"
+    console.print(f"Writing a product feed of {rows:,} rows …")
+    expected = write_product_feed(path, rows)
+    catalog = (await client.request("GET", "/_emulator/seed")).body["product_catalog_ids"][0]
+    before = await held_by(client, catalog)
+    for name, fault in CATALOG_FAULTS:
+        console.print(f"Scripting a fault: {name}")
+        await client.request("POST", "/_emulator/faults", json={"method": "PUT", "path": PRODUCTS, **fault})
+    with ProgressDisplay(f"{path.name} → catalog {catalog}") as display:
+        report = await client.catalog(catalog).products.upsert(path, on_progress=display)
+    held, wanted = await held_by(client, catalog), {**before, **expected.products}
+    _show_load(console, report)
+    console.print(f"emulator holds exactly the expected products: {'yes' if held == wanted else 'no'}")
+    proven = held == wanted and _counted(report, expected)
+    if not proven:
+        wrong = sum(held.get(each) != wanted.get(each) for each in held.keys() | wanted.keys())
+        console.print(f"NOT PROVEN: {wrong:,} products are not as they should be; expected {expected}")
+    return proven
+
+
+async def held_by(client: Client, catalog: str) -> Held:
+    """The products of a catalog as the emulator has them."""
+    answer = await client.request("GET", f"/_emulator/catalogs/{catalog}/products")
+    items = map(orjson.loads, answer.content.splitlines())
+    return {item["id"]: {k: v for k, v in item.items() if k not in MADE_BY_THE_SERVICE} for item in items}
+
+
+def _counted(report: UpsertReport, expected: ExpectedCatalog) -> bool:
+    counted = (report.read, report.accepted, report.rejected, report.warnings)
+    true = (expected.read, expected.accepted, expected.rejected, expected.warnings)
+    return counted == true and report.adds_up and not report.pending
+
+
+def _show_load(console: Console, report: UpsertReport) -> None:
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column()
+    table.add_column(justify="right")
+    table.add_row("products read", f"{report.read:,}")
+    for name in ("accepted", "rejected"):
+        table.add_row(f"  {name}", f"{getattr(report, name):,}")
+    table.add_row("warnings of the service", f"{report.warnings:,}")
+    table.add_row("requests", f"{report.requests:,}")
+    table.add_row("retries", f"{report.retries:,}")
+    table.add_row("products/s", f"{report.rows_per_second:,.0f}")
+    console.print(table)
+    console.print(
+        f"{report.read:,} read = {report.accepted:,} accepted + {report.rejected:,} rejected: "
+        f"{'yes' if report.adds_up and not report.pending and not report.duplicate else 'no'}"
+    )
+
 
 UPLOADS: Final = "/ads/12/accounts/*/custom_audiences/*/users"
 FAULTS: Final[tuple[tuple[str, Mapping[str, Any]], ...]] = (

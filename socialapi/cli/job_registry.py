@@ -12,8 +12,8 @@ import attrs
 
 from socialapi.bulk.journals.journal import JobIdentity, Opened
 from socialapi.bulk.journals.sqlite_journal import SqliteJournal
-from socialapi.cli import exits
-from socialapi.cli.inputs import STANDARD_INPUT
+from socialapi.cli import output as exits
+from socialapi.cli.options import STANDARD_INPUT
 from socialapi.errors import InvalidInput
 
 

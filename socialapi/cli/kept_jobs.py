@@ -13,11 +13,10 @@ import orjson
 from cyclopts import Parameter
 
 from socialapi.bulk.journals.journal_view import JournalView, erase, is_journal, look
-from socialapi.cli import exits
-from socialapi.cli.exits import printable
+from socialapi.cli import output as exits
 from socialapi.cli.job_registry import Registration, Registry, target_of
-from socialapi.cli.output import moment
-from socialapi.cli.walking import AsJson
+from socialapi.cli.listing import AsJson
+from socialapi.cli.output import moment, printable
 from socialapi.errors import ConfigurationError, InvalidInput
 
 GONE: Final = "gone"

@@ -1,4 +1,4 @@
-"""What options have in common: whole numbers, and errors that name options rather than parameters of the service."""
+"""What commands read: files, patterns, standard input."""
 
 import contextlib
 import re
@@ -9,7 +9,91 @@ from typing import Annotated, Any, Final
 import attrs
 from cyclopts import Parameter, Token, validators
 
+from socialapi.bulk.inputs.files import BinaryFile
+from socialapi.bulk.inputs.reader import NoRows
 from socialapi.errors import InvalidInput
+
+STANDARD_INPUT: Final = "-"
+
+Files = Annotated[
+    list[str],
+    Parameter(
+        name="FILE",
+        help="CSV (any usual delimiter) or JSON Lines in UTF-8, also packed with gzip or Zstandard, or Parquet. Several, "
+        "or a quoted pattern ('exports/*.csv'), are read as one; - is standard input.",
+        allow_leading_hyphen=True,  # for the sake of `-`
+    ),
+]
+Feed = Annotated[
+    str,
+    Parameter(
+        name="FILE",
+        help="CSV or TSV with the names of the fields, JSON Lines, or a JSON array, in UTF-8, also packed with gzip or "
+        "Zstandard, or Parquet; - is standard input.",
+        allow_leading_hyphen=True,
+    ),
+]
+Column = Annotated[
+    list[str] | None,
+    Parameter(
+        help="Column that holds an identifier, as KIND=NAME (email=Contact); repeatable. KIND= ignores a kind.",
+        negative=(),
+    ),
+]
+Region = Annotated[str | None, Parameter(help="Country of phone numbers without a country code, as two letters (US).")]
+
+
+def records_of(files: Sequence[str]) -> str | BinaryFile | list[str]:
+    """What the job is given. Raises InvalidInput as `input_of` does."""
+    inputs = [input_of(file) for file in files]
+    if len(inputs) == 1:
+        return inputs[0]
+    if STANDARD_INPUT in files:
+        raise InvalidInput("standard input is read alone, without files beside it")
+    return list(files)
+
+
+def input_of(file: str) -> str | BinaryFile:
+    """The file, or standard input: opened anew, for Python's own cannot be left while it waits.
+
+    Raises InvalidInput for what is no file but an option that does not exist.
+    """
+    if file == STANDARD_INPUT:
+        return open(0, "rb", buffering=0, closefd=False)
+    if file.startswith("-"):
+        raise InvalidInput(f"there is no option {file} (see --help); a file of this name is ./{file}")
+    return file
+
+
+def title_of(files: Sequence[str]) -> str:
+    """What progress calls them."""
+    if len(files) > 1:
+        return f"{len(files)} files"
+    return "standard input" if files[0] == STANDARD_INPUT else Path(files[0]).name
+
+
+def mapping_of(columns: Sequence[str] | None) -> dict[str, list[str]] | None:
+    """What `--column` says, as jobs take it. Raises InvalidInput for what is no KIND=NAME."""
+    mapping: dict[str, list[str]] = {}
+    for text in columns or ():
+        kind, equals, name = text.partition("=")
+        if not equals or not kind:
+            raise InvalidInput(f"--column takes KIND=NAME, for example --column email=Contact, not {text!r}")
+        mapping.setdefault(kind, []).extend([name] if name else [])
+    return mapping or None
+
+
+@contextlib.contextmanager
+def telling_how_to_allow_nothing() -> Iterator[None]:
+    """An input without rows is refused with the option that accepts it."""
+    try:
+        yield
+    except NoRows as empty:
+        says = f"{empty.message}; --allow-empty accepts that"
+    else:
+        return
+    raise InvalidInput(says)
+
 
 _PARAMETER: Final = re.compile(r"[a-z]+(_[a-z]+)+|^[a-z]+")
 """As the service writes its parameters; one without an underscore only where a path begins with it."""

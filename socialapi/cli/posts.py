@@ -5,12 +5,11 @@ from typing import Annotated, Any
 import orjson
 from cyclopts import Parameter
 
-from socialapi.cli import exits
-from socialapi.cli.connecting import open_client
-from socialapi.cli.exits import printable
+from socialapi.cli import output as exits
+from socialapi.cli.credential_store import open_client
+from socialapi.cli.listing import GO_ON_HELP, is_position, print_lines
 from socialapi.cli.options import named, whole_number
-from socialapi.cli.output import moment
-from socialapi.cli.walking import GO_ON_HELP, is_position, print_lines
+from socialapi.cli.output import moment, printable
 from socialapi.models.pages import Page
 from socialapi.models.posts import Post
 from socialapi.models.queries import Fields

@@ -1,4 +1,7 @@
-"""Walking a person through a sign-in: the page to open, the PIN or the callback, the tokens."""
+"""A listener on this machine that a browser is sent back to at the end of a sign-in (RFC 8252, section 7.3).
+
+It reads the head of a GET request and nothing else, so it is made of a bare socket rather than of a web server.
+"""
 
 import asyncio
 import contextlib
@@ -6,17 +9,207 @@ import os
 import sys
 import threading
 import webbrowser
-from collections.abc import Mapping
-from typing import Final, Literal
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Final, Literal, Self, cast
+from urllib.parse import parse_qsl
 
 import attrs
 
-from socialapi.cli.loopback import Judge, Loopback
 from socialapi.client import Client
-from socialapi.errors import InvalidInput, SocialApiError
+from socialapi.errors import ConfigurationError, InvalidInput, SocialApiError
 from socialapi.models.oauth import AccessToken, OAuth2Token, RequestToken
 from socialapi.resources.oauth import same
 from socialapi.unset import UNSET, Unset
+
+PATH: Final = "/callback"
+MAX_HEAD_BYTES: Final = 16_384
+READ_TIMEOUT_SECONDS: Final = 10.0
+"""Browsers open connections that they never use; none of them is waited for any longer."""
+
+TURNS_TO_ACCEPT: Final = 3
+"""Turns of the event loop from an accepted connection to its protocol."""
+
+Judge = Callable[[Mapping[str, str]], str | None]
+"""What the parameters of a callback give: None if they are not of this sign-in. Raises SocialApiError for a denial."""
+
+_PAGE: Final = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>{title}</title>
+<style>body {{ font: 1.1rem/1.5 system-ui, sans-serif; max-width: 32rem; margin: 20vh auto; padding: 0 1rem }}</style>
+<h1>{title}</h1><p>{text}</p></html>
+"""
+_NOT_FOUND: Final = ("404 Not Found", "Nothing here", "This address is not part of a sign-in.")
+_NOT_GET: Final = ("405 Method Not Allowed", "Nothing here", "Only GET is answered.")
+_FOREIGN: Final = ("400 Bad Request", "Not this sign-in", "This answer belongs to another sign-in. Start it again.")
+_DENIED: Final = ("200 OK", "Access denied", "Nothing was stored. You may close this window.")
+_DONE: Final = (
+    "200 OK",
+    "Access allowed",
+    "You may close this window; the terminal says whether it is done.",
+)
+
+
+class Loopback:
+    """Listens on 127.0.0.1 for as long as the block lasts; port 0 takes a free one.
+
+    Whatever else connects and whatever it sends, nothing of it is logged or raised.
+    """
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._judge: Judge | None = None
+        self._result: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._conversations: set[_Conversation] = set()
+        self._server: asyncio.Server | None = None
+
+    async def __aenter__(self) -> Self:
+        reason = ""
+        try:
+            loop = asyncio.get_running_loop()
+            self._server = await loop.create_server(self._converse, "127.0.0.1", self._port)
+        except OSError as problem:
+            reason = problem.strerror or type(problem).__name__
+        if reason:
+            raise ConfigurationError(f"cannot listen on 127.0.0.1 port {self._port}: {reason}")
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        assert self._server is not None
+        await _stop_accepting(self._server)
+        if self._result.done():
+            self._result.exception()  # a denial that came too late is nobody's error
+        else:
+            self._result.cancel()
+        open_ones = list(self._conversations)
+        for each in open_ones:
+            each.end()
+        if open_ones:
+            await asyncio.wait([each.over for each in open_ones], timeout=READ_TIMEOUT_SECONDS)
+
+    @property
+    def url(self) -> str:
+        """Where the browser is to be sent."""
+        assert self._server is not None
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}{PATH}"
+
+    async def answer(self, judge: Judge, timeout_seconds: float) -> str:
+        """What the first callback of this sign-in gives; others are refused and change nothing.
+
+        Raises SocialApiError when the user denies access, or does not answer in time.
+        """
+        self._judge = judge
+        await asyncio.wait({self._result}, timeout=timeout_seconds)
+        if not self._result.done():
+            raise SocialApiError(
+                f"nobody answered the page within {timeout_seconds:g} s; allow more with --timeout-seconds"
+            )
+        return self._result.result()
+
+    def _converse(self) -> "_Conversation":
+        return _Conversation(self._respond, self._conversations)
+
+    def _respond(self, head: bytes, send: Callable[[bytes], None]) -> None:
+        """Answers first and then lets the program go on."""
+        result: str | SocialApiError | None = None
+        try:
+            page, result = self._reply(head.partition(b"\r\n")[0].decode("latin-1"))
+        except SocialApiError as denial:
+            page, result = _DENIED, denial
+        send(_response(*page))
+        self._settle(result)
+
+    def _reply(self, request_line: str) -> tuple[tuple[str, str, str], str | None]:
+        method, _, rest = request_line.partition(" ")
+        path, _, query = rest.partition(" ")[0].partition("?")
+        if path != PATH:
+            return _NOT_FOUND, None
+        if method != "GET":
+            return _NOT_GET, None
+        try:
+            result = self._judge(dict(parse_qsl(query, max_num_fields=20))) if self._judge else None
+        except ValueError:
+            result = None
+        return (_FOREIGN, None) if result is None else (_DONE, result)
+
+    def _settle(self, result: str | SocialApiError | None) -> None:
+        if result is None or self._result.done():
+            return
+        if isinstance(result, SocialApiError):
+            self._result.set_exception(result)
+        else:
+            self._result.set_result(result)
+
+
+async def _stop_accepting(server: asyncio.Server) -> None:
+    """Closes the server once what it has accepted is made: a connection of the very last moment is otherwise an
+    error of asyncio's own.
+    """
+    for each in server.sockets:
+        with contextlib.suppress(NotImplementedError):  # where the event loop does not watch sockets itself
+            asyncio.get_running_loop().remove_reader(each.fileno())
+    for _ in range(TURNS_TO_ACCEPT):
+        await asyncio.sleep(0)
+    server.close()
+
+
+class _Conversation(asyncio.Protocol):
+    """A connection: the head of one request, and a page. A protocol rather than a task, so that there is none to end."""
+
+    def __init__(self, respond: Callable[[bytes, Callable[[bytes], None]], None], others: "set[_Conversation]") -> None:
+        self._respond = respond
+        self._others = others
+        self._received = b""
+        self._transport: asyncio.Transport | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begins to wait, for so long."""
+        self._transport = cast("asyncio.Transport", transport)
+        self._timer = asyncio.get_running_loop().call_later(READ_TIMEOUT_SECONDS, self._transport.abort)
+        self._others.add(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Answers once the head is there; one that is too long gets no answer."""
+        if self._transport is None or self._transport.is_closing():
+            return
+        self._received += data
+        head, end, _ = self._received[:MAX_HEAD_BYTES].partition(b"\r\n\r\n")
+        if end:
+            self._respond(head, self._transport.write)
+        if end or len(self._received) >= MAX_HEAD_BYTES:
+            self._transport.close()  # once what was written has gone out
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The other side has left, or this one has."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._others.discard(self)
+        if not self.over.done():
+            self.over.set_result(None)
+
+    def end(self) -> None:
+        """Hangs up, unless the page is still on its way."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.abort()
+
+
+def _response(status: str, title: str, text: str) -> bytes:
+    """A page that shows nothing of what was asked, is kept nowhere and refers to nobody."""
+    page = _PAGE.format(title=title, text=text).encode()
+    head = (
+        f"HTTP/1.1 {status}",
+        "Content-Type: text/html; charset=utf-8",
+        f"Content-Length: {len(page)}",
+        "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'",
+        "Referrer-Policy: no-referrer",
+        "Cache-Control: no-store",
+        "Connection: close",
+    )
+    return "\r\n".join(head).encode() + b"\r\n\r\n" + page
+
 
 MAX_LINE_BYTES: Final = 4_096
 

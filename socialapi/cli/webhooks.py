@@ -1,19 +1,29 @@
 """`socialapi webhooks`: create, list, validate, delete, replay."""
 
 import contextlib
-from typing import Annotated, Any
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import orjson
 from cyclopts import Parameter
 
-from socialapi.cli import exits
-from socialapi.cli.connecting import open_client
-from socialapi.cli.exits import printable
-from socialapi.cli.output import moment
-from socialapi.cli.walking import AsJson
-from socialapi.errors import InvalidInput, WebhookRejected
+from socialapi.cli import output as exits
+from socialapi.cli.credential_store import open_client
+from socialapi.cli.listing import AsJson
+from socialapi.cli.options import whole_number
+from socialapi.cli.output import moment, printable
+from socialapi.cli.stream import Event, name_of, print_event
+from socialapi.errors import ConfigurationError, InvalidInput, SocialApiError, WebhookRejected
 from socialapi.models.webhooks import WebhookConfig
+from socialapi.network import Network
+from socialapi.session.forwarder import Forwarder
 from socialapi.wire.encode import json_shape
+
+if TYPE_CHECKING:
+    from socialapi.webhooks import Receiver
+
 
 WebhookIdArgument = Annotated[str, Parameter(help="Id of the webhook, as `socialapi webhooks list` shows it.")]
 
@@ -102,3 +112,149 @@ def _print(webhook: WebhookConfig, *, as_json: bool) -> None:
 
 def _say(result: Any, text: str, *, as_json: bool) -> None:
     print(orjson.dumps(json_shape(result)).decode() if as_json else printable(text), flush=True)
+
+
+SECRET: Final = "SOCIALAPI_API_KEY_SECRET"  # noqa: S105 - the name of a variable
+PREVIOUS_SECRET: Final = "SOCIALAPI_PREVIOUS_API_KEY_SECRET"  # noqa: S105 - the name of a variable
+
+
+async def listen(
+    *,
+    host: Annotated[str, Parameter(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int,
+        whole_number(help="Port to listen on; 0 takes a free one.", least=0, most=65_535),
+    ] = 9000,
+    register: Annotated[
+        str | None,
+        Parameter(help="Register this public address once listening; if it is registered already, validate it."),
+    ] = None,
+    forward: Annotated[
+        str | None,
+        Parameter(help="POST each event on to this URL, as it was sent and signed anew: https, or on this machine."),
+    ] = None,
+    inbox: Annotated[
+        Path | None,
+        Parameter(help="Keep events in this file until they are printed or passed on; made if it is not there."),
+    ] = None,
+    limit: Annotated[int | None, whole_number(help="End after so many events.", least=1)] = None,
+    json: Annotated[
+        bool,
+        Parameter(
+            help="Print each event as it was sent, on a line of its own; an unreadable one in base64.", negative=()
+        ),
+    ] = False,
+) -> int:
+    """Receive the events of a webhook, and print them or pass them on.
+
+    Answers the service's challenges, checks every signature with SOCIALAPI_API_KEY_SECRET (while that is rotated also
+    with SOCIALAPI_PREVIOUS_API_KEY_SECRET), leaves out duplicates, and prints time, type and id of each event.
+
+    The service reaches a public https address without a port. Have a tunnel or reverse proxy that ends TLS pass
+    requests on to this port, bodies unchanged; their path does not matter. Webhooks stay registered afterwards:
+    `socialapi webhooks delete` removes them.
+
+    An event is answered when it is accepted and done with when it is printed and, with --forward, when the other side
+    has answered 2xx. While that side cannot be reached or answers 5xx, 408, 425 or 429, events wait and new ones are
+    accepted. An event that it answers otherwise is named on standard error, not printed and not done with. With --inbox
+    events survive an interruption or a crash, and what is not done with comes first the next time; one may then come
+    twice. Standard error says how many events wait at the start and are left at the end, when deliveries are refused
+    for their signature, and at the end how many were received, were duplicates and were refused.
+
+    Exit status: 0 done, 2 wrong usage, a port in use or an inbox that cannot be used, 3 refused by the service or
+    unreachable, 130 interrupted.
+    """
+    from socialapi.webhooks import Receiver
+    from socialapi.webhooks.serving import serving
+
+    secrets = _secrets(os.environ)
+    receiver = Receiver(secrets, inbox=inbox)
+    async with contextlib.AsyncExitStack() as stack:
+        forwarder = (
+            None if forward is None else Forwarder(forward, tell=_say_trouble, network=Network.of(os.environ, own=True))
+        )
+        if forwarder is not None:
+            await stack.enter_async_context(forwarder)
+        ended = stack.enter_context(contextlib.ExitStack())  # behind the last request
+        address = await stack.enter_async_context(serving(receiver, host, port))
+        ended.callback(_say_what_was, receiver, is_kept=inbox is not None)
+        exits.say(f"listening on {address}")
+        if receiver.waiting:
+            exits.say(f"{_waiting(receiver.waiting)} in {inbox}")
+        if register is not None:
+            exits.say(await _register(register))
+        await _hand_on(receiver, forwarder, secrets[0], limit=limit, as_json=json)
+    return exits.DONE
+
+
+def _secrets(environ: Mapping[str, str]) -> list[str]:
+    """The present secret, and the previous one if there is one."""
+    present, previous = (environ.get(name, "").strip() for name in (SECRET, PREVIOUS_SECRET))
+    if not present:
+        raise ConfigurationError(f"set {SECRET}: events and challenges are signed with the app's API key secret")
+    return [present, previous] if previous else [present]
+
+
+async def _register(url: str) -> str:
+    """Registers an address, or validates the webhook that has it; says which."""
+    async with open_client() as client:
+        try:
+            return f"registered as webhook {(await client.webhooks.create(url)).id}"
+        except WebhookRejected as refusal:
+            if refusal.reason != "DuplicateUrlFailed":
+                raise
+            known = [each.id for each in await client.webhooks.list().collect() if each.url == url]
+            if not known:
+                raise
+        if (await client.webhooks.validate(known[0])).valid is False:
+            raise SocialApiError(f"webhook {known[0]} stays invalid: the service's challenge was not answered well")
+        return f"validated webhook {known[0]}"
+
+
+async def _hand_on(
+    receiver: "Receiver", forwarder: Forwarder | None, secret: str, *, limit: int | None, as_json: bool
+) -> None:
+    """Passes events on and prints them, at most so many, in their order; what is refused stays unfinished."""
+    count = 0
+    async for event in receiver.unfinished():
+        if forwarder is not None and not await _pass_on(forwarder, event, secret):
+            continue
+        print_event(event, as_json=as_json)
+        await receiver.finish(event)
+        count += 1
+        if count == limit:
+            return
+
+
+async def _pass_on(forwarder: Forwarder, event: Event, secret: str) -> bool:
+    """Whether the other side has taken it; otherwise says that it never will."""
+    from socialapi.webhooks.signatures import SIGNATURE_HEADER, sign
+
+    headers = {"Content-Type": "application/json", SIGNATURE_HEADER: sign(event.content, secret)}
+    status = await forwarder.post(event.content, headers)
+    is_taken = 200 <= status < 300
+    if not is_taken:
+        exits.say(f"{forwarder.host} refuses {name_of(event)}: HTTP {status}")
+    return is_taken
+
+
+def _waiting(count: int) -> str:
+    return "1 event waits" if count == 1 else f"{count:,} events wait"
+
+
+def _say_trouble(sentence: str) -> None:
+    exits.say(printable(sentence))
+
+
+def _say_what_was(receiver: "Receiver", *, is_kept: bool) -> None:
+    """What becomes of the events that are left, and what there was in all."""
+    if left := receiver.waiting:
+        one = left == 1
+        if is_kept:
+            exits.say(f"{left:,} {'event is' if one else 'events are'} kept for the next time")
+        else:
+            said = f"{left:,} accepted {'event is' if one else 'events are'} lost"
+            exits.say(f"{said}; --inbox keeps {'it' if one else 'them'} for the next time")
+    counted = receiver.counters
+    refused = counted.refused_signature + counted.refused_body + counted.refused_full
+    exits.say(f"received {counted.accepted:,}, duplicates {counted.duplicates:,}, refused {refused:,}")

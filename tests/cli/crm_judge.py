@@ -8,7 +8,7 @@ from pathlib import Path
 
 import phonenumbers
 
-from socialapi.cli.crm_export import DEFAULT_REGION, ExpectedOutcome, Member
+from socialapi.cli.demo_data import DEFAULT_REGION, ExpectedOutcome, Member
 
 RECENT_ROWS = 1_000
 

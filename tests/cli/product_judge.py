@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from socialapi.cli.product_feed import ExpectedCatalog
+from socialapi.cli.demo_data import ExpectedCatalog
 
 REQUIRED = {"id", "title", "description", "availability", "condition", "price", "link", "image_link"}
 AVAILABILITY = {"in stock", "available for order", "preorder", "out of stock", "discontinued"}

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from socialapi import cli
-from socialapi.cli import app, exits
+from socialapi.cli import app
+from socialapi.cli import output as exits
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, TransportError
 from socialapi.reports import UploadReport
 

@@ -12,8 +12,7 @@ from filelock import FileLock
 
 from socialapi import AppOnly, MemoryTokenCache, OAuth1, OAuth2User
 from socialapi.cli import credential_store
-from socialapi.cli.connecting import open_client, with_logins
-from socialapi.cli.credential_store import CredentialStore, Login
+from socialapi.cli.credential_store import CredentialStore, Login, open_client, with_logins
 from socialapi.credentials import credentials_from_env
 from socialapi.errors import ConfigurationError
 

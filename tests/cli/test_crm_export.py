@@ -7,8 +7,8 @@ from pathlib import Path
 import phonenumbers
 import pytest
 
-from socialapi.cli import crm_export
-from socialapi.cli.crm_export import COLUMNS, ExpectedOutcome, write_crm_export
+from socialapi.cli import demo_data as crm_export
+from socialapi.cli.demo_data import CRM_COLUMNS, ExpectedOutcome, write_crm_export
 from tests.cli.crm_judge import judge
 
 ROWS = 4_000
@@ -65,7 +65,7 @@ def test_a_repeat_with_nothing_to_repeat_is_a_new_person() -> None:
 
 
 def test_the_file_has_a_mark_crlf_line_ends_and_line_breaks_within_cells(raw: bytes) -> None:
-    header = ",".join(COLUMNS)
+    header = ",".join(CRM_COLUMNS)
     assert raw.startswith(b"\xef\xbb\xbf" + header.encode() + b"\r\n")
     assert raw.endswith(b"\r\n")
     assert b'said: ""call back"",\nthen hung up"\r\n' in raw
@@ -74,7 +74,7 @@ def test_the_file_has_a_mark_crlf_line_ends_and_line_breaks_within_cells(raw: by
 
 def test_some_rows_are_empty_in_each_way(table: list[list[str]]) -> None:
     assert [] in table
-    assert [""] * len(COLUMNS) in table
+    assert [""] * len(CRM_COLUMNS) in table
     assert any(row and any(row) and not "".join(row).strip() for row in table)
 
 

@@ -7,9 +7,10 @@ import sys
 import attrs
 import pytest
 
-from socialapi.cli import app, demo, demo_catalog, private_emulator
-from socialapi.cli.crm_export import ExpectedOutcome, write_crm_export
-from socialapi.cli.product_feed import ExpectedCatalog, write_product_feed
+from socialapi.cli import app, demo
+from socialapi.cli import demo as demo_catalog
+from socialapi.cli import emulator as private_emulator
+from socialapi.cli.demo_data import ExpectedCatalog, ExpectedOutcome, write_crm_export, write_product_feed
 from socialapi.errors import ConfigurationError
 
 

@@ -18,7 +18,8 @@ import pytest
 from socialapi.bulk.journals.journal import JobIdentity, RecordedBatch
 from socialapi.bulk.journals.journal_view import erase, look
 from socialapi.bulk.journals.sqlite_journal import SCHEMA, SqliteJournal
-from socialapi.cli import app, exits
+from socialapi.cli import app
+from socialapi.cli import output as exits
 from socialapi.cli.job_registry import RegisteredJournal, Registration, Registry, command_line
 from socialapi.emulator import Emulator
 from socialapi.errors import ConfigurationError

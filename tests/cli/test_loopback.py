@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from socialapi.cli import loopback
-from socialapi.cli.loopback import Loopback
+from socialapi.cli import sign_in as loopback
+from socialapi.cli.sign_in import Loopback
 from socialapi.errors import ConfigurationError, SocialApiError
 
 

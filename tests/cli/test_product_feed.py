@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from socialapi.cli.product_feed import write_product_feed
+from socialapi.cli.demo_data import write_product_feed
 from tests.bulk.products.model_catalog import ModelCatalog, job_of
 from tests.cli.product_judge import judge
 

@@ -5,8 +5,8 @@ import itertools
 
 import pytest
 
-from socialapi.cli import progress
-from socialapi.cli.progress import ProgressDisplay
+from socialapi.cli import run_job as progress
+from socialapi.cli.run_job import ProgressDisplay
 from socialapi.reports import Progress, UploadReport
 
 HALF = Progress(

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from socialapi.cli.events import json_line, say_notice, text_line
-from socialapi.cli.stream import _say_gap
+from socialapi.cli.stream import _say_gap, json_line, say_notice, text_line
 from socialapi.emulator import Emulator
 from socialapi.models.events import ActivityEvent, StreamNotice
 from socialapi.models.pages import Undecoded

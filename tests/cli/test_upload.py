@@ -8,8 +8,10 @@ from typing import Final
 
 import pytest
 
-from socialapi.cli import app, inputs, jobs
-from socialapi.cli.progress import ProgressDisplay
+from socialapi.cli import app
+from socialapi.cli import options as inputs
+from socialapi.cli import run_job as jobs
+from socialapi.cli.run_job import ProgressDisplay
 from socialapi.client import Client
 from socialapi.emulator import Emulator
 from socialapi.reports import UploadReport

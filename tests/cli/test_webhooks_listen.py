@@ -14,8 +14,8 @@ import attrs
 import orjson
 import pytest
 
-from socialapi.cli import exits
-from socialapi.cli.events import name_of, text_line
+from socialapi.cli import output as exits
+from socialapi.cli.stream import name_of, text_line
 from socialapi.emulator import Emulator
 from socialapi.models.events import ActivityEvent
 from socialapi.models.pages import Undecoded

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import pytest
 
-from socialapi.cli.demo_catalog import MADE_BY_THE_SERVICE, PRODUCTS
-from socialapi.cli.product_feed import ExpectedCatalog, write_product_feed
+from socialapi.cli.demo import MADE_BY_THE_SERVICE, PRODUCTS
+from socialapi.cli.demo_data import ExpectedCatalog, write_product_feed
 from tests.cli.product_judge import judge
 from tests.proofs.processes import Service, kill_load, load, service
 

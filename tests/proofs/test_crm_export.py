@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from socialapi.cli.crm_export import write_crm_export
+from socialapi.cli.demo_data import write_crm_export
 from tests.cli.crm_judge import judge
 
 

@@ -10,7 +10,7 @@ from typing import Final
 import attrs
 import pytest
 
-from socialapi.cli.crm_export import DEFAULT_REGION, ExpectedOutcome, write_crm_export
+from socialapi.cli.demo_data import DEFAULT_REGION, ExpectedOutcome, write_crm_export
 from tests.proofs.processes import Service, service, upload_until
 
 pytestmark = [pytest.mark.timeout(1800), pytest.mark.xdist_group("uploads")]

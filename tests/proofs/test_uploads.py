@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from socialapi.cli.crm_export import DEFAULT_REGION, ExpectedOutcome, write_crm_export
+from socialapi.cli.demo_data import DEFAULT_REGION, ExpectedOutcome, write_crm_export
 from tests.proofs.processes import Service, service, upload
 
 pytestmark = [pytest.mark.timeout(900), pytest.mark.xdist_group("uploads")]

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Final, TypeVar
 import orjson
 from cyclopts import Parameter
 
-from socialapi.cli import exits
-from socialapi.cli.exits import printable
+from socialapi.cli import output as exits
 from socialapi.cli.options import whole_number
+from socialapi.cli.output import printable
 from socialapi.errors import ApiError, ConfigurationError, InvalidInput, SocialApiError
 from socialapi.models.pages import Page
 from socialapi.problems import InvalidRequest, Problem, ServiceError

@@ -1,0 +1,297 @@
+"""`socialapi audience upload` and `socialapi do-not-reach upload`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Final, Literal, cast
+
+import attrs
+import orjson
+from cyclopts import Parameter
+from rich.console import Console
+from rich.table import Table
+
+from socialapi.bulk.job import OnProgress
+from socialapi.bulk.journals.journal import Journal
+from socialapi.bulk.linting.linter import lint_records
+from socialapi.bulk.sync.job import DEFAULT_REMOVAL_SHARE
+from socialapi.cli import output as exits
+from socialapi.cli.job_registry import RegisteredJournal, command_line
+from socialapi.cli.options import (
+    AllowEmpty,
+    Column,
+    Files,
+    JournalOption,
+    MaxRejectShare,
+    Region,
+    mapping_of,
+    records_of,
+    telling_how_to_allow_nothing,
+    title_of,
+    whole_number,
+)
+from socialapi.cli.output import Output
+from socialapi.cli.run_job import ProgressDisplay, run_job
+from socialapi.client import Client
+from socialapi.models.audiences import DO_NOT_REACH_KINDS, IDENTIFIER_KINDS, IdentifierKind, OperationType
+from socialapi.reports import LintReport, SyncReport, UploadReport
+from socialapi.resources.audiences import RowKeywords, UploadKeywords
+
+
+@Parameter(name="*")
+@attrs.frozen(kw_only=True)
+class RowFlags:
+    """What uploads and syncs take."""
+
+    account: Annotated[str, Parameter(help="Id of the advertising account.")]
+    packing: Annotated[
+        Literal["single", "packed"],
+        Parameter(help="One user per operation, or many: 12 to 25 times fewer requests, slower to find a bad row."),
+    ] = "single"
+    column: Column = None
+    default_region: Region = None
+    expires_at: Annotated[str | None, Parameter(help="End of membership, ISO 8601 with a time zone.")] = None
+    concurrency: Annotated[
+        int | None, whole_number(help="Requests on their way at once; by default as many as fill the rate limit.")
+    ] = None
+    rejects: Annotated[
+        Path | None,
+        Parameter(
+            help="Write rejected rows here: row (the first below the header is 1), field, reason; no values. For programs: "
+            "a spreadsheet takes cells such as =… for formulas."
+        ),
+    ] = None
+    max_reject_share: MaxRejectShare = None
+    dry_run: Annotated[
+        bool, Parameter(help="Read and check everything, send nothing, and forecast the job.", negative=())
+    ] = False
+    json: Annotated[
+        bool, Parameter(help="Print the report as one JSON object, the last line of the output.", negative=())
+    ] = False
+
+    def row_keywords(self, on_progress: OnProgress) -> RowKeywords:
+        """The options of the job."""
+        return RowKeywords(
+            packing=self.packing,
+            columns=mapping_of(self.column),
+            default_region=self.default_region,
+            expires_at=self.expires_at,
+            concurrency="auto" if self.concurrency is None else self.concurrency,
+            rejects=self.rejects,
+            max_reject_share=self.max_reject_share,
+            dry_run=self.dry_run,
+            on_progress=on_progress,
+        )
+
+
+@Parameter(name="*")
+@attrs.frozen(kw_only=True)
+class UploadFlags(RowFlags):
+    """What both uploads take."""
+
+    operation: Annotated[
+        Literal["update", "delete"], Parameter(help="What to do with the users; a column operation_type overrides it.")
+    ] = "update"
+
+    journal: JournalOption = None
+    allow_empty: AllowEmpty = False
+
+    def kept(self, command: str, files: Sequence[str], **more: str | None) -> RegisteredJournal | None:
+        """The journal, which knows how to run the command again; `more` are the options that only it has."""
+        if self.journal is None:
+            return None
+        options = {**more, **attrs.asdict(self)}
+        return RegisteredJournal(self.journal, command_line((command, "upload"), files, options))
+
+    def keywords(self, on_progress: OnProgress, journal: Journal | None) -> UploadKeywords:
+        """The options of the job."""
+        operation = cast("OperationType", self.operation.capitalize())
+        return UploadKeywords(
+            operation=operation, journal=journal, allow_empty=self.allow_empty, **self.row_keywords(on_progress)
+        )
+
+
+async def upload_audience(
+    files: Files,
+    /,
+    *,
+    audience: Annotated[str, Parameter(help="Id of the custom audience.")],
+    effective_at: Annotated[str | None, Parameter(help="Start of membership, ISO 8601 with a time zone.")] = None,
+    flags: UploadFlags,
+) -> int:
+    """Upload CSV, JSON Lines or Parquet to a custom audience.
+
+    Identifiers are found by the column names (email, phone_number, device_id, handle, service_id, partner_user_id and
+    many synonyms), normalised and hashed here. Exit status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage
+    or unusable file, 3 refused by the service or unreachable, 130 interrupted. With --journal, `socialapi jobs resume`
+    goes on after 3, 130 and a kill.
+    """
+    journal, records = flags.kept("audience", files, audience=audience, effective_at=effective_at), records_of(files)
+
+    async def job(client: Client, display: ProgressDisplay) -> UploadReport:
+        target = client.ads.account(flags.account).custom_audience(audience)
+        return await target.upload(records, effective_at=effective_at, **flags.keywords(display, journal))
+
+    title = f"{title_of(files)} → audience {audience}"
+    return await run_job(job, title, dry_run=flags.dry_run, as_json=flags.json, journal=journal)
+
+
+async def upload_do_not_reach(
+    files: Files,
+    /,
+    *,
+    list_: Annotated[str, Parameter(name="--list", help="Id of the do-not-reach list.")],
+    flags: UploadFlags,
+) -> int:
+    """Upload CSV, JSON Lines or Parquet to a do-not-reach list: e-mail addresses and phone numbers only.
+
+    Exit status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage or unusable file, 3 refused by the service or
+    unreachable, 130 interrupted. With --journal, `socialapi jobs resume` goes on after 3, 130 and a kill.
+    """
+    journal, records = flags.kept("do-not-reach", files, list_=list_), records_of(files)
+
+    async def job(client: Client, display: ProgressDisplay) -> UploadReport:
+        target = client.ads.account(flags.account).do_not_reach_list(list_)
+        return await target.upload(records, **flags.keywords(display, journal))
+
+    title = f"{title_of(files)} → do-not-reach list {list_}"
+    return await run_job(job, title, dry_run=flags.dry_run, as_json=flags.json, journal=journal)
+
+
+async def sync_audience(
+    files: Files,
+    /,
+    *,
+    audience: Annotated[str, Parameter(help="Id of the custom audience.")],
+    snapshot: Annotated[
+        Path, Parameter(help="What was synced last, as digests: made by the first sync, to be kept for the next.")
+    ],
+    max_removal_share: Annotated[
+        float,
+        Parameter(help="Largest share of the snapshot that may be removed; beyond it nothing is sent. 1 allows all."),
+    ] = DEFAULT_REMOVAL_SHARE,
+    effective_at: Annotated[str | None, Parameter(help="Start of membership, ISO 8601 with a time zone.")] = None,
+    flags: RowFlags,
+) -> int:
+    """Bring a custom audience to what a file says, with everybody who belongs to it: add who is new, remove who is not there.
+
+    Compared is with the snapshot of the last sync, not with the service, which cannot be asked. Additions are sent
+    first. With rejected rows or unusable values nobody is removed if they could make up more than --max-removal-share, as
+    each may mean somebody who seems to have left. What is interrupted is made good by the next sync.
+
+    Exit status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage, unusable file, or too many removals, 3
+    refused by the service or unreachable, 130 interrupted.
+    """
+    records = records_of(files)
+
+    async def job(client: Client, display: ProgressDisplay) -> SyncReport:
+        target = client.ads.account(flags.account).custom_audience(audience)
+        return await target.sync(
+            records,
+            snapshot=snapshot,
+            max_removal_share=max_removal_share,
+            effective_at=effective_at,
+            **flags.row_keywords(display),
+        )
+
+    title = f"{title_of(files)} → audience {audience}"
+    return await run_job(job, title, dry_run=flags.dry_run, as_json=flags.json)
+
+
+_COUNTS: Final = ("present", "usable", "digests", "placeholders")
+
+
+@Parameter(name="*")
+@attrs.frozen(kw_only=True)
+class LintFlags:
+    """What both looks take."""
+
+    column: Column = None
+    default_region: Region = None
+    sample: Annotated[int | None, whole_number(help="Look at so many rows at most, the first ones.", least=1)] = None
+    allow_empty: AllowEmpty = False
+    json: Annotated[
+        bool, Parameter(help="Print the report as one JSON object, the last line of the output.", negative=())
+    ] = False
+
+
+NO_FLAGS: Final = LintFlags()
+
+
+async def lint_audience(files: Files, /, *, flags: LintFlags = NO_FLAGS) -> int:
+    """Look at an input for a custom audience before it is uploaded, and say what to expect; nothing is sent.
+
+    Exit status: 0 fine, 1 rows or values that are of no use, 2 wrong usage or unusable file.
+    """
+    return await _lint(files, IDENTIFIER_KINDS, flags, takes_effective_at=True)
+
+
+async def lint_do_not_reach(files: Files, /, *, flags: LintFlags = NO_FLAGS) -> int:
+    """Look at an input for a do-not-reach list before it is uploaded, and say what to expect; nothing is sent.
+
+    Exit status: 0 fine, 1 rows or values that are of no use, 2 wrong usage or unusable file.
+    """
+    return await _lint(files, DO_NOT_REACH_KINDS, flags, takes_effective_at=False)
+
+
+async def _lint(
+    files: Sequence[str], kinds: Sequence[IdentifierKind], flags: LintFlags, *, takes_effective_at: bool
+) -> int:
+    with telling_how_to_allow_nothing():
+        report = await lint_records(
+            records_of(files),
+            columns=mapping_of(flags.column),
+            kinds=kinds,
+            default_region=flags.default_region,
+            sample=flags.sample,
+            takes_effective_at=takes_effective_at,
+            allow_empty=flags.allow_empty,
+        )
+    if flags.json:
+        print(orjson.dumps(report.to_dict()).decode(), flush=True)
+    else:
+        _show(report)
+    if report.broken_off is not None:
+        exits.say(f"the input broke off: {report.broken_off}")
+        return exits.USAGE
+    return exits.SOME_REJECTED if report.has_errors else exits.DONE
+
+
+def _show(report: LintReport) -> None:
+    console = Output()
+    console.print(_rows(report))
+    if report.kinds:
+        console.print()
+        console.print(_kinds(report))
+    _say(console, "")
+    for column in report.columns:
+        _say(console, f"column {column.name}: {column.kind}")
+    if report.ignored_columns:
+        _say(console, f"ignored: {', '.join(report.ignored_columns)}")
+    for finding in report.findings:
+        _say(console, f"{'error' if finding.is_error else 'note'}: {finding.text}")
+    _say(console, f"risk of few matches: {report.match_risk}")
+
+
+def _rows(report: LintReport) -> Table:
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column()
+    table.add_column(justify="right")
+    table.add_row("rows", f"{report.rows:,}")
+    table.add_row("  without a usable identifier", f"{report.unusable_rows:,}")
+    table.add_row("  with several", f"{report.rows_with_several:,}")
+    table.add_row("duplicates", f"{'' if report.duplicates_are_exact else '~ '}{report.duplicates:,}")
+    return table
+
+
+def _kinds(report: LintReport) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("kind")
+    for name in _COUNTS:
+        table.add_column(name, justify="right")
+    for kind in report.kinds:
+        table.add_row(kind.kind, *(f"{getattr(kind, name):,}" for name in _COUNTS))
+    return table
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(exits.printable(text), markup=False, soft_wrap=True)

@@ -15,9 +15,10 @@ from typing import NoReturn
 
 from cyclopts import App, CycloptsError
 
-from socialapi.cli import ads, auth, catalog, kept_jobs, posts, stream, webhooks
+from socialapi.cli import ads, auth, catalog, posts, stream, webhooks
 from socialapi.cli import ads as line_items
 from socialapi.cli import audience as lint
+from socialapi.cli import jobs as kept_jobs
 from socialapi.cli import output as exits
 from socialapi.cli.audience import sync_audience, upload_audience, upload_do_not_reach
 from socialapi.cli.demo import demo

@@ -15,7 +15,7 @@ from socialapi.bulk.journals.journal import Journal
 from socialapi.bulk.linting.linter import lint_records
 from socialapi.bulk.sync.job import DEFAULT_REMOVAL_SHARE
 from socialapi.cli import output as exits
-from socialapi.cli.job_registry import RegisteredJournal, command_line
+from socialapi.cli.jobs import RegisteredJournal, command_line
 from socialapi.cli.options import (
     AllowEmpty,
     Column,

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from socialapi.bulk.products.job import DEFAULT_CONCURRENCY
 from socialapi.cli import output as exits
 from socialapi.cli.credential_store import open_client
-from socialapi.cli.job_registry import RegisteredJournal, command_line
+from socialapi.cli.jobs import RegisteredJournal, command_line
 from socialapi.cli.listing import AsJson
 from socialapi.cli.options import AllowEmpty, Feed, JournalOption, MaxRejectShare, input_of, title_of, whole_number
 from socialapi.cli.run_job import ProgressDisplay, run_job

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from socialapi.cli import output as exits
 from socialapi.cli.credential_store import open_client
-from socialapi.cli.job_registry import RegisteredJournal
+from socialapi.cli.jobs import RegisteredJournal
 from socialapi.cli.options import telling_how_to_allow_nothing
 from socialapi.cli.output import Output
 from socialapi.client import Client

@@ -20,7 +20,7 @@ from socialapi.bulk.journals.journal_view import erase, look
 from socialapi.bulk.journals.sqlite_journal import SCHEMA, SqliteJournal
 from socialapi.cli import app
 from socialapi.cli import output as exits
-from socialapi.cli.job_registry import RegisteredJournal, Registration, Registry, command_line
+from socialapi.cli.jobs import RegisteredJournal, Registration, Registry, command_line
 from socialapi.emulator import Emulator
 from socialapi.errors import ConfigurationError
 from socialapi.file_lock import FileLock

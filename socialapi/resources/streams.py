@@ -2,7 +2,7 @@
 
 import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import attrs
 
@@ -38,10 +38,6 @@ from socialapi.streams.link import LinkOptions, OnGap, OnSlow
 from socialapi.streams.stream import Stream
 from socialapi.unset import UNSET, Unset
 from socialapi.wire.request import check
-
-if TYPE_CHECKING:
-    pass  # XXX self import
-
 
 MOST_AT_ONCE: Final = 100
 """How many rules are added or deleted in one request."""

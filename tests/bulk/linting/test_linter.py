@@ -18,7 +18,7 @@ from socialapi.bulk.rows import ROWS_PER_CHUNK
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import DO_NOT_REACH_KINDS, AudienceUser
 from socialapi.reports import KindLint, LintReport
-from tests.bulk.inputs import write
+from tests.bulk.input_files import write
 from tests.bulk.model_service import ModelService, job_of
 
 

@@ -14,9 +14,9 @@ from socialapi.bulk.sync.snapshot import CODES, Snapshot, StagedRow
 from socialapi.errors import BulkError, Forbidden
 from socialapi.reports import Progress, RowIssue
 from socialapi.session.session import CallOptions
+from tests.bulk.inputs.test_files import readers_ended
 from tests.bulk.model_service import DESTINATION, ModelService, job_of, people
 from tests.bulk.model_transport import refusal, session_of
-from tests.bulk.reading.test_file_reader import readers_ended
 
 A_CHUNK = people(*map(str, range(ROWS_PER_CHUNK)))
 SMALL: dict[str, Any] = {"max_operations": 500}

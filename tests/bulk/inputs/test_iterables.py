@@ -16,7 +16,7 @@ from socialapi.models.audiences import (
     DoNotReachParams,
     Operation,
 )
-from tests.bulk.inputs import do_not_reach_user, read, read_until_error, user, values
+from tests.bulk.input_files import do_not_reach_user, read, read_until_error, user, values
 from tests.bulk.model_service import ModelService, job_of
 from tests.support.rounds import counted_rounds
 

@@ -15,7 +15,7 @@ from socialapi.bulk.inputs.formats import open_records
 from socialapi.bulk.inputs.reader import THREAD_NAME, ThreadedReader
 from socialapi.bulk.rows import ROWS_PER_CHUNK
 from socialapi.errors import InvalidInput
-from tests.bulk.inputs import open_files, read, read_until_error, values, why_empty, write
+from tests.bulk.input_files import open_files, read, read_until_error, values, why_empty, write
 from tests.bulk.model_service import ModelService, job_of
 
 

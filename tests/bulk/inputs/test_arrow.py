@@ -26,9 +26,9 @@ from socialapi.bulk.inputs.formats import Records, open_records
 from socialapi.bulk.inputs.numbers import INEXACT
 from socialapi.bulk.rows import ROWS_PER_CHUNK, RawTable
 from socialapi.errors import InvalidInput
-from tests.bulk.inputs import read, read_until_error, values, why_empty, write
+from tests.bulk.input_files import read, read_until_error, values, why_empty, write
+from tests.bulk.inputs.test_files_archives import without
 from tests.bulk.model_service import ModelService, job_of
-from tests.bulk.reading.test_archives import without
 
 PEOPLE = {"email": ["a@b.example", None, "c@d.example"], "id": [1, 2, 3], "Phone": [None, "+14155550101", ""]}
 READ = [["a@b.example"], ["+14155550101"], ["c@d.example"]]

@@ -15,7 +15,7 @@ import pytest
 from socialapi.bulk.inputs.formats import open_records
 from socialapi.bulk.rows import ROWS_PER_CHUNK
 from socialapi.errors import InvalidInput
-from tests.bulk.inputs import read, read_until_error, values, why_empty, write
+from tests.bulk.input_files import read, read_until_error, values, why_empty, write
 
 if sys.version_info >= (3, 14):
     from compression.zstd import compress as compress_zstd

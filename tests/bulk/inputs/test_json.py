@@ -12,7 +12,7 @@ from socialapi.bulk.inputs.json import MAX_LINE_BYTES
 from socialapi.bulk.inputs.numbers import INEXACT, INFINITE, NOT_TEXT
 from socialapi.bulk.rows import ROWS_PER_CHUNK
 from socialapi.errors import InvalidInput
-from tests.bulk.inputs import read, read_until_error, values, why_empty, write
+from tests.bulk.input_files import read, read_until_error, values, why_empty, write
 
 
 @pytest.fixture

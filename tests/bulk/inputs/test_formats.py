@@ -15,7 +15,7 @@ from socialapi.bulk.inputs.formats import open_records
 from socialapi.bulk.inputs.iterables import AsyncIterableReader, IterableReader
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import AudienceUser, Operation
-from tests.bulk.inputs import read, user, values, write
+from tests.bulk.input_files import read, user, values, write
 
 
 async def some_users() -> AsyncIterator[AudienceUser]:

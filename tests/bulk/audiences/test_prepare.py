@@ -23,7 +23,7 @@ from socialapi.models.audiences import (
 from socialapi.models.validation import broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.reports import RowIssue
-from tests.bulk.inputs import do_not_reach_user, user
+from tests.bulk.input_files import do_not_reach_user, user
 
 NOW = datetime.datetime(2026, 1, 31, 9, tzinfo=datetime.UTC)
 DIGEST = "a" * 64

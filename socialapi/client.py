@@ -310,9 +310,9 @@ class Client:
         every other call; only GET and PUT are repeated after an unknown outcome. Raises ApiError for an answer that
         is no success, InvalidInput for a path that would not arrive as it is.
         """
-        from socialapi.routes.undeclared import written_out
+        from socialapi.routes.undeclared import ad_hoc_target
 
-        target = written_out(method, path, family)
+        target = ad_hoc_target(method, path, family)
         reply = await self._session.request(target, options=self._options, query=params, body=json)
         reply.check_whole(executed=target.route.method != "GET")
         return reply

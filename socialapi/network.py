@@ -269,7 +269,7 @@ _LOCKED: Final = "the key is encrypted: set SOCIALAPI_CLIENT_KEY_PASSWORD to its
 
 
 @attrs.frozen
-class Way:
+class ConnectionOptions:
     """How one request gets to its host: arguments for aiohttp, and headers beside those of the request."""
 
     options: Mapping[str, Any] = attrs.field(repr=False)
@@ -284,7 +284,7 @@ class Network:
 
     proxies: Proxies = Proxies()
     tls: ssl_module.SSLContext | bool | Certificates = True
-    _ways: dict[tuple[str, str, int | None], Way] = attrs.field(factory=dict, init=False)
+    _ways: dict[tuple[str, str, int | None], ConnectionOptions] = attrs.field(factory=dict, init=False)
     _context: ssl_module.SSLContext | None = attrs.field(default=None, init=False)
     _loading: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False)
 
@@ -315,7 +315,7 @@ class Network:
             return cls(proxies, ssl)
         return cls(proxies, Certificates.from_env(environ, own=own, common=not has_connector) or True)
 
-    async def way(self, scheme: str, host: str, port: int | None) -> Way:
+    async def way(self, scheme: str, host: str, port: int | None) -> ConnectionOptions:
         """The way to a host. Raises ConfigurationError when what the environment says of it cannot be used."""
         key = (scheme, host, port)
         way = self._ways.get(key)
@@ -323,17 +323,17 @@ class Network:
             way = self._ways[key] = await self._find(scheme, host, port)
         return way
 
-    async def _find(self, scheme: str, host: str, port: int | None) -> Way:
+    async def _find(self, scheme: str, host: str, port: int | None) -> ConnectionOptions:
         proxy = self.proxies.choose(scheme, host, port)
         is_encrypted = scheme == "https" or (proxy is not None and proxy.url.startswith("https:"))
         options: dict[str, Any] = {"ssl": await self._tls() if is_encrypted else True}
         if proxy is None:
-            return Way(options)
+            return ConnectionOptions(options)
         options["proxy"] = proxy.url
         header = {"Proxy-Authorization": proxy.authorization} if proxy.authorization is not None else {}
         if scheme == "https":  # the proxy reads the CONNECT before it and nothing more
-            return Way({**options, "proxy_headers": header} if header else options)
-        return Way(options, header, is_relayed=True)
+            return ConnectionOptions({**options, "proxy_headers": header} if header else options)
+        return ConnectionOptions(options, header, is_relayed=True)
 
     async def _tls(self) -> ssl_module.SSLContext | bool:
         if not isinstance(self.tls, Certificates):

@@ -46,7 +46,7 @@ class Schema:
     remedy: str = USE_THAT_VERSION
 
 
-class SqliteThread:
+class SqliteFile:
     """One connection on one thread, and no other process or task beside it: the file is locked from `open` to `aclose`.
 
     With `shared`, several processes of this machine use the file at once, and wait for each other. A file that is not

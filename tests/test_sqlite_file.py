@@ -15,14 +15,14 @@ import pytest
 
 from socialapi import sqlite_file as sqlite_thread
 from socialapi.errors import ConfigurationError
-from socialapi.sqlite_file import Schema, SqliteThread, primary_code
+from socialapi.sqlite_file import Schema, SqliteFile, primary_code
 
 SCHEMA = Schema(application_id=7, version=1, statements=("CREATE TABLE items (name TEXT UNIQUE)",))
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> SqliteThread:
-    return SqliteThread(tmp_path / "file.sqlite", SCHEMA, purpose="journal")
+def database(tmp_path: Path) -> SqliteFile:
+    return SqliteFile(tmp_path / "file.sqlite", SCHEMA, purpose="journal")
 
 
 def add(*names: str) -> str:
@@ -33,7 +33,7 @@ def names(connection: sqlite3.Connection) -> list[str]:
     return [name for (name,) in connection.execute("SELECT name FROM items ORDER BY rowid")]
 
 
-async def test_everything_is_done_on_one_thread_that_ends(database: SqliteThread) -> None:
+async def test_everything_is_done_on_one_thread_that_ends(database: SqliteFile) -> None:
     threads = [await database.open(lambda _: threading.current_thread())]
     threads += [await database.run(lambda _: threading.current_thread()) for _ in range(3)]
     assert len(set(threads)) == 1
@@ -44,7 +44,7 @@ async def test_everything_is_done_on_one_thread_that_ends(database: SqliteThread
     assert not threads[0].is_alive()
 
 
-async def test_work_is_done_whole_or_not_at_all(database: SqliteThread) -> None:
+async def test_work_is_done_whole_or_not_at_all(database: SqliteFile) -> None:
     await database.open(names)
 
     def half(connection: sqlite3.Connection) -> None:
@@ -56,12 +56,12 @@ async def test_work_is_done_whole_or_not_at_all(database: SqliteThread) -> None:
     assert await database.run(names) == []
     await database.run(lambda connection: connection.execute(add("b", "c")))
     await database.aclose()
-    again = SqliteThread(database.path, SCHEMA, purpose="journal")
+    again = SqliteFile(database.path, SCHEMA, purpose="journal")
     assert await again.open(names) == ["b", "c"]
     await again.aclose()
 
 
-async def test_work_is_done_also_for_a_caller_who_does_not_wait(database: SqliteThread) -> None:
+async def test_work_is_done_also_for_a_caller_who_does_not_wait(database: SqliteFile) -> None:
     await database.open(names)
     going = threading.Event()
     blocking = asyncio.ensure_future(database.run(lambda _: going.wait(10)))
@@ -76,14 +76,14 @@ async def test_work_is_done_also_for_a_caller_who_does_not_wait(database: Sqlite
     await database.aclose()
 
 
-async def test_the_file_is_its_own_and_private(database: SqliteThread) -> None:
+async def test_the_file_is_its_own_and_private(database: SqliteFile) -> None:
     before = os.umask(0)
     try:
         await database.open(names)
     finally:
         os.umask(before)
     assert {each.stat().st_mode & 0o777 for each in database.path.parent.iterdir()} == {0o600}
-    second = SqliteThread(database.path, SCHEMA, purpose="journal")
+    second = SqliteFile(database.path, SCHEMA, purpose="journal")
     with pytest.raises(ConfigurationError, match=r"^the journal .*file\.sqlite is in use by another process"):
         await second.open(names)
     await database.run(lambda connection: connection.execute(add("a")))
@@ -94,10 +94,10 @@ async def test_the_file_is_its_own_and_private(database: SqliteThread) -> None:
 
 
 async def test_who_has_the_file_is_told_and_somebody_who_looks_into_it_is_waited_for(
-    database: SqliteThread, monkeypatch: pytest.MonkeyPatch
+    database: SqliteFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await database.open(names)
-    second = SqliteThread(database.path, SCHEMA, purpose="journal")
+    second = SqliteFile(database.path, SCHEMA, purpose="journal")
     with pytest.raises(ConfigurationError, match=rf"\(process {os.getpid()}, which is this one, has it since .*Z\)$"):
         await second.open(names)
     await database.aclose()
@@ -110,7 +110,7 @@ async def test_who_has_the_file_is_told_and_somebody_who_looks_into_it_is_waited
 
 
 async def test_somebody_who_has_the_file_open_for_longer_than_a_look_has_it(
-    database: SqliteThread, monkeypatch: pytest.MonkeyPatch
+    database: SqliteFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await database.open(names)
     await database.aclose()
@@ -124,7 +124,7 @@ async def test_somebody_who_has_the_file_open_for_longer_than_a_look_has_it(
 
 
 async def test_without_exclusive_others_may_have_the_file_as_well(tmp_path: Path) -> None:
-    shared = [SqliteThread(tmp_path / "file", SCHEMA, purpose="inbox", shared=True) for _ in range(2)]
+    shared = [SqliteFile(tmp_path / "file", SCHEMA, purpose="inbox", shared=True) for _ in range(2)]
     for each in shared:
         await each.open(names)
     await shared[0].run(lambda connection: connection.execute(add("a")))
@@ -138,11 +138,11 @@ async def test_without_exclusive_others_may_have_the_file_as_well(tmp_path: Path
     [(1, "begin it anew"), (3, "use that version, or choose another path")],
 )
 async def test_a_file_of_another_version_is_refused_with_what_to_do(tmp_path: Path, version: int, says: str) -> None:
-    old = SqliteThread(tmp_path / "file", attrs.evolve(SCHEMA, version=version), purpose="journal")
+    old = SqliteFile(tmp_path / "file", attrs.evolve(SCHEMA, version=version), purpose="journal")
     await old.open(names)
     await old.run(lambda connection: connection.execute(add("a")))
     await old.aclose()
-    new = SqliteThread(tmp_path / "file", attrs.evolve(SCHEMA, version=2, remedy="begin it anew"), purpose="journal")
+    new = SqliteFile(tmp_path / "file", attrs.evolve(SCHEMA, version=2, remedy="begin it anew"), purpose="journal")
     formats = f"(its format is {version}, here it is 2)"
     with pytest.raises(
         ConfigurationError, match=re.escape(f"was written by another version of this package {formats}: {says}")
@@ -152,14 +152,14 @@ async def test_a_file_of_another_version_is_refused_with_what_to_do(tmp_path: Pa
     await old.aclose()
 
 
-async def test_it_has_to_be_open(database: SqliteThread) -> None:
+async def test_it_has_to_be_open(database: SqliteFile) -> None:
     with pytest.raises(RuntimeError, match="the journal is not open"):
         await database.run(names)
     await database.aclose()
     assert not await asyncio.to_thread(database.path.exists)
 
 
-async def test_what_is_raised_while_it_is_prepared_closes_it(database: SqliteThread) -> None:
+async def test_what_is_raised_while_it_is_prepared_closes_it(database: SqliteFile) -> None:
     def bug(connection: sqlite3.Connection) -> None:
         raise ZeroDivisionError
 
@@ -187,7 +187,7 @@ def refuse(code: int) -> Callable[[sqlite3.Connection], None]:
     ],
 )
 async def test_what_sqlite_raises_becomes_a_sentence_that_says_what_to_do(
-    database: SqliteThread, code: int, says: str
+    database: SqliteFile, code: int, says: str
 ) -> None:
     await database.open(names)
     for _ in range(2):  # what cannot be written is said to everybody who comes later, too
@@ -200,7 +200,7 @@ async def test_what_sqlite_raises_becomes_a_sentence_that_says_what_to_do(
 
 
 async def test_a_log_that_cannot_be_erased_is_said_so_too(
-    database: SqliteThread, monkeypatch: pytest.MonkeyPatch
+    database: SqliteFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await database.open(names)
     connection = await database.run(lambda connection: connection)
@@ -211,7 +211,7 @@ async def test_a_log_that_cannot_be_erased_is_said_so_too(
 
 
 async def test_who_goes_on_after_a_failure_gets_what_sqlite_raises(tmp_path: Path) -> None:
-    database = SqliteThread(tmp_path / "file.sqlite", SCHEMA, purpose="inbox", raw=True)
+    database = SqliteFile(tmp_path / "file.sqlite", SCHEMA, purpose="inbox", raw=True)
     await database.open(names)
     for call in (database.run, database.write):
         with pytest.raises(sqlite3.OperationalError) as caught:
@@ -223,7 +223,7 @@ async def test_who_goes_on_after_a_failure_gets_what_sqlite_raises(tmp_path: Pat
         await database.open(names)
 
 
-def test_it_names_its_file(database: SqliteThread) -> None:
+def test_it_names_its_file(database: SqliteFile) -> None:
     assert str(database) == f"journal {database.path}"
     assert repr(database) == f"SqliteThread({str(database.path)!r})"
     assert primary_code(sqlite3.InterfaceError()) == 0

@@ -11,7 +11,7 @@ from socialapi.session.session import Attempt
 
 
 @attrs.define(eq=False)
-class Tally:
+class RowCounters:
     """Every row that is read is pending until exactly one of `accept`, `reject` and `repeat` takes it over."""
 
     rate: RateLimit | None

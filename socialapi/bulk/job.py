@@ -10,7 +10,7 @@ from typing import Any, Final, Generic, Literal, TypeVar
 
 import attrs
 
-from socialapi.bulk.counters import Tally
+from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.dispatcher import Concurrency, Dispatcher, Sendable
 from socialapi.bulk.inputs.reader import Chunk, NoRows, Reader
 from socialapi.bulk.journals.journal import JobIdentity, Journal, Opened, Setting, State, fingerprint
@@ -121,7 +121,7 @@ class Job(abc.ABC, Generic[R, B, P]):
         target: Target[Any],
         source: object,
         reader: Reader[R],
-        tally: Tally,
+        tally: RowCounters,
         options: JobOptions,
     ) -> None:
         config = session.config
@@ -240,7 +240,7 @@ class Job(abc.ABC, Generic[R, B, P]):
     async def _read(self) -> None:
         chunks = aiter(self._reader)
         while True:
-            await self._session.turns.wait()  # an iterable is read without ever waiting, and others go on
+            await self._session.scheduler.yield_turn()  # an iterable is read without ever waiting, and others go on
             if self._dispatcher.failure is not None:
                 return
             try:
@@ -257,7 +257,7 @@ class Job(abc.ABC, Generic[R, B, P]):
                     self._tally.rejects_file.columns = self._columns()
                     self._tally.rejects_file.begin()  # what it held before goes only now that there is an input
                 self._tally.take_in(len(chunk))
-                await self._session.turns.wait()  # others were read to at the same time
+                await self._session.scheduler.yield_turn()  # others were read to at the same time
                 await self._place_chunk(chunk)
                 self._judge_rejects()
             except OURS as problem:

@@ -133,7 +133,7 @@ class Row:
 
 
 @attrs.define(eq=False, repr=False, weakref_slot=False)
-class Run:
+class RowBlock:
     """Rows ready to be sent that follow one another and do the same.
 
     Every column has one value of its kind for each row, or an empty text; a kind may have several columns. Texts
@@ -154,34 +154,34 @@ class Run:
         found = tuple([(kind, values[place]) for kind, values in self.columns if values[place]])
         return Row(self.numbers[place], self.action, found, self.users[place])
 
-    def part(self, start: int, stop: int) -> "Run":
+    def part(self, start: int, stop: int) -> "RowBlock":
         """The rows from one place up to another."""
         if start == 0 and stop >= len(self):
             return self
         columns = tuple([(kind, values[start:stop]) for kind, values in self.columns])
-        return Run(self.action, self.numbers[start:stop], self.users[start:stop], columns)
+        return RowBlock(self.action, self.numbers[start:stop], self.users[start:stop], columns)
 
 
-def rows_of(runs: Iterable[Run]) -> list[Row]:
+def rows_of(runs: Iterable[RowBlock]) -> list[Row]:
     """Every row of the runs."""
     return [run.row(place) for run in runs for place in range(len(run))]
 
 
-def runs_of(rows: Iterable[Row]) -> list[Run]:
+def runs_of(rows: Iterable[Row]) -> list[RowBlock]:
     """The rows as runs, in their order."""
     return [_run(action, list(same)) for action, same in itertools.groupby(rows, key=operator.attrgetter("action"))]
 
 
-def joined(runs: Iterable[Run]) -> list[Run]:
+def joined(runs: Iterable[RowBlock]) -> list[RowBlock]:
     """The runs, of which neighbours that are alike have become one."""
     return [_one(list(alike)) for _, alike in itertools.groupby(runs, key=_likeness)]
 
 
-def _likeness(run: Run) -> object:
+def _likeness(run: RowBlock) -> object:
     return run.action, [kind for kind, _ in run.columns]
 
 
-def _one(runs: Sequence[Run]) -> Run:
+def _one(runs: Sequence[RowBlock]) -> RowBlock:
     if len(runs) == 1:
         return runs[0]
     chain = itertools.chain.from_iterable
@@ -189,12 +189,12 @@ def _one(runs: Sequence[Run]) -> Run:
         (kind, list(chain(run.columns[at][1] for run in runs))) for at, (kind, _) in enumerate(runs[0].columns)
     )
     numbers, users = list(chain(run.numbers for run in runs)), list(chain(run.users for run in runs))
-    return Run(runs[0].action, numbers, users, columns)
+    return RowBlock(runs[0].action, numbers, users, columns)
 
 
-def halves(runs: Sequence[Run]) -> tuple[list[Run], list[Run]]:
+def halves(runs: Sequence[RowBlock]) -> tuple[list[RowBlock], list[RowBlock]]:
     """The first half of the rows, and the others."""
-    before, after = list[Run](), list[Run]()
+    before, after = list[RowBlock](), list[RowBlock]()
     left = sum(map(len, runs)) // 2
     for run in runs:
         if left:
@@ -205,7 +205,7 @@ def halves(runs: Sequence[Run]) -> tuple[list[Run], list[Run]]:
     return before, after
 
 
-def _run(action: Action, rows: Sequence[Row]) -> Run:
+def _run(action: Action, rows: Sequence[Row]) -> RowBlock:
     columns: dict[tuple[IdentifierKind, int], list[str]] = {}
     for place, row in enumerate(rows):
         seen: Counter[IdentifierKind] = Counter()
@@ -216,4 +216,4 @@ def _run(action: Action, rows: Sequence[Row]) -> Run:
             column[place] = value
             seen[kind] += 1
     found = tuple((kind, values) for (kind, _), values in columns.items())
-    return Run(action, [row.number for row in rows], [row.user_json for row in rows], found)
+    return RowBlock(action, [row.number for row in rows], [row.user_json for row in rows], found)

@@ -9,7 +9,7 @@ from socialapi.emulator.advertising.audience_members import Members
 from socialapi.emulator.advertising.state import Advertising
 from socialapi.emulator.catalogs.state import Catalogs
 from socialapi.emulator.clock import EmulatorClock
-from socialapi.emulator.oauth.state import SignIns
+from socialapi.emulator.oauth.state import PendingSignIns
 from socialapi.emulator.oauth1 import NonceMemory
 from socialapi.emulator.platform.state import Platform
 from socialapi.emulator.rate_limits import RateLimits
@@ -120,7 +120,7 @@ class State:
     catalogs: Catalogs = attrs.field(factory=Catalogs)
     audiences: dict[OwnedId, Audience] = attrs.field(factory=dict)
     do_not_reach_lists: dict[OwnedId, DoNotReach] = attrs.field(factory=dict)
-    sign_ins: SignIns = attrs.field(factory=SignIns)
+    sign_ins: PendingSignIns = attrs.field(factory=PendingSignIns)
     platform: Platform = attrs.field(factory=Platform)
 
     def new_app(self, user: User, *, tier: Tier = "self-serve") -> AccessToken:

@@ -184,7 +184,7 @@ def _anything(value: Any, path: Path, report: Report, now: datetime.datetime) ->
     while waiting:
         each, at = waiting.popleft()
         if each.__class__ is dict:
-            waiting.extend((one, (at, shown(name))) for name, one in each.items())
+            waiting.extend((one, (at, printable_name(name))) for name, one in each.items())
         elif each.__class__ is list:
             waiting.extend((one, (at, index)) for index, one in enumerate(each))
         else:
@@ -399,20 +399,22 @@ def _record(
                 report.append(BrokenRule(path=_text((path, name)), reason="is required", code="MISSING_PARAMETER"))
         for name, each in value.items():
             if each.__class__ is Unfit:
-                _is_unfit(each, (path, shown(name)), report)
+                _is_unfit(each, (path, printable_name(name)), report)
             elif (field_check := checks.get(name)) is not None:
                 field_check(each, (path, name), report, now)
             elif is_open:
-                _anything(each, (path, shown(name)), report, now)
+                _anything(each, (path, printable_name(name)), report, now)
             else:
-                report.append(BrokenRule(path=_text((path, shown(name))), reason="is not a field of this object"))
+                report.append(
+                    BrokenRule(path=_text((path, printable_name(name))), reason="is not a field of this object")
+                )
         if conditions is not None and len(report) == before:
             report.extend(attrs.evolve(rule, path=_text((path, rule.path))) for rule in conditions(value, now))
 
     return check
 
 
-def shown(name: object) -> str:
+def printable_name(name: object) -> str:
     """A name for a message. One that looks like a value (an address, say) stays out of it."""
     return name if isinstance(name, str) and _NAME.fullmatch(name) else NOT_SHOWN
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from socialapi.config import is_file_path
 from socialapi.errors import InvalidInput
 from socialapi.models.spelling import near_name
-from socialapi.models.validation import shown
+from socialapi.models.validation import printable_name
 
 _SAYS: Final[Mapping[Any, str]] = {
     str: "a text",
@@ -47,7 +47,7 @@ def check_further(method: Callable[..., Any], further: Mapping[str, Any]) -> Non
     declared = tuple(each.name for each in parameters if each.kind in _NAMED)
     for name in further:
         if (meant := near_name(name, declared)) is not None:
-            raise InvalidInput(f"there is no parameter {shown(name)}: did you mean {meant}?")
+            raise InvalidInput(f"there is no parameter {printable_name(name)}: did you mean {meant}?")
 
 
 _NAMED: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)

@@ -180,7 +180,7 @@ async def send_operations(
             broken += [attrs.evolve(rule, path=f"{path}.{rule.path}" if rule.path else path) for rule in rules]
             users += 1
             if users % USERS_PER_SLICE == 0:
-                await session.turns.wait()
+                await session.scheduler.yield_turn()
         times = shaped(type(operation.params), attrs.evolve(operation.params, users=()))
         params = ({} if expiry is None else {"expires_at": expiry}) | times | {"users": prepared}
         shapes.append({"operation_type": operation.operation_type, "params": params})

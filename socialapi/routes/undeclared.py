@@ -19,7 +19,7 @@ _UNFIT: Final = re.compile(r"\.\.?|[\s\S]*[\x00-\x1f\x7f][\s\S]*")
 """Segments that proxies resolve, or do not pass on, however they are encoded."""
 
 
-def written_out(method: str, path: str, family: str) -> Target[Any]:
+def ad_hoc_target(method: str, path: str, family: str) -> Target[Any]:
     """What a caller asks for whose path has no row here; only GET and PUT are repeated after an unknown outcome.
 
     Raises InvalidInput for a family that there is not, and for a method or a path that would not arrive as it is.

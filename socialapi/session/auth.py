@@ -29,7 +29,7 @@ from socialapi.wire.request import Request
 SIGN_INS_REMEMBERED: Final = 1_000
 
 
-class SignIns:
+class PendingSignIns:
     """The secrets of request tokens whose sign-ins have begun here, the latest ones."""
 
     def __init__(self, capacity: int = SIGN_INS_REMEMBERED) -> None:
@@ -235,7 +235,7 @@ class Authenticators:
         fetch: "Fetch",
         ask: "Ask",
     ) -> None:
-        self.sign_ins = SignIns()
+        self.sign_ins = PendingSignIns()
         self._by_kind: dict[str, Authenticator] = {}
         self._credentials = tuple(credentials)
         self._ask = ask

@@ -108,7 +108,7 @@ def _discard(discard: Callable[[T], None], work: asyncio.Future[T]) -> None:
 _Waiting = deque[asyncio.Future[None]]
 
 
-class Turns:
+class FairScheduler:
     """A queue for the event loop: each time round, one of those who wait goes on, and everybody else in between.
 
     `asyncio.sleep(0)` would let all of them go on the next time round, one right behind the other. A turn is for a
@@ -119,7 +119,7 @@ class Turns:
         # What ends with its loop must not stand in the way of those who use the client in another one.
         self._queues: WeakKeyDictionary[asyncio.AbstractEventLoop, _Waiting] = WeakKeyDictionary()
 
-    async def wait(self) -> None:
+    async def yield_turn(self) -> None:
         """Returns when it is the caller's turn; those who came before go first."""
         loop = asyncio.get_running_loop()
         waiting = self._queues.setdefault(loop, deque())

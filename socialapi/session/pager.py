@@ -10,7 +10,7 @@ import attrs
 
 from socialapi.errors import DecodeError, InvalidInput, SocialApiError
 from socialapi.models.pages import Page
-from socialapi.models.validation import shown
+from socialapi.models.validation import printable_name
 from socialapi.problems import Problem, ServiceError
 from socialapi.wire.paging import Position, next_token_path
 
@@ -177,8 +177,8 @@ def _more(count: int) -> str:
 def _kind_of(error: Problem | ServiceError) -> str:
     """The type or the code of an error, which name no value, as its other texts may."""
     if isinstance(error, Problem):
-        return shown(error.slug)
-    return f"code {error.code}" if isinstance(error.code, int) else shown(error.code)
+        return printable_name(error.slug)
+    return f"code {error.code}" if isinstance(error.code, int) else printable_name(error.code)
 
 
 def _without(page: Page[T], count: int) -> Page[T]:

@@ -17,15 +17,15 @@ from socialapi.models.pages import Page
 from socialapi.problems import BrokenRule
 from socialapi.routes.route import OAUTH, Target
 from socialapi.session.auth import DEAD_TOKEN, Authenticator, Authenticators, Authorization, basic
-from socialapi.session.clock import Clock, Turns, within
+from socialapi.session.clock import Clock, FairScheduler, within
 from socialapi.session.pager import Pager
 from socialapi.session.rate_limiter import Pacer, Slot
 from socialapi.session.token_cache import TokenCache
 from socialapi.session.transport import LiveReply, Transport, close_reply
 from socialapi.wire.oauth1 import refuse_unusable
 from socialapi.wire.paging import page_query, split_of
-from socialapi.wire.rate_limit_headers import read_limit, told_wait_seconds
-from socialapi.wire.request import Request, addressed, build_request, refuse, shaped_arguments
+from socialapi.wire.rate_limit_headers import read_limit, retry_after_seconds
+from socialapi.wire.request import Request, build_request, refuse, shaped_arguments, with_path_texts
 from socialapi.wire.response import Reply, read_error, read_result
 from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, Failure, GiveUp, RetryPolicy, decide, failure_of_status
 
@@ -109,7 +109,7 @@ Outcome = Reply | LiveReply | TransportError
 
 logger: Final = logging.getLogger("socialapi")
 
-UNTOLD_REFUSAL_SECONDS: Final = 1.0
+DEFAULT_RETRY_AFTER_SECONDS: Final = 1.0
 """How long a limit counts as exhausted after a 429 that names no wait."""
 
 
@@ -131,7 +131,7 @@ class Session:
         self.pacer = pacer
         self.clock = clock
         self.rng = rng
-        self.turns = Turns()
+        self.scheduler = FairScheduler()
         self.authenticators = Authenticators(
             credentials, config, token_cache, clock, self._fetch_token, self._ask_for_user_tokens
         )
@@ -199,7 +199,7 @@ class Session:
 
         Raises InvalidInput for what does not go together.
         """
-        target = addressed(target)
+        target = with_path_texts(target)
         family, asked = target.route.family, shaped_arguments(target.route, query, None)[0]
         if start is not None and asked.get("with_total_count"):
             refuse([BrokenRule(path="with_total_count", reason="cannot go with start", code="EXCLUSIVE_PARAMETERS")])
@@ -335,7 +335,7 @@ class Session:
         if isinstance(outcome, Reply | LiveReply):
             refused: float | None = None
             if outcome.status == 429:
-                refused = self.told_wait_seconds(outcome.headers) or UNTOLD_REFUSAL_SECONDS
+                refused = self.retry_after_seconds(outcome.headers) or DEFAULT_RETRY_AFTER_SECONDS
             limit = read_limit(outcome.headers, self.config.rate_limit_header_prefixes, self.clock.time())
             slot.replied(limit, refused_for_seconds=refused)
         elif sent and (outcome is None or outcome.may_be_executed):
@@ -364,11 +364,11 @@ class Session:
             return Failure("unknown" if outcome.may_be_executed else "no", outcome.reason)
         if outcome.ok:
             return call.accept(outcome) if call.accept is not None and isinstance(outcome, Reply) else None
-        return failure_of_status(outcome.status, self.told_wait_seconds(outcome.headers))
+        return failure_of_status(outcome.status, self.retry_after_seconds(outcome.headers))
 
-    def told_wait_seconds(self, headers: Mapping[str, str]) -> float | None:
+    def retry_after_seconds(self, headers: Mapping[str, str]) -> float | None:
         """How long from now the headers of a refusal ask to wait, if they do."""
-        return told_wait_seconds(headers, self.config.rate_limit_header_prefixes, self.clock.time())
+        return retry_after_seconds(headers, self.config.rate_limit_header_prefixes, self.clock.time())
 
     async def _renewed(self, call: Call, outcome: Outcome) -> bool:
         """Whether a dead token was replaced, which is done once per call; a 401 was surely not executed."""
@@ -416,7 +416,7 @@ class Session:
         else:
             error = read_error(outcome)
         error.attempts = call.attempt
-        told = call.failure.told_wait_seconds if call.failure else None
+        told = call.failure.retry_after_seconds if call.failure else None
         if why.reason == "wait too long" and isinstance(error, RateLimited) and told is not None:
             resets_at = self.now() + datetime.timedelta(seconds=told)
             raise RateLimitTooLong(call.request.limit_key, told, resets_at) from error

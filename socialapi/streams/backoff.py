@@ -51,49 +51,55 @@ _OF_ISSUE: Final[dict[str, DropKind]] = {
 
 
 @attrs.frozen(kw_only=True)
-class Drop:
+class Disconnect:
     """Why there is no connection: which schedule it follows, in words, and what the service or the network said."""
 
     kind: DropKind
     reason: str
     problem: Problem | None = None
     error: SocialApiError | None = attrs.field(default=None, repr=False, eq=False)
-    told_wait_seconds: float | None = None
+    retry_after_seconds: float | None = None
 
 
-def drop_of_problems(problems: Iterable[Problem | ServiceError]) -> Drop | None:
+def disconnect_of_problems(problems: Iterable[Problem | ServiceError]) -> Disconnect | None:
     """The end of a connection that problems on it, or in place of it, announce; None if they announce none."""
     for problem in problems:
         if isinstance(problem, OperationalDisconnect):
             name = problem.disconnect_type or "OperationalDisconnect"
-            return Drop(kind=_OF_DISCONNECT.get(name, "http"), reason=f"the service ended it: {name}", problem=problem)
+            return Disconnect(
+                kind=_OF_DISCONNECT.get(name, "http"), reason=f"the service ended it: {name}", problem=problem
+            )
         if isinstance(problem, StreamingConnection):
             name = problem.connection_issue or "streaming-connection"
-            return Drop(kind=_OF_ISSUE.get(name, "http"), reason=f"the service refused it: {name}", problem=problem)
+            return Disconnect(
+                kind=_OF_ISSUE.get(name, "http"), reason=f"the service refused it: {name}", problem=problem
+            )
         if isinstance(problem, UsageCapped):
-            return Drop(kind="final", reason="a usage cap is reached", problem=problem)
+            return Disconnect(kind="final", reason="a usage cap is reached", problem=problem)
         if isinstance(problem, ClientDisconnected):
-            return Drop(kind="network", reason="the service says that we left", problem=problem)
+            return Disconnect(kind="network", reason="the service says that we left", problem=problem)
     return None
 
 
-def drop_of_refusal(refusal: ApiError, told_wait_seconds: float | None, *, left_behind: bool) -> Drop:
+def drop_of_refusal(refusal: ApiError, retry_after_seconds: float | None, *, left_behind: bool) -> Disconnect:
     """What an answer other than a stream means.
 
     `left_behind` says that a connection of this very stream broke a moment ago: the service may not have noticed yet,
     and count it, so that too many connections is no reason to give up.
     """
     kind: DropKind
-    drop = drop_of_problems(refusal.problems)
+    drop = disconnect_of_problems(refusal.problems)
     if drop is not None:
         issue = getattr(drop.problem, "connection_issue", None)
         kind = "http" if issue == "TooManyConnections" and left_behind else drop.kind
         if kind == "network":
             # The network brought an answer: what would be replaced at once on an open stream is a refusal here.
             kind = "rate_limit" if refusal.status == 429 else "http"
-        return attrs.evolve(drop, kind=kind, error=refusal, told_wait_seconds=told_wait_seconds)
+        return attrs.evolve(drop, kind=kind, error=refusal, retry_after_seconds=retry_after_seconds)
     kind = "rate_limit" if refusal.status == 429 else "http" if refusal.status >= 500 else "final"
-    return Drop(kind=kind, reason=f"HTTP {refusal.status}", error=refusal, told_wait_seconds=told_wait_seconds)
+    return Disconnect(
+        kind=kind, reason=f"HTTP {refusal.status}", error=refusal, retry_after_seconds=retry_after_seconds
+    )
 
 
 @attrs.define
@@ -114,7 +120,7 @@ class Schedule:
         if lived_seconds >= STEADY_SECONDS:
             self._network = 0
 
-    def wait_seconds(self, drop: Drop, jitter: float) -> float:
+    def wait_seconds(self, drop: Disconnect, jitter: float) -> float:
         """How long to wait after the drop, which must not be final; `jitter` is a random number from 0 to 1.
 
         The first lost connection is replaced at once. A wait that the service told is obeyed where it is longer.
@@ -128,4 +134,4 @@ class Schedule:
         else:
             wait = min(HTTP_CEILING_SECONDS, HTTP_START_SECONDS * 2.0 ** min(self._http, 32))
             self._http += 1
-        return max(wait, drop.told_wait_seconds or 0.0) * (1.0 + JITTER_SHARE * jitter)
+        return max(wait, drop.retry_after_seconds or 0.0) * (1.0 + JITTER_SHARE * jitter)

@@ -9,7 +9,7 @@ import attrs
 
 from socialapi.session.clock import Clock
 from socialapi.session.transport import LIVE_BUFFER_BYTES, LiveReply
-from socialapi.streams.backoff import Drop
+from socialapi.streams.backoff import Disconnect
 from socialapi.streams.status import SlowReading
 from socialapi.wire.ndjson import LineFramer
 
@@ -61,8 +61,8 @@ class Connection:
         self.watcher: asyncio.Task[None] | None = None
         self._empty_at: float | None = None
         self.opened_at = self.caught_up_at = clock.time()
-        self.farewell: Drop | None = None
-        self.over: Drop | None = None
+        self.disconnect_notice: Disconnect | None = None
+        self.over: Disconnect | None = None
         self.received_bytes = 0
         self.brought_data = False
         self.is_in_use = False

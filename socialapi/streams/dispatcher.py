@@ -16,7 +16,7 @@ from socialapi.models.events import (
     refuse_misspelt_event_pattern,
     refuse_misspelt_event_type,
 )
-from socialapi.models.validation import shown
+from socialapi.models.validation import printable_name
 from socialapi.streams.handlers import call_handler, check_handler
 
 E = TypeVar("E")
@@ -194,7 +194,7 @@ class Dispatcher:
         """Says of the first event that no handler takes that there are such events."""
         if not self._has_warned:
             self._has_warned = True
-            logger.warning("no handler takes %s; such events are counted as unhandled", shown(_name_of(event)))
+            logger.warning("no handler takes %s; such events are counted as unhandled", printable_name(_name_of(event)))
 
 
 def _checked_kinds(given: Iterable[Any]) -> Iterator[Any]:

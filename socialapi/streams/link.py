@@ -13,7 +13,7 @@ from socialapi.errors import ApiError, DecodeError, RateLimitTooLong, SocialApiE
 from socialapi.routes.route import Target
 from socialapi.session.session import CallOptions, Session
 from socialapi.session.transport import LiveReply
-from socialapi.streams.backoff import LONG_LIVED_SECONDS, STEADY_SECONDS, Drop, Schedule, drop_of_refusal
+from socialapi.streams.backoff import LONG_LIVED_SECONDS, STEADY_SECONDS, Disconnect, Schedule, drop_of_refusal
 from socialapi.streams.connection import Connection, Patience
 from socialapi.streams.status import Gap, SlowReading, StreamCounters, StreamState
 from socialapi.wire.ndjson import LineFramer, is_whole
@@ -21,18 +21,18 @@ from socialapi.wire.retry import NOT_EXECUTED
 
 
 @attrs.define
-class Break:
+class Outage:
     """The time without a connection that goes on: by what it began, why it goes on (the latest reason), when the next
     attempt is, and how many there were.
     """
 
-    cause: Drop
-    drop: Drop
+    cause: Disconnect
+    drop: Disconnect
     due: float = 0.0
     attempts: int = 0
 
 
-class Endurance:
+class GiveUpTimer:
     """How long there may be no connection, or for ever; the last attempt is made at the end of that time.
 
     A connection that was accepted and of no use does not start it anew, only the time for which it was there does not
@@ -112,8 +112,8 @@ class Link:
         self._schedule = Schedule()
         self._connection: Connection | None = None
         self._connecting: asyncio.Task[None] | None = None
-        self._break: Break | None = None
-        self._endurance = Endurance(options.give_up_after_seconds)
+        self._break: Outage | None = None
+        self._endurance = GiveUpTimer(options.give_up_after_seconds)
         self._gap_started_at: datetime.datetime | None = None
         self._broke_at: float | None = None
         self.last_id: str | None = None
@@ -143,10 +143,10 @@ class Link:
             if is_data:
                 connection.brought_data = True
 
-    def saw_farewell(self, farewell: Drop) -> None:
+    def saw_farewell(self, disconnect_notice: Disconnect) -> None:
         """The service has said that and why it is going to end the connection."""
         if self._connection is not None:
-            self._connection.farewell = farewell
+            self._connection.disconnect_notice = disconnect_notice
 
     async def read(self) -> list[bytes]:
         """The next complete lines, in order; there may be none yet.
@@ -169,30 +169,30 @@ class Link:
         before = connection.received_bytes
         try:
             # Nothing is expected behind a farewell, whether the service hangs up or not.
-            lines = None if connection.farewell is not None else await connection.read()
+            lines = None if connection.disconnect_notice is not None else await connection.read()
         except TransportError as problem:
-            drop = Drop(kind="network", reason=problem.reason, error=problem)
+            drop = Disconnect(kind="network", reason=problem.reason, error=problem)
         except DecodeError as problem:
-            drop = Drop(kind="final", reason=problem.reason, error=problem)
+            drop = Disconnect(kind="final", reason=problem.reason, error=problem)
         else:
             if lines is not None:
                 return lines
-            drop = Drop(kind="network", reason="the service closed the connection")
+            drop = Disconnect(kind="network", reason="the service closed the connection")
         finally:
             self._counters.received_bytes += connection.received_bytes - before
         connection.over = drop
         connection.close()
-        is_ours = self._connection is connection and connection.farewell is None
+        is_ours = self._connection is connection and connection.disconnect_notice is None
         # It is looked at before anything is decided: it may be the event that was the use of the connection, or say why
         # the connection is over.
         return [connection.rest] if is_ours and is_whole(connection.rest) else None
 
-    def _disconnected(self, connection: Connection, drop: Drop) -> None:
+    def _disconnected(self, connection: Connection, drop: Disconnect) -> None:
         """The connection is over: what that means, and since when something may be missing."""
         now, lived_seconds = self._session.clock.monotonic(), connection.lived_seconds
         self._connection = None
-        if connection.farewell is not None:
-            drop = connection.farewell
+        if connection.disconnect_notice is not None:
+            drop = connection.disconnect_notice
         elif connection.is_stalled:
             drop = attrs.evolve(drop, reason=f"nothing came for {self._session.config.stall_seconds:g} s")
         self._broke_at = now if drop.error is not None else None
@@ -210,9 +210,9 @@ class Link:
         self._gap_started_at = datetime.datetime.fromtimestamp(started_at, datetime.UTC)
         self._dropped(drop)
 
-    def _dropped(self, drop: Drop) -> None:
+    def _dropped(self, drop: Disconnect) -> None:
         """There is no connection, for this reason: when the next attempt is due, or that there is none."""
-        self._break = attrs.evolve(self._break, drop=drop) if self._break else Break(drop, drop)
+        self._break = attrs.evolve(self._break, drop=drop) if self._break else Outage(drop, drop)
         self.state = "waiting"
         if drop.kind == "final":
             return
@@ -220,7 +220,7 @@ class Link:
         wait = self._schedule.wait_seconds(drop, self._session.rng.random())
         due = self._endurance.due(now, wait)
         error: SocialApiError
-        if (told := drop.told_wait_seconds) is not None and told > self._session.config.bulk_max_wait_seconds:
+        if (told := drop.retry_after_seconds) is not None and told > self._session.config.bulk_max_wait_seconds:
             resets_at = self._session.now() + datetime.timedelta(seconds=told)
             error = RateLimitTooLong(self._target.limit_key(self._target.route.rate_limit), told, resets_at)
             error.__cause__ = drop.error
@@ -267,18 +267,18 @@ class Link:
             except TransportError as problem:
                 if problem.may_be_executed:
                     self._broke_at = clock.monotonic()
-                self._dropped(Drop(kind="network", reason=problem.reason, error=problem))
+                self._dropped(Disconnect(kind="network", reason=problem.reason, error=problem))
             except RateLimitTooLong as problem:
                 reason, told = "the rate limit is used up", problem.wait_seconds
-                self._dropped(Drop(kind="rate_limit", reason=reason, error=problem, told_wait_seconds=told))
+                self._dropped(Disconnect(kind="rate_limit", reason=reason, error=problem, retry_after_seconds=told))
             except ApiError as refusal:
                 self._dropped(self._refused(refusal))
             else:
                 self._connected(reply)
                 await self._report_gap(self._session.now())
 
-    def _refused(self, refusal: ApiError) -> Drop:
-        told = self._session.told_wait_seconds(refusal.headers) if refusal.status in NOT_EXECUTED else None
+    def _refused(self, refusal: ApiError) -> Disconnect:
+        told = self._session.retry_after_seconds(refusal.headers) if refusal.status in NOT_EXECUTED else None
         now = self._session.clock.monotonic()
         left_behind = self._broke_at is not None and now - self._broke_at < LEFT_BEHIND_SECONDS
         return drop_of_refusal(refusal, told, left_behind=left_behind)
@@ -297,7 +297,7 @@ class Link:
         self._counters.connections += 1
         logger.info("%s: connected", self._target.route.shown)
 
-    async def _end(self, drop: Drop) -> NoReturn:
+    async def _end(self, drop: Disconnect) -> NoReturn:
         problems = [drop.problem] if drop.problem is not None else []
         error = drop.error or StreamEnded(200, problems=problems, summary=drop.reason)
         try:

@@ -12,7 +12,7 @@ from socialapi.models.events import MatchedPost, Streamed, StreamNotice
 from socialapi.models.pages import Undecoded
 from socialapi.routes.route import Target
 from socialapi.session.session import CallOptions, Session
-from socialapi.streams.backoff import drop_of_problems
+from socialapi.streams.backoff import disconnect_of_problems
 from socialapi.streams.handlers import call_handler, check_handler
 from socialapi.streams.link import Link, LinkOptions
 from socialapi.streams.status import StreamCounters, StreamState
@@ -236,10 +236,10 @@ class Stream(Generic[T]):
 
     def _notice(self, notice: StreamNotice) -> StreamNotice | None:
         """What is left of a notice without a farewell, which is told with the gap."""
-        farewell = drop_of_problems(notice.problems)
-        if farewell is not None:
-            self._link.saw_farewell(farewell)
-            others = tuple(each for each in notice.problems if each is not farewell.problem)
+        disconnect_notice = disconnect_of_problems(notice.problems)
+        if disconnect_notice is not None:
+            self._link.saw_farewell(disconnect_notice)
+            others = tuple(each for each in notice.problems if each is not disconnect_notice.problem)
             if not others:
                 return None
             notice = StreamNotice(others, notice.content)

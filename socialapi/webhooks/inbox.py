@@ -15,7 +15,7 @@ from typing import Final
 import attrs
 
 from socialapi.errors import ConfigurationError
-from socialapi.sqlite_file import Schema, SqliteThread, damage
+from socialapi.sqlite_file import Schema, SqliteFile, damage
 from socialapi.webhooks.inbox_owner import InboxOwner
 from socialapi.webhooks.queue import OneLoop, Outcome, Waiting
 
@@ -93,7 +93,7 @@ class Inbox:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, dedup_window: int, max_waiting: int) -> None:
-        self._database = SqliteThread(path, SCHEMA, purpose="inbox", raw=True, shared=True)
+        self._database = SqliteFile(path, SCHEMA, purpose="inbox", raw=True, shared=True)
         self._owner = InboxOwner(self._database.path)
         self._loop = OneLoop()
         self._own_queue: _Queue | None = None

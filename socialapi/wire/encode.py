@@ -23,7 +23,7 @@ from socialapi.models.validation import (
     Unfit,
     format_timestamp,
     members_by_tag,
-    shown,
+    printable_name,
     value_type,
     wire_name,
 )
@@ -87,7 +87,7 @@ def _unsendable(shape: Any, path: str) -> Iterator[BrokenRule]:
     if isinstance(shape, dict):
         for name, each in shape.items():
             if isinstance(name, str) and not has_lone_surrogate(name):
-                yield from _unsendable(each, f"{path}.{shown(name)}" if path else shown(name))
+                yield from _unsendable(each, f"{path}.{printable_name(name)}" if path else printable_name(name))
             else:
                 yield BrokenRule(path=path, reason="cannot be sent as JSON: a name in it is no valid text")
     elif isinstance(shape, list):
@@ -143,7 +143,7 @@ def parameters(values: Mapping[str, Any]) -> list[tuple[str, str]]:
         text = _text(value)
         if text is None:
             raise InvalidInput(
-                f"the value of {shown(name)!r} must be a text, a number, true or false, a time or a list of these"
+                f"the value of {printable_name(name)!r} must be a text, a number, true or false, a time or a list of these"
             )
         pairs.append((name, text))
     return pairs
@@ -157,7 +157,7 @@ def query_string(values: Mapping[str, Any]) -> str:
     pairs = parameters(values)
     broken = [name for name, value in pairs if has_lone_surrogate(name + value)]
     if broken:
-        raise InvalidInput(f"the value of {shown(broken[0])!r} {NOT_UNICODE}")
+        raise InvalidInput(f"the value of {printable_name(broken[0])!r} {NOT_UNICODE}")
     return "&".join(f"{_quoted(name)}={_quoted(value)}" for name, value in pairs)
 
 

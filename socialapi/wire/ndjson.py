@@ -8,7 +8,7 @@ import orjson
 from socialapi.errors import DecodeError
 from socialapi.wire.json_decode import decode_json
 
-MOST_LINES_AT_ONCE: Final = 2_000
+MAX_LINES_AT_ONCE: Final = 2_000
 """More lines than this in one chunk, as of keep-alives alone, are cut in several steps, so that no step takes long."""
 
 
@@ -44,8 +44,8 @@ class LineFramer:
         self.check()
         if self._uncut:
             chunk, self._uncut = self._uncut + chunk, b""
-        lines = chunk.split(b"\n", MOST_LINES_AT_ONCE)
-        if len(lines) > MOST_LINES_AT_ONCE:
+        lines = chunk.split(b"\n", MAX_LINES_AT_ONCE)
+        if len(lines) > MAX_LINES_AT_ONCE:
             self._uncut, lines[-1] = lines[-1], b""
         self._size += len(lines[0])
         if self._size > self._max_line_bytes or (

@@ -39,7 +39,7 @@ def read_limit(headers: Mapping[str, str], prefixes: Iterable[str], now: float) 
     return None
 
 
-def told_wait_seconds(headers: Mapping[str, str], prefixes: Iterable[str], now: float) -> float | None:
+def retry_after_seconds(headers: Mapping[str, str], prefixes: Iterable[str], now: float) -> float | None:
     """How long the service asks to wait: `Retry-After` in any form, or else the reset of the limit; None if silent.
 
     A moment in the past counts as silence, so that a wrong header never makes a client repeat at once. A limit of

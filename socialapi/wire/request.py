@@ -120,7 +120,7 @@ def assemble(
     limit = config.max_batch_bytes or route.max_body_bytes if route.max_body_bytes else None
     if limit is not None and sum(map(len, body)) > limit:
         raise InvalidInput(f"the request body is larger than {limit:,} bytes; send it in several requests")
-    target = addressed(target)
+    target = with_path_texts(target)
     url = config.host(route.family.host) + target.path(config.paths, config.ads_versions)
     text = query_string(query)
     headers = {"Accept": JSON}
@@ -129,7 +129,7 @@ def assemble(
     return Request(target, f"{url}?{text}" if text else url, headers, body, form, route.limit(query))
 
 
-def addressed(target: Target[R]) -> Target[R]:
+def with_path_texts(target: Target[R]) -> Target[R]:
     """The target with the texts of its path parameters. Raises InvalidInput for those that cannot stand in a path."""
     target = _with_texts(target)
     refuse_odd_ids(target.path_parameters)

@@ -24,7 +24,7 @@ class Failure:
     executed: Executed
     summary: str
     status: int | None = None
-    told_wait_seconds: float | None = None
+    retry_after_seconds: float | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -54,7 +54,7 @@ class GiveUp:
     reason: Literal["not repeatable", "attempts", "wait too long", "final"]
 
 
-def failure_of_status(status: int, told_wait_seconds: float | None) -> Failure:
+def failure_of_status(status: int, retry_after_seconds: float | None) -> Failure:
     """What an answer that is no success means for a repeat."""
     executed: Executed = "yes"
     if status in NOT_EXECUTED:
@@ -62,7 +62,7 @@ def failure_of_status(status: int, told_wait_seconds: float | None) -> Failure:
     elif status in OUTCOME_UNKNOWN:
         executed = "unknown"
     # Other answers may carry limit headers too, which say nothing about when the failure will be over.
-    told = told_wait_seconds if status in NOT_EXECUTED else None
+    told = retry_after_seconds if status in NOT_EXECUTED else None
     return Failure(executed, f"HTTP {status}", status, told)
 
 
@@ -78,15 +78,15 @@ def decide(
         policy.max_elapsed_seconds is None or elapsed_seconds >= policy.max_elapsed_seconds
     ):
         return GiveUp("attempts")
-    told = failure.told_wait_seconds
+    told = failure.retry_after_seconds
     if told is not None and told > policy.max_wait_seconds:
         return GiveUp("wait too long")
     return Wait(min(_wait_seconds(attempt, failure, jitter), policy.max_wait_seconds))
 
 
 def _wait_seconds(attempt: int, failure: Failure, jitter: float) -> float:
-    if failure.told_wait_seconds is not None:
-        return failure.told_wait_seconds + jitter * JITTER_SECONDS
+    if failure.retry_after_seconds is not None:
+        return failure.retry_after_seconds + jitter * JITTER_SECONDS
     start, ceiling = BACKOFF_SECONDS, BACKOFF_CEILING_SECONDS
     if failure.status == 429:
         start, ceiling = RATE_LIMIT_BACKOFF_SECONDS, RATE_LIMIT_BACKOFF_CEILING_SECONDS

@@ -9,7 +9,7 @@ import attrs
 from socialapi.bulk.audiences.batches import Batch
 from socialapi.bulk.audiences.job import UploadJob
 from socialapi.bulk.inputs.reader import Chunk, Reader
-from socialapi.bulk.rows import RawColumn, RawRow, RawTable, Run, rows_of
+from socialapi.bulk.rows import RawColumn, RawRow, RawTable, RowBlock, rows_of
 from tests.bulk.model_service import Identifier, Times, members_after
 
 SOME_TURNS: Final = 60
@@ -88,7 +88,7 @@ def bounded(job: UploadJob, most: int = 10_000) -> None:
     """Ends a job that packs rows more often than any of these inputs needs: nothing else would, as it never waits."""
     add, calls = job._packer.add, iter(range(most))
 
-    def counted(batch: Batch, run: Run) -> int:
+    def counted(batch: Batch, run: RowBlock) -> int:
         assert next(calls, None) is not None, "rows are packed for ever"
         return add(batch, run)
 

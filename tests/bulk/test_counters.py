@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from socialapi.bulk.counters import Tally
+from socialapi.bulk.counters import RowCounters
 from socialapi.reports import MAX_ISSUES_KEPT, Forecast, RowIssue
 from socialapi.routes.route import RateLimit
 from socialapi.session.session import Attempt
@@ -15,7 +15,7 @@ def issues(count: int) -> list[RowIssue]:
 
 
 def test_every_row_read_is_pending_until_it_has_its_one_outcome() -> None:
-    tally = Tally(LIMIT)
+    tally = RowCounters(LIMIT)
     tally.take_in(10)
     assert tally.report(1.0, dry_run=False).pending == 10
     tally.accept(4)
@@ -27,7 +27,7 @@ def test_every_row_read_is_pending_until_it_has_its_one_outcome() -> None:
 
 
 def test_a_report_names_a_bounded_number_of_rows_and_counts_all() -> None:
-    tally = Tally(None)
+    tally = RowCounters(None)
     for _ in range(3):
         tally.reject(issues(700))
         tally.warn(issues(600))
@@ -38,14 +38,14 @@ def test_a_report_names_a_bounded_number_of_rows_and_counts_all() -> None:
 
 def test_every_rejected_row_can_be_watched_also_those_that_the_report_has_no_room_for() -> None:
     told: list[int] = []
-    tally = Tally(None, on_reject=lambda rejected: told.extend(issue.row for issue in rejected))
+    tally = RowCounters(None, on_reject=lambda rejected: told.extend(issue.row for issue in rejected))
     tally.reject(issues(700))
     tally.reject(issues(700))
     assert told == [*range(700), *range(700)]
 
 
 def test_repeats_are_the_requests_beyond_the_first_of_each_batch() -> None:
-    tally = Tally(LIMIT, sent_first=2)
+    tally = RowCounters(LIMIT, sent_first=2)
     for _ in range(5):
         tally.attempted(Attempt(0.1, 1_000, None))
     report = tally.report(1.0, dry_run=False)
@@ -53,18 +53,18 @@ def test_repeats_are_the_requests_beyond_the_first_of_each_batch() -> None:
 
 
 def test_the_quota_used_is_a_share_of_the_windows_that_the_job_took_at_least_one() -> None:
-    tally = Tally(LIMIT, attempts=750)
+    tally = RowCounters(LIMIT, attempts=750)
     assert tally.report(1.0, dry_run=False).quota_used == 0.5
     assert tally.report(120.0, dry_run=False).quota_used == 0.25
-    assert Tally(None, attempts=750).report(1.0, dry_run=False).quota_used == 0.0
+    assert RowCounters(None, attempts=750).report(1.0, dry_run=False).quota_used == 0.0
 
 
 def test_a_forecast_says_how_long_the_limit_makes_it() -> None:
-    tally = Tally(LIMIT)
+    tally = RowCounters(LIMIT)
     for _ in range(3_000):
         tally.planned(1_000)
     assert tally.report(1.0, dry_run=True).forecast == Forecast(requests=3_000, bytes=3_000_000, quota_minutes=2.0)
     assert tally.report(1.0, dry_run=False).forecast is None
-    assert Tally(None, forecast_requests=1).report(1.0, dry_run=True).forecast == Forecast(
+    assert RowCounters(None, forecast_requests=1).report(1.0, dry_run=True).forecast == Forecast(
         requests=1, bytes=0, quota_minutes=0.0
     )

@@ -8,7 +8,7 @@ import attrs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialapi.bulk.rows import Action, RawColumn, RawRow, RawTable, Row, Run, rows_of, runs_of
+from socialapi.bulk.rows import Action, RawColumn, RawRow, RawTable, Row, RowBlock, rows_of, runs_of
 from socialapi.models.audiences import IDENTIFIER_KINDS
 
 UPDATE: Final = Action("Update")
@@ -154,7 +154,7 @@ def test_a_part_of_a_run_has_the_rows_of_the_run(rows: list[Row], data: st.DataO
 
 
 def test_a_row_of_a_run_has_the_identifiers_that_are_there_in_the_order_of_the_columns() -> None:
-    run = Run(
+    run = RowBlock(
         DELETE,
         range(5, 8),
         ["{5}", "{6}", "{7}"],

@@ -24,7 +24,7 @@ from socialapi.cli.jobs import RegisteredJournal, Registration, Registry, comman
 from socialapi.emulator import Emulator
 from socialapi.errors import ConfigurationError
 from socialapi.file_lock import FileLock
-from socialapi.sqlite_file import SqliteThread
+from socialapi.sqlite_file import SqliteFile
 from tests.bulk.products.model_catalog import csv_file, line
 from tests.cli.terminal import Printed, answered, last_json, program, variables
 
@@ -434,7 +434,7 @@ def write(path: Path, content: bytes) -> None:
 async def test_a_journal_of_a_job_that_was_killed_as_it_began_is_empty(
     state: Path, journal: Path, printed: Printed
 ) -> None:
-    database = SqliteThread(journal, SCHEMA, purpose="journal")
+    database = SqliteFile(journal, SCHEMA, purpose="journal")
     await database.open(lambda _: None)
     await database.aclose()
     assert await asyncio.to_thread(jobs, "list", journal) == 0

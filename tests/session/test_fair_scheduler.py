@@ -11,7 +11,7 @@ import pytest
 
 from socialapi.bulk.audiences.job import UploadJob, UploadOptions
 from socialapi.bulk.audiences.prepare import PreparedChunk, Preparer
-from socialapi.session.clock import Turns
+from socialapi.session.clock import FairScheduler
 from socialapi.session.session import CallOptions
 from tests.bulk.model_service import DESTINATION, ModelService, job_of, people
 from tests.bulk.model_transport import session_of
@@ -27,12 +27,12 @@ async def rounds() -> AsyncIterator[Rounds]:
 
 
 async def test_each_round_of_the_loop_has_one_turn_and_they_come_in_order(rounds: Rounds) -> None:
-    turns = Turns()
+    turns = FairScheduler()
     given: list[tuple[int, int]] = []
 
     async def work(caller: int) -> None:
         for _ in range(3):
-            await turns.wait()
+            await turns.yield_turn()
             given.append((caller, rounds.now))
 
     await asyncio.gather(*map(work, range(CALLERS)))
@@ -41,11 +41,11 @@ async def test_each_round_of_the_loop_has_one_turn_and_they_come_in_order(rounds
 
 
 async def test_who_is_cancelled_takes_no_turn_away(rounds: Rounds) -> None:
-    turns = Turns()
+    turns = FairScheduler()
     given: list[int] = []
 
     async def work(caller: int) -> None:
-        await turns.wait()
+        await turns.yield_turn()
         given.append(caller)
 
     tasks = [asyncio.ensure_future(work(caller)) for caller in range(CALLERS)]
@@ -59,16 +59,16 @@ async def test_who_is_cancelled_takes_no_turn_away(rounds: Rounds) -> None:
 
 
 def test_a_loop_that_ended_while_somebody_waited_does_not_stand_in_the_way_of_another_one() -> None:
-    turns = Turns()
+    turns = FairScheduler()
 
     async def leave() -> None:
         for _ in range(CALLERS):
-            asyncio.ensure_future(turns.wait())  # noqa: RUF006  # to be left behind
+            asyncio.ensure_future(turns.yield_turn())  # noqa: RUF006  # to be left behind
         await asyncio.sleep(0)
 
     async def wait() -> None:
         async with asyncio.timeout(10):
-            await turns.wait()
+            await turns.yield_turn()
 
     asyncio.run(leave())
     asyncio.run(wait())
@@ -118,14 +118,14 @@ async def test_jobs_side_by_side_prepare_one_at_a_time(
 
 async def test_a_small_request_waits_for_no_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = 0
-    wait = Turns.wait
+    wait = FairScheduler.yield_turn
 
-    async def watched(self: Turns) -> None:
+    async def watched(self: FairScheduler) -> None:
         nonlocal taken
         taken += 1
         await wait(self)
 
-    monkeypatch.setattr(Turns, "wait", watched)
+    monkeypatch.setattr(FairScheduler, "wait", watched)
     service = ModelService()
     await job_of(service, people(*(f"p{row}" for row in range(1_000))), settings={"max_operations": 10}).run()
     assert len(service.requests) == 100

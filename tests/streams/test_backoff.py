@@ -15,7 +15,7 @@ from socialapi.problems import (
     StreamingConnection,
     UsageCapped,
 )
-from socialapi.streams.backoff import Drop, DropKind, Schedule, drop_of_problems, drop_of_refusal
+from socialapi.streams.backoff import Disconnect, DropKind, Schedule, disconnect_of_problems, drop_of_refusal
 
 KINDS: list[DropKind] = ["network", "http", "rate_limit"]
 TOO_MANY = StreamingConnection(connection_issue="TooManyConnections")
@@ -23,7 +23,9 @@ TOO_MANY = StreamingConnection(connection_issue="TooManyConnections")
 
 def waits(kind: DropKind, count: int, *, told: float | None = None, jitter: float = 0.0) -> list[float]:
     schedule = Schedule()
-    return [schedule.wait_seconds(Drop(kind=kind, reason="", told_wait_seconds=told), jitter) for _ in range(count)]
+    return [
+        schedule.wait_seconds(Disconnect(kind=kind, reason="", retry_after_seconds=told), jitter) for _ in range(count)
+    ]
 
 
 def test_the_schedule_of_each_kind() -> None:
@@ -54,7 +56,7 @@ def test_a_told_wait_is_never_undercut_and_never_shortens_the_own_one(
 )  # fmt: skip
 def test_data_forgives_refusals_and_only_with_time_lost_connections(lived: float, network: float) -> None:
     schedule = Schedule()
-    drops = {kind: Drop(kind=kind, reason="") for kind in KINDS}
+    drops = {kind: Disconnect(kind=kind, reason="") for kind in KINDS}
     for drop in drops.values():
         schedule.wait_seconds(drop, 0.0)
     schedule.served(lived)
@@ -73,13 +75,13 @@ def test_data_forgives_refusals_and_only_with_time_lost_connections(lived: float
     ],
 )
 def test_a_problem_that_announces_an_end(problem: Problem, kind: str, reason: str) -> None:
-    found = drop_of_problems([Problem(title="another"), ServiceError(code=1), problem])
-    assert found == Drop(kind=kind, reason=reason, problem=problem)  # type: ignore[arg-type]  # a kind each
+    found = disconnect_of_problems([Problem(title="another"), ServiceError(code=1), problem])
+    assert found == Disconnect(kind=kind, reason=reason, problem=problem)  # type: ignore[arg-type]  # a kind each
 
 
 def test_other_problems_announce_no_end() -> None:
-    assert drop_of_problems([]) is None
-    assert drop_of_problems([Problem(title="x"), ServiceError(code=88)]) is None
+    assert disconnect_of_problems([]) is None
+    assert disconnect_of_problems([Problem(title="x"), ServiceError(code=88)]) is None
 
 
 @pytest.mark.parametrize(
@@ -102,7 +104,7 @@ def test_other_problems_announce_no_end() -> None:
 def test_what_a_refusal_means(status: int, problems: Any, left_behind: bool, kind: str) -> None:
     refusal = error_class(status)(status, problems=problems)
     drop = drop_of_refusal(refusal, 7.0, left_behind=left_behind)
-    assert (drop.kind, drop.told_wait_seconds, drop.error) == (kind, 7.0, refusal)
+    assert (drop.kind, drop.retry_after_seconds, drop.error) == (kind, 7.0, refusal)
 
 
 @given(st.integers(400, 599), st.sampled_from([OperationalDisconnect(), ClientDisconnected(), StreamingConnection()]))

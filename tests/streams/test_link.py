@@ -379,8 +379,8 @@ ISSUES = {
 @pytest.mark.parametrize(("name", "times"), DISCONNECTS.items())
 async def test_a_farewell_chooses_the_wait(name: str, times: list[float], clock: VirtualClock) -> None:
     gaps: list[Gap] = []
-    farewell = notice("operational-disconnect", disconnect_type=name)
-    async with StreamServer(clock, [post(1), farewell, End.CLEAN]) as server:
+    disconnect_notice = notice("operational-disconnect", disconnect_type=name)
+    async with StreamServer(clock, [post(1), disconnect_notice, End.CLEAN]) as server:
         if times is FINAL:
             with pytest.raises(StreamEnded) as caught:
                 await read_for(server, 19.0, on_gap=gaps.append)
@@ -618,9 +618,11 @@ async def test_a_gap_is_waited_for_where_it_is_told_to_something_async(clock: Vi
 
 async def test_a_gap_tells_by_what_it_began_and_not_by_what_it_went_on(clock: VirtualClock) -> None:
     gaps: list[Gap] = []
-    farewell = notice("operational-disconnect", disconnect_type="SlowReader")
+    disconnect_notice = notice("operational-disconnect", disconnect_type="SlowReader")
     issue = problem("streaming-connection", connection_issue="ProvisioningSubscription")
-    async with StreamServer(clock, [post(1), farewell, End.CLEAN], refusal(503, issue), then=[post(2)]) as server:
+    async with StreamServer(
+        clock, [post(1), disconnect_notice, End.CLEAN], refusal(503, issue), then=[post(2)]
+    ) as server:
         await read_for(server, 19.0, on_gap=gaps.append)
     (gap,) = gaps
     assert isinstance(gap.problem, OperationalDisconnect)
@@ -726,9 +728,9 @@ async def test_an_error_of_on_gap_does_not_undo_a_final_end(clock: VirtualClock)
     def on_gap(gap: Gap) -> None:
         raise OSError("the disk is full")
 
-    farewell = notice("operational-disconnect", disconnect_type="InvalidRules")
+    disconnect_notice = notice("operational-disconnect", disconnect_type="InvalidRules")
     async with (
-        StreamServer(clock, [post(1), farewell, End.CLEAN], then=[post(2)]) as server,
+        StreamServer(clock, [post(1), disconnect_notice, End.CLEAN], then=[post(2)]) as server,
         posts_of(server, on_gap=on_gap) as stream,
     ):
         await anext(stream)
@@ -871,8 +873,8 @@ async def test_a_quiet_stream_that_breaks_once_an_hour_is_connected_to_soon_each
 
 
 async def test_a_service_that_says_farewell_and_does_not_hang_up_is_left(clock: VirtualClock) -> None:
-    farewell = notice("operational-disconnect", disconnect_type="InvalidRules")
-    async with StreamServer(clock, [post(1), farewell, Pause(10.0), KEEP_ALIVE, Pause(1_000.0)]) as server:
+    disconnect_notice = notice("operational-disconnect", disconnect_type="InvalidRules")
+    async with StreamServer(clock, [post(1), disconnect_notice, Pause(10.0), KEEP_ALIVE, Pause(1_000.0)]) as server:
         with pytest.raises(StreamEnded):
             await read_for(server, 5.0)
 
@@ -882,9 +884,9 @@ async def test_a_service_that_says_farewell_and_does_not_hang_up_is_left(clock: 
 
 async def test_a_farewell_without_a_newline_ends_its_own_connection_and_no_other(clock: VirtualClock) -> None:
     """It was remembered, and ended the next connection that broke."""
-    farewell = notice("operational-disconnect", disconnect_type="InvalidRules").rstrip()
+    disconnect_notice = notice("operational-disconnect", disconnect_type="InvalidRules").rstrip()
     gaps: list[Gap] = []
-    async with StreamServer(clock, [post(1), farewell, End.CLEAN], then=[post(2)]) as server:
+    async with StreamServer(clock, [post(1), disconnect_notice, End.CLEAN], then=[post(2)]) as server:
         with pytest.raises(StreamEnded, match="the service ended it: InvalidRules"):
             await read_for(server, 30.0, on_gap=gaps.append)
     assert server.times == FINAL
@@ -892,9 +894,11 @@ async def test_a_farewell_without_a_newline_ends_its_own_connection_and_no_other
 
 
 async def test_a_farewell_of_a_lost_connection_does_not_end_the_next(clock: VirtualClock) -> None:
-    farewell = notice("operational-disconnect", disconnect_type="SlowReader").rstrip()
+    disconnect_notice = notice("operational-disconnect", disconnect_type="SlowReader").rstrip()
     gaps: list[Gap] = []
-    async with StreamServer(clock, [post(1), farewell, End.CUT], [post(2), End.RESET], then=[post(3)]) as server:
+    async with StreamServer(
+        clock, [post(1), disconnect_notice, End.CUT], [post(2), End.RESET], then=[post(3)]
+    ) as server:
         _, items = await read_for(server, 10.0, on_gap=gaps.append)
     assert ids(items) == ["1", "2", "3"]
     assert [gap.reason for gap in gaps] == ["the service ended it: SlowReader", "the answer broke off"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialapi.wire.rate_limit_headers import LimitReading, read_limit, service_time, told_wait_seconds
+from socialapi.wire.rate_limit_headers import LimitReading, read_limit, retry_after_seconds, service_time
 
 PREFIXES = ("x-account-rate-limit-", "x-rate-limit-")
 NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT
@@ -27,8 +27,8 @@ NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT
     ],
 )
 def test_a_moment_is_read_in_every_form(reset: str, seconds: float) -> None:
-    assert told_wait_seconds({"retry-after": reset}, PREFIXES, NOW) == seconds
-    assert told_wait_seconds({"x-rate-limit-reset": reset}, PREFIXES, NOW) == seconds
+    assert retry_after_seconds({"retry-after": reset}, PREFIXES, NOW) == seconds
+    assert retry_after_seconds({"x-rate-limit-reset": reset}, PREFIXES, NOW) == seconds
 
 
 @pytest.mark.parametrize(
@@ -51,12 +51,12 @@ def test_a_moment_is_read_in_every_form(reset: str, seconds: float) -> None:
 )
 def test_a_moment_in_the_past_or_garbage_counts_as_silence(reset: str) -> None:
     """The official ads SDK failed with TypeError and ValueError on these."""
-    assert told_wait_seconds({"retry-after": reset}, PREFIXES, NOW) is None
-    assert told_wait_seconds({"x-rate-limit-reset": reset}, PREFIXES, NOW) is None
+    assert retry_after_seconds({"retry-after": reset}, PREFIXES, NOW) is None
+    assert retry_after_seconds({"x-rate-limit-reset": reset}, PREFIXES, NOW) is None
 
 
 def test_no_header_is_silence() -> None:
-    assert told_wait_seconds({}, PREFIXES, NOW) is None
+    assert retry_after_seconds({}, PREFIXES, NOW) is None
     assert read_limit({}, PREFIXES, NOW) is None
 
 
@@ -69,7 +69,7 @@ def test_no_header_is_silence() -> None:
     )
 )
 def test_no_header_whatsoever_raises_or_makes_an_endless_wait(headers: dict[str, str]) -> None:
-    told = told_wait_seconds(headers, PREFIXES, NOW)
+    told = retry_after_seconds(headers, PREFIXES, NOW)
     assert told is None or 0 < told <= 366 * 86_400
     reading = read_limit(headers, PREFIXES, NOW)
     if reading is not None and reading.resets_in_seconds is not None:
@@ -78,14 +78,14 @@ def test_no_header_whatsoever_raises_or_makes_an_endless_wait(headers: dict[str,
 
 def test_retry_after_goes_before_the_reset_of_a_limit() -> None:
     headers = {"retry-after": "7", "x-rate-limit-reset": "1800000042"}
-    assert told_wait_seconds(headers, PREFIXES, NOW) == 7.0
+    assert retry_after_seconds(headers, PREFIXES, NOW) == 7.0
 
 
 def test_the_clock_of_the_service_counts_and_not_ours() -> None:
     """Its Date header is an hour behind this machine's clock."""
     headers = {"date": "Fri, 15 Jan 2027 07:00:00 GMT", "x-rate-limit-reset": "1799996442", "x-rate-limit-limit": "15"}
     assert service_time(headers, NOW) == NOW - 3600
-    assert told_wait_seconds(headers, PREFIXES, NOW) == 42.0
+    assert retry_after_seconds(headers, PREFIXES, NOW) == 42.0
     assert read_limit(headers, PREFIXES, NOW) == LimitReading(15, None, 42.0)
 
 
@@ -132,8 +132,8 @@ def test_the_limit_that_is_used_up_is_the_one_to_wait_for() -> None:
         "x-rate-limit-remaining": "0",
         "x-rate-limit-reset": "1800000030",
     }
-    assert told_wait_seconds(headers, PREFIXES, NOW) == 30.0
-    assert told_wait_seconds(headers | {"x-rate-limit-remaining": "9"}, PREFIXES, NOW) is None
+    assert retry_after_seconds(headers, PREFIXES, NOW) == 30.0
+    assert retry_after_seconds(headers | {"x-rate-limit-remaining": "9"}, PREFIXES, NOW) is None
 
 
 def test_numbers_that_are_none_are_left_out() -> None:

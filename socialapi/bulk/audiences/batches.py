@@ -9,7 +9,7 @@ from typing import Final, Literal
 import attrs
 
 from socialapi.bulk.journals.journal import Outcome
-from socialapi.bulk.rows import ROWS_PER_CHUNK, Action, Identifier, Row, Run
+from socialapi.bulk.rows import ROWS_PER_CHUNK, Action, Identifier, Row, RowBlock
 
 Packing = Literal["single", "packed"]
 
@@ -33,7 +33,7 @@ class Batch:
     """Its place among those that were sent; 0 before it is."""
     size_bytes: int = BRACKETS
     row_count: int = 0
-    runs: list[Run] = attrs.field(factory=list, repr=False)
+    runs: list[RowBlock] = attrs.field(factory=list, repr=False)
     actions: set[Action] = attrs.field(factory=set, repr=False)
     after: set["Batch"] = attrs.field(factory=set, repr=False)
     followers: list[Row] = attrs.field(factory=list, repr=False)
@@ -103,7 +103,7 @@ class Packer:
         """Whether a request can hold the row at all."""
         return BRACKETS + self._frame(row.action).size + len(row.user_json) <= self._max_bytes
 
-    def add(self, batch: Batch, run: Run) -> int:
+    def add(self, batch: Batch, run: RowBlock) -> int:
         """Adds rows of the run to the batch, from its first one on; returns how many have fitted."""
         count, added = self._room(batch, run)
         if count:
@@ -113,7 +113,7 @@ class Packer:
             batch.runs.append(run.part(0, count))
         return count
 
-    def _room(self, batch: Batch, run: Run) -> tuple[int, int]:
+    def _room(self, batch: Batch, run: RowBlock) -> tuple[int, int]:
         """How many rows of the run fit into the batch, and how many bytes they add."""
         frame, single = self._frame(run.action).size, self._packing == "single"
         if single:
@@ -134,7 +134,7 @@ class Packer:
             added = ends[most - 1] if most else 0
         return most, added + once
 
-    def split(self, runs: Iterable[Run]) -> Iterator[list[Run]]:
+    def split(self, runs: Iterable[RowBlock]) -> Iterator[list[RowBlock]]:
         """The rows in parts that fit into a request each; each row has to fit alone."""
         part = Batch()
         for run in runs:
@@ -147,16 +147,16 @@ class Packer:
         if part.runs:
             yield part.runs
 
-    def operations(self, runs: Iterable[Run]) -> list[list[Run]]:
+    def operations(self, runs: Iterable[RowBlock]) -> list[list[RowBlock]]:
         """The rows of each operation of the request, so that an operation's index leads back to them."""
         if self._packing == "single":
             return [[run.part(place, place + 1)] for run in runs for place in range(len(run))]
-        grouped: dict[Action, list[Run]] = {}
+        grouped: dict[Action, list[RowBlock]] = {}
         for run in runs:
             grouped.setdefault(run.action, []).append(run)
         return list(grouped.values())
 
-    def encode(self, runs: Iterable[Run]) -> Iterator[bytes]:
+    def encode(self, runs: Iterable[RowBlock]) -> Iterator[bytes]:
         """The body in parts of about `PART_BYTES`, or of `ROWS_PER_CHUNK` long rows: each is quick to make."""
         waiting, size = ["["], 0
         for text in self._texts(runs):
@@ -167,7 +167,7 @@ class Packer:
                 waiting, size = [], 0
         yield "".join((*waiting, "]")).encode()
 
-    def _texts(self, runs: Iterable[Run]) -> Iterator[str]:
+    def _texts(self, runs: Iterable[RowBlock]) -> Iterator[str]:
         first = True
         for action, users in self._users(runs):
             frame = self._frame(action)
@@ -180,7 +180,7 @@ class Packer:
                 yield between.join(users[start : start + ROWS_PER_CHUNK])
             yield frame.behind
 
-    def _users(self, runs: Iterable[Run]) -> Iterable[tuple[Action, Sequence[str]]]:
+    def _users(self, runs: Iterable[RowBlock]) -> Iterable[tuple[Action, Sequence[str]]]:
         """The users that stand one after another in the request, under the same action."""
         if self._packing == "single":
             return ((run.action, run.users) for run in runs)

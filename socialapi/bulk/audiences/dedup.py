@@ -13,7 +13,7 @@ from typing import Final
 import attrs
 
 from socialapi.bulk.audiences.batches import Batch
-from socialapi.bulk.rows import Action, Column, Identifier, Row, Run
+from socialapi.bulk.rows import Action, Column, Identifier, Row, RowBlock
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 
 REMEMBERED: Final = 50_000
@@ -39,7 +39,7 @@ class _Placement:
 
 
 @attrs.frozen
-class Verdict:
+class Decision:
     """What the recent past means for a row.
 
     `repeats` is the batch whose fate decides about a duplicate (None when it is one already), and `repeats_too` further
@@ -55,9 +55,9 @@ class Verdict:
     conflicts: frozenset[Batch] = frozenset()
 
 
-_NEW: Final = Verdict(duplicate=False)
-_SETTLED_DUPLICATE: Final = Verdict(duplicate=True)
-_REFUSED_DUPLICATE: Final = Verdict(duplicate=True, refused=True)
+_NEW: Final = Decision(duplicate=False)
+_SETTLED_DUPLICATE: Final = Decision(duplicate=True)
+_REFUSED_DUPLICATE: Final = Decision(duplicate=True, refused=True)
 
 
 @attrs.define(eq=False, repr=False)
@@ -125,7 +125,7 @@ class RecentIdentifiers:
         """
         self._differs = True
 
-    def repeated(self, run: Run) -> list[int]:
+    def repeated(self, run: RowBlock) -> list[int]:
         """The places of the rows that have to be judged, since they repeat or contradict others or may do so."""
         columns = run.columns
         if len({kind for kind, _ in columns}) == len(columns):
@@ -156,7 +156,7 @@ class RecentIdentifiers:
             if known:
                 yield place
 
-    def judge(self, row: Row) -> Verdict:
+    def judge(self, row: Row) -> Decision:
         """What the recent past means for the row."""
         found = [self._young[kind].get(value) or self._old[kind].get(value) for kind, value in row.identifiers]
         known = [each for each in found if each is not None]
@@ -168,7 +168,7 @@ class RecentIdentifiers:
             # What carries the same may still wait for something else, which this row must not overtake either.
             same = each.does(row.action)
             conflicts.update(*(batch.after if same else (batch,) for batch in each.unsettled))
-        return Verdict(duplicate=False, conflicts=frozenset(conflicts)) if conflicts else _NEW
+        return Decision(duplicate=False, conflicts=frozenset(conflicts)) if conflicts else _NEW
 
     def place(self, row: Row, batch: Batch) -> None:
         """The row travels in the batch, or will if a row is refused that it repeats: who conflicts has to wait for it."""
@@ -189,7 +189,7 @@ class RecentIdentifiers:
         for kind, value in row.identifiers:
             self._young.put((kind, value), self._young[kind].get(value) or self._old[kind][value])
 
-    def place_new(self, run: Run, batch: Batch) -> None:
+    def place_new(self, run: RowBlock, batch: Batch) -> None:
         """As `place`, for rows none of whose identifiers is known."""
         shared = self._placement(run.action, batch)
         self._young.placements.add(shared)
@@ -216,7 +216,7 @@ class RecentIdentifiers:
         self._old, self._young = self._young, _Window()
 
 
-def _duplicate(row: Row, placements: list[_Placement]) -> Verdict:
+def _duplicate(row: Row, placements: list[_Placement]) -> Decision:
     """The latest batch of each placement decides; earlier ones carried the same and are not asked."""
     latest = {each.batches[-1] for each in placements}
     unsettled = {batch for batch in latest if not batch.settled.is_set()}
@@ -224,4 +224,4 @@ def _duplicate(row: Row, placements: list[_Placement]) -> Verdict:
     if not unsettled:
         return _REFUSED_DUPLICATE if refusing else _SETTLED_DUPLICATE
     leader = max(unsettled, key=lambda batch: batch.number)
-    return Verdict(duplicate=True, repeats=leader, repeats_too=frozenset((unsettled | refusing) - {leader}))
+    return Decision(duplicate=True, repeats=leader, repeats_too=frozenset((unsettled | refusing) - {leader}))

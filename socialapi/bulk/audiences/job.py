@@ -11,17 +11,17 @@ import orjson
 
 from socialapi.bulk.audiences import phone_numbers
 from socialapi.bulk.audiences.batches import PACKINGS, Batch, Packer, Packing
-from socialapi.bulk.audiences.dedup import RecentIdentifiers, Verdict
+from socialapi.bulk.audiences.dedup import Decision, RecentIdentifiers
 from socialapi.bulk.audiences.normalize import NORMALIZER_VERSION
 from socialapi.bulk.audiences.prepare import Preparer
 from socialapi.bulk.audiences.resume import Recorder
 from socialapi.bulk.audiences.sender import BatchSender, OnAccept
-from socialapi.bulk.counters import Tally
+from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.inputs.formats import Records, open_records
 from socialapi.bulk.inputs.reader import Chunk, in_steps
 from socialapi.bulk.job import Job, JobOptions, bulk_options
 from socialapi.bulk.journals.journal import Setting, impersonal
-from socialapi.bulk.rows import RawRow, Row, Run
+from socialapi.bulk.rows import RawRow, Row, RowBlock
 from socialapi.config import Config
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import MAX_OPERATIONS, IdentifierKind, OperationType, UploadCounts, months_later
@@ -142,7 +142,7 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
         self._destination = destination
         self._part_of = part_of
         rate = route.rate_limit.configured(config.rate_limits) if route.rate_limit else None
-        tally = Tally(rate, on_reject=on_reject)
+        tally = RowCounters(rate, on_reject=on_reject)
         self._preparer = _preparer(destination, options, session.now())
         reader = open_records(records, columns=options.columns, kinds=destination.kinds)
         super().__init__(session, destination.target, records, reader, tally, options)
@@ -172,10 +172,10 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
             for run in prepared.runs:
                 await self._place_run(run)
             if loop.time() - since > SECONDS_PER_TURN:
-                await self._session.turns.wait()
+                await self._session.scheduler.yield_turn()
                 since = loop.time()
 
-    async def _place_run(self, run: Run) -> None:
+    async def _place_run(self, run: RowBlock) -> None:
         if self._recent.contradicts(run.action):
             await self._dispatch_again()
             await self._dispatcher.drain()
@@ -189,7 +189,7 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
             start = place + 1
         await self._place_new(run.part(start, len(run)))
 
-    async def _place_new(self, run: Run) -> None:
+    async def _place_new(self, run: RowBlock) -> None:
         """Places rows none of whose identifiers is known."""
         start = 0
         while start < len(run) and self._dispatcher.failure is None:
@@ -203,7 +203,7 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
                 self._tally.reject([RowIssue(rest.numbers[0], "", TOO_LARGE)])
                 start += 1
 
-    async def _place(self, row: Row, run: Run) -> None:
+    async def _place(self, row: Row, run: RowBlock) -> None:
         """Places a row some of whose identifiers are known; the run has nothing but that row."""
         if not self._packer.alone_fits(row):
             self._tally.reject([RowIssue(row.number, "", TOO_LARGE)])
@@ -223,7 +223,7 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
         self._open.after.update(batch for batch in verdict.conflicts if not batch.settled.is_set())
         self._recent.place(row, self._open)
 
-    async def _follow(self, row: Row, run: Run, verdict: Verdict) -> None:
+    async def _follow(self, row: Row, run: RowBlock, verdict: Decision) -> None:
         """A duplicate is one at once when the row it repeats was accepted, else as soon as it is."""
         leader, others = verdict.repeats, verdict.repeats_too
         if leader is not None:
@@ -244,7 +244,7 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
         else:
             self._tally.repeat(1)
 
-    async def _send_again(self, row: Row, run: Run) -> None:
+    async def _send_again(self, row: Row, run: RowBlock) -> None:
         """The row repeats a refused one. Its batch is not one of the input's: when that is known is up to the service."""
         if self._recorder is not None and (known := await self._recorder.outcomes_of([row])):
             settled = Batch()

@@ -11,7 +11,7 @@ import attrs
 
 from socialapi.bulk.audiences.normalize import Normalizer, Unusable, column_normalizers, normalizers
 from socialapi.bulk.inputs.iterables import texts_of
-from socialapi.bulk.rows import Action, Column, RawRow, RawTable, Row, Run, When, runs_of
+from socialapi.bulk.rows import Action, Column, RawRow, RawTable, Row, RowBlock, When, runs_of
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import (
     IDENTIFIER_KINDS,
@@ -85,7 +85,7 @@ class PreparedChunk:
     stood around them.
     """
 
-    runs: list[Run] = attrs.field(factory=list, repr=False)
+    runs: list[RowBlock] = attrs.field(factory=list, repr=False)
     rejects: list[RowIssue] = attrs.field(factory=list)
     warnings: list[RowIssue] = attrs.field(factory=list)
     mended: list[RowIssue] = attrs.field(factory=list)
@@ -189,7 +189,7 @@ class Preparer:
             columns = [(kind, list(compress(values, kept))) for kind, values in columns]
         if users:
             # The cast: no cell without a value is left by now.
-            done.runs.append(Run(self._default, numbers, users, cast("tuple[Column, ...]", tuple(columns))))
+            done.runs.append(RowBlock(self._default, numbers, users, cast("tuple[Column, ...]", tuple(columns))))
         return done
 
     def _mend(

@@ -7,9 +7,9 @@ import attrs
 
 from socialapi.bulk.audiences.batches import Batch, Packer
 from socialapi.bulk.audiences.resume import ACCEPTED, REJECTED, Recorder
-from socialapi.bulk.counters import Tally
+from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.journals.journal import Outcome
-from socialapi.bulk.rows import Row, Run, halves, joined, runs_of
+from socialapi.bulk.rows import Row, RowBlock, halves, joined, runs_of
 from socialapi.errors import ApiError, DecodeError
 from socialapi.models.audiences import UploadCounts
 from socialapi.problems import OperationError
@@ -93,7 +93,7 @@ class BatchSender:
     target: Target[UploadCounts]
     options: CallOptions
     packer: Packer
-    tally: Tally
+    tally: RowCounters
     observe: Observer
     on_accept: OnAccept | None = None
     recorder: Recorder | None = None
@@ -171,7 +171,12 @@ class BatchSender:
         self.tally.resumed += len(rows)
 
     async def _send_all(
-        self, batch: Batch, runs: Sequence[Run], request: Request[UploadCounts] | None = None, *, by_row: bool = False
+        self,
+        batch: Batch,
+        runs: Sequence[RowBlock],
+        request: Request[UploadCounts] | None = None,
+        *,
+        by_row: bool = False,
     ) -> None:
         """Sends the rows, in several requests if some are refused; `by_row` notes the outcome of accepted ones, too."""
         waiting = [list(runs)]
@@ -204,16 +209,20 @@ class BatchSender:
         self.tally.sent_first += 1
         await send_until_counted(self.session, request, users, options=self.options, observer=self.observe)
 
-    async def _request(self, runs: Sequence[Run]) -> Request[UploadCounts]:
+    async def _request(self, runs: Sequence[RowBlock]) -> Request[UploadCounts]:
         parts: list[bytes] = []
         for part in self.packer.encode(runs):
             if parts:
-                await self.session.turns.wait()  # a large body is encoded in slices, and others go on between them
+                await (
+                    self.session.scheduler.yield_turn()
+                )  # a large body is encoded in slices, and others go on between them
             parts.append(part)
         return assemble(self.target, self.session.config, {}, tuple(parts))
 
 
-def _isolate(operations: list[list[Run]], error: ApiError) -> tuple[list[list[Run]], list[tuple[Row, OperationError]]]:
+def _isolate(
+    operations: list[list[RowBlock]], error: ApiError
+) -> tuple[list[list[RowBlock]], list[tuple[Row, OperationError]]]:
     """What to send again, and which rows are refused: an operation of many rows is halved until one is left.
 
     Raises the error when it names no operation that was sent, so that nothing is repeated forever.
@@ -227,8 +236,8 @@ def _isolate(operations: list[list[Run]], error: ApiError) -> tuple[list[list[Ru
     if not named:
         raise error
     rejected: list[tuple[Row, OperationError]] = []
-    again: list[list[Run]] = []
-    untouched: list[Run] = []
+    again: list[list[RowBlock]] = []
+    untouched: list[RowBlock] = []
     for index, runs in enumerate(operations):
         if index not in named:
             untouched += runs

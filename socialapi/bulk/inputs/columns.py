@@ -131,7 +131,9 @@ class Wanted:
         for key, wanted in self.given.items():
             for each in wanted:
                 if not _positions((each,), names):
-                    raise InvalidInput(f"there is no column {quoted(each)} for {key}; there are: {shown(names)}")
+                    raise InvalidInput(
+                        f"there is no column {quoted(each)} for {key}; there are: {printable_names(names)}"
+                    )
         if found_identifiers:
             return
         if any(map(looks_personal, names)):
@@ -140,7 +142,7 @@ class Wanted:
                 f"name its columns, for example {self.kinds[0]}"
             )
         raise InvalidInput(
-            f"no column of identifiers was found; there are: {shown(names)}. Say which column it is with "
+            f"no column of identifiers was found; there are: {printable_names(names)}. Say which column it is with "
             'columns={"email": "<column>"} or --column email=<column>; '
             f"the kinds are: {', '.join(self.kinds)}"
         )
@@ -196,7 +198,7 @@ def quoted(name: object) -> str:
     return "<hidden>" if looks_personal(text) else f'"{text.encode("utf-8", "replace").decode()}"'
 
 
-def shown(names: Sequence[str]) -> str:
+def printable_names(names: Sequence[str]) -> str:
     """The names for a message, in quotes; what may be data is shown as a position."""
     listed = [f"(column {at})" if looks_personal(n) or not n.strip() else quoted(n) for at, n in enumerate(names, 1)]
     more = len(listed) - 20

@@ -14,7 +14,7 @@ from socialapi.bulk.journals.journal import JobIdentity
 from socialapi.bulk.journals.sqlite_journal import FINISHED, RUNNING, SCHEMA, job_of
 from socialapi.errors import ConfigurationError
 from socialapi.file_lock import FileLock
-from socialapi.sqlite_file import SqliteThread, is_in_use, other_version
+from socialapi.sqlite_file import SqliteFile, is_in_use, other_version
 
 T = TypeVar("T")
 
@@ -116,7 +116,7 @@ def _read(path: Path, work: Callable[[sqlite3.Connection], T]) -> T | None:
         problem = error
     if is_in_use(problem):
         return None
-    raise SqliteThread(path, SCHEMA, purpose="journal").explanation(problem)
+    raise SqliteFile(path, SCHEMA, purpose="journal").explanation(problem)
 
 
 def _view(path: Path, connection: sqlite3.Connection) -> JournalView:

@@ -13,7 +13,7 @@ import attrs
 import orjson
 
 from socialapi.bulk.journals.journal import JobIdentity, Opened, Outcome, RecordedBatch, State, refuse_other
-from socialapi.sqlite_file import Schema, SqliteThread, damage
+from socialapi.sqlite_file import Schema, SqliteFile, damage
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
@@ -45,7 +45,7 @@ class SqliteJournal:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self._database = SqliteThread(path, SCHEMA, purpose="journal")
+        self._database = SqliteFile(path, SCHEMA, purpose="journal")
 
     async def open(self, identity: JobIdentity, now: datetime) -> Opened:
         """Opens the file, or makes it. One in which nothing is recorded yet takes any job."""

@@ -5,7 +5,7 @@ from typing import Final
 
 import attrs
 
-from socialapi.bulk.counters import Tally
+from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.journals.journal import Outcome
 from socialapi.bulk.products.resume import REFUSED
 from socialapi.bulk.products.rows import FIELDS, ProductRow
@@ -19,7 +19,7 @@ Refused = tuple[ProductRow, str, str]
 
 
 @attrs.define(eq=False)
-class ProductTally(Tally):
+class ProductCounters(RowCounters):
     """Accepted products are created, updated or unchanged; skipped ones are accepted without being sent."""
 
     created: int = 0

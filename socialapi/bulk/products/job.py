@@ -12,7 +12,7 @@ from socialapi.bulk.inputs.reader import Chunk
 from socialapi.bulk.job import Job, JobOptions, bulk_options
 from socialapi.bulk.journals.journal import Outcome, Setting
 from socialapi.bulk.products.batcher import Placer, WaitingProducts
-from socialapi.bulk.products.counters import ProductTally, Refused
+from socialapi.bulk.products.counters import ProductCounters, Refused
 from socialapi.bulk.products.formats import Products, open_products
 from socialapi.bulk.products.resume import INVALID, SKIPPED, LoadJournal, recalled
 from socialapi.bulk.products.rows import ProductBatch, ProductRow
@@ -94,7 +94,7 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
 
     noun = "load"
     kind = "catalog load"
-    _tally: ProductTally
+    _tally: ProductCounters
     _options: UpsertOptions
 
     def __init__(
@@ -104,7 +104,7 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
         _check_files(products, options)
         target = routes.PRODUCTS_PUT.at(product_catalog_id=catalog_id)
         reader, self._feed = open_products(products)
-        super().__init__(session, target, products, reader, ProductTally(None), options)
+        super().__init__(session, target, products, reader, ProductCounters(None), options)
         self._catalog_id = catalog_id
         self._call = bulk_options(session, call)
         self._digests = _digests(options, catalog_id)
@@ -148,7 +148,7 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
                 await self._waiting.add(good)
             else:
                 await self._place(good)
-            await self._session.turns.wait()
+            await self._session.scheduler.yield_turn()
 
     async def _place(self, rows: Sequence[ProductRow]) -> None:
         for row in await self._changed(rows):
@@ -211,7 +211,7 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
             self._judge_rejects(at_end=True)
             while self._dispatcher.failure is None and (rows := await waiting.take()):
                 await self._place(rows)
-                await self._session.turns.wait()
+                await self._session.scheduler.yield_turn()
         finally:
             await waiting.aclose()
 

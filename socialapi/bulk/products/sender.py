@@ -6,7 +6,7 @@ from typing import Any, Final
 import attrs
 
 from socialapi.bulk.journals.journal import Outcome, digest64
-from socialapi.bulk.products.counters import COUNTED, ProductTally, Refused
+from socialapi.bulk.products.counters import COUNTED, ProductCounters, Refused
 from socialapi.bulk.products.resume import REFUSED, LoadJournal
 from socialapi.bulk.products.rows import ENVELOPE, ProductBatch, ProductRow
 from socialapi.bulk.products.snapshot import Digests
@@ -32,7 +32,7 @@ class ProductSender:
     session: Session
     target: Target[ProductResults]
     options: CallOptions
-    tally: ProductTally
+    tally: ProductCounters
     digests: Digests | None
     journal: LoadJournal | None
     observe: Observer

@@ -11,7 +11,7 @@ import orjson
 
 from socialapi.bulk.products.rows import ProductRow
 from socialapi.errors import ConfigurationError
-from socialapi.sqlite_file import Schema, SqliteThread
+from socialapi.sqlite_file import Schema, SqliteFile
 
 T = TypeVar("T")
 
@@ -71,7 +71,7 @@ class Digests:
     def __init__(self, path: str | os.PathLike[str], catalog_id: str, *, keep: bool = False) -> None:
         self._catalog_id = catalog_id
         self._keep = keep
-        self._database = SqliteThread(path, _SCHEMA, purpose="digest file")
+        self._database = SqliteFile(path, _SCHEMA, purpose="digest file")
         self._run = 0
         self._sent: dict[str, int] = {}
         self.known_before = 0

@@ -6,7 +6,7 @@ from typing import Final
 
 import attrs
 
-from socialapi.bulk.products.counters import ProductTally
+from socialapi.bulk.products.counters import ProductCounters
 from socialapi.bulk.products.sender import LONGEST_REASON, waited
 from socialapi.bulk.products.snapshot import Digests, Vanished
 from socialapi.errors import ApiError, Forbidden, InvalidInput, NotFound, RateLimited, ServerError, Unauthorized
@@ -45,7 +45,7 @@ class VanishedProducts:
     catalog_id: str
     options: CallOptions
     digests: Digests
-    tally: ProductTally
+    tally: ProductCounters
     observe: Observer
     stopped: Callable[[], bool]
     show: Callable[[], None]

@@ -14,7 +14,7 @@ from socialapi.bulk.audiences.batches import Batch, Packing
 from socialapi.bulk.audiences.job import Destination, UploadJob, UploadOptions
 from socialapi.bulk.audiences.normalize import NORMALIZER_VERSION, NOT_TAKEN
 from socialapi.bulk.audiences.prepare import PreparedChunk, Preparer
-from socialapi.bulk.counters import Tally
+from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.inputs.formats import Record, Records, open_records
 from socialapi.bulk.inputs.reader import Chunk, in_steps
 from socialapi.bulk.job import OURS, Job, JobOptions
@@ -81,7 +81,7 @@ class SyncCounts:
         reading, additions, removals = self.reading, self._part("additions"), self._part("removals")
         settled = self.unchanged + additions.accepted + additions.rejected + additions.duplicate
         requests = additions.requests + removals.requests
-        tally = Tally(
+        tally = RowCounters(
             self._rate,
             read=reading.read,
             accepted=self.unchanged + additions.accepted,
@@ -144,7 +144,7 @@ class ReadingJob(Job[RawRow, Batch, UploadReport]):
         )
         # Every kind is looked for: what cannot be synced is told rather than passed over.
         reader = open_records(desired, columns=options.columns, kinds=destination.kinds)
-        super().__init__(session, destination.target, desired, reader, Tally(None), options)
+        super().__init__(session, destination.target, desired, reader, RowCounters(None), options)
         self._snapshot = snapshot
         self._staged: list[StagedRow] = []
         self.doubtful = 0
@@ -167,7 +167,7 @@ class ReadingJob(Job[RawRow, Batch, UploadReport]):
             rows = rows_of(prepared.runs)
             self._staged += map(self._stage, rows)
             self._tally.accept(len(rows))
-            await self._session.turns.wait()
+            await self._session.scheduler.yield_turn()
         if len(self._staged) >= ROWS_AT_ONCE:
             await self._dispatch()
 

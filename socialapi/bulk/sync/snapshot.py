@@ -16,7 +16,7 @@ from socialapi.bulk.audiences.normalize import NORMALIZER_VERSION
 from socialapi.errors import ConfigurationError
 from socialapi.models.audiences import AudienceUser, IdentifierKind, Operation, OperationType
 from socialapi.models.validation import parse_timestamp
-from socialapi.sqlite_file import Schema, SqliteThread
+from socialapi.sqlite_file import Schema, SqliteFile
 from socialapi.unset import UNSET
 
 _IDENTIFIERS: Final = "kind INTEGER NOT NULL, digest BLOB NOT NULL"
@@ -150,7 +150,7 @@ class Snapshot:
         self._target = (account_id, custom_audience_id)
         self.normalizer = NORMALIZER_VERSION
         """The version by which the members became digests, known once it is open."""
-        self._database = SqliteThread(path, SCHEMA, purpose="snapshot")
+        self._database = SqliteFile(path, SCHEMA, purpose="snapshot")
 
     async def open(self) -> None:
         """Opens the file, or makes it, and takes over what an earlier sync was accepted before it was ended.

@@ -11,7 +11,7 @@ from socialapi.emulator.advertising.endpoint import (
     missing_record,
     new_record,
     serves,
-    shown,
+    to_wire,
     user_of,
 )
 from socialapi.emulator.advertising.state import Record, kind_of
@@ -41,7 +41,7 @@ async def list_accounts(call: Call, arguments: Arguments) -> Answer:
         return is_wanted and account["name"].casefold().startswith(prefix)
 
     def show(account: Record) -> Record:
-        return shown(account, Account, without=["industry_type"])
+        return to_wire(account, Account, without=["industry_type"])
 
     return collection(call, arguments, call.state.advertising.accounts, where=is_listed, show=show)
 
@@ -174,5 +174,5 @@ def _moment(text: str) -> str:
 
 def _shown(entry: Record) -> Record:
     model = _SNAPSHOTS.get(entry["entity"])
-    entity_data = shown(entry["entity_data"], model) if model else entry["entity_data"]
-    return shown(entry, HistoryEntry) | {"entity_data": entity_data}
+    entity_data = to_wire(entry["entity_data"], model) if model else entry["entity_data"]
+    return to_wire(entry, HistoryEntry) | {"entity_data": entity_data}

@@ -12,8 +12,8 @@ from socialapi.emulator.advertising.endpoint import (
     invalid,
     missing_record,
     new_record,
+    require_record,
     serves,
-    the,
 )
 from socialapi.emulator.advertising.line_items import may_target, owner_of, permissions
 from socialapi.emulator.advertising.state import Record
@@ -232,7 +232,7 @@ async def grant(call: Call, arguments: Arguments) -> Answer:
 async def revoke(call: Call, arguments: Arguments) -> Answer:
     """The account can no longer target the audience in new campaigns; those that run go on."""
     _check_owner(call)
-    permission = the(call, _KIND, _ID)
+    permission = require_record(call, _KIND, _ID)
     if permission["tailored_audience_id"] != arguments.path["tailored_audience_id"]:
         raise missing_record(_ID)
     call.state.advertising.table(account_of(call), _KIND).change(

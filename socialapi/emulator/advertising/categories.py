@@ -10,8 +10,8 @@ from socialapi.emulator.advertising.endpoint import (
     named,
     new_record,
     not_found,
+    require_record,
     serves,
-    the,
 )
 from socialapi.emulator.advertising.state import Record, Table
 from socialapi.emulator.arguments import Arguments
@@ -59,7 +59,7 @@ async def list_line_item_curated_categories(call: Call, arguments: Arguments) ->
 async def get_line_item_curated_category(call: Call, arguments: Arguments) -> Answer:
     """One of these, a deleted one only if asked for."""
     with_deleted = arguments.query.get("with_deleted", False)
-    return answer_record(call, arguments, the(call, _KIND, _ID, with_deleted=with_deleted))
+    return answer_record(call, arguments, require_record(call, _KIND, _ID, with_deleted=with_deleted))
 
 
 def _new_pair(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
@@ -73,7 +73,7 @@ async def create_line_item_curated_category(call: Call, arguments: Arguments) ->
 
 
 def _changed_pair(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
-    record = the(call, _KIND, _ID)
+    record = require_record(call, _KIND, _ID)
     if not arguments.query:
         return ()
     pair = {name: arguments.query.get(name, record[name]) for name in ("line_item_id", "curated_category_id")}
@@ -83,7 +83,7 @@ def _changed_pair(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
 @serves(routes.LINE_ITEM_CURATED_CATEGORY_UPDATE, rules=_changed_pair)
 async def update_line_item_curated_category(call: Call, arguments: Arguments) -> Answer:
     """It is about another line item or category from now on."""
-    record = the(call, _KIND, _ID)
+    record = require_record(call, _KIND, _ID)
     if arguments.query:
         _table(call).change(record, **arguments.query, updated_at=timestamp(call.now))
     return answer_record(call, arguments, record)
@@ -92,7 +92,7 @@ async def update_line_item_curated_category(call: Call, arguments: Arguments) ->
 @serves(routes.LINE_ITEM_CURATED_CATEGORY_DELETE)
 async def delete_line_item_curated_category(call: Call, arguments: Arguments) -> Answer:
     """It holds no more."""
-    record = the(call, _KIND, _ID)
+    record = require_record(call, _KIND, _ID)
     _table(call).change(record, deleted=True, updated_at=timestamp(call.now))
     return answer_record(call, arguments, record)
 

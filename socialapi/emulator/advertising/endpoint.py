@@ -132,14 +132,14 @@ def _refuse_other_bodies(call: Call) -> None:
         )
 
 
-def shown(record: Record, model: Any, *, without: Collection[str] = ()) -> dict[str, Any]:
+def to_wire(record: Record, model: Any, *, without: Collection[str] = ()) -> dict[str, Any]:
     """The documented fields of a record that it has."""
     return {name: record[name] for name in _fields(model) if name in record and name not in without}
 
 
 def answer_record(call: Call, arguments: Arguments, record: Record) -> Answer:
     """The answer of an endpoint about one record."""
-    return ads_data(shown(record, call.route.result), arguments.echo)
+    return ads_data(to_wire(record, call.route.result), arguments.echo)
 
 
 def item_of(route: Route[Any]) -> Any:
@@ -205,7 +205,7 @@ def account_of(call: Call) -> str:
     return call.path_parameters["account_id"]
 
 
-def the(call: Call, kind: str, parameter: str, *, with_deleted: bool = False) -> Record:
+def require_record(call: Call, kind: str, parameter: str, *, with_deleted: bool = False) -> Record:
     """The record of the account that a path parameter names; a refusal if there is none."""
     return named(call, call.state.advertising.table(account_of(call), kind), parameter, with_deleted=with_deleted)
 
@@ -259,7 +259,7 @@ def collection(
     behind = table.behind(order, place_asked(call, arguments))
     found = list(islice((position for position in behind if accepted(rows[position])), size + 1))
     cursor = cursor_to(call, arguments, table.place_of(order, found[size - 1])) if len(found) > size else None
-    present = show or (lambda record: shown(record, item_of(call.route)))
+    present = show or (lambda record: to_wire(record, item_of(call.route)))
     beside: dict[str, Any] = {"next_cursor": cursor}
     if always_total or query.get("with_total_count"):
         beside["total_count"] = sum(map(accepted, rows))

@@ -8,8 +8,8 @@ from socialapi.emulator.advertising.endpoint import (
     answer_record,
     collection,
     missing_record,
+    require_record,
     serves,
-    the,
     user_of,
 )
 from socialapi.emulator.advertising.state import Record
@@ -29,7 +29,7 @@ _MOST_BUSINESS_CATEGORIES: Final = 2
 
 def _rules(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
     """What a change breaks together with what is stored."""
-    stored = the(call, "line_items", "line_item_id")
+    stored = require_record(call, "line_items", "line_item_id")
     campaign = call.state.advertising.table(account_of(call), "campaigns").get(stored["campaign_id"], with_deleted=True)
     optimization = campaign["budget_optimization"] if campaign else None
     yield from rules_with_stored(arguments.query, stored, optimization)
@@ -53,7 +53,7 @@ def _preroll_categories(call: Call, categories: Iterable[str]) -> Iterable[Broke
 @serves(routes.LINE_ITEM_UPDATE, rules=_rules)
 async def update_line_item(call: Call, arguments: Arguments) -> Answer:
     """The line item as it is from now on. A bid is ignored while the service bids by itself."""
-    line_item = the(call, "line_items", "line_item_id")
+    line_item = require_record(call, "line_items", "line_item_id")
     changes = {name: _stored(name, value) for name, value in arguments.query.items()}
     if changes.get("bid_strategy", line_item["bid_strategy"]) == "AUTO":
         changes.pop("bid_amount_local_micro", None)
@@ -65,7 +65,7 @@ async def update_line_item(call: Call, arguments: Arguments) -> Answer:
 @serves(routes.LINE_ITEM_DELETE)
 async def delete_line_item(call: Call, arguments: Arguments) -> Answer:
     """The line item, deleted for good. Its promoted posts are not deleted, only seen no more without asking."""
-    line_item = the(call, "line_items", "line_item_id")
+    line_item = require_record(call, "line_items", "line_item_id")
     _change(call, line_item, {"deleted": True})
     return answer_record(call, arguments, line_item)
 

@@ -10,8 +10,8 @@ from socialapi.emulator.advertising.endpoint import (
     invalid,
     new_record,
     not_found,
+    require_record,
     serves,
-    the,
 )
 from socialapi.emulator.advertising.state import Record, Table
 from socialapi.emulator.arguments import Arguments
@@ -54,7 +54,7 @@ async def list_cards(call: Call, arguments: Arguments) -> Answer:
 async def get_card(call: Call, arguments: Arguments) -> Answer:
     """A card of any kind, a deleted one only if asked for."""
     with_deleted = arguments.query.get("with_deleted", False)
-    return answer_record(call, arguments, the(call, CARDS, "card_id", with_deleted=with_deleted))
+    return answer_record(call, arguments, require_record(call, CARDS, "card_id", with_deleted=with_deleted))
 
 
 def _layout_rules(call: Call, layout: Layout) -> Iterable[BrokenRule]:
@@ -84,7 +84,7 @@ async def create_card(call: Call, arguments: Arguments) -> Answer:
 
 
 def _change_rules(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
-    if the(call, CARDS, "card_id")["is_legacy"]:
+    if require_record(call, CARDS, "card_id")["is_legacy"]:
         yield BrokenRule(path="card_id", reason="is of a card of an older kind, which cannot be changed here")
     yield from _layout_rules(call, arguments.body)
 
@@ -92,7 +92,7 @@ def _change_rules(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
 @serves(routes.CARD_UPDATE, rules=_change_rules)
 async def update_card(call: Call, arguments: Arguments) -> Answer:
     """The card with what it is from now on: components take the place of slides, and the other way round."""
-    card, changes = the(call, CARDS, "card_id"), dict(arguments.body)
+    card, changes = require_record(call, CARDS, "card_id"), dict(arguments.body)
     if any(name in changes for name in _LAYOUTS):
         changes |= _laid_out(call, changes)
         for name in _LAYOUTS:
@@ -105,7 +105,7 @@ async def update_card(call: Call, arguments: Arguments) -> Answer:
 @serves(routes.IMAGE_CONVERSATION_CARD_DELETE)
 async def delete_image_conversation_card(call: Call, arguments: Arguments) -> Answer:
     """The card of this older kind, deleted."""
-    card = the(call, CARDS, "card_id")
+    card = require_record(call, CARDS, "card_id")
     if card["card_type"] != IMAGE_CONVERSATION:
         raise invalid("card_id", "must be of an image conversation card")
     _table(call).change(card, deleted=True, updated_at=timestamp(call.now))

@@ -3,7 +3,14 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from socialapi.emulator.advertising.endpoint import account_of, answer_record, collection, new_record, serves, the
+from socialapi.emulator.advertising.endpoint import (
+    account_of,
+    answer_record,
+    collection,
+    new_record,
+    require_record,
+    serves,
+)
 from socialapi.emulator.advertising.state import Record, Table
 from socialapi.emulator.arguments import Arguments
 from socialapi.emulator.clock import timestamp
@@ -32,7 +39,7 @@ async def list_conversation_cards(call: Call, arguments: Arguments) -> Answer:
 async def get_conversation_card(call: Call, arguments: Arguments) -> Answer:
     """A card, a deleted one only if asked for."""
     with_deleted = arguments.query.get("with_deleted", False)
-    return answer_record(call, arguments, the(call, CONVERSATIONS, "card_id", with_deleted=with_deleted))
+    return answer_record(call, arguments, require_record(call, CONVERSATIONS, "card_id", with_deleted=with_deleted))
 
 
 def _media_rules(call: Call, given: Mapping[str, Any]) -> Iterable[BrokenRule]:
@@ -65,7 +72,7 @@ async def create_conversation_card(call: Call, arguments: Arguments) -> Answer:
 
 def _change_rules(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
     """The card has to keep the rules as it would be from then on."""
-    card = the(call, CONVERSATIONS, "card_id")
+    card = require_record(call, CONVERSATIONS, "card_id")
     yield from conversation_rules({**card, **arguments.query})
     yield from _media_rules(call, arguments.query)
 
@@ -73,7 +80,7 @@ def _change_rules(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
 @serves(routes.VIDEO_CONVERSATION_CARD_UPDATE, rules=_change_rules)
 async def update_conversation_card(call: Call, arguments: Arguments) -> Answer:
     """The card as it is from now on."""
-    card = the(call, CONVERSATIONS, "card_id")
+    card = require_record(call, CONVERSATIONS, "card_id")
     if arguments.query:
         changes = {**arguments.query, "updated_at": timestamp(call.now)}
         if {"media_key", "poster_media_key"} & changes.keys():

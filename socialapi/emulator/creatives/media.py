@@ -14,8 +14,8 @@ from socialapi.emulator.advertising.endpoint import (
     collection,
     missing_record,
     new_record,
+    require_record,
     serves,
-    the,
     user_of,
 )
 from socialapi.emulator.advertising.state import Record, Table
@@ -93,13 +93,13 @@ async def list_account_media(call: Call, arguments: Arguments) -> Answer:
 async def get_account_medium(call: Call, arguments: Arguments) -> Answer:
     """One of these, a deleted one only if asked for."""
     with_deleted = arguments.query.get("with_deleted", False)
-    return answer_record(call, arguments, the(call, ACCOUNT_MEDIA, _ID, with_deleted=with_deleted))
+    return answer_record(call, arguments, require_record(call, ACCOUNT_MEDIA, _ID, with_deleted=with_deleted))
 
 
 @serves(routes.ACCOUNT_MEDIUM_DELETE)
 async def delete_account_medium(call: Call, arguments: Arguments) -> Answer:
     """It is used no more."""
-    record = the(call, ACCOUNT_MEDIA, _ID)
+    record = require_record(call, ACCOUNT_MEDIA, _ID)
     table = call.state.advertising.table(account_of(call), ACCOUNT_MEDIA)
     table.change(record, deleted=True, updated_at=timestamp(call.now))
     return answer_record(call, arguments, record)
@@ -135,7 +135,7 @@ async def list_media(call: Call, arguments: Arguments) -> Answer:
 @serves(routes.LIBRARY_MEDIA)
 async def get_medium(call: Call, arguments: Arguments) -> Answer:
     """One of these."""
-    return answer_record(call, arguments, the(call, LIBRARY, "media_key"))
+    return answer_record(call, arguments, require_record(call, LIBRARY, "media_key"))
 
 
 def _new_medium(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
@@ -170,13 +170,13 @@ async def add_medium(call: Call, arguments: Arguments) -> Answer:
 
 
 def _changed_medium(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
-    return _video_rules(call, arguments.query, the(call, LIBRARY, "media_key"))
+    return _video_rules(call, arguments.query, require_record(call, LIBRARY, "media_key"))
 
 
 @serves(routes.LIBRARY_MEDIA_UPDATE, rules=_changed_medium)
 async def update_medium(call: Call, arguments: Arguments) -> Answer:
     """The medium with what is said of it from now on."""
-    medium = the(call, LIBRARY, "media_key")
+    medium = require_record(call, LIBRARY, "media_key")
     if arguments.query:
         changes = {**arguments.query, "updated_at": timestamp(call.now)}
         changes["poster_media_url"] = _poster_url(call, medium | changes)
@@ -187,7 +187,7 @@ async def update_medium(call: Call, arguments: Arguments) -> Answer:
 @serves(routes.LIBRARY_MEDIA_DELETE)
 async def delete_medium(call: Call, arguments: Arguments) -> Answer:
     """It is found no more. What was made with it stays as it is."""
-    medium = the(call, LIBRARY, "media_key")
+    medium = require_record(call, LIBRARY, "media_key")
     _table(call).change(medium, deleted=True, updated_at=timestamp(call.now))
     return answer_record(call, arguments, medium)
 

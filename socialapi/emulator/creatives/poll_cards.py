@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from socialapi.emulator.advertising.endpoint import account_of, collection, new_record, serves, shown, the
+from socialapi.emulator.advertising.endpoint import account_of, collection, new_record, require_record, serves, to_wire
 from socialapi.emulator.advertising.state import Record, Table
 from socialapi.emulator.arguments import Arguments
 from socialapi.emulator.clock import timestamp
@@ -32,7 +32,7 @@ async def list_poll_cards(call: Call, arguments: Arguments) -> Answer:
 async def get_poll_card(call: Call, arguments: Arguments) -> Answer:
     """A poll, a deleted one only if asked for."""
     with_deleted = arguments.query.get("with_deleted", False)
-    return ads_data(_shown(the(call, POLLS, "card_id", with_deleted=with_deleted)), arguments.echo)
+    return ads_data(_shown(require_record(call, POLLS, "card_id", with_deleted=with_deleted)), arguments.echo)
 
 
 def _rules(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
@@ -73,4 +73,4 @@ def _table(call: Call) -> Table:
 
 def _shown(poll: Record) -> Record:
     """What is documented, and the image of a poll with one, for which no field is."""
-    return shown(poll, PollCard) | ({"image_url": poll["image_url"]} if "image_url" in poll else {})
+    return to_wire(poll, PollCard) | ({"image_url": poll["image_url"]} if "image_url" in poll else {})

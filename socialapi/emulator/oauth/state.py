@@ -49,7 +49,7 @@ class RefreshGrant:
 
 
 @attrs.define
-class SignIns:
+class PendingSignIns:
     """Sign-ins going on and grants given, for as long as the emulator runs."""
 
     request_tokens: dict[str, RequestToken] = attrs.field(factory=dict)

@@ -7,10 +7,10 @@ import orjson
 
 from socialapi.emulator.arguments import Arguments
 from socialapi.emulator.handlers import Call
-from socialapi.emulator.platform.endpoint import collection, cut, serves, user_of
+from socialapi.emulator.platform.endpoint import collection, paginate, serves, user_of
 from socialapi.emulator.platform.new_posts import new_post
 from socialapi.emulator.platform.posts import WRITE_SCOPES, posts_answer
-from socialapi.emulator.platform.selection import chosen, news_selection, selection
+from socialapi.emulator.platform.selection import news_selection, pick_fields, selection
 from socialapi.emulator.platform.state import StoredArticle, StoredNote
 from socialapi.emulator.responses import Answer, Refusal, data, invalid_request, not_found
 from socialapi.routes import platform as routes
@@ -69,7 +69,7 @@ async def search_news(call: Call, arguments: Arguments) -> Answer:
     words = arguments.query.get("query", "").lower().split()
     stories = call.state.platform.news
     found = {key: story for key, story in stories.items() if all(word in _text(story) for word in words)}
-    shown, meta = collection(call, arguments, found, lambda story: chosen(story, names))
+    shown, meta = collection(call, arguments, found, lambda story: pick_fields(story, names))
     return data(shown, meta=meta)
 
 
@@ -80,7 +80,7 @@ async def news_story(call: Call, arguments: Arguments) -> Answer:
     wanted = arguments.path["id"]
     for story in call.state.platform.news.values():
         if story["id"] == wanted:
-            return data(chosen(story, names))
+            return data(pick_fields(story, names))
     raise not_found("news", "id", wanted)
 
 
@@ -111,7 +111,7 @@ async def submit_note(call: Call, arguments: Arguments) -> Answer:
 async def eligible_posts(call: Call, arguments: Arguments) -> Answer:
     """Posts that a note can be written on, with the field parameters of every post."""
     selected = selection(arguments.query)
-    page = cut(call, arguments, call.state.platform.notable_posts, newest_first=True)
+    page = paginate(call, arguments, call.state.platform.notable_posts, newest_first=True)
     return posts_answer(call, call.state.platform.posts.known(page.keys), selected, meta=page.meta)
 
 

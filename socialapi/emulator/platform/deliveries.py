@@ -62,7 +62,7 @@ UNANSWERED: Final = "unanswered"
 
 
 @attrs.define
-class Tally:
+class DeliveryCounters:
     """The outcomes of the deliveries to a webhook. Forged ones, which faults send, are counted by themselves."""
 
     url: str
@@ -107,7 +107,7 @@ def is_success(status: int | None) -> bool:
 class Outbox:
     """A bounded queue of bodies in the order in which they are to be sent, and a bounded history."""
 
-    def __init__(self, webhook: Webhook, tally: Tally) -> None:
+    def __init__(self, webhook: Webhook, tally: DeliveryCounters) -> None:
         self.webhook = webhook
         self.tally = tally
         self.in_flight = 0
@@ -181,7 +181,7 @@ class Deliveries:
         self._faults = faults
         self._state_now = state_now
         self._outboxes: dict[str, Outbox] = {}
-        self._tallies: dict[str, Tally] = {}
+        self._tallies: dict[str, DeliveryCounters] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:
@@ -206,7 +206,7 @@ class Deliveries:
         """Where events for the webhook are put."""
         found = self._outboxes.get(webhook.id)
         if found is None:
-            tally = self._tallies.setdefault(webhook.id, Tally(webhook.url))
+            tally = self._tallies.setdefault(webhook.id, DeliveryCounters(webhook.url))
             found = self._outboxes[webhook.id] = Outbox(webhook, tally)
         return found
 

@@ -78,7 +78,7 @@ class Cut:
     meta: Mapping[str, Any]
 
 
-def cut(
+def paginate(
     call: Call, arguments: Arguments, keys: Sequence[int], *, newest_first: bool = False, default: int = DEFAULT_PAGE
 ) -> Cut:
     """The page that is asked for, of a collection whose items have ascending keys.
@@ -154,5 +154,5 @@ def collection(
     newest_first: bool = False,
 ) -> tuple[list[Any], dict[str, Any]]:
     """The items of a page as they are shown, and `meta`, of items by ascending key."""
-    page = cut(call, arguments, list(items), newest_first=newest_first)
+    page = paginate(call, arguments, list(items), newest_first=newest_first)
     return [show(items[key]) for key in page.keys], dict(page.meta)

@@ -31,7 +31,7 @@ class Parcel:
 
 
 @attrs.define
-class Reach:
+class FanOutCount:
     """How many streams and webhooks something went to."""
 
     streams: int = 0
@@ -48,9 +48,9 @@ def hand_over(parcels: Iterable[Parcel], deliveries: Deliveries) -> None:
             deliveries.send(outbox, parcel.content)
 
 
-async def hand_over_patiently(parcels: Iterable[Parcel], deliveries: Deliveries, copies: int) -> Reach:
+async def publish_with_backpressure(parcels: Iterable[Parcel], deliveries: Deliveries, copies: int) -> FanOutCount:
     """Puts the parcels into the queues, waiting for room wherever there is none."""
-    reach = Reach()
+    reach = FanOutCount()
     for parcel in parcels:
         line = parcel.content + LINE_END
         for stream in parcel.streams:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from socialapi.emulator.platform.selection import Selection, chosen, selection
+from socialapi.emulator.platform.selection import Selection, pick_fields, selection
 from socialapi.emulator.platform.state import PostRecord
 from socialapi.emulator.responses import missing, packed_json
 from socialapi.emulator.state import State, User
@@ -52,7 +52,7 @@ class Includes:
     def _add_user(self, user_id: str) -> None:
         user = self._state.users.get(user_id)
         if user is not None and user_id not in self._found["users"]:
-            self._found["users"][user_id] = chosen(self._profile(user), self._selected.user)
+            self._found["users"][user_id] = pick_fields(self._profile(user), self._selected.user)
 
     def _profile(self, user: User) -> Mapping[str, Any]:
         """Whether they are connected is told to a user alone, and of others."""
@@ -69,17 +69,17 @@ class Includes:
         }[name]
         for key in post.fields.get("attachments", {}).get(name, ()):
             if key in held:
-                self._found[kind][key] = chosen(held[key], names)
+                self._found[kind][key] = pick_fields(held[key], names)
 
     def _add_place(self, post: PostRecord) -> None:
         place = self._state.platform.places.get(post.fields.get("geo", {}).get("place_id", ""))
         if place is not None:
-            self._found["places"][place["id"]] = chosen(place, self._selected.place)
+            self._found["places"][place["id"]] = pick_fields(place, self._selected.place)
 
     def _add_pinned(self, user: User) -> None:
         found = self._state.platform.posts.get(user.profile.get("pinned_tweet_id") or "")
         if found is not None:
-            self._found["tweets"][found.id] = chosen(found.fields, self._selected.post)
+            self._found["tweets"][found.id] = pick_fields(found.fields, self._selected.post)
 
     def _add_referenced(self, post: PostRecord, expansion: str) -> None:
         for reference in post.fields.get("referenced_tweets", ()):
@@ -87,7 +87,7 @@ class Includes:
             if found is None:
                 self._miss(expansion, reference["id"])
             elif expansion == "referenced_tweets.id":
-                self._found["tweets"][found.id] = chosen(found.fields, self._selected.post)
+                self._found["tweets"][found.id] = pick_fields(found.fields, self._selected.post)
             else:
                 self._add_user(found.author_id)
 
@@ -114,7 +114,7 @@ class PostShape:
 
     def encoded(self, state: State, problem_base_url: str, fields: Fields, matching: MatchingRules) -> bytes:
         """The post as one line of JSON, without its end."""
-        content: dict[str, Any] = {"data": chosen(fields, self._names)}
+        content: dict[str, Any] = {"data": pick_fields(fields, self._names)}
         errors: list[Any] = []
         if self._selected.expansions:
             includes = Includes(state, problem_base_url, self._selected)

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 from socialapi.emulator.arguments import Arguments
 from socialapi.emulator.handlers import Call
-from socialapi.emulator.platform.endpoint import cut, serves, user_of
+from socialapi.emulator.platform.endpoint import paginate, serves, user_of
 from socialapi.emulator.platform.new_posts import EDIT_SECONDS, new_post
 from socialapi.emulator.platform.post_projection import Includes
-from socialapi.emulator.platform.selection import Selection, chosen, selection
+from socialapi.emulator.platform.selection import Selection, pick_fields, selection
 from socialapi.emulator.platform.state import PostRecord
 from socialapi.emulator.responses import Answer, Refusal, answer, data, invalid_request, missing, problem
 from socialapi.emulator.state import State, User
@@ -46,7 +46,7 @@ async def posts_of_user(call: Call, arguments: Arguments) -> Answer:
     if not may_read(call, user):
         return answer({"errors": [not_authorized(call, "id", user_id, "user")]})
     posts = call.state.platform.posts
-    page = cut(call, arguments, posts.timeline(user_id), newest_first=True, default=DEFAULT_PAGE)
+    page = paginate(call, arguments, posts.timeline(user_id), newest_first=True, default=DEFAULT_PAGE)
     return posts_answer(call, posts.known(page.keys), selected, meta=page.meta)
 
 
@@ -62,7 +62,7 @@ def posts_answer(
     expanded = Includes(call.state, call.service.problem_base_url, selected, reader=call.caller.user)
     for post in posts:
         expanded.add(post)
-    shown = [chosen(post.fields, selected.post) for post in posts]
+    shown = [pick_fields(post.fields, selected.post) for post in posts]
     return data(shown, includes=expanded.shown(), meta=meta, errors=[*errors, *expanded.errors])
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from socialapi.emulator.clock import milliseconds
 from socialapi.emulator.platform.activity_events import EventRouter, Happening
 from socialapi.emulator.platform.deliveries import Deliveries
-from socialapi.emulator.platform.fan_out import Parcel, StreamHub, hand_over, hand_over_patiently
+from socialapi.emulator.platform.fan_out import Parcel, StreamHub, hand_over, publish_with_backpressure
 from socialapi.emulator.platform.new_posts import post_fields
 from socialapi.emulator.platform.post_projection import PostShape
 from socialapi.emulator.platform.post_routing import PostRouter
@@ -86,7 +86,7 @@ class Publishing:
             fields, packed = _keep_post(state, author, draft.post)
             named = {"post_id": fields["id"]}
             parcels = iter(()) if _is_protected(author) else self._of_post(state, fields, packed)
-        reach = await hand_over_patiently(parcels, self._deliveries, draft.copies)
+        reach = await publish_with_backpressure(parcels, self._deliveries, draft.copies)
         return {**named, "streams": reach.streams, "webhooks": reach.webhooks}
 
     def _of_post(self, state: State, fields: Fields, packed: bytes) -> Iterator[Parcel]:

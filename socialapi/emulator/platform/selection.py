@@ -60,7 +60,7 @@ def news_selection(query: Mapping[str, Any]) -> Collection[str]:
     return {*_NEWS, *_names(query, "news.fields")}
 
 
-def chosen(fields: Fields, names: Collection[str]) -> dict[str, Any]:
+def pick_fields(fields: Fields, names: Collection[str]) -> dict[str, Any]:
     """The object with the chosen fields alone."""
     return {name: value for name, value in fields.items() if name in names}
 

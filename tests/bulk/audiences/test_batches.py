@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.bulk.audiences.batches import PACKINGS, PART_BYTES, Batch, Packer, Packing
-from socialapi.bulk.rows import ROWS_PER_CHUNK, Action, Identifier, Row, Run, rows_of, runs_of
+from socialapi.bulk.rows import ROWS_PER_CHUNK, Action, Identifier, Row, RowBlock, rows_of, runs_of
 from socialapi.models.audiences import Operations
 from socialapi.models.validation import broken_rules
 
@@ -36,7 +36,7 @@ def filled(packer: Packer, rows: list[Row]) -> Batch:
     return batch
 
 
-def one(row: Row) -> Run:
+def one(row: Row) -> RowBlock:
     (run,) = runs_of([row])
     return run
 

@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.bulk.audiences.batches import Batch
-from socialapi.bulk.audiences.dedup import RecentIdentifiers, Verdict
+from socialapi.bulk.audiences.dedup import Decision, RecentIdentifiers
 from socialapi.bulk.rows import Action, Identifier, Row, rows_of, runs_of
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 
 UPDATE: Final = Action("Update")
 DELETE: Final = Action("Delete")
 LATER: Final = Action("Update", None, "2091-01-01T00:00:00Z")
-NEW: Final = Verdict(duplicate=False)
-REFUSED: Final = Verdict(duplicate=True, refused=True)
+NEW: Final = Decision(duplicate=False)
+REFUSED: Final = Decision(duplicate=True, refused=True)
 
 
 def row(action: Action, *values: str, kind: IdentifierKind = "partner_user_id") -> Row:
@@ -36,7 +36,7 @@ def refuse(batch: Batch, row: Row) -> None:
     batch.refused.update(row.identifiers)
 
 
-def waits_for(verdict: Verdict) -> set[int]:
+def waits_for(verdict: Decision) -> set[int]:
     assert not verdict.duplicate
     return {each.number for each in verdict.conflicts if not each.settled.is_set()}
 
@@ -52,9 +52,9 @@ def test_an_identifier_that_was_never_seen_waits_for_nobody() -> None:
 def test_the_same_again_is_a_duplicate_whose_fate_is_that_of_the_row_it_repeats() -> None:
     recent, first = RecentIdentifiers(), batch(1)
     recent.place(row(UPDATE, "a", "b"), first)
-    assert recent.judge(row(Action("Update"), "b")) == Verdict(duplicate=True, repeats=first)
+    assert recent.judge(row(Action("Update"), "b")) == Decision(duplicate=True, repeats=first)
     settled(first)
-    assert recent.judge(row(UPDATE, "a")) == Verdict(duplicate=True)
+    assert recent.judge(row(UPDATE, "a")) == Decision(duplicate=True)
 
 
 def test_the_same_value_of_another_kind_is_another_identifier() -> None:
@@ -84,7 +84,7 @@ def test_a_duplicate_of_rows_in_two_batches_depends_on_both() -> None:
     recent, first, second = RecentIdentifiers(), batch(1), batch(2)
     recent.place(row(UPDATE, "a"), first)
     recent.place(row(UPDATE, "b"), second)
-    expected = Verdict(duplicate=True, repeats=second, repeats_too=frozenset({first}))
+    expected = Decision(duplicate=True, repeats=second, repeats_too=frozenset({first}))
     assert recent.judge(row(UPDATE, "a", "b")) == expected
 
 
@@ -129,11 +129,11 @@ def test_after_a_refusal_the_same_is_a_duplicate_of_what_was_refused() -> None:
     recent.place(refused, first)
     recent.place(row(UPDATE, "c"), first)
     refuse(first, refused)
-    assert recent.judge(row(UPDATE, "a")) == Verdict(duplicate=True, repeats=first)  # not known before it is settled
+    assert recent.judge(row(UPDATE, "a")) == Decision(duplicate=True, repeats=first)  # not known before it is settled
     settled(first)
     assert recent.judge(row(UPDATE, "a")) == REFUSED
     assert recent.judge(row(UPDATE, "c", "b")) == REFUSED
-    assert recent.judge(row(UPDATE, "c")) == Verdict(duplicate=True)
+    assert recent.judge(row(UPDATE, "c")) == Decision(duplicate=True)
     assert recent.judge(row(UPDATE, "a", "new")) == NEW
     assert recent.judge(row(DELETE, "a")) == NEW
 
@@ -145,10 +145,10 @@ def test_once_it_is_under_way_again_it_is_an_ordinary_duplicate_of_the_later_bat
     refuse(first, refused)
     settled(first)
     recent.place(refused, again)
-    assert recent.judge(row(UPDATE, "a")) == Verdict(duplicate=True, repeats=again)
+    assert recent.judge(row(UPDATE, "a")) == Decision(duplicate=True, repeats=again)
     assert waits_for(recent.judge(row(DELETE, "a"))) == {2}
     settled(again)
-    assert recent.judge(row(UPDATE, "a")) == Verdict(duplicate=True)
+    assert recent.judge(row(UPDATE, "a")) == Decision(duplicate=True)
 
 
 def test_a_refusal_leaves_alone_what_later_batches_do() -> None:
@@ -160,12 +160,12 @@ def test_a_refusal_leaves_alone_what_later_batches_do() -> None:
     refuse(first, refused)
     settled(first)
     assert waits_for(recent.judge(row(UPDATE, "a"))) == {2}
-    assert recent.judge(row(UPDATE, "b")) == Verdict(duplicate=True, repeats=second)
+    assert recent.judge(row(UPDATE, "b")) == Decision(duplicate=True, repeats=second)
     assert recent.judge(row(UPDATE, "c")) == REFUSED
-    expected = Verdict(duplicate=True, repeats=second, repeats_too=frozenset({first}))
+    expected = Decision(duplicate=True, repeats=second, repeats_too=frozenset({first}))
     assert recent.judge(row(UPDATE, "b", "c")) == expected  # both say whether it has to be sent
     settled(second)
-    assert recent.judge(row(UPDATE, "b")) == Verdict(duplicate=True)
+    assert recent.judge(row(UPDATE, "b")) == Decision(duplicate=True)
     assert recent.judge(row(UPDATE, "b", "c")) == REFUSED
 
 
@@ -217,11 +217,11 @@ def test_generations_change_between_two_batches_only() -> None:
     for number in range(50):
         recent.place(row(UPDATE, f"person {number}"), first)
     settled(first)
-    assert recent.judge(row(UPDATE, "person 0")) == Verdict(duplicate=True)
+    assert recent.judge(row(UPDATE, "person 0")) == Decision(duplicate=True)
     recent.turn()
-    assert recent.judge(row(UPDATE, "person 0")) == Verdict(duplicate=True)
+    assert recent.judge(row(UPDATE, "person 0")) == Decision(duplicate=True)
     recent.turn()  # the young generation has nothing yet
-    assert recent.judge(row(UPDATE, "person 0")) == Verdict(duplicate=True)
+    assert recent.judge(row(UPDATE, "person 0")) == Decision(duplicate=True)
 
 
 def test_the_window_stays_bounded_however_many_identifiers_come() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from socialapi.bulk.audiences.batches import Batch
 from socialapi.bulk.inputs.formats import open_records
-from socialapi.bulk.rows import RawRow, Row, Run
+from socialapi.bulk.rows import RawRow, Row, RowBlock
 from tests.bulk.model_service import BAD, ModelService, job_of
 
 PLANTED: Final = f"planted-{BAD}"
@@ -46,7 +46,7 @@ async def test_no_object_of_a_job_shows_an_identifier(packing: str) -> None:
         await settle(batch)
         held.extend(everything((batch, job._recent)))
 
-    async def look_at_the_row(row: Row, run: Run) -> None:
+    async def look_at_the_row(row: Row, run: RowBlock) -> None:
         held.extend(everything((row, run, job._recent.judge(row))))
         await place(row, run)
 

@@ -9,7 +9,7 @@ import pytest
 from socialapi.bulk.audiences.batches import Batch, Packer
 from socialapi.bulk.audiences.resume import Recorder
 from socialapi.bulk.journals.journal import Opened, RecordedBatch
-from socialapi.bulk.rows import Action, Row, Run
+from socialapi.bulk.rows import Action, Row, RowBlock
 from tests.bulk.model_service import BAD, ModelService, job_of, people
 from tests.bulk.resuming import End, EndingService, MemoryJournal, Shape, Way, digest_of, run_once
 from tests.support.rounds import counted_rounds
@@ -77,7 +77,7 @@ async def test_others_get_their_turn_while_a_large_batch_is_compared_with_the_jo
     names = [f"person number {number}" for number in range(50_000)]
     users = [f'{{"partner_user_id":["{name}"]}}' for name in names]
     batch = Batch()
-    packer.add(batch, Run(Action("Update"), range(1, 50_001), users, (("partner_user_id", names),)))
+    packer.add(batch, RowBlock(Action("Update"), range(1, 50_001), users, (("partner_user_id", names),)))
     batch.place, parts = 1, list(packer.encode(batch.runs))
     journal = MemoryJournal()
     digest = digest_of(b"".join(parts))
@@ -94,13 +94,13 @@ async def test_rows_of_a_confirmed_batch_are_not_looked_at_one_by_one(monkeypatc
     rows = people("a", "b", f"{BAD} c", "d")
     await run_once(rows, service, journal, Shape(max_operations=4), Way())
     looked_at: list[int] = []
-    row_of = Run.row
+    row_of = RowBlock.row
 
-    def look(run: Run, place: int) -> Row:
+    def look(run: RowBlock, place: int) -> Row:
         looked_at.append(run.numbers[place])
         return row_of(run, place)
 
-    monkeypatch.setattr(Run, "row", look)
+    monkeypatch.setattr(RowBlock, "row", look)
     ran, _ = await run_once(rows, service, journal, Shape(max_operations=4), Way())
     assert ran.report is not None
     assert (ran.report.accepted, ran.report.rejected, ran.report.resumed, ran.report.requests) == (3, 1, 4, 0)

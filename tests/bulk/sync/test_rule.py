@@ -26,7 +26,7 @@ from socialapi.errors import BulkError
 from socialapi.models.audiences import AudienceUser
 from socialapi.session.session import CallOptions
 from socialapi.session.transport import Transport
-from socialapi.sqlite_file import SqliteThread
+from socialapi.sqlite_file import SqliteFile
 from tests.bulk.model_service import DESTINATION, FAULTS, ModelService
 from tests.bulk.model_transport import session_of
 
@@ -128,7 +128,7 @@ async def follow_on_the_emulator(plan: Sequence[Step], path: Path) -> None:
         config = attrs.evolve(emulator.config, max_operations=2)
         async with Client(config, emulator.credentials) as client:
             audience = client.ads.account(ids[0]).custom_audience(ids[1])
-            with killer.watching((SqliteThread, "run"), (SqliteThread, "write"), (Transport, "send")):
+            with killer.watching((SqliteFile, "run"), (SqliteFile, "write"), (Transport, "send")):
                 for step in [*plan, Step(plan[-1].desired, None)]:
                     running = audience.sync(users(step.desired), snapshot=path, max_removal_share=1.0)
                     ended = await killer.ends(running, step.killed_after)
@@ -164,7 +164,7 @@ async def follow_with_faults(plan: Sequence[FaultyStep], seed: int, path: Path, 
     killer = Killer()
     service = ModelService(rng=random.Random(seed), faults=(*FAULTS, "operation_error"))
     options = SyncOptions(snapshot=path, max_removal_share=1.0, packing=packing)
-    with killer.watching((SqliteThread, "run"), (SqliteThread, "write"), (ModelService, "send")):
+    with killer.watching((SqliteFile, "run"), (SqliteFile, "write"), (ModelService, "send")):
         for step in [*plan, FaultyStep(plan[-1].desired, 0.0, None)]:
             service._likely = step.likely
             session = session_of(service, max_operations=2)

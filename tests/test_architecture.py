@@ -20,7 +20,7 @@ FLOORS: Final[tuple[frozenset[str], ...]] = tuple(
         "lazy unset version",
         "file_lock problems reports",
         "errors",
-        "config credentials sqlite_thread",
+        "config credentials sqlite_file",
         "network",
         "models",
         "routes",
@@ -53,10 +53,10 @@ ALLOWED: Final = {unit: below | ALSO.get(unit, frozenset()) for unit, below in E
 
 # Within `bulk`, too, each room or module may import from those above it here, and a room from itself.
 ROOMS_OF_BULK: Final = (
-    "concurrency rejects rows",
-    "dispatcher reading tally",
+    "rejects rows",
+    "inputs counters",
+    "dispatcher",
     "journals",
-    "job_options",
     "job",
     "audiences products",
     "linting sync",

@@ -195,8 +195,8 @@ class Client:
         given = {"timeout_seconds": timeout_seconds, "max_wait_seconds": max_wait_seconds, "retries": retries}
         changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         view = object.__new__(type(self))
-        view.__dict__.update(self.__dict__, config=attrs.evolve(self.config, **changes), _session=self._session)
-        view.__dict__.pop("_options", None)
+        shared = {name: value for name, value in self.__dict__.items() if name not in _made_on_use(type(self))}
+        view.__dict__.update(shared, config=attrs.evolve(self.config, **changes), _session=self._session)
         return view
 
     @property
@@ -204,14 +204,14 @@ class Client:
         """What is known of each rate-limit window now, by limit and account."""
         return self._session.pacer.limits()
 
-    @property
+    @functools.cached_property
     def ads(self) -> "Ads":
         """The advertising API."""
         from socialapi.resources.ads import Ads
 
         return Ads(self._session, self._options)
 
-    @property
+    @functools.cached_property
     def catalogs(self) -> "Catalogs":
         """Product catalogs."""
         from socialapi.resources.catalogs import Catalogs
@@ -328,6 +328,12 @@ _METHODS: Final[Mapping[str, tuple[str, ...]]] = {
     "trace_configs": ("freeze",),
 }
 """What the things that a client is given have to be able to do; their classes are for their owners to choose."""
+
+
+def _made_on_use(cls: type) -> frozenset[str]:
+    """What a client makes on first use, and a view of it makes anew: its options, and the resources that have them."""
+    found = ((name, value) for base in cls.__mro__ for name, value in vars(base).items())
+    return frozenset(name for name, value in found if isinstance(value, functools.cached_property))
 
 
 def _check_objects(**given: object) -> None:

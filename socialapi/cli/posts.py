@@ -14,7 +14,6 @@ from socialapi.models.pages import Page
 from socialapi.models.posts import Post
 from socialapi.models.queries import Fields
 from socialapi.models.users import User
-from socialapi.unset import UNSET
 from socialapi.wire.encode import json_shape
 
 
@@ -44,7 +43,7 @@ async def by_user(
     async with open_client() as client:
         pager = client.posts.by_user(
             user,
-            max_results=UNSET if max_results is None else max_results,
+            max_results=max_results,
             fields=Fields(post=list(dict.fromkeys(chosen)), expansions=expanded),
             start=go_on,
         )

@@ -142,9 +142,11 @@ class Fields:
         return {_PARAMETERS[kind]: tuple(dict.fromkeys(names)) for kind, names in selected.items() if names}
 
 
-def selected_by(fields: Fields) -> dict[str, tuple[str, ...]]:
+def selected_by(fields: Fields | None) -> dict[str, tuple[str, ...]]:
     """The query parameters of what is given as `fields`. Raises InvalidInput for anything but `Fields`."""
     given: object = fields
+    if given is None:
+        return {}
     if not isinstance(given, Fields):
         raise InvalidInput(f"fields must be Fields(…), as in Fields(post=['author_id']), not {type(given).__name__}")
     return given.parameters()

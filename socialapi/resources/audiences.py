@@ -37,13 +37,13 @@ from socialapi.models.validation import broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.reports import LintReport, SyncReport, UploadReport
 from socialapi.resources.arguments import check_argument, check_arguments
-from socialapi.resources.resource import AccountScoped, Resource, several
+from socialapi.resources.resource import Resource, several
 from socialapi.routes import ads as routes
 from socialapi.session.pager import Pager
 from socialapi.session.session import CallOptions, Session
 from socialapi.unset import UNSET, Unset
 from socialapi.wire.encode import json_bytes, shaped
-from socialapi.wire.request import assemble, path_id, refuse
+from socialapi.wire.request import assemble, refuse
 
 USERS_PER_SLICE: Final = 250
 """Users prepared before other tasks get their turn."""
@@ -208,11 +208,7 @@ class CustomAudience(Resource):
     def __init__(
         self, session: Session, options: CallOptions, account_id: str | int, custom_audience_id: str | int
     ) -> None:
-        super().__init__(session, options)
-        self._path = {
-            "account_id": path_id("account_id", account_id),
-            "custom_audience_id": path_id("custom_audience_id", custom_audience_id),
-        }
+        super().__init__(session, options, account_id=account_id, custom_audience_id=custom_audience_id)
         self._destination = Destination(
             kind="audience upload",
             target=routes.CUSTOM_AUDIENCE_USERS.at(**self._path),
@@ -292,7 +288,7 @@ class CustomAudience(Resource):
         position.
         """
         query = {"with_active": with_active}
-        return self._session.pages(routes.TARGETED.at(**self._path), options=self._options, query=query, start=start)
+        return self._pages(routes.TARGETED, query=query, start=start)
 
 
 class DoNotReachListResource(Resource):
@@ -301,11 +297,7 @@ class DoNotReachListResource(Resource):
     def __init__(
         self, session: Session, options: CallOptions, account_id: str | int, do_not_reach_list_id: str | int
     ) -> None:
-        super().__init__(session, options)
-        self._path = {
-            "account_id": path_id("account_id", account_id),
-            "do_not_reach_list_id": path_id("do_not_reach_list_id", do_not_reach_list_id),
-        }
+        super().__init__(session, options, account_id=account_id, do_not_reach_list_id=do_not_reach_list_id)
         self._destination = Destination(
             kind="do-not-reach upload",
             target=routes.DO_NOT_REACH_USERS.at(**self._path),
@@ -352,31 +344,20 @@ class DoNotReachListResource(Resource):
 
         Raises NotFound when it does not exist or is deleted. An outcome that stays unknown is not repeated.
         """
-        return await self._session.call(routes.DO_NOT_REACH_LIST_DELETE.at(**self._path), options=self._options)
+        return await self._call(routes.DO_NOT_REACH_LIST_DELETE)
 
 
-class TailoredAudience(AccountScoped):
+class TailoredAudience(Resource):
     """One tailored audience, by id."""
-
-    def __init__(
-        self, session: Session, options: CallOptions, account_id: str | int, tailored_audience_id: str | int
-    ) -> None:
-        super().__init__(session, options, account_id)
-        self._tailored_audience_id = path_id("tailored_audience_id", tailored_audience_id)
 
     @property
     def permissions(self) -> "AudiencePermissions":
         """Who else may use it."""
-        path = {"account_id": self._account_id, "tailored_audience_id": self._tailored_audience_id}
-        return AudiencePermissions(self._session, self._options, path)
+        return AudiencePermissions(self._session, self._options, **self._path)
 
 
 class AudiencePermissions(Resource):
     """The permissions of one tailored audience; they are those of version 5 of the API."""
-
-    def __init__(self, session: Session, options: CallOptions, path: dict[str, str]) -> None:
-        super().__init__(session, options)
-        self._path = path
 
     def list(
         self, *, start: str | None = None, **query: Unpack[AudiencePermissionsFilter]
@@ -388,8 +369,7 @@ class AudiencePermissions(Resource):
         `with_total_count`. `sort_by` is an attribute with its direction (`created_at-desc`), `with_total_count` has the
         first page count them, `count` is the size of a page (1 to 1,000), and `start` a stored position.
         """
-        target = routes.AUDIENCE_PERMISSIONS.at(**self._path)
-        return self._session.pages(target, options=self._options, query=query, start=start)
+        return self._pages(routes.AUDIENCE_PERMISSIONS, query=query, start=start)
 
     async def create(self, granted_account_id: str | int, permission_level: PermissionLevel) -> AudiencePermission:
         """Lets another account use the audience, READ_ONLY or READ_WRITE (section 4.7).
@@ -397,9 +377,8 @@ class AudiencePermissions(Resource):
         The account must own the audience; sharing works within one business, or with the feature
         SHARE_AUDIENCE_OUTSIDE_BUSINESS. Not repeated when its outcome is unknown.
         """
-        target = routes.AUDIENCE_PERMISSION_CREATE.at(**self._path)
         body = {"granted_account_id": granted_account_id, "permission_level": permission_level}
-        return await self._session.call(target, options=self._options, body=body)
+        return await self._call(routes.AUDIENCE_PERMISSION_CREATE, body=body)
 
     async def delete(self, tailored_audience_permission_id: str | int) -> AudiencePermission:
         """Takes a permission back, and returns its record with `deleted` true (section 4.7).
@@ -407,7 +386,7 @@ class AudiencePermissions(Resource):
         The other account cannot target the audience in new campaigns any more; running ones go on and keep it, and
         cannot be copied.
         """
-        target = routes.AUDIENCE_PERMISSION_DELETE.at(
-            **self._path, tailored_audience_permission_id=tailored_audience_permission_id
+        return await self._call(
+            routes.AUDIENCE_PERMISSION_DELETE,
+            tailored_audience_permission_id=tailored_audience_permission_id,
         )
-        return await self._session.call(target, options=self._options)

@@ -25,7 +25,7 @@ from socialapi.models.validation import broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.reports import UpsertReport
 from socialapi.resources.arguments import check_arguments
-from socialapi.resources.resource import CatalogScoped, Resource, several
+from socialapi.resources.resource import Resource, several
 from socialapi.routes import catalogs as routes
 from socialapi.session.pager import Pager
 from socialapi.unset import UNSET, Unset
@@ -61,13 +61,12 @@ AnyFilter = ProductFilter | Mapping[str, Any]
 """A filter, or a mapping with its fields."""
 
 
-class ProductSets(CatalogScoped):
+class ProductSets(Resource):
     """Groups of products of a catalog, for ads."""
 
     async def get(self, product_set_id: str | int) -> ProductSet:
         """One set; `processing_status` says whether the products of a FILTERED one are found already (section 4.8)."""
-        target = routes.PRODUCT_SET.at(product_catalog_id=self._catalog_id, product_set_id=product_set_id)
-        return await self._session.call(target, options=self._options)
+        return await self._call(routes.PRODUCT_SET, product_set_id=product_set_id)
 
     async def create(
         self,
@@ -91,8 +90,7 @@ class ProductSets(CatalogScoped):
             "filters": filters,
             "product_keys": product_keys,
         }
-        target = routes.PRODUCT_SET_CREATE.at(product_catalog_id=self._catalog_id)
-        return await self._session.call(target, options=self._options, body=body)
+        return await self._call(routes.PRODUCT_SET_CREATE, body=body)
 
 
 class UpsertKeywords(TypedDict, total=False):
@@ -125,15 +123,14 @@ class UpsertKeywords(TypedDict, total=False):
     `delete_vanished` such an input is always refused."""
 
 
-class Products(CatalogScoped):
+class Products(Resource):
     """Products of a catalog."""
 
     def list(self, *, start: str | None = None, **query: Unpack[ProductsQuery]) -> Pager[StoredProduct]:
         """The products; of a group only the one that was submitted first, unless the group is asked for by its
         `item_group_key` (section 4.7).
         """
-        target = routes.PRODUCTS.at(product_catalog_id=self._catalog_id)
-        return self._session.pages(target, options=self._options, query=query, start=start)
+        return self._pages(routes.PRODUCTS, query=query, start=start)
 
     async def put(
         self, products: Product | Mapping[str, Any] | Iterable[Product | Mapping[str, Any]]
@@ -146,8 +143,7 @@ class Products(CatalogScoped):
         """
         shapes = shaped(tuple[Product, ...], tuple(several(products)))
         check_products(shapes, now=self._session.now())
-        target = routes.PRODUCTS_PUT.at(product_catalog_id=self._catalog_id)
-        results = await self._session.call(target, options=self._options, body=ProductsBody(products=tuple(shapes)))
+        results = await self._call(routes.PRODUCTS_PUT, body=ProductsBody(products=tuple(shapes)))
         return Items.of(results.products_response, results.partial_errors)
 
     async def upsert(self, products: ProductSource, **options: Unpack[UpsertKeywords]) -> UpsertReport:
@@ -164,7 +160,9 @@ class Products(CatalogScoped):
         service refuses the whole job, cannot be reached for `Config.max_elapsed_seconds`, or the input breaks.
         """
         check_arguments(UpsertKeywords, options)
-        job = UpsertJob(self._session, self._catalog_id, products, UpsertOptions(**options), self._options)
+        job = UpsertJob(
+            self._session, self._path["product_catalog_id"], products, UpsertOptions(**options), self._options
+        )
         return await job.run()
 
     async def delete(self, product_keys: str | int | Sequence[str | int]) -> Items[ProductDeletion]:
@@ -173,24 +171,23 @@ class Products(CatalogScoped):
         Returns what became of each: its `product_key`, or `failed_product_key` and a `message`. Not repeated when its
         outcome is unknown.
         """
-        target = routes.PRODUCTS_DELETE.at(product_catalog_id=self._catalog_id)
         body = {"product_keys": product_keys}
-        results = await self._session.call(target, options=self._options, body=body)
+        results = await self._call(routes.PRODUCTS_DELETE, body=body)
         return Items.of(results.delete_products, results.partial_errors)
 
 
-class Catalog(CatalogScoped):
+class Catalog(Resource):
     """A catalog, by id."""
 
     @property
     def products(self) -> Products:
         """Its products."""
-        return Products(self._session, self._options, self._catalog_id)
+        return Products(self._session, self._options, **self._path)
 
     @property
     def product_sets(self) -> ProductSets:
         """Its groups of products."""
-        return ProductSets(self._session, self._options, self._catalog_id)
+        return ProductSets(self._session, self._options, **self._path)
 
 
 class Catalogs(Resource):
@@ -199,19 +196,17 @@ class Catalogs(Resource):
     def list(self, *, user_id: str | int | Unset = UNSET, start: str | None = None) -> Pager[ProductCatalog]:
         """The catalogs of the user, or of another one (section 4.6)."""
         query = {"user_id": user_id}
-        return self._session.pages(routes.CATALOGS.at(), options=self._options, query=query, start=start)
+        return self._pages(routes.CATALOGS, query=query, start=start)
 
     async def create(self, name: str, *, user_id: str | int | Unset = UNSET) -> ProductCatalog:
         """Creates the catalog of the user, or of another one (section 4.6). Not repeated when its outcome is unknown."""
         body = {"name": name, "user_id": user_id}
-        return await self._session.call(routes.CATALOG_CREATE.at(), options=self._options, body=body)
+        return await self._call(routes.CATALOG_CREATE, body=body)
 
     async def rename(self, product_catalog_id: str | int, name: str) -> ProductCatalog:
         """Gives a catalog another name (section 4.6)."""
-        target = routes.CATALOG_RENAME.at(product_catalog_id=product_catalog_id)
-        return await self._session.call(target, options=self._options, body={"name": name})
+        return await self._call(routes.CATALOG_RENAME, body={"name": name}, product_catalog_id=product_catalog_id)
 
     async def delete(self, product_catalog_id: str | int) -> ProductCatalog:
         """Deletes a catalog with all its products, for good, and returns its record (section 4.6)."""
-        target = routes.CATALOG_DELETE.at(product_catalog_id=product_catalog_id)
-        return await self._session.call(target, options=self._options)
+        return await self._call(routes.CATALOG_DELETE, product_catalog_id=product_catalog_id)

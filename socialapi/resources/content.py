@@ -26,8 +26,6 @@ from socialapi.session.pager import Pager
 from socialapi.unset import UNSET, Unset
 from socialapi.wire.request import path_id
 
-_NO_FIELDS = Fields()
-
 
 class Articles(Resource):
     """Articles, in the name of a user."""
@@ -45,11 +43,11 @@ class Articles(Resource):
         check_argument("content_state", Mapping, content_state)
         check_argument("cover_media", Mapping | Unset, cover_media)
         body = {**further, "title": title, "content_state": content_state, "cover_media": cover_media}
-        return await self._session.call(routes.ARTICLE_DRAFT.at(), options=self._options, body=body)
+        return await self._call(routes.ARTICLE_DRAFT, body=body)
 
     async def publish(self, article_id: str | int) -> PublishedArticle:
         """Publishes a draft; returns the `post_id` of the post it became."""
-        return await self._session.call(routes.ARTICLE_PUBLISH.at(article_id=article_id), options=self._options)
+        return await self._call(routes.ARTICLE_PUBLISH, article_id=article_id)
 
 
 class News(Resource):
@@ -63,7 +61,7 @@ class News(Resource):
         check_argument("query", str, query)
         warn_of_search_operators(query)
         parameters = {"query": query, **_news_fields(news_fields), **further}
-        return self._session.pages(routes.NEWS_SEARCH.at(), options=self._options, query=parameters, start=start)
+        return self._pages(routes.NEWS_SEARCH, query=parameters, start=start)
 
     async def get(
         self, story_id: str | int, *, news_fields: Sequence[NewsField | str] = (), **further: Any
@@ -71,8 +69,7 @@ class News(Resource):
         """One story."""
         check_further(self.get, further)
         parameters = {**_news_fields(news_fields), **further}
-        target = routes.NEWS_STORY.at(id=path_id("story_id", story_id))
-        return await self._session.call(target, options=self._options, query=parameters)
+        return await self._call(routes.NEWS_STORY, query=parameters, id=path_id("story_id", story_id))
 
 
 def _news_fields(names: object) -> dict[str, Any]:
@@ -84,22 +81,22 @@ class Notes(Resource):
 
     async def evaluate(self, **fields: Any) -> Note:
         """Evaluates a drafted note."""
-        return await self._session.call(routes.NOTE_EVALUATE.at(), options=self._options, body=NoteDraft(extra=fields))
+        return await self._call(routes.NOTE_EVALUATE, body=NoteDraft(extra=fields))
 
     async def submit(self, **fields: Any) -> Note:
         """Submits a note. Not repeated when its outcome is unknown."""
-        return await self._session.call(routes.NOTE_SUBMIT.at(), options=self._options, body=NoteDraft(extra=fields))
+        return await self._call(routes.NOTE_SUBMIT, body=NoteDraft(extra=fields))
 
-    def eligible_posts(self, *, fields: Fields = _NO_FIELDS, start: str | None = None, **further: Any) -> Pager[Post]:
+    def eligible_posts(self, *, fields: Fields | None = None, start: str | None = None, **further: Any) -> Pager[Post]:
         """Posts that a note can be written on."""
         check_further(self.eligible_posts, further)
         query = {**selected_by(fields), **further}
-        return self._session.pages(routes.NOTES_ELIGIBLE_POSTS.at(), options=self._options, query=query, start=start)
+        return self._pages(routes.NOTES_ELIGIBLE_POSTS, query=query, start=start)
 
     def written(self, *, start: str | None = None, **further: Any) -> Pager[Note]:
         """Notes that the caller has written."""
         check_further(self.written, further)
-        return self._session.pages(routes.NOTES_WRITTEN.at(), options=self._options, query=further, start=start)
+        return self._pages(routes.NOTES_WRITTEN, query=further, start=start)
 
 
 class Powerstream(Resource):
@@ -108,4 +105,4 @@ class Powerstream(Resource):
     def rules(self, *, start: str | None = None, **further: Any) -> Pager[PowerstreamRule]:
         """The rules of the instance."""
         check_further(self.rules, further)
-        return self._session.pages(routes.POWERSTREAM_RULES.at(), options=self._options, query=further, start=start)
+        return self._pages(routes.POWERSTREAM_RULES, query=further, start=start)

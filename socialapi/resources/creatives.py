@@ -20,43 +20,38 @@ from socialapi.models.creatives import (
     VideoConversationCardFields,
 )
 from socialapi.models.queries import RecordQuery
-from socialapi.resources.resource import AccountScoped
+from socialapi.resources.resource import Resource
 from socialapi.routes import creatives as routes
 from socialapi.session.pager import Pager
 from socialapi.unset import UNSET, Unset
 
 
-class AccountMediaResource(AccountScoped):
+class AccountMediaResource(Resource):
     """The media of an account."""
 
     def list(self, *, start: str | None = None, **query: Unpack[AccountMediaFilter]) -> Pager[AccountMedia]:
         """All of them, those with the ids, or those of the types (section 4.1)."""
-        target = routes.ACCOUNT_MEDIA.at(account_id=self._account_id)
-        return self._session.pages(target, options=self._options, query=query, start=start)
+        return self._pages(routes.ACCOUNT_MEDIA, query=query, start=start)
 
     async def get(self, account_media_id: str | int, **query: Unpack[RecordQuery]) -> AccountMedia:
         """One of them (section 4.1)."""
-        target = routes.ACCOUNT_MEDIUM.at(account_id=self._account_id, account_media_id=account_media_id)
-        return await self._session.call(target, options=self._options, query=query)
+        return await self._call(routes.ACCOUNT_MEDIUM, query=query, account_media_id=account_media_id)
 
     async def delete(self, account_media_id: str | int) -> AccountMedia:
         """Deletes one and returns its record, with `deleted` true (section 4.1)."""
-        target = routes.ACCOUNT_MEDIUM_DELETE.at(account_id=self._account_id, account_media_id=account_media_id)
-        return await self._session.call(target, options=self._options)
+        return await self._call(routes.ACCOUNT_MEDIUM_DELETE, account_media_id=account_media_id)
 
 
-class MediaLibrary(AccountScoped):
+class MediaLibrary(Resource):
     """The media library of an account."""
 
     def list(self, *, start: str | None = None, **query: Unpack[MediaLibraryQuery]) -> Pager[LibraryMedia]:
         """All media, those of a type, or those with a term in name, title, file name or description (section 4.3)."""
-        target = routes.MEDIA_LIBRARY.at(account_id=self._account_id)
-        return self._session.pages(target, options=self._options, query=query, start=start)
+        return self._pages(routes.MEDIA_LIBRARY, query=query, start=start)
 
     async def get(self, media_key: str) -> LibraryMedia:
         """One media object (section 4.3)."""
-        target = routes.LIBRARY_MEDIA.at(account_id=self._account_id, media_key=media_key)
-        return await self._session.call(target, options=self._options)
+        return await self._call(routes.LIBRARY_MEDIA, media_key=media_key)
 
     async def add(self, media_key: str, **about: Unpack[LibraryMediaChanges]) -> LibraryMedia:
         """Adds an object that was uploaded with a media category (section 4.3).
@@ -64,8 +59,7 @@ class MediaLibrary(AccountScoped):
         One of category AMPLIFY_VIDEO is also found among the account media from then on, as PREROLL. Not repeated
         when its outcome is unknown.
         """
-        target = routes.LIBRARY_MEDIA_ADD.at(account_id=self._account_id)
-        return await self._session.call(target, options=self._options, body={"media_key": media_key, **about})
+        return await self._call(routes.LIBRARY_MEDIA_ADD, body={"media_key": media_key, **about})
 
     async def update(self, media_key: str, **changes: Unpack[LibraryMediaChanges]) -> LibraryMedia:
         """Changes what is said about an object, and returns its new record (section 4.3).
@@ -73,13 +67,11 @@ class MediaLibrary(AccountScoped):
         Title and description are shown under a video only when a post is created with `video_title` and
         `video_description`.
         """
-        target = routes.LIBRARY_MEDIA_UPDATE.at(account_id=self._account_id, media_key=media_key)
-        return await self._session.call(target, options=self._options, body=changes)
+        return await self._call(routes.LIBRARY_MEDIA_UPDATE, body=changes, media_key=media_key)
 
     async def delete(self, media_key: str) -> LibraryMedia:
         """Deletes an object and returns its record, with `deleted` true (section 4.3)."""
-        target = routes.LIBRARY_MEDIA_DELETE.at(account_id=self._account_id, media_key=media_key)
-        return await self._session.call(target, options=self._options)
+        return await self._call(routes.LIBRARY_MEDIA_DELETE, media_key=media_key)
 
 
 AnyComponent = Media | SwipeableMedia | Details | Button | Mapping[str, Any]
@@ -87,18 +79,16 @@ AnyComponent = Media | SwipeableMedia | Details | Button | Mapping[str, Any]
 Components = AnyComponent | Sequence[AnyComponent]
 
 
-class Cards(AccountScoped):
+class Cards(Resource):
     """Cards of an account, put together from components."""
 
     def list(self, *, start: str | None = None, **query: Unpack[CardsQuery]) -> Pager[Card]:
         """The cards made by `create`; those of older kinds as well with `include_legacy_cards` (section 4.2)."""
-        target = routes.CARDS.at(account_id=self._account_id)
-        return self._session.pages(target, options=self._options, query=query, start=start)
+        return self._pages(routes.CARDS, query=query, start=start)
 
     async def get(self, card_id: str | int, **query: Unpack[RecordQuery]) -> Card:
         """One card (section 4.2)."""
-        target = routes.CARD.at(account_id=self._account_id, card_id=card_id)
-        return await self._session.call(target, options=self._options, query=query)
+        return await self._call(routes.CARD, query=query, card_id=card_id)
 
     async def create(
         self,
@@ -116,8 +106,7 @@ class Cards(AccountScoped):
         to an app). Raises InvalidInput with every broken rule. Not repeated when its outcome is unknown.
         """
         body = {"name": name, "components": components, "slides": slides}
-        target = routes.CARD_CREATE.at(account_id=self._account_id)
-        return await self._session.call(target, options=self._options, body=body)
+        return await self._call(routes.CARD_CREATE, body=body)
 
     async def update(
         self,
@@ -129,67 +118,58 @@ class Cards(AccountScoped):
     ) -> Card:
         """Replaces what is given of a card, each of it as a whole, and returns the new record (section 4.2)."""
         body = {"name": name, "components": components, "slides": slides}
-        target = routes.CARD_UPDATE.at(account_id=self._account_id, card_id=card_id)
-        return await self._session.call(target, options=self._options, body=body)
+        return await self._call(routes.CARD_UPDATE, body=body, card_id=card_id)
 
     async def delete_image_conversation(self, card_id: str | int) -> Card:
         """Deletes an image conversation card, the only kind that can be, and returns its record (section 4.2)."""
-        target = routes.IMAGE_CONVERSATION_CARD_DELETE.at(account_id=self._account_id, card_id=card_id)
-        return await self._session.call(target, options=self._options)
+        return await self._call(routes.IMAGE_CONVERSATION_CARD_DELETE, card_id=card_id)
 
 
-class PollCards(AccountScoped):
+class PollCards(Resource):
     """Polls of an account, which cannot be changed once they are made."""
 
     def list(self, *, start: str | None = None, **query: Unpack[CreativeCardsFilter]) -> Pager[PollCard]:
         """All polls, those with the ids, or those whose names begin with `q` (section 4.4)."""
-        target = routes.POLL_CARDS.at(account_id=self._account_id)
-        return self._session.pages(target, options=self._options, query=query, start=start)
+        return self._pages(routes.POLL_CARDS, query=query, start=start)
 
     async def get(self, card_id: str | int, **query: Unpack[RecordQuery]) -> PollCard:
         """One poll (section 4.4)."""
-        target = routes.POLL_CARD.at(account_id=self._account_id, card_id=card_id)
-        return await self._session.call(target, options=self._options, query=query)
+        return await self._call(routes.POLL_CARD, query=query, card_id=card_id)
 
     async def create(self, **poll: Unpack[PollCardFields]) -> PollCard:
         """Creates a poll of two to four choices, which is open for `duration_in_minutes` from now on (section 4.4).
 
         Not repeated when its outcome is unknown.
         """
-        target = routes.POLL_CARD_CREATE.at(account_id=self._account_id)
-        return await self._session.call(target, options=self._options, body=poll)
+        return await self._call(routes.POLL_CARD_CREATE, body=poll)
 
 
-class VideoConversationCards(AccountScoped):
+class VideoConversationCards(Resource):
     """Videos with things to say about them."""
 
     def list(self, *, start: str | None = None, **query: Unpack[CreativeCardsFilter]) -> Pager[VideoConversationCard]:
         """All cards, those with the ids, or those whose names begin with `q` (section 4.5)."""
-        target = routes.VIDEO_CONVERSATION_CARDS.at(account_id=self._account_id)
-        return self._session.pages(target, options=self._options, query=query, start=start)
+        return self._pages(routes.VIDEO_CONVERSATION_CARDS, query=query, start=start)
 
     async def get(self, card_id: str | int, **query: Unpack[RecordQuery]) -> VideoConversationCard:
         """One card (section 4.5)."""
-        target = routes.VIDEO_CONVERSATION_CARD.at(account_id=self._account_id, card_id=card_id)
-        return await self._session.call(target, options=self._options, query=query)
+        return await self._call(routes.VIDEO_CONVERSATION_CARD, query=query, card_id=card_id)
 
     async def create(self, **card: Unpack[VideoConversationCardFields]) -> VideoConversationCard:
         """Creates a card with a title, a second call to action, or both (section 4.5).
 
         Every call to action but the first needs its text. Not repeated when its outcome is unknown.
         """
-        target = routes.VIDEO_CONVERSATION_CARD_CREATE.at(account_id=self._account_id)
-        return await self._session.call(target, options=self._options, body=card)
+        return await self._call(routes.VIDEO_CONVERSATION_CARD_CREATE, body=card)
 
     async def update(
         self, card_id: str | int, **changes: Unpack[VideoConversationCardChanges]
     ) -> VideoConversationCard:
         """Changes a card and returns its new record (section 4.5)."""
-        target = routes.VIDEO_CONVERSATION_CARD_UPDATE.at(account_id=self._account_id, card_id=card_id)
-        return await self._session.call(target, options=self._options, body=changes)
+        return await self._call(routes.VIDEO_CONVERSATION_CARD_UPDATE, body=changes, card_id=card_id)
 
 
-class AdvertiserPosts(AccountScoped):
+class AdvertiserPosts(Resource):
     """Posts that belong to an ad account."""
 
     async def create(self, **post: Unpack[AdvertiserPostFields]) -> AdvertiserPost:
@@ -198,10 +178,8 @@ class AdvertiserPosts(AccountScoped):
         `as_user_id` has granted the caller access to the account. A text, or media, or both; up to four images, or one
         GIF, or one video. Not repeated when its outcome is unknown.
         """
-        target = routes.ADVERTISER_POST_CREATE.at(account_id=self._account_id)
-        return await self._session.call(target, options=self._options, body=post)
+        return await self._call(routes.ADVERTISER_POST_CREATE, body=post)
 
     async def rename(self, tweet_id: str | int, name: str) -> AdvertiserPost:
         """Gives a post another name in the account, of up to 80 characters, and returns it (section 4.5)."""
-        target = routes.ADVERTISER_POST_RENAME.at(account_id=self._account_id, tweet_id=tweet_id)
-        return await self._session.call(target, options=self._options, body={"name": name})
+        return await self._call(routes.ADVERTISER_POST_RENAME, body={"name": name}, tweet_id=tweet_id)

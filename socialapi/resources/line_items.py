@@ -17,7 +17,7 @@ from socialapi.models.line_items import (
 )
 from socialapi.models.queries import CollectionQuery, RecordQuery
 from socialapi.resources.arguments import check_argument
-from socialapi.resources.resource import AccountScoped, unless_empty
+from socialapi.resources.resource import Resource, unless_empty
 from socialapi.routes import ads as routes
 from socialapi.session.pager import Pager
 from socialapi.unset import UNSET, Unset
@@ -25,7 +25,7 @@ from socialapi.wire.encode import json_shape
 from socialapi.wire.request import check, path_id, refuse
 
 
-class LineItems(AccountScoped):
+class LineItems(Resource):
     """The line items of an account."""
 
     async def update(
@@ -49,8 +49,7 @@ class LineItems(AccountScoped):
         check_argument("changes", Mapping | None, changes)
         body: LineItemChanges = {**(changes or {}), **further}
         self._check(path_id("line_item_id", line_item_id), body, current, budget_optimization)
-        target = routes.LINE_ITEM_UPDATE.at(account_id=self._account_id, line_item_id=line_item_id)
-        return await self._session.call(target, options=self._options, body=body)
+        return await self._call(routes.LINE_ITEM_UPDATE, body=body, line_item_id=line_item_id)
 
     def _check(
         self,
@@ -77,11 +76,10 @@ class LineItems(AccountScoped):
         Its promoted posts are not deleted, and appear only in reads with `with_deleted` from then on. Raises NotFound
         when it is deleted already. Not repeated when its outcome is unknown.
         """
-        target = routes.LINE_ITEM_DELETE.at(account_id=self._account_id, line_item_id=line_item_id)
-        return await self._session.call(target, options=self._options)
+        return await self._call(routes.LINE_ITEM_DELETE, line_item_id=line_item_id)
 
 
-class CuratedCategories(AccountScoped):
+class CuratedCategories(Resource):
     """Curated categories."""
 
     def list(
@@ -96,17 +94,14 @@ class CuratedCategories(AccountScoped):
         Every page has the `total_count`; `count` is its size (1 to 1,000), `start` a stored position. The request is not documented beyond `country_codes`.
         """
         query = {"country_codes": unless_empty(country_codes), "count": count}
-        return self._session.pages(
-            routes.CURATED_CATEGORIES.at(account_id=self._account_id), options=self._options, query=query, start=start
-        )
+        return self._pages(routes.CURATED_CATEGORIES, query=query, start=start)
 
     async def get(self, curated_category_id: str | int) -> CuratedCategory:
         """One curated category (section 4.3)."""
-        target = routes.CURATED_CATEGORY.at(account_id=self._account_id, curated_category_id=curated_category_id)
-        return await self._session.call(target, options=self._options)
+        return await self._call(routes.CURATED_CATEGORY, curated_category_id=curated_category_id)
 
 
-class LineItemCuratedCategories(AccountScoped):
+class LineItemCuratedCategories(Resource):
     """Pairs of a line item and a curated category."""
 
     def list(self, *, start: str | None = None, **query: Unpack[CollectionQuery]) -> Pager[LineItemCuratedCategory]:
@@ -116,33 +111,33 @@ class LineItemCuratedCategories(AccountScoped):
         `with_total_count` has the first page count them, `count` is the size of a page (1 to 1,000), and `start` a
         stored position.
         """
-        target = routes.LINE_ITEM_CURATED_CATEGORIES.at(account_id=self._account_id)
-        return self._session.pages(target, options=self._options, query=query, start=start)
+        return self._pages(routes.LINE_ITEM_CURATED_CATEGORIES, query=query, start=start)
 
     async def get(
         self, line_item_curated_category_id: str | int, **query: Unpack[RecordQuery]
     ) -> LineItemCuratedCategory:
         """One pair (section 4.5). Raises NotFound for a deleted one, unless `with_deleted` is true."""
-        target = routes.LINE_ITEM_CURATED_CATEGORY.at(**self._path(line_item_curated_category_id))
-        return await self._session.call(target, options=self._options, query=query)
+        return await self._call(
+            routes.LINE_ITEM_CURATED_CATEGORY, query=query, line_item_curated_category_id=line_item_curated_category_id
+        )
 
     async def create(self, line_item_id: str | int, curated_category_id: str | int) -> LineItemCuratedCategory:
         """Has a line item run beside a curated category (section 4.5). Not repeated when its outcome is unknown."""
-        target = routes.LINE_ITEM_CURATED_CATEGORY_CREATE.at(account_id=self._account_id)
         body = {"line_item_id": line_item_id, "curated_category_id": curated_category_id}
-        return await self._session.call(target, options=self._options, body=body)
+        return await self._call(routes.LINE_ITEM_CURATED_CATEGORY_CREATE, body=body)
 
     async def update(
         self, line_item_curated_category_id: str | int, **changes: Unpack[LineItemCuratedCategoryChanges]
     ) -> LineItemCuratedCategory:
         """Changes what belongs together (`line_item_id`, `curated_category_id`), and returns the new record (section 4.5)."""
-        target = routes.LINE_ITEM_CURATED_CATEGORY_UPDATE.at(**self._path(line_item_curated_category_id))
-        return await self._session.call(target, options=self._options, body=changes)
+        return await self._call(
+            routes.LINE_ITEM_CURATED_CATEGORY_UPDATE,
+            body=changes,
+            line_item_curated_category_id=line_item_curated_category_id,
+        )
 
     async def delete(self, line_item_curated_category_id: str | int) -> LineItemCuratedCategory:
         """Ends it, and returns the record with `deleted` true (section 4.5)."""
-        target = routes.LINE_ITEM_CURATED_CATEGORY_DELETE.at(**self._path(line_item_curated_category_id))
-        return await self._session.call(target, options=self._options)
-
-    def _path(self, line_item_curated_category_id: str | int) -> dict[str, str | int]:
-        return {"account_id": self._account_id, "line_item_curated_category_id": line_item_curated_category_id}
+        return await self._call(
+            routes.LINE_ITEM_CURATED_CATEGORY_DELETE, line_item_curated_category_id=line_item_curated_category_id
+        )

@@ -99,9 +99,8 @@ class OAuth(Resource):
         app = self._session.authenticators.app()
         token = await app.token(self._options)
         try:
-            return await self._session.call(
-                routes.INVALIDATE_APP_ONLY_TOKEN.at(),
-                options=self._options,
+            return await self._call(
+                routes.INVALIDATE_APP_ONLY_TOKEN,
                 body=InvalidateTokenRequest(access_token=token),
                 authenticator=basic(app.credential),
             )
@@ -121,9 +120,8 @@ class OAuth(Resource):
         """
         if callback != OUT_OF_BAND:
             _check_url("callback", callback, f", or {OUT_OF_BAND} for a PIN")
-        token = await self._session.call(
-            routes.REQUEST_TOKEN.at(),
-            options=self._options,
+        token = await self._call(
+            routes.REQUEST_TOKEN,
             body=RequestTokenQuery(service_auth_access_type=access_type),
             authenticator=self._signer(callback=callback),
         )
@@ -174,7 +172,7 @@ class OAuth(Resource):
         secret = token.oauth_token_secret if isinstance(token, RequestToken) else sign_ins.secret(name)
         # Both are fields of the header (RFC 5849, section 3.5.1), where they are signed and in no log of addresses.
         signer = self._signer(request_token=name, request_token_secret=secret, verifier=verifier)
-        result = await self._session.call(routes.ACCESS_TOKEN.at(), options=self._options, authenticator=signer)
+        result = await self._call(routes.ACCESS_TOKEN, authenticator=signer)
         sign_ins.ended(name)
         return result
 
@@ -184,7 +182,7 @@ class OAuth(Resource):
         Any later use gives Unauthorized with code 89. Not repeated when its outcome is unknown.
         """
         user = self._session.authenticators.user()
-        return await self._session.call(routes.INVALIDATE_TOKEN.at(), options=self._options, authenticator=user)
+        return await self._call(routes.INVALIDATE_TOKEN, authenticator=user)
 
     def _signer(self, **fields: str | None) -> OAuth1Authenticator:
         key, secret = self._session.authenticators.app_key()
@@ -263,9 +261,7 @@ class OAuth(Resource):
         refuse_unfit(client_id=body.client_id, client_secret=client_secret)
         client = client_authentication(body.client_id, client_secret)
         try:
-            return await self._session.call(
-                routes.OAUTH2_TOKEN.at(), options=self._options, body=body, authenticator=client
-            )
+            return await self._call(routes.OAUTH2_TOKEN, body=body, authenticator=client)
         except ApiError as refusal:
             raise with_advice(refusal, advice) from None
 

@@ -14,17 +14,14 @@ from socialapi.resources.arguments import check_argument
 from socialapi.resources.resource import Resource
 from socialapi.routes import platform as routes
 from socialapi.session.pager import Pager
-from socialapi.unset import UNSET, Unset
 from socialapi.wire.paging import Position
 from socialapi.wire.request import check, path_id
-
-_NO_FIELDS = Fields()
 
 
 class Posts(Resource):
     """Posts."""
 
-    async def lookup(self, ids: str | int | Iterable[str | int], *, fields: Fields = _NO_FIELDS) -> Page[Post]:
+    async def lookup(self, ids: str | int | Iterable[str | int], *, fields: Fields | None = None) -> Page[Post]:
         """Posts by id, in the order of the ids and each of them once; those that do not exist are in `errors`
         (section 4.3).
 
@@ -38,7 +35,7 @@ class Posts(Resource):
         for start in range(0, max(1, len(wanted)), MAX_LOOKUP_IDS):
             query = {"ids": wanted[start : start + MAX_LOOKUP_IDS], **selected}
             try:
-                page = await self._session.call(routes.POSTS.at(), options=self._options, query=query)
+                page = await self._call(routes.POSTS, query=query)
             except ApiError as refusal:
                 if refusal.status != HTTPStatus.OK:
                     raise
@@ -57,9 +54,9 @@ class Posts(Resource):
         self,
         user_id: str | int,
         *,
-        max_results: int | Unset = UNSET,
-        pagination_token: str | Unset = UNSET,
-        fields: Fields = _NO_FIELDS,
+        max_results: int | None = None,
+        pagination_token: str | None = None,
+        fields: Fields | None = None,
         start: str | None = None,
     ) -> Pager[Post]:
         """A user's posts, the newest first (section 4.3).
@@ -67,12 +64,13 @@ class Posts(Resource):
         `max_results` (5 to 100) is the size of a page; `pagination_token` begins with the page of that token, and
         `start` with the item after a `Pager.position`.
         """
-        check_argument("pagination_token", str | Unset | None, pagination_token)
-        if start is None and pagination_token:
-            start = str(Position(pagination_token))
-        query = {"max_results": max_results, **selected_by(fields)}
-        target = routes.USER_POSTS.at(id=path_id("user_id", user_id))
-        return self._session.pages(target, options=self._options, query=query, start=start)
+        if pagination_token is not None:
+            check_argument("pagination_token", str, pagination_token)
+            start = start or str(Position(pagination_token))
+        query: dict[str, Any] = {} if fields is None else {**selected_by(fields)}
+        if max_results is not None:
+            query["max_results"] = max_results
+        return self._pages(routes.USER_POSTS, query=query, start=start, id=path_id("user_id", user_id))
 
     async def create(self, draft: PostDraft | Mapping[str, Any] | str) -> Post:
         """Creates a post in the name of the user, from a draft (or a mapping with its fields) or a text, and returns it
@@ -84,7 +82,7 @@ class Posts(Resource):
         """
         check_argument("draft", PostDraft | Mapping | str, draft)
         body = {"text": draft} if isinstance(draft, str) else draft
-        return await self._session.call(routes.POST_CREATE.at(), options=self._options, body=body)
+        return await self._call(routes.POST_CREATE, body=body)
 
 
 def _joined(refusals: Sequence[ApiError]) -> ApiError:

@@ -1,13 +1,22 @@
 """What every group of methods holds: the session, the options of its calls, and the account or catalog."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import attrs
 
+from socialapi.models.pages import Page
+from socialapi.routes.route import Route, Target
+from socialapi.session.pager import Pager
 from socialapi.session.session import CallOptions, Session
 from socialapi.unset import UNSET
 from socialapi.wire.request import path_id
+
+if TYPE_CHECKING:
+    from socialapi.session.auth import Authenticator
+
+R = TypeVar("R")
+T = TypeVar("T")
 
 
 def flat(given: Iterable[Any]) -> tuple[Any, ...]:
@@ -32,24 +41,36 @@ def _is_several(given: Any) -> bool:
 
 
 class Resource:
-    """A group of methods."""
+    """A group of methods. `path` has the path parameters that they all share, such as the id of an account."""
 
-    def __init__(self, session: Session, options: CallOptions) -> None:
+    def __init__(self, session: Session, options: CallOptions, **path: str | int) -> None:
         self._session = session
         self._options = options
+        self._path = {name: path_id(name, value) for name, value in path.items()}
 
+    async def _call(
+        self,
+        route: Route[R],
+        *,
+        query: Mapping[str, Any] | None = None,
+        body: Any = None,
+        authenticator: "Authenticator | None" = None,
+        **path: str | int,
+    ) -> R:
+        """The result of a route; `path` has the path parameters that are not shared. Raises what the error tree says."""
+        target = Target(route, self._path | path if path else self._path)
+        return await self._session.call(
+            target, options=self._options, query=query, body=body, authenticator=authenticator
+        )
 
-class AccountScoped(Resource):
-    """A group of methods of one account."""
-
-    def __init__(self, session: Session, options: CallOptions, account_id: str | int) -> None:
-        super().__init__(session, options)
-        self._account_id = path_id("account_id", account_id)
-
-
-class CatalogScoped(Resource):
-    """A group of methods of one catalog."""
-
-    def __init__(self, session: Session, options: CallOptions, catalog_id: str | int) -> None:
-        super().__init__(session, options)
-        self._catalog_id = path_id("product_catalog_id", catalog_id)
+    def _pages(
+        self,
+        route: Route[Page[T]],
+        *,
+        query: Mapping[str, Any] | None = None,
+        start: str | None = None,
+        **path: str | int,
+    ) -> Pager[T]:
+        """The pages of a collection. Raises InvalidInput for what does not go together."""
+        target = Target(route, self._path | path if path else self._path)
+        return self._session.pages(target, options=self._options, query=query, start=start)

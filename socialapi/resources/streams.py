@@ -161,8 +161,6 @@ def _error(refused: Refusals) -> ApiError:
     )
 
 
-_NO_FIELDS = Fields()
-
 Rule = str | RuleDraft | Mapping[str, Any]
 """A rule by its value, as a `RuleDraft` with its tag, or as a mapping of both."""
 
@@ -170,19 +168,17 @@ Rule = str | RuleDraft | Mapping[str, Any]
 class FilteredStream(Resource):
     """The app's filtered stream."""
 
-    async def link(self, webhook_id: str | int, *, fields: Fields = _NO_FIELDS) -> StreamLink:
+    async def link(self, webhook_id: str | int, *, fields: Fields | None = None) -> StreamLink:
         """Has posts that match the app's rules delivered to a webhook, with these fields (section 4.1).
 
         Returns whether the link is `provisioned`, and the problems that came beside it. Not repeated when its outcome
         is unknown.
         """
-        return await self._session.call(
-            routes.STREAM_LINK.at(webhook_id=webhook_id), options=self._options, query=selected_by(fields)
-        )
+        return await self._call(routes.STREAM_LINK, query=selected_by(fields), webhook_id=webhook_id)
 
     def connect(
         self,
-        fields: Fields = _NO_FIELDS,
+        fields: Fields | None = None,
         *,
         backfill_minutes: int | Unset = UNSET,
         on_gap: OnGap | None = None,
@@ -217,7 +213,7 @@ class FilteredStream(Resource):
     ) -> Pager[StreamRule]:
         """The app's rules, or those with the ids (section 4.1). Raises InvalidInput for what is no id."""
         query = {"ids": ids if ids is None else check(tuple[AnyId, ...], ids, now=self._session.now(), path="ids")}
-        return self._session.pages(routes.STREAM_RULES.at(), options=self._options, query=query, start=start)
+        return self._pages(routes.STREAM_RULES, query=query, start=start)
 
     async def add_rules(self, *rules: "Rule | Iterable[Rule]", dry_run: bool = False) -> Page[StreamRule]:
         """Adds rules of up to 2,048 characters, given one by one or as a sequence; `dry_run` only tests them
@@ -255,9 +251,7 @@ class FilteredStream(Resource):
 
     async def _change(self, change: Mapping[str, Any], *, dry_run: bool) -> Page[StreamRule]:
         query = {"dry_run": UNSET if dry_run is False else dry_run}
-        return await self._session.call(
-            routes.STREAM_RULES_CHANGE.at(), options=self._options, query=query, body=change
-        )
+        return await self._call(routes.STREAM_RULES_CHANGE, query=query, body=change)
 
 
 class Activity(Resource):
@@ -310,7 +304,7 @@ class Activity(Resource):
         refuse_misspelt_event_type(event_type)
         chosen = {"user_id": user_id, "keyword": keyword, "direction": direction}
         body = {**further, "event_type": current_event_type(event_type), "filter": chosen}
-        return await self._session.call(routes.SUBSCRIPTION_CREATE.at(), options=self._options, body=body)
+        return await self._call(routes.SUBSCRIPTION_CREATE, body=body)
 
 
 class Connections(Resource):
@@ -319,21 +313,19 @@ class Connections(Resource):
     def list(self, *, start: str | None = None, **further: Any) -> Pager[Connection]:
         """Active and past connections (section 4.4). `further` parameters are sent as they are."""
         check_further(self.list, further)
-        return self._session.pages(routes.CONNECTIONS.at(), options=self._options, query=further, start=start)
+        return self._pages(routes.CONNECTIONS, query=further, start=start)
 
     async def end(self, *uuids: str | Iterable[str]) -> EndedConnections:
         """Ends the connections with these UUIDs, given one by one or as a sequence.
 
         Raises InvalidInput for none at all; those that are not active are in `errors`.
         """
-        return await self._session.call(routes.CONNECTIONS_END.at(), options=self._options, body={"uuids": flat(uuids)})
+        return await self._call(routes.CONNECTIONS_END, body={"uuids": flat(uuids)})
 
     async def end_endpoint(self, endpoint_id: str) -> EndedConnections:
         """Ends the connections of one streaming endpoint."""
-        return await self._session.call(
-            routes.CONNECTIONS_END_ENDPOINT.at(endpoint_id=endpoint_id), options=self._options
-        )
+        return await self._call(routes.CONNECTIONS_END_ENDPOINT, endpoint_id=endpoint_id)
 
     async def end_all(self) -> EndedConnections:
         """Ends all active connections of the app."""
-        return await self._session.call(routes.CONNECTIONS_END_ALL.at(), options=self._options)
+        return await self._call(routes.CONNECTIONS_END_ALL)

@@ -35,7 +35,7 @@ class Webhooks(Resource):
         https or has a port, whether that is found here or by the service.
         """
         self._check_url(url)
-        return await self._session.call(routes.WEBHOOK_CREATE.at(), options=self._options, body={"url": url})
+        return await self._call(routes.WEBHOOK_CREATE, body={"url": url})
 
     async def ensure(self, url: str) -> WebhookConfig:
         """The valid webhook for an address: the one there is, after a new challenge if it is invalid, or else a new one
@@ -111,24 +111,22 @@ class Webhooks(Resource):
 
     def list(self) -> Pager[WebhookConfig]:
         """The app's webhooks, valid or not (section 4.1)."""
-        return self._session.pages(routes.WEBHOOKS.at(), options=self._options)
+        return self._pages(routes.WEBHOOKS)
 
     async def validate(self, webhook_id: str | int) -> WebhookValidity:
         """Has the service send a new challenge, which makes the webhook valid again if it passes (section 4.1).
 
         Raises WebhookRejected with the reason CrcValidationFailed or WebhookIdInvalid.
         """
-        return await self._session.call(routes.WEBHOOK_VALIDATE.at(webhook_id=webhook_id), options=self._options)
+        return await self._call(routes.WEBHOOK_VALIDATE, webhook_id=webhook_id)
 
     async def delete(self, webhook_id: str | int) -> Deleted:
         """Removes a webhook (section 4.1). Raises WebhookRejected with the reason WebhookIdInvalid."""
-        return await self._session.call(routes.WEBHOOK_DELETE.at(webhook_id=webhook_id), options=self._options)
+        return await self._call(routes.WEBHOOK_DELETE, webhook_id=webhook_id)
 
     async def replay(self, **parameters: Any) -> Replay:
         """Has events delivered again (section 4.4). The parameters are not documented and are sent as they are."""
-        return await self._session.call(
-            routes.WEBHOOK_REPLAY.at(), options=self._options, body=ReplayRequest(extra=parameters)
-        )
+        return await self._call(routes.WEBHOOK_REPLAY, body=ReplayRequest(extra=parameters))
 
 
 def _normal(url: Any) -> Any:

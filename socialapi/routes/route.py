@@ -104,9 +104,27 @@ class Route(Generic[R]):
             return self.family.total_counts
         return self.rate_limit
 
+    def template(self, overrides: Mapping[str, str], versions: Mapping[str, str] | None = None) -> str:
+        """The path with its parameters in braces: the documented one, or the one that replaces it in `overrides`.
+
+        A first segment that is a key of `versions` is replaced, in the advertising API. What a caller wrote out goes
+        out as it was written.
+        """
+        template = overrides.get(self.path)
+        if template is None:
+            template = self.path
+            version, slash, rest = template[1:].partition("/")
+            if versions and not self.label and self.family.host != "base_url":
+                template = f"/{versions.get(version, version)}{slash}{rest}"
+        return template
+
     def at(self, **path_parameters: str | int) -> "Target[R]":
         """The route with its path filled in. Values are percent-encoded, so none can leave its segment."""
         return Target(self, path_parameters)
+
+
+COUNTED_BY: Final = ("account_id",)
+"""The path parameters by whose values a limit that is not documented is counted."""
 
 
 @attrs.frozen(eq=False)
@@ -117,18 +135,9 @@ class Target(Generic[R]):
     path_parameters: Mapping[str, str | int]
 
     def path(self, overrides: Mapping[str, str], versions: Mapping[str, str] | None = None) -> str:
-        """The encoded path: of the documented template, or of the one that replaces it in `overrides`.
-
-        A first segment that is a key of `versions` is replaced, in the advertising API. What a caller wrote out goes
-        out as it was written.
-        """
-        template = overrides.get(self.route.path)
-        if template is None:
-            template = self.route.path
-            version, slash, rest = template[1:].partition("/")
-            if versions and not self.route.label and self.route.family.host != "base_url":
-                template = f"/{versions.get(version, version)}{slash}{rest}"
-        return template.format_map({name: encode_segment(value) for name, value in self.path_parameters.items()})
+        """The encoded path: the template of the route, filled in."""
+        encoded = {name: encode_segment(value) for name, value in self.path_parameters.items()}
+        return self.route.template(overrides, versions).format_map(encoded)
 
     def limit_key(self, limit: RateLimit | None) -> str:
         """What requests that share a rate limit have in common.
@@ -137,7 +146,7 @@ class Target(Generic[R]):
         account, which the headers of the first answer then fill with numbers.
         """
         name = limit.name if limit else f"{self.route.method} {self.route.shown}"
-        per = limit.per if limit else tuple(p for p in ("account_id",) if p in self.path_parameters)
+        per = limit.per if limit else tuple(p for p in COUNTED_BY if p in self.path_parameters)
         return "/".join((name, *(str(self.path_parameters[p]) for p in per)))
 
 

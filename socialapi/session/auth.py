@@ -72,9 +72,11 @@ class Authorization:
     header: str = attrs.field(repr=False)
     token: str | None = attrs.field(default=None, repr=False)
 
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """What is sent."""
+    headers: Mapping[str, str] = attrs.field(init=False, repr=False)
+    """What is sent."""
+
+    @headers.default
+    def _headers(self) -> Mapping[str, str]:
         return {"Authorization": self.header} if self.header else {}
 
 

@@ -65,7 +65,7 @@ class Pager(Generic[T]):
         """The first page (of those from `start` on). `position` is behind it then."""
         page = self._counted(await self._fetch(self._begin.token))
         self._taken = self._begin.token, page, len(page.data) - 1
-        return _without(page, self._begin.find([page])[1])
+        return _without(page, self._begin.find([page])[1]) if self._begin.taken else page
 
     async def __aiter__(self) -> AsyncIterator[T]:
         # Not by way of `with_pages`: an item that passes two generators costs twice as much.

@@ -2,6 +2,7 @@
 
 import asyncio
 import datetime
+import functools
 import logging
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
@@ -14,8 +15,7 @@ from socialapi.config import Config
 from socialapi.credentials import AppOnly, Credentials
 from socialapi.errors import ApiError, DecodeError, OutcomeUnknown, RateLimited, RateLimitTooLong, TransportError
 from socialapi.models.pages import Page
-from socialapi.problems import BrokenRule
-from socialapi.routes.route import OAUTH, Target
+from socialapi.routes.route import OAUTH, Route, Target
 from socialapi.session.auth import DEAD_TOKEN, Authenticator, Authenticators, Authorization, basic
 from socialapi.session.clock import Clock, FairScheduler, within
 from socialapi.session.pager import Pager
@@ -23,9 +23,9 @@ from socialapi.session.rate_limiter import Pacer, Slot
 from socialapi.session.token_cache import TokenCache
 from socialapi.session.transport import LiveReply, Transport, close_reply
 from socialapi.wire.oauth1 import refuse_unusable
-from socialapi.wire.paging import page_query, split_of
-from socialapi.wire.rate_limit_headers import read_limit, retry_after_seconds
-from socialapi.wire.request import Request, build_request, refuse, shaped_arguments, with_path_texts
+from socialapi.wire.paging import Collection
+from socialapi.wire.rate_limit_headers import names_of_limits, read_limit, retry_after_seconds
+from socialapi.wire.request import Plan, Request
 from socialapi.wire.response import Reply, read_error, read_result
 from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, Failure, GiveUp, RetryPolicy, decide, failure_of_status
 
@@ -137,6 +137,8 @@ class Session:
         )
         self._transport = transport
         self._budgets: dict[str, RetryBudget] = {}
+        self._limit_headers = names_of_limits(config.rate_limit_header_prefixes)
+        self._plans: dict[Route[Any], Plan[Any]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closed = False
 
@@ -154,11 +156,19 @@ class Session:
         authenticator: Authenticator | None = None,
     ) -> R:
         """The result of a route. Raises what the error tree says: nothing else comes out of here."""
-        request = build_request(target, self.config, now=self.now(), query=query, body=body)
+        request = self._plan(target.route).request(target.path_parameters, query, body, self.now)
         result = await self.read(request, options=options, authenticator=authenticator)
         if target.route.family is OAUTH:
             refuse_unusable(result)
         return result
+
+    def _plan(self, route: Route[R]) -> Plan[R]:
+        plan = self._plans.get(route)
+        if plan is None:
+            plan = Plan(route, self.config)
+            if not route.label:  # routes to paths that a caller wrote out are made anew for every call
+                self._plans[route] = plan
+        return plan
 
     async def read(
         self,
@@ -199,20 +209,12 @@ class Session:
 
         Raises InvalidInput for what does not go together.
         """
-        target = with_path_texts(target)
-        family, asked = target.route.family, shaped_arguments(target.route, query, None)[0]
-        if start is not None and asked.get("with_total_count"):
-            refuse([BrokenRule(path="with_total_count", reason="cannot go with start", code="EXCLUSIVE_PARAMETERS")])
-        split = split_of(target.route.query, asked)
+        collection = Collection.of(target, query, start)
+        return Pager(functools.partial(self._page, collection, options), self.spawn, start=start)
 
-        async def fetch(token: str | None) -> Page[T]:
-            if split is None:
-                return await self.call(target, options=options, query=page_query(family, asked, token))
-            part, cursor = split.ask(asked, token)
-            page = await self.call(target, options=options, query=page_query(family, part, cursor))
-            return split.answer(page, token)
-
-        return Pager(fetch, self.spawn, start=start)
+    async def _page(self, collection: "Collection[T]", options: CallOptions, token: str | None) -> Page[T]:
+        page = await self.call(collection.target, options=options, query=collection.query(token))
+        return page if collection.split is None else collection.split.answer(page, token)
 
     def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """A task that belongs to this session and ends with it at the latest. Raises RuntimeError after that."""
@@ -239,7 +241,7 @@ class Session:
         authenticator: Authenticator | None = None,
     ) -> Reply:
         """As `call`, with the reply as it came."""
-        request = build_request(target, self.config, now=self.now(), query=query, body=body)
+        request = self._plan(target.route).request(target.path_parameters, query, body, self.now)
         return await self.send(request, options=options, authenticator=authenticator)
 
     async def send(
@@ -282,7 +284,7 @@ class Session:
 
         Raises ApiError, TransportError, and RateLimitTooLong before waiting.
         """
-        request = build_request(target, self.config, now=self.now(), query=query)
+        request = self._plan(target.route).request(target.path_parameters, query, None, self.now)
         authenticator = self.authenticators.choose(target.route.family)
         call = Call(request, options, authenticator, None, None, self.clock.monotonic())
 
@@ -336,7 +338,9 @@ class Session:
             refused: float | None = None
             if outcome.status == 429:
                 refused = self.retry_after_seconds(outcome.headers) or DEFAULT_RETRY_AFTER_SECONDS
-            limit = read_limit(outcome.headers, self.config.rate_limit_header_prefixes, self.clock.time())
+            limit = None
+            if not outcome.headers.keys().isdisjoint(self._limit_headers):
+                limit = read_limit(outcome.headers, self.config.rate_limit_header_prefixes, self.clock.time())
             slot.replied(limit, refused_for_seconds=refused)
         elif sent and (outcome is None or outcome.may_be_executed):
             slot.replied(None)

@@ -6,7 +6,7 @@ import math
 import ssl
 import traceback
 import weakref
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import aiohttp
@@ -197,17 +197,14 @@ class Transport:
             )
         return self._session
 
-    async def send(self, request: Request[Any], headers: Mapping[str, str], *, timeout_seconds: float) -> Reply:
+    def send(
+        self, request: Request[Any], headers: Mapping[str, str], *, timeout_seconds: float
+    ) -> Coroutine[Any, Any, Reply]:
         """One attempt: the response whole, whatever its status.
 
         Raises TransportError when the service cannot have executed the request, OutcomeUnknown when it may have.
         """
-
-        async def finish(response: aiohttp.ClientResponse) -> Reply:
-            async with response:
-                return await self._reply(response)
-
-        return await self._exchange(request, headers, finish, timeout_seconds=timeout_seconds, total=timeout_seconds)
+        return self._exchange(request, headers, self._reply, timeout_seconds=timeout_seconds, total=timeout_seconds)
 
     async def open(
         self, request: Request[Any], headers: Mapping[str, str], *, timeout_seconds: float
@@ -222,8 +219,7 @@ class Transport:
                 live = LiveReply(response)
                 self._live.add(live)
                 return live
-            async with response:
-                return await self._reply(response)
+            return await self._reply(response)
 
         # Compressed lines would wait for others to fill a block.
         headers = {**headers, "Accept-Encoding": "identity"}
@@ -251,7 +247,7 @@ class Transport:
         try:
             reply = await finish(
                 await self._open().request(
-                    request.method,
+                    request.target.route.method,
                     url,
                     headers=sent,
                     data=_Parts(request.body) if request.body else None,
@@ -284,6 +280,10 @@ class Transport:
 
     async def _reply(self, response: aiohttp.ClientResponse) -> Reply:
         """The response: of a success that is too large, and of a refusal, only the beginning."""
+        async with response:
+            return await self._read(response)
+
+    async def _read(self, response: aiohttp.ClientResponse) -> Reply:
         headers = _headers_of(response)
         if not _is_success(response.status):
             return Reply(response.status, headers, await self._read_refusal(response))
@@ -332,7 +332,8 @@ def _is_success(status: int) -> bool:
 
 
 def _headers_of(response: aiohttp.ClientResponse) -> dict[str, str]:
-    return {name.lower(): value for name, value in response.headers.items()}
+    found = response.headers
+    return dict(zip(map(str.lower, found), found.values(), strict=True))
 
 
 NOT_SENT_REASONS: Final[Mapping[type[Exception], str]] = {

@@ -4,7 +4,7 @@ import datetime
 import functools
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, TypeVar
 from urllib.parse import quote, unquote
 
 import attrs
@@ -14,11 +14,11 @@ from socialapi.errors import DecodeError, InvalidInput
 from socialapi.models.pages import Includes, Page, Undecoded
 from socialapi.models.validation import broken_rules
 from socialapi.problems import BrokenRule
-from socialapi.routes.route import Family
+from socialapi.routes.route import Family, Target
 from socialapi.wire import scalars
 from socialapi.wire.class_readers import join_path
 from socialapi.wire.decode import names_of, read_errors, structure, structure_each
-from socialapi.wire.request import refuse
+from socialapi.wire.request import refuse, shaped_arguments, with_path_texts
 
 T = TypeVar("T")
 
@@ -42,24 +42,27 @@ def read_page(result: Any, body: Any) -> Page[Any]:
     as a whole unreadable: without the token of the next page, for example, there is nowhere to go on.
     """
     envelope = _envelope(body)
-    meta = _read_whole("meta", scalars.only_object, envelope.get("meta")) or {}
     kind = typing.get_args(result)[0]
-    items = _items(envelope.get("data"), kind)
+    meta, items, included = envelope.get("meta"), envelope.get("data"), envelope.get("includes")
+    if meta.__class__ is not dict:
+        meta = _read_whole("meta", scalars.only_object, meta) or {}
+    if items.__class__ is not list:
+        items = _items(items, kind)
     data, undecoded = structure_each(items, kind, "data")
-    includes, odd = _included(envelope.get("includes"))
+    includes, odd = (Includes(), ()) if included is None else _included(included)
     return Page(
         data=data,
         includes=includes,
         meta=meta,
-        errors=read_errors(envelope.get("errors")),
+        errors=() if envelope.get("errors") is None else read_errors(envelope["errors"]),
         undecoded=(*undecoded, *odd),
-        places=_places(items, undecoded),
+        places=_places(items, undecoded) if undecoded else None,
         next_token=_next_token(meta, envelope),
-        previous_token=_token("meta.previous_token", meta.get("previous_token")),
-        result_count=_count(meta.get("result_count")),
-        total_count=_count(envelope.get("total_count")),
-        params=_echo(envelope.get("request")),
-        extra={name: value for name, value in envelope.items() if name not in _KNOWN},
+        previous_token=_token("meta", meta, "previous_token") if "previous_token" in meta else None,
+        result_count=_count(meta, "result_count"),
+        total_count=_count(envelope, "total_count") if "total_count" in envelope else None,
+        params=_echo(envelope["request"]) if "request" in envelope else {},
+        extra={} if envelope.keys() <= _KNOWN else {name: envelope[name] for name in envelope.keys() - _KNOWN},
     )
 
 
@@ -97,10 +100,8 @@ def _included(given: Any) -> tuple[Includes, tuple[Undecoded, ...]]:
     return found, tuple(attrs.evolve(each, path=join_path("includes", each.path)) for each in found.undecoded)
 
 
-def _places(items: Sequence[Any], undecoded: Sequence[Undecoded]) -> tuple[int, ...] | None:
-    """Where each item that could be read stands, and how many arrived; None where all could be read."""
-    if not undecoded:
-        return None
+def _places(items: Sequence[Any], undecoded: Sequence[Undecoded]) -> tuple[int, ...]:
+    """Where each item that could be read stands, and how many arrived."""
     odd = {each.path.partition("]")[0] for each in undecoded}
     return (*(place for place in range(len(items)) if f"data[{place}" not in odd), len(items))
 
@@ -118,13 +119,17 @@ def _echo(request: Any) -> Mapping[str, Any]:
     return params if isinstance(params, dict) else {}
 
 
-def _token(path: str, value: Any) -> str | None:
+def _token(path: str, holder: Mapping[str, Any], name: str) -> str | None:
     """A token that cannot be read would end the walk as if there were no more pages."""
-    return _read_whole(path, scalars.identifier, value) or None
+    value = holder.get(name)
+    return None if value is None else _read_whole(join_path(path, name), scalars.identifier, value) or None
 
 
-def _count(value: Any) -> int | None:
+def _count(holder: Mapping[str, Any], name: str) -> int | None:
     """A count that cannot be read is not known; nothing depends on it."""
+    value = holder.get(name)
+    if value is None or value.__class__ is int:
+        return value
     try:
         return scalars.whole_number(value)
     except DecodeError:
@@ -138,9 +143,14 @@ def next_token_path(meta: Mapping[str, Any]) -> str:
 
 def _next_token(meta: Mapping[str, Any], envelope: Mapping[str, Any]) -> str | None:
     """The token of the next page, as either API calls it: to look for it in one place alone could end a walk early."""
-    places = {f"meta.{name}": meta.get(name) for name in ("next_token", "next_cursor")}
-    places |= {name: envelope.get(name) for name in ("next_cursor", "next_token")}
-    return next((token for path, value in places.items() if (token := _token(path, value)) is not None), None)
+    for path, holder in (("meta", meta), ("", envelope)):
+        for name in _NEXT:
+            if name in holder and (token := _token(path, holder, name)) is not None:
+                return token
+    return None
+
+
+_NEXT: Final = ("next_token", "next_cursor")
 
 
 _KNOWN: Final = frozenset(("data", "includes", "meta", "errors", "request", "total_count", "next_cursor", "next_token"))
@@ -241,6 +251,35 @@ def _key_name(kind: Any) -> str | None:
     fields = attrs.fields(kind) if attrs.has(kind) else ()
     declared = (field.name for field in fields if field.metadata.get("key"))
     return next(declared, "id" if any(field.name == "id" for field in fields) else None)
+
+
+@attrs.frozen
+class Collection(Generic[T]):
+    """A collection as it is asked for: by which query, and in how many parts if it names more ids than a request takes."""
+
+    target: Target[Page[T]]
+    asked: Mapping[str, Any]
+    split: "Split | None" = None
+
+    @classmethod
+    def of(cls, target: Target[Page[T]], query: Mapping[str, Any] | None, start: str | None) -> "Collection[T]":
+        """Raises InvalidInput for what does not go together."""
+        target = Target(target.route, with_path_texts(target.path_parameters))
+        if not query and (query is None or query.__class__ is dict):
+            return cls(target, {})
+        asked = shaped_arguments(target.route, query, None)[0]
+        if start is not None and asked.get("with_total_count"):
+            refuse([BrokenRule(path="with_total_count", reason="cannot go with start", code="EXCLUSIVE_PARAMETERS")])
+        return cls(target, asked, split_of(target.route.query, asked))
+
+    def query(self, token: str | None) -> Mapping[str, Any]:
+        """The query for the page of a token."""
+        if token is None and self.split is None:
+            return self.asked
+        asked = self.asked
+        if self.split is not None:
+            asked, token = self.split.ask(asked, token)
+        return page_query(self.target.route.family, asked, token)
 
 
 @attrs.frozen

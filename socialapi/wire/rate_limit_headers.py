@@ -26,6 +26,11 @@ class LimitReading:
     resets_in_seconds: float | None
 
 
+def names_of_limits(prefixes: Iterable[str]) -> frozenset[str]:
+    """The names of the headers without which there is no limit to read."""
+    return frozenset(f"{prefix}{name}" for prefix in prefixes for name in ("limit", "remaining"))
+
+
 def read_limit(headers: Mapping[str, str], prefixes: Iterable[str], now: float) -> LimitReading | None:
     """The first family of `<prefix>limit`, `-remaining` and `-reset` headers that is present, or None.
 

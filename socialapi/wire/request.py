@@ -2,7 +2,7 @@
 
 import datetime
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 import attrs
@@ -11,13 +11,19 @@ from socialapi.config import Config
 from socialapi.errors import InvalidInput
 from socialapi.models.validation import AnyId, broken_rules
 from socialapi.problems import BrokenRule
-from socialapi.routes.route import RateLimit, Route, Target
+from socialapi.routes.route import COUNTED_BY, RateLimit, Route, Target, encode_segment
 from socialapi.wire.encode import json_bytes, query_string, shaped, shaped_query, unsendable
 
 R = TypeVar("R")
 
 JSON: Final = "application/json"
 FORM: Final = "application/x-www-form-urlencoded"
+
+_ACCEPT: Final[Mapping[str, str]] = {"Accept": JSON}
+_ACCEPT_JSON: Final[Mapping[str, str]] = {"Accept": JSON, "Content-Type": JSON}
+_ACCEPT_FORM: Final[Mapping[str, str]] = {"Accept": JSON, "Content-Type": FORM}
+_EPOCH: Final = datetime.datetime.fromtimestamp(0, datetime.UTC)
+"""No rule about what was not given asks what time it is."""
 
 _UNFIT: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -36,10 +42,10 @@ class Request(Generic[R]):
     body: tuple[bytes, ...] = ()
     form: str | None = None
     rate_limit: RateLimit | None = None
+    limit_key: str = attrs.field()
 
-    @property
-    def limit_key(self) -> str:
-        """What requests that share a rate limit have in common."""
+    @limit_key.default
+    def _limit_key(self) -> str:
         return self.target.limit_key(self.rate_limit)
 
     @property
@@ -56,6 +62,73 @@ class Request(Generic[R]):
         return f"Request({self.method} {self.target.route.shown}, {self.body_bytes} bytes)"
 
 
+class Plan(Generic[R]):
+    """What is the same for every request to a route, worked out once for a configuration.
+
+    Raises ConfigurationError when the host is not set.
+    """
+
+    def __init__(self, route: Route[R], config: Config) -> None:
+        self.route = route
+        self._address = config.host(route.family.host) + route.template(config.paths, config.ads_versions)
+        self._limit = route.limit({})
+        counted_by = self._limit.per if self._limit is not None else COUNTED_BY
+        has_key = not any(f"{{{name}}}" in route.path for name in counted_by)
+        self._limit_key = Target(route, {}).limit_key(self._limit) if has_key and not route.label else None
+        self._takes_nothing = not (route.path_rules or broken_rules(route.query or Any, {}, now=_EPOCH))
+        self._max_body_bytes = (config.max_batch_bytes or route.max_body_bytes) if route.max_body_bytes else None
+
+    def request(
+        self,
+        path: Mapping[str, str | int],
+        query: Mapping[str, Any] | None,
+        body: Any,
+        now: Callable[[], datetime.datetime],
+    ) -> Request[R]:
+        """A request with its arguments checked. Raises InvalidInput with every broken rule."""
+        if not query and body is None and self._takes_nothing and (query is None or query.__class__ is dict):
+            return self.assemble(path, {}, ())
+        route, path = self.route, _as_texts(path)
+        values, shape = shaped_arguments(route, query, body)
+        refuse(_broken(route, path, values, shape if body is not None else None, now()))
+        content: tuple[bytes, ...] = ()
+        form: str | None = None
+        if body is not None and route.body_in == "query":
+            values.update(shape)
+        elif body is not None and route.body_in == "form":
+            form = query_string(shape)
+            content = (form.encode("ascii"),)
+        elif body is not None:
+            content = (json_bytes(shape),)
+        return self.assemble(path, values, content, form)
+
+    def assemble(
+        self, path: Mapping[str, str | int], query: Mapping[str, Any], body: tuple[bytes, ...], form: str | None = None
+    ) -> Request[R]:
+        """A request from parts that are known to be right, such as the batches of a job."""
+        if self._max_body_bytes is not None and sum(map(len, body)) > self._max_body_bytes:
+            most = f"{self._max_body_bytes:,} bytes"
+            raise InvalidInput(f"the request body is larger than {most}; send it in several requests")
+        path, encoded = _segments(path)
+        url = self._address.format_map(encoded) if encoded else self._address
+        if query and (text := query_string(query)):
+            url = f"{url}?{text}"
+        headers = _ACCEPT if not body else _ACCEPT_JSON if form is None else _ACCEPT_FORM
+        target, limit = Target(self.route, path), self.route.limit(query) if query else self._limit
+        if limit is not self._limit or self._limit_key is None:
+            return Request(target, url, headers, body, form, limit)
+        return Request(target, url, headers, body, form, limit, self._limit_key)
+
+
+def _segments(path: Mapping[str, str | int]) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """The values of path parameters as texts, and percent-encoded."""
+    for value in path.values():
+        if value.__class__ is not str or not (value.isalnum() and value.isascii()):
+            texts = with_path_texts(path)
+            return texts, {name: encode_segment(text) for name, text in texts.items()}
+    return path, path  # type: ignore[return-value]  # they are all texts
+
+
 def build_request(
     target: Target[R],
     config: Config,
@@ -64,23 +137,11 @@ def build_request(
     query: Mapping[str, Any] | None = None,
     body: Any = None,
 ) -> Request[R]:
-    """A request for `target`, with its arguments checked.
+    """A single request for `target`, with its arguments checked.
 
     Raises InvalidInput with every broken rule, ConfigurationError when the host is not set.
     """
-    target, route = _with_texts(target), target.route
-    values, shape = shaped_arguments(route, query, body)
-    refuse(_broken(target, values, shape if body is not None else None, now))
-    content: tuple[bytes, ...] = ()
-    form: str | None = None
-    if body is not None and route.body_in == "query":
-        values.update(shape)
-    elif body is not None and route.body_in == "form":
-        form = query_string(shape)
-        content = (form.encode("ascii"),)
-    elif body is not None:
-        content = (json_bytes(shape),)
-    return assemble(target, config, values, content, form)
+    return Plan(target.route, config).request(target.path_parameters, query, body, lambda: now)
 
 
 def shaped_arguments(route: Route[Any], query: Mapping[str, Any] | None, body: Any) -> tuple[dict[str, Any], Any]:
@@ -94,12 +155,13 @@ def shaped_arguments(route: Route[Any], query: Mapping[str, Any] | None, body: A
     raise InvalidInput("the arguments are nested too deeply, or hold themselves")
 
 
-def _broken(target: Target[Any], query: Mapping[str, Any], shape: Any, now: datetime.datetime) -> Sequence[BrokenRule]:
+def _broken(
+    route: Route[Any], path: Mapping[str, Any], query: Mapping[str, Any], shape: Any, now: datetime.datetime
+) -> Sequence[BrokenRule]:
     """Every rule that the path, the query and the body break together."""
-    route = target.route
     broken: list[BrokenRule] = []
     for name, declared in route.path_rules.items():
-        broken += broken_rules(declared, target.path_parameters[name], now=now, path=name)
+        broken += broken_rules(declared, path[name], now=now, path=name)
     broken += broken_rules(route.query or Any, query, now=now)
     if shape is not None:
         broken += broken_rules(route.body or Any, shape, now=now)
@@ -109,42 +171,34 @@ def _broken(target: Target[Any], query: Mapping[str, Any], shape: Any, now: date
 
 
 def assemble(
-    target: Target[R],
-    config: Config,
-    query: Mapping[str, Any],
-    body: tuple[bytes, ...],
-    form: str | None = None,
+    target: Target[R], config: Config, query: Mapping[str, Any], body: tuple[bytes, ...], form: str | None = None
 ) -> Request[R]:
-    """A request from parts that are known to be right, such as the batches of a job."""
-    route = target.route
-    limit = config.max_batch_bytes or route.max_body_bytes if route.max_body_bytes else None
-    if limit is not None and sum(map(len, body)) > limit:
-        raise InvalidInput(f"the request body is larger than {limit:,} bytes; send it in several requests")
-    target = with_path_texts(target)
-    url = config.host(route.family.host) + target.path(config.paths, config.ads_versions)
-    text = query_string(query)
-    headers = {"Accept": JSON}
-    if body:
-        headers["Content-Type"] = FORM if form is not None else JSON
-    return Request(target, f"{url}?{text}" if text else url, headers, body, form, route.limit(query))
+    """A single request from parts that are known to be right, such as the batches of a job."""
+    return Plan(target.route, config).assemble(target.path_parameters, query, body, form)
 
 
-def with_path_texts(target: Target[R]) -> Target[R]:
-    """The target with the texts of its path parameters. Raises InvalidInput for those that cannot stand in a path."""
-    target = _with_texts(target)
-    refuse_odd_ids(target.path_parameters)
-    return target
+def with_path_texts(path: Mapping[str, str | int]) -> Mapping[str, str]:
+    """Path parameters as texts. Raises InvalidInput for those that cannot stand in a path."""
+    for value in path.values():
+        if value.__class__ is not str or not value.isalnum():
+            break
+    else:
+        return path  # type: ignore[return-value]  # they are all texts
+    texts = _as_texts(path)
+    refuse_odd_ids(texts)
+    return texts
 
 
-def _with_texts(target: Target[R]) -> Target[R]:
-    if all(value.__class__ is str for value in target.path_parameters.values()):
-        return target
-    given = {name: shaped(AnyId, value) for name, value in target.path_parameters.items()}
-    return Target(target.route, given)
+def _as_texts(path: Mapping[str, str | int]) -> Mapping[str, str]:
+    if all(value.__class__ is str for value in path.values()):
+        return path  # type: ignore[return-value]  # they are all texts
+    return {name: shaped(AnyId, value) for name, value in path.items()}
 
 
 def path_id(name: str, value: object) -> str:
     """An id for a path as text. Raises InvalidInput, which names the argument, for one that cannot stand in a path."""
+    if value.__class__ is str and value.isalnum():
+        return value
     text: str = shaped(AnyId, value)
     refuse_odd_ids({name: text})
     return text

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from socialapi.resources.streams import Activity, Connections, FilteredStream
     from socialapi.resources.webhooks import Webhooks
     from socialapi.routes.route import Method
+    from socialapi.routes.undeclared import Api, Auth
     from socialapi.session.rate_limiter import LimitStatus, Pacer
     from socialapi.session.session import CallOptions, Session
     from socialapi.wire.response import Reply
@@ -222,72 +223,72 @@ class Client:
         """The product catalog with this id; nothing is sent yet."""
         from socialapi.resources.catalogs import Catalog
 
-        return Catalog(self._session, self._options, product_catalog_id)
+        return Catalog(self._session, self._options, product_catalog_id=product_catalog_id)
 
-    @property
+    @functools.cached_property
     def posts(self) -> "Posts":
         """Posts."""
         from socialapi.resources.posts import Posts
 
         return Posts(self._session, self._options)
 
-    @property
+    @functools.cached_property
     def webhooks(self) -> "Webhooks":
         """Webhook configurations."""
         from socialapi.resources.webhooks import Webhooks
 
         return Webhooks(self._session, self._options)
 
-    @property
+    @functools.cached_property
     def filtered_stream(self) -> "FilteredStream":
         """The app's filtered stream: its rules, and its link to a webhook."""
         from socialapi.resources.streams import FilteredStream
 
         return FilteredStream(self._session, self._options)
 
-    @property
+    @functools.cached_property
     def connections(self) -> "Connections":
         """Streaming connections."""
         from socialapi.resources.streams import Connections
 
         return Connections(self._session, self._options)
 
-    @property
+    @functools.cached_property
     def activity(self) -> "Activity":
         """Activity subscriptions and the stream of their events."""
         from socialapi.resources.streams import Activity
 
         return Activity(self._session, self._options)
 
-    @property
+    @functools.cached_property
     def articles(self) -> "Articles":
         """Articles."""
         from socialapi.resources.content import Articles
 
         return Articles(self._session, self._options)
 
-    @property
+    @functools.cached_property
     def news(self) -> "News":
         """Trending news stories."""
         from socialapi.resources.content import News
 
         return News(self._session, self._options)
 
-    @property
+    @functools.cached_property
     def notes(self) -> "Notes":
         """Community notes."""
         from socialapi.resources.content import Notes
 
         return Notes(self._session, self._options)
 
-    @property
+    @functools.cached_property
     def powerstream(self) -> "Powerstream":
         """A dedicated stream instance."""
         from socialapi.resources.content import Powerstream
 
         return Powerstream(self._session, self._options)
 
-    @property
+    @functools.cached_property
     def oauth(self) -> "OAuth":
         """Tokens."""
         from socialapi.resources.oauth import OAuth
@@ -301,18 +302,22 @@ class Client:
         *,
         params: Mapping[str, Any] | None = None,
         json: Any = None,
-        family: str = "platform",
+        api: "Api" = "platform",
+        auth: "Auth | None" = None,
     ) -> "Reply":
         """Any endpoint, also one this version does not know: `status`, `headers` and decoded `body` of the answer.
 
-        `path` begins with the version (`/2/…`, `/12/…`) and is percent-encoded; parameters go into `params`. `family`
-        (platform, platform_user, platform_caller, ads, ads_sandbox) chooses host and credentials. Authentication, retries and limits are those of
-        every other call; only GET and PUT are repeated after an unknown outcome. Raises ApiError for an answer that
-        is no success, InvalidInput for a path that would not arrive as it is.
+        `path` begins with the version (`/2/…`, `/12/…`) and is percent-encoded; parameters go into
+        `params`. `api` says at which host it is. With `auth`, only the app's credentials or only a
+        user's are used; otherwise those that the API prefers. Retries and limits are those of every
+        other call; only GET and PUT are repeated after an unknown outcome.
+
+        Raises ApiError for an answer that is no success, InvalidInput for a path that would not
+        arrive as it is, ConfigurationError when there is no such credential.
         """
         from socialapi.routes.undeclared import ad_hoc_target
 
-        target = ad_hoc_target(method, path, family)
+        target = ad_hoc_target(method, path, api, auth)
         reply = await self._session.request(target, options=self._options, query=params, body=json)
         reply.check_whole(executed=target.route.method != "GET")
         return reply

@@ -56,12 +56,19 @@ async def test_an_answer_that_is_no_success_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("family", "path", "scheme"),
-    [("platform", "/2/x", "Bearer"), ("ads", "/ads/2/x", "OAuth"), ("ads_sandbox", "/ads-sandbox/2/x", "OAuth")],
+    ("api", "auth", "path", "scheme"),
+    [
+        ("platform", None, "/2/x", "Bearer"),
+        ("platform", "app", "/2/x", "Bearer"),
+        ("platform", "user", "/2/x", "OAuth"),
+        ("ads", None, "/ads/2/x", "OAuth"),
+        ("ads", "app", "/ads/2/x", "Bearer"),
+        ("ads_sandbox", None, "/ads-sandbox/2/x", "OAuth"),
+    ],
 )
-async def test_the_family_chooses_host_and_credential(family: str, path: str, scheme: str) -> None:
+async def test_the_api_chooses_the_host_and_auth_the_credential(api: Any, auth: Any, path: str, scheme: str) -> None:
     async with Server() as server, client_of(server) as client:
-        await client.request("GET", "/2/x", family=family)
+        await client.request("GET", "/2/x", api=api, auth=auth)
     (request,) = server.requests
     assert request.path == path
     assert request.headers["authorization"].startswith(scheme)
@@ -119,13 +126,18 @@ def test_no_path_reaches_another_host_or_smuggles_a_second_request(path: str) ->
     asyncio.run(run())
 
 
-@pytest.mark.parametrize("family", ["oauth", "nonsense", ""])
-async def test_a_family_that_is_not_there_is_refused(family: str) -> None:
+@pytest.mark.parametrize("name", ["oauth", "nonsense", "", None, 5])
+async def test_an_api_that_is_not_there_is_refused(name: Any) -> None:
     async with client_of("http://localhost:1") as client:
-        with pytest.raises(
-            InvalidInput, match="family must be one of platform, platform_user, platform_caller, ads, ads_sandbox"
-        ):
-            await client.request("GET", "/2/x", family=family)
+        with pytest.raises(InvalidInput, match="api must be one of platform, ads, ads_sandbox"):
+            await client.request("GET", "/2/x", api=name)
+
+
+@pytest.mark.parametrize("name", ["nobody", "", 5])
+async def test_credentials_of_nobody_are_refused(name: Any) -> None:
+    async with client_of("http://localhost:1") as client:
+        with pytest.raises(InvalidInput, match="auth must be None or one of app, user"):
+            await client.request("GET", "/2/x", auth=name)
 
 
 async def test_a_body_that_cannot_be_sent_is_refused() -> None:

@@ -343,7 +343,7 @@ async def test_the_secrets_of_a_real_exchange_are_not_told(listener: Listener) -
             target = client.ads.account(account).custom_audience(audience)
             report = await target.upload([*ROWS, ANNA])
             errors = [
-                (await outcome(lambda view: view.request("GET", "/12/nothing", family="ads"), client))[1],
+                (await outcome(lambda view: view.request("GET", "/12/nothing", api="ads"), client))[1],
                 (await outcome(lambda view: view.ads.account(account).custom_audience("none").send([]), client))[1],
                 (await outcome(lambda view: view.ads.account("none").do_not_reach_list("1").delete(), client))[1],
             ]

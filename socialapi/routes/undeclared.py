@@ -3,13 +3,23 @@
 import functools
 import re
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, cast, get_args
 from urllib.parse import unquote
 
-from socialapi.errors import InvalidInput
-from socialapi.routes.route import ADS, ADS_SANDBOX, FAMILIES, Family, Method, RateLimit, Route, Target
+import attrs
 
-_OPEN_FAMILIES: Final = tuple(name for name, family in FAMILIES.items() if family.credentials)
+from socialapi.errors import InvalidInput
+from socialapi.routes.route import ADS, ADS_SANDBOX, FAMILIES, CredentialKind, Family, Method, RateLimit, Route, Target
+
+Api = Literal["platform", "ads", "ads_sandbox"]
+"""The APIs by name."""
+Auth = Literal["app", "user"]
+"""Whose credentials are used."""
+
+_CREDENTIALS: Final[Mapping[str, tuple[CredentialKind, ...]]] = {
+    "app": ("AppOnly", "Bearer"),
+    "user": ("OAuth1", "OAuth2User"),
+}
 _METHOD: Final = re.compile("[A-Za-z]{1,32}")
 _NOT_FOR_SERVICES: Final = frozenset({"CONNECT", "TRACE"})
 """Methods that are about the connection itself."""
@@ -19,13 +29,12 @@ _UNFIT: Final = re.compile(r"\.\.?|[\s\S]*[\x00-\x1f\x7f][\s\S]*")
 """Segments that proxies resolve, or do not pass on, however they are encoded."""
 
 
-def ad_hoc_target(method: str, path: str, family: str) -> Target[Any]:
+def ad_hoc_target(method: str, path: str, api: str, auth: str | None) -> Target[Any]:
     """What a caller asks for whose path has no row here; only GET and PUT are repeated after an unknown outcome.
 
-    Raises InvalidInput for a family that there is not, and for a method or a path that would not arrive as it is.
+    Raises InvalidInput for an API that there is not, and for a method or a path that would not arrive as it is.
     """
-    if family not in _OPEN_FAMILIES:
-        raise InvalidInput(f"family must be one of {', '.join(_OPEN_FAMILIES)}")
+    family = _family(api, auth)
     if not _is(_METHOD, method) or method.upper() in _NOT_FOR_SERVICES:
         raise InvalidInput("method must be a method of HTTP, for example GET")
     if not _is(_PATH, path) or any(_UNFIT.fullmatch(unquote(segment)) for segment in path.split("/")):
@@ -34,10 +43,10 @@ def ad_hoc_target(method: str, path: str, family: str) -> Target[Any]:
             "is . or ..; query parameters go into params"
         )
     verb = cast("Method", method.upper())
-    limit, counted_by = documented_limit(verb, FAMILIES[family], path)
+    limit, counted_by = documented_limit(verb, FAMILIES[api], path)
     route = Route(
         verb,
-        FAMILIES[family],
+        family,
         path,
         object,
         None,
@@ -47,6 +56,17 @@ def ad_hoc_target(method: str, path: str, family: str) -> Target[Any]:
         label=label_of(path),
     )
     return route.at(**counted_by)
+
+
+def _family(api: object, auth: object) -> Family:
+    apis, auths = get_args(Api), get_args(Auth)
+    if api not in apis:
+        raise InvalidInput(f"api must be one of {', '.join(apis)}")
+    if auth is None:
+        return FAMILIES[str(api)]
+    if auth not in auths:
+        raise InvalidInput(f"auth must be None or one of {', '.join(auths)}")
+    return attrs.evolve(FAMILIES[str(api)], credentials=_CREDENTIALS[str(auth)])
 
 
 def _is(pattern: re.Pattern[str], value: object) -> bool:

@@ -187,7 +187,7 @@ async def test_who_does_not_want_to_wait_for_a_total_is_told_when_there_is_one(
 async def test_a_path_that_was_written_out_counts_as_well(slow: Emulator, clock: VirtualClock) -> None:
     async with Client(slow.config, slow.credentials, clock=clock) as client:
         for spelt in (True, "true", "TRUE"):
-            reply = await client.request("GET", "/12/accounts", params={"with_total_count": spelt}, family="ads")
+            reply = await client.request("GET", "/12/accounts", params={"with_total_count": spelt}, api="ads")
             assert reply.body["total_count"] == 2
         await client.ads.account(FIRST).apps(with_total_count=True)
         assert client.limits["total_count_reads"].remaining == 196

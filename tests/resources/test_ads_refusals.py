@@ -157,7 +157,7 @@ async def test_201_ids_are_too_many_for_the_service_and_not_for_the_sdk(
 
 
 async def test_an_error_names_the_parameter_and_all_of_them_are_there(client: Client) -> None:
-    reply = client.request("GET", f"{ACCOUNT}/account_apps", params={"count": 0, "nonsense": 1}, family="ads")
+    reply = client.request("GET", f"{ACCOUNT}/account_apps", params={"count": 0, "nonsense": 1}, api="ads")
     with pytest.raises(errors.ApiError) as caught:
         await reply
     assert caught.value.status == 400

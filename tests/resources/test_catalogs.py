@@ -93,7 +93,7 @@ async def test_none_and_26_are_refused_here_and_by_the_service(client: Client, s
     assert not service.requests
     with pytest.raises(ApiError) as caught:
         await client.request(
-            "PUT", f"/12/product_catalogs/{CATALOG}/products", json={"products": numbered(count)}, family="ads"
+            "PUT", f"/12/product_catalogs/{CATALOG}/products", json={"products": numbered(count)}, api="ads"
         )
     assert caught.value.status == 400
 

@@ -250,9 +250,9 @@ async def test_nothing_is_repeated_behind_our_back_when_a_reused_connection_drop
 ) -> None:
     """aiohttp by itself sends GET, PUT and DELETE again, with the old signature."""
     async with Server(OK, fault) as server, client_of(server, clock, retries=0) as client:
-        await client.request(method, "/12/cards/1", family="ads")
+        await client.request(method, "/12/cards/1", api="ads")
         with pytest.raises(OutcomeUnknown, match="the connection was lost before the answer"):
-            await client.request(method, "/12/cards/1", family="ads")
+            await client.request(method, "/12/cards/1", api="ads")
         assert len(server.requests) == 2
         assert server.connections == 1
 

@@ -17,7 +17,7 @@ PEERS := $(BENCH)/.peers-installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint prove bench bench-growth format clean
+.PHONY: help demo test lint prove bench bench-growth journeys format clean
 
 help: ## list the targets (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ bench: $(PEERS) ## compare speed and memory with the limit of the stack and with
 
 bench-growth: $(PEERS) ## measure how cost grows with records and with jobs at once: benchmarks/GROWTH.md
 	@$(BENCH)/bin/python -m benchmarks.growth $(ARGS)
+
+journeys: $(DEVELOPMENT) ## trace how many functions and files a value passes; `ARGS=--long` names them
+	@$(BIN)/python -m benchmarks.journeys $(ARGS)
 
 format: $(DEVELOPMENT) ## rewrite the sources in the house format
 	@$(BIN)/ruff format .

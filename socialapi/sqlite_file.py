@@ -271,7 +271,7 @@ class SqliteFile:
         return f"{self._purpose} {self.path}"
 
     def __repr__(self) -> str:
-        return f"SqliteThread({str(self.path)!r})"
+        return f"SqliteFile({str(self.path)!r})"
 
 
 def other_version(version: int, schema: Schema) -> str:

@@ -58,12 +58,12 @@ RACE: Final = """
 import asyncio, sys, time
 from socialapi.bulk.rejects import RejectsFile
 from socialapi.errors import ConfigurationError, InvalidInput
-from socialapi.sqlite_file import Schema, SqliteThread
+from socialapi.sqlite_file import Schema, SqliteFile
 import filelock
 SCHEMA = Schema(application_id=7, version=1, statements=("CREATE TABLE items (name TEXT)",))
 
 async def open_journal(path):
-    await SqliteThread(path, SCHEMA, purpose="journal").open(lambda _: None)
+    await SqliteFile(path, SCHEMA, purpose="journal").open(lambda _: None)
 
 for line in sys.stdin:
     kind, path, instant = line.split()

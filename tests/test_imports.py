@@ -137,7 +137,7 @@ def test_a_type_is_loaded_without_those_that_have_nothing_to_do_with_it() -> Non
 
 
 def test_anything_that_is_written_out_loads_the_limits_of_the_advertising_api_only_for_it() -> None:
-    script = "from socialapi.routes.undeclared import written_out\nwritten_out('GET', '/12/accounts', {!r})"
+    script = "from socialapi.routes.undeclared import ad_hoc_target\nad_hoc_target('GET', '/12/accounts', {!r}, None)"
     assert "socialapi.routes.ads" not in loaded(script.format("platform"))
     assert "socialapi.routes.ads" in loaded(script.format("ads"))
 

@@ -38,7 +38,9 @@ from socialapi.webhooks import Receiver
 
 ROOT: Final = Path(__file__).parents[1]
 NONE: Final = "\N{EN DASH}"
-TARGETS: Final = frozenset({"help", "demo", "test", "lint", "prove", "bench", "bench-growth", "format", "clean"})
+TARGETS: Final = frozenset(
+    {"help", "demo", "test", "lint", "prove", "bench", "bench-growth", "format", "journeys", "clean"}
+)
 
 
 @pytest.fixture

@@ -225,5 +225,5 @@ async def test_who_goes_on_after_a_failure_gets_what_sqlite_raises(tmp_path: Pat
 
 def test_it_names_its_file(database: SqliteFile) -> None:
     assert str(database) == f"journal {database.path}"
-    assert repr(database) == f"SqliteThread({str(database.path)!r})"
+    assert repr(database) == f"SqliteFile({str(database.path)!r})"
     assert primary_code(sqlite3.InterfaceError()) == 0

@@ -15,8 +15,7 @@ from socialapi.errors import ConfigurationError
 from socialapi.network import Network
 from socialapi.session.clock import Clock, SystemClock
 from socialapi.session.transport import NOT_SENT, why_not_sent
-from socialapi.streams.backoff import JITTER_SHARE
-from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, BACKOFF_SECONDS
+from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, BACKOFF_SECONDS, JITTER_SHARE
 
 MOST_BYTES_READ: Final = 65_536
 """What is read of an answer, so that its connection can be used again; after a longer one it is closed."""

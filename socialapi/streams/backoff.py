@@ -14,6 +14,7 @@ from socialapi.problems import (
     StreamingConnection,
     UsageCapped,
 )
+from socialapi.wire.retry import JITTER_SHARE
 
 DropKind = Literal["network", "http", "rate_limit", "final"]
 
@@ -23,8 +24,6 @@ HTTP_START_SECONDS: Final = 5.0
 HTTP_CEILING_SECONDS: Final = 320.0
 RATE_LIMIT_START_SECONDS: Final = 60.0
 RATE_LIMIT_CEILING_SECONDS: Final = 960.0
-JITTER_SHARE: Final = 0.1
-"""Added at most, so that clients that were dropped together do not come back together."""
 STEADY_SECONDS: Final = 20.0
 """A connection that brought data and lived this long has proved that all is well: the schedule starts anew."""
 LONG_LIVED_SECONDS: Final = HTTP_CEILING_SECONDS

@@ -58,7 +58,7 @@ def read_page(result: Any, body: Any) -> Page[Any]:
         undecoded=(*undecoded, *odd),
         places=_places(items, undecoded) if undecoded else None,
         next_token=_next_token(meta, envelope),
-        previous_token=_token("meta", meta, "previous_token") if "previous_token" in meta else None,
+        previous_token=_token("meta.previous_token", meta.get("previous_token")),
         result_count=_count(meta, "result_count"),
         total_count=_count(envelope, "total_count") if "total_count" in envelope else None,
         params=_echo(envelope["request"]) if "request" in envelope else {},
@@ -119,10 +119,9 @@ def _echo(request: Any) -> Mapping[str, Any]:
     return params if isinstance(params, dict) else {}
 
 
-def _token(path: str, holder: Mapping[str, Any], name: str) -> str | None:
+def _token(path: str, value: Any) -> str | None:
     """A token that cannot be read would end the walk as if there were no more pages."""
-    value = holder.get(name)
-    return None if value is None else _read_whole(join_path(path, name), scalars.identifier, value) or None
+    return None if value is None else _read_whole(path, scalars.identifier, value) or None
 
 
 def _count(holder: Mapping[str, Any], name: str) -> int | None:
@@ -143,9 +142,9 @@ def next_token_path(meta: Mapping[str, Any]) -> str:
 
 def _next_token(meta: Mapping[str, Any], envelope: Mapping[str, Any]) -> str | None:
     """The token of the next page, as either API calls it: to look for it in one place alone could end a walk early."""
-    for path, holder in (("meta", meta), ("", envelope)):
+    for place, holder in (("meta.", meta), ("", envelope)):
         for name in _NEXT:
-            if name in holder and (token := _token(path, holder, name)) is not None:
+            if name in holder and (token := _token(place + name, holder[name])) is not None:
                 return token
     return None
 

@@ -10,6 +10,8 @@ BACKOFF_SECONDS: Final = 0.25
 BACKOFF_CEILING_SECONDS: Final = 10.0
 RATE_LIMIT_BACKOFF_SECONDS: Final = 1.0
 RATE_LIMIT_BACKOFF_CEILING_SECONDS: Final = 60.0
+JITTER_SHARE: Final = 0.1
+"""Added to a wait at most, so that clients that failed together do not come back together."""
 JITTER_SECONDS: Final = 1.0
 """Spread of a wait that the service told: clients that were refused together do not come back together."""
 

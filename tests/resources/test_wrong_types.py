@@ -84,7 +84,7 @@ def methods(kind: Any, name: str, find: Callable[[Client], Any]) -> Iterator[tup
             continue
         found = inspect.getattr_static(kind, each)
         here = functools.partial(_attribute, find, each)
-        if isinstance(found, property):
+        if isinstance(found, (property, functools.cached_property)):
             yield from methods(type(here(ANYONE)), f"{name}.{each}", here)
             continue
         yield f"{name}.{each}", here

@@ -125,7 +125,7 @@ async def test_a_small_request_waits_for_no_turn(monkeypatch: pytest.MonkeyPatch
         taken += 1
         await wait(self)
 
-    monkeypatch.setattr(FairScheduler, "wait", watched)
+    monkeypatch.setattr(FairScheduler, "yield_turn", watched)
     service = ModelService()
     await job_of(service, people(*(f"p{row}" for row in range(1_000))), settings={"max_operations": 10}).run()
     assert len(service.requests) == 100

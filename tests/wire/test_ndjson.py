@@ -96,7 +96,7 @@ def test_many_lines_are_cut_in_steps_and_all_come_in_their_order(
 ) -> None:
     framer = LineFramer(1_000)
     found: list[bytes] = []
-    with mock.patch.object(framing, "MOST_LINES_AT_ONCE", most):
+    with mock.patch.object(framing, "MAX_LINES_AT_ONCE", most):
         for chunk in cut(b"".join(line + b"\n" for line in lines) + rest, places):
             step = framer.feed(chunk)
             found += step

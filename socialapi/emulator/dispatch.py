@@ -10,7 +10,9 @@ from socialapi.emulator.advertising import insights as keyword_insights
 from socialapi.emulator.advertising import line_items as targeting
 from socialapi.emulator.catalogs import catalogs, products
 from socialapi.emulator.catalogs import catalogs as product_sets
-from socialapi.emulator.creatives import advertiser_posts, cards, conversation_cards, poll_cards
+from socialapi.emulator.creatives import advertiser_posts, cards
+from socialapi.emulator.creatives import cards as conversation_cards
+from socialapi.emulator.creatives import cards as poll_cards
 from socialapi.emulator.creatives import media as account_media
 from socialapi.emulator.creatives import media as media_library
 from socialapi.emulator.handlers import ENDPOINTS, Endpoint

@@ -6,7 +6,7 @@ from typing import Final
 from socialapi.emulator.advertising import seed_accounts, seed_campaigns, seed_many
 from socialapi.emulator.advertising import seed_accounts as seed_categories
 from socialapi.emulator.advertising.seed_accounts import BOOKS, FIRST, SECOND
-from socialapi.emulator.advertising.seed_history import seeded
+from socialapi.emulator.advertising.seed_campaigns import seeded
 from socialapi.emulator.advertising.state import Advertising, Record, Table
 
 KINDS: Final = (

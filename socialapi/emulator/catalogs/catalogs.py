@@ -1,4 +1,4 @@
-"""Product sets: chosen one by one, or found by filters a while after they were made (section 4.8)."""
+"""What handlers of catalogs have in common."""
 
 from typing import Any, Final
 
@@ -12,12 +12,28 @@ from socialapi.emulator.advertising.endpoint import (
 )
 from socialapi.emulator.advertising.state import Record, Table
 from socialapi.emulator.arguments import Arguments
-from socialapi.emulator.catalogs.endpoint import forbidden, the_catalog
 from socialapi.emulator.catalogs.state import Catalog, SetOfProducts
 from socialapi.emulator.handlers import Call
-from socialapi.emulator.responses import Answer, ads_data
+from socialapi.emulator.responses import Answer, Refusal, ads_data
 from socialapi.problems import BrokenRule
 from socialapi.routes import catalogs as routes
+
+
+def the_catalog(call: Call) -> Catalog:
+    """The catalog in the path, which has to be the caller's own. Product sets that are due are filled."""
+    catalog = call.state.catalogs.get(call.path_parameters["product_catalog_id"])
+    if catalog is None:
+        raise missing_record("product_catalog_id")
+    if catalog.user_id != user_of(call).id:
+        raise forbidden("the catalog belongs to another user", "product_catalog_id")
+    catalog.settle(call.now)
+    return catalog
+
+
+def forbidden(message: str, parameter: str) -> Refusal:
+    """The refusal of a request about what is another user's."""
+    return Refusal(403, "FORBIDDEN", message, parameter=parameter)
+
 
 PROCESSING_SECONDS: Final = 30.0
 """How long the products of a filtered set are looked for, by the emulator's clock; no number is documented."""

@@ -8,7 +8,7 @@ from typing import Any, Final
 from socialapi.emulator.advertising.endpoint import cursor_to, place_asked, serves
 from socialapi.emulator.advertising.state import Place
 from socialapi.emulator.arguments import Arguments
-from socialapi.emulator.catalogs.endpoint import the_catalog
+from socialapi.emulator.catalogs.catalogs import the_catalog
 from socialapi.emulator.catalogs.state import Item, Stock, content_of
 from socialapi.emulator.faults import PRODUCT_FAULTS, Fault
 from socialapi.emulator.handlers import Call

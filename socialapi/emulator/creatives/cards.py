@@ -1,6 +1,6 @@
-"""Cards that are put together from components, and those of older kinds (section 4.2)."""
+"""Cards of every kind: with components, polls and conversations (creatives sections 3 to 5)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from socialapi.emulator.advertising.endpoint import (
@@ -12,24 +12,31 @@ from socialapi.emulator.advertising.endpoint import (
     not_found,
     require_record,
     serves,
+    to_wire,
 )
 from socialapi.emulator.advertising.state import Record, Table
 from socialapi.emulator.arguments import Arguments
 from socialapi.emulator.clock import timestamp
-from socialapi.emulator.creatives.media import kind_rules
+from socialapi.emulator.creatives.media import in_library, kind_rules, poll_image_rules, wide_video_rules
 from socialapi.emulator.creatives.state import (
     CARDS,
+    CHOICES,
+    CONVERSATIONS,
     IMAGE_CONVERSATION,
     LIBRARY,
+    POLLS,
     Layout,
     asked_for,
     card_type,
     card_uri,
     faces,
     media_keys,
+    of_conversation,
+    of_poll,
 )
 from socialapi.emulator.handlers import Call
-from socialapi.emulator.responses import Answer
+from socialapi.emulator.responses import Answer, Refusal, ads_data
+from socialapi.models.creatives import ORDINALS, PollCard, conversation_rules
 from socialapi.problems import BrokenRule
 from socialapi.routes import creatives as routes
 
@@ -126,3 +133,142 @@ def _laid_out(call: Call, layout: Layout) -> dict[str, Any]:
 
     given = {name: layout[name] for name in _LAYOUTS if name in layout}
     return {**given, "card_type": card_type(given, medium)}
+
+
+MEDIA_POLLS: Final = "PROMOTED_MEDIA_POLLS"
+"""The feature of an account whose polls may have media."""
+
+_MINUTE: Final = 60.0
+
+
+@serves(routes.POLL_CARDS)
+async def list_poll_cards(call: Call, arguments: Arguments) -> Answer:
+    """The polls of the account that the filters accept."""
+    where = asked_for(arguments.query, card_ids="id")
+    return collection(call, arguments, _poll_table(call), where=where, show=_shown)
+
+
+@serves(routes.POLL_CARD)
+async def get_poll_card(call: Call, arguments: Arguments) -> Answer:
+    """A poll, a deleted one only if asked for."""
+    with_deleted = arguments.query.get("with_deleted", False)
+    return ads_data(_shown(require_record(call, POLLS, "card_id", with_deleted=with_deleted)), arguments.echo)
+
+
+def _rules(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
+    """A medium has to be of the library, and the account one that may use it."""
+    if "media_key" not in arguments.query:
+        return
+    account = call.state.advertising.accounts.get(account_of(call))
+    if account is None or MEDIA_POLLS not in account["features"]:
+        raise Refusal(403, "FORBIDDEN", f"the account has no feature {MEDIA_POLLS}", parameter="media_key")
+    medium = in_library(call, arguments.query["media_key"], "media_key")
+    yield from kind_rules(medium, ("IMAGE", "VIDEO"), "media_key")
+    if medium["media_type"] == "IMAGE":
+        yield from poll_image_rules(medium, "media_key")
+
+
+@serves(routes.POLL_CARD_CREATE, rules=_rules)
+async def create_poll_card(call: Call, arguments: Arguments) -> Answer:
+    """The new poll, which counts down from now on."""
+    query = arguments.query
+    minutes = query["duration_in_minutes"]
+    medium = in_library(call, query["media_key"], "media_key") if "media_key" in query else None
+    poll = new_record(
+        call,
+        name=query["name"],
+        **{choice: query.get(choice) for choice in CHOICES},
+        duration_in_minutes=minutes,
+        start_time=timestamp(call.now),
+        end_time=timestamp(call.now + minutes * _MINUTE),
+        **of_poll(medium),
+    )
+    poll["card_uri"] = card_uri(poll["id"])
+    return ads_data(_shown(_poll_table(call).add(poll)), arguments.echo)
+
+
+def _poll_table(call: Call) -> Table:
+    return call.state.advertising.table(account_of(call), POLLS)
+
+
+def _shown(poll: Record) -> Record:
+    """What is documented, and the image of a poll with one, for which no field is."""
+    return to_wire(poll, PollCard) | ({"image_url": poll["image_url"]} if "image_url" in poll else {})
+
+
+_SAID: Final = (
+    *("name", "title", "thank_you_text", "thank_you_url"),
+    *(f"{ordinal}_{part}" for ordinal in ORDINALS for part in ("cta", "cta_tweet")),
+    *("media_key", "poster_media_key", "unlocked_image_media_key", "unlocked_video_media_key"),
+)
+
+
+@serves(routes.VIDEO_CONVERSATION_CARDS)
+async def list_conversation_cards(call: Call, arguments: Arguments) -> Answer:
+    """The cards of the account that the filters accept."""
+    return collection(call, arguments, _conversation_table(call), where=asked_for(arguments.query, card_ids="id"))
+
+
+@serves(routes.VIDEO_CONVERSATION_CARD)
+async def get_conversation_card(call: Call, arguments: Arguments) -> Answer:
+    """A card, a deleted one only if asked for."""
+    with_deleted = arguments.query.get("with_deleted", False)
+    return answer_record(call, arguments, require_record(call, CONVERSATIONS, "card_id", with_deleted=with_deleted))
+
+
+def _media_rules(call: Call, given: Mapping[str, Any]) -> Iterable[BrokenRule]:
+    """The media that are given have to be in the library, and what they are named for."""
+    media = {
+        name: in_library(call, given[name], name)
+        for name in _SAID
+        if name.endswith("media_key") and given.get(name) is not None
+    }
+    if "media_key" in media:
+        yield from wide_video_rules(media["media_key"], "media_key")
+    if "unlocked_video_media_key" in media:
+        yield from kind_rules(media["unlocked_video_media_key"], ("VIDEO",), "unlocked_video_media_key")
+    for name in ("poster_media_key", "unlocked_image_media_key"):
+        if name in media:
+            yield from kind_rules(media[name], ("IMAGE",), name)
+
+
+def _conversation_draft_rules(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
+    return _media_rules(call, arguments.query)
+
+
+@serves(routes.VIDEO_CONVERSATION_CARD_CREATE, rules=_conversation_draft_rules)
+async def create_conversation_card(call: Call, arguments: Arguments) -> Answer:
+    """The new card."""
+    card = new_record(call, card_type="VIDEO_CONVERSATION", **{name: arguments.query.get(name) for name in _SAID})
+    card |= {"card_uri": card_uri(card["id"]), **_media_fields(call, card)}
+    return answer_record(call, arguments, _conversation_table(call).add(card))
+
+
+def _conversation_change_rules(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
+    """The card has to keep the rules as it would be from then on."""
+    card = require_record(call, CONVERSATIONS, "card_id")
+    yield from conversation_rules({**card, **arguments.query})
+    yield from _media_rules(call, arguments.query)
+
+
+@serves(routes.VIDEO_CONVERSATION_CARD_UPDATE, rules=_conversation_change_rules)
+async def update_conversation_card(call: Call, arguments: Arguments) -> Answer:
+    """The card as it is from now on."""
+    card = require_record(call, CONVERSATIONS, "card_id")
+    if arguments.query:
+        changes = {**arguments.query, "updated_at": timestamp(call.now)}
+        if {"media_key", "poster_media_key"} & changes.keys():
+            changes |= _media_fields(call, card | changes)
+        _conversation_table(call).change(card, **changes)
+    return answer_record(call, arguments, card)
+
+
+def _conversation_table(call: Call) -> Table:
+    return call.state.advertising.table(account_of(call), CONVERSATIONS)
+
+
+def _media_fields(call: Call, card: Record) -> Record:
+    uploads = call.state.advertising.uploads
+    video = uploads.get(card["media_key"])
+    assert video is not None, "whatever is in a library was uploaded"
+    return of_conversation(video, uploads.get(card["poster_media_key"] or ""))

@@ -14,9 +14,8 @@ from socialapi.emulator.arguments import InvalidArguments, read_arguments
 from socialapi.emulator.auth import nobody
 from socialapi.emulator.handlers import Call, Handler, handles
 from socialapi.emulator.oauth import pages
-from socialapi.emulator.oauth.callbacks import with_parameters
 from socialapi.emulator.oauth.state import OUT_OF_BAND, RequestToken
-from socialapi.emulator.oauth.three_legged import is_open
+from socialapi.emulator.oauth.three_legged import is_open, with_parameters
 from socialapi.emulator.request import FORM
 from socialapi.emulator.responses import Answer
 from socialapi.emulator.state import App, User

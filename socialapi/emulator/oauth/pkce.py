@@ -24,8 +24,8 @@ from socialapi.emulator.oauth.authorize import (
     sign_in,
     submitted,
 )
-from socialapi.emulator.oauth.callbacks import is_registered, with_parameters
 from socialapi.emulator.oauth.state import CODE_SECONDS, Code, RefreshGrant
+from socialapi.emulator.oauth.three_legged import is_registered, with_parameters
 from socialapi.emulator.request import FORM
 from socialapi.emulator.responses import Answer, answer
 from socialapi.emulator.state import App, Caller

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any, Final
 
-from socialapi.emulator.platform import seed_media
+from socialapi.emulator.platform import seed_posts as seed_media
 from socialapi.emulator.platform.seed_posts import NOTABLE, count_by, plant_posts
 from socialapi.emulator.platform.seed_timeline import SeedTimeline
 from socialapi.emulator.platform.seed_users import NORTHWIND

@@ -7,7 +7,7 @@ import pytest
 from authlib.oauth1 import ClientAuth
 from authlib.oauth1.client import OAuth1Client
 
-from socialapi.emulator.oauth.callbacks import with_parameters
+from socialapi.emulator.oauth.three_legged import with_parameters
 from tests.emulator.asking import Asker, Reply
 from tests.emulator.oauth.signing_in import (
     CALLBACK,

@@ -7,10 +7,7 @@ import attrs
 import pytest
 
 from socialapi import types
-from socialapi.models import accounts, insights, line_items, money
-from socialapi.models import accounts as account_history
-from socialapi.models import audiences as audience_permissions
-from socialapi.models import line_items as categories
+from socialapi.models import accounts, audiences, insights, line_items, money
 from socialapi.resources.ads import AccountResource, Accounts, Ads, Sandbox
 from socialapi.resources.audiences import AudiencePermissions, CustomAudience
 from socialapi.resources.line_items import CuratedCategories, LineItemCuratedCategories, LineItems
@@ -18,7 +15,7 @@ from socialapi.resources.line_items import CuratedCategories, LineItemCuratedCat
 
 @pytest.mark.parametrize(
     "module",
-    [account_history, accounts, audience_permissions, categories, insights, line_items, money],
+    [accounts, audiences, insights, line_items, money],
     ids=lambda module: module.__name__.rpartition(".")[2],
 )
 def test_models_and_enumerations_of_the_advertising_api_are_exported(module: object) -> None:

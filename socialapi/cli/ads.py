@@ -7,9 +7,9 @@ from typing import Annotated, Any, Final, TypeVar
 
 import attrs
 import orjson
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
-from socialapi.cli import output as exits
+from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
 from socialapi.cli.listing import AsJson, GoOn, Limit, as_line, print_all
 from socialapi.cli.options import named, whole_number
@@ -21,6 +21,10 @@ from socialapi.models.insights import KeywordInsights
 from socialapi.models.money import Micros
 from socialapi.unset import UNSET
 from socialapi.wire.encode import json_shape
+
+app: Final = App(name="ads", help="Advertising accounts, their line items and history, insights.")
+line_item_app: Final = App(name="line-item", help="Line items.")
+app.command(line_item_app)
 
 AccountArgument = Annotated[str, Parameter(help="Id of the advertising account, as `socialapi ads accounts` shows it.")]
 
@@ -42,6 +46,7 @@ _OPTIONS: Final = {
 """What parameters of the service are called here."""
 
 
+@app.command
 async def accounts(
     *,
     q: Annotated[str | None, Parameter(name="--q", help="The beginning of the name, in any case.")] = None,
@@ -59,8 +64,8 @@ async def accounts(
         found = client.ads.accounts.list(start=go_on, **query)
         printed = await print_all(found, _account_line, what="account", limit=limit, go_on=go_on, as_json=json)
     if not printed and not json:
-        exits.say("there are no such accounts")
-    return exits.DONE
+        output.say("there are no such accounts")
+    return output.DONE
 
 
 def _account_line(account: Account) -> str:
@@ -68,6 +73,7 @@ def _account_line(account: Account) -> str:
     return f"{account.id}  {state}  {account.name or '-'}"
 
 
+@app.command
 async def account(
     account_id: AccountArgument,
     /,
@@ -82,9 +88,10 @@ async def account(
     async with open_client() as client:
         found = await client.ads.accounts.get(account_id, with_deleted=with_deleted)
     print_record(found, as_json=json)
-    return exits.DONE
+    return output.DONE
 
 
+@app.command
 async def history(
     account_id: AccountArgument,
     /,
@@ -118,8 +125,8 @@ async def history(
             found = client.ads.account(account_id).history(start=go_on, **query)
             printed = await print_all(found, _change_line, what="change", limit=limit, go_on=go_on, as_json=json)
     if not printed and not json:
-        exits.say("there were no changes")
-    return exits.DONE
+        output.say("there were no changes")
+    return output.DONE
 
 
 def _change_line(entry: HistoryEntry) -> str:
@@ -130,6 +137,7 @@ def _change_line(entry: HistoryEntry) -> str:
     return f"{when}  {entry.change_type or '-'}  {who}  {changes}"
 
 
+@app.command
 async def insights(
     *keywords: Annotated[str, Parameter(help="Posts with any of them are counted.")],
     granularity: Annotated[str, Parameter(help="day or hour: there is one number for each.")],
@@ -164,7 +172,7 @@ async def insights(
         print(as_line(found), flush=True)
     else:
         _print_insights(found, begin, unit)
-    return exits.DONE
+    return output.DONE
 
 
 def _print_insights(found: KeywordInsights, begin: datetime.datetime, unit: str) -> None:
@@ -175,6 +183,7 @@ def _print_insights(found: KeywordInsights, begin: datetime.datetime, unit: str)
     print(f"related  {printable(', '.join(found.related_keywords)) or '-'}", flush=True)
 
 
+@app.command
 async def targeted(
     account_id: AccountArgument,
     audience: Annotated[str, Parameter(help="Id of the custom audience.")],
@@ -195,8 +204,8 @@ async def targeted(
         found = client.ads.account(account_id).custom_audience(audience).targeted(with_active=not all_, start=go_on)
         printed = await print_all(found, _campaign_line, what="campaign", limit=limit, go_on=go_on, as_json=json)
     if not printed and not json:
-        exits.say("nothing targets this audience" if all_ else "nothing that can be served targets this audience")
-    return exits.DONE
+        output.say("nothing targets this audience" if all_ else "nothing that can be served targets this audience")
+    return output.DONE
 
 
 def _campaign_line(campaign: TargetingCampaign) -> str:
@@ -359,6 +368,7 @@ _LINE_ITEM_OPTIONS: Final = {parameter: _option(name) for name, (parameter, _) i
 _NOTHING: Final = Changes()
 
 
+@line_item_app.command
 async def update(
     account_id: AccountArgument,
     line_item_id: Annotated[str, Parameter(help="Id of the line item.")],
@@ -378,4 +388,4 @@ async def update(
         with named(_LINE_ITEM_OPTIONS):
             record = await client.ads.account(account_id).line_items.update(line_item_id, body)
     print_record(record, as_json=json)
-    return exits.DONE
+    return output.DONE

@@ -15,15 +15,9 @@ from typing import NoReturn
 
 from cyclopts import App, CycloptsError
 
-from socialapi.cli import ads, auth, catalog, posts, stream, webhooks
-from socialapi.cli import ads as line_items
-from socialapi.cli import audience as lint
-from socialapi.cli import jobs as kept_jobs
-from socialapi.cli import output as exits
-from socialapi.cli.audience import sync_audience, upload_audience, upload_do_not_reach
+from socialapi.cli import ads, audience, auth, catalog, jobs, output, posts, stream, webhooks
 from socialapi.cli.demo import demo
 from socialapi.cli.emulator import emulator
-from socialapi.cli.webhooks import listen
 from socialapi.version import __version__
 
 app = App(
@@ -35,81 +29,50 @@ app = App(
     suppress_keyboard_interrupt=False,
     result_action="return_value",
 )
-audience = App(name="audience", help="Custom audiences.")
-do_not_reach = App(name="do-not-reach", help="Do-not-reach lists.")
-auth_commands = App(name="auth", help="Sign in as a user, see who is signed in, sign out.")
-ads_commands = App(name="ads", help="Advertising accounts, their line items and history, insights.")
-line_item_commands = App(name="line-item", help="Line items.")
-post_commands = App(name="posts", help="Posts.")
-webhook_commands = App(name="webhooks", help="Addresses that events are delivered to.")
-app.command(audience)
-app.command(do_not_reach)
+for group in (
+    audience.app,
+    audience.do_not_reach_app,
+    catalog.app,
+    jobs.app,
+    auth.app,
+    ads.app,
+    posts.app,
+    stream.app,
+    webhooks.app,
+):
+    app.command(group)
 app.command(demo)
 app.command(emulator)
-audience.command(upload_audience, name="upload")
-audience.command(sync_audience, name="sync")
-audience.command(lint.lint_audience, name="lint")
-do_not_reach.command(upload_do_not_reach, name="upload")
-do_not_reach.command(lint.lint_do_not_reach, name="lint")
-catalog_commands = App(name="catalog", help="Product catalogs.")
-app.command(catalog_commands)
-catalog_commands.command(catalog.upsert)
-catalog_commands.command(catalog.list_, name="list")
-catalog_commands.command(catalog.create)
-catalog_commands.command(catalog.products)
-job_commands = App(name="jobs", help="Jobs that were started with --journal: see them, go on with them, forget them.")
-app.command(job_commands)
-job_commands.command(kept_jobs.list_, name="list")
-job_commands.command(kept_jobs.show)
-job_commands.command(kept_jobs.resume)
-job_commands.command(kept_jobs.forget)
-app.command(auth_commands)
-auth_commands.command(auth.login)
-auth_commands.command(auth.status)
-auth_commands.command(auth.logout)
-app.command(ads_commands)
-ads_commands.command(ads.accounts)
-ads_commands.command(ads.account)
-ads_commands.command(ads.history)
-ads_commands.command(ads.insights)
-ads_commands.command(ads.targeted)
-ads_commands.command(line_item_commands)
-line_item_commands.command(line_items.update)
-app.command(post_commands)
-post_commands.command(posts.by_user, name="by-user")
-stream_commands = App(name="stream", help="Posts and activity as they happen.")
-rule_commands = App(name="rules", help="Rules of the filtered stream.")
-app.command(stream_commands)
-stream_commands.command(stream.posts)
-stream_commands.command(stream.activity)
-stream_commands.command(rule_commands)
-rule_commands.command(stream.list_rules, name="list")
-rule_commands.command(stream.add_rules, name="add")
-rule_commands.command(stream.delete_rules, name="delete")
-app.command(webhook_commands)
-webhook_commands.command(webhooks.create)
-webhook_commands.command(webhooks.list_, name="list")
-webhook_commands.command(webhooks.validate)
-webhook_commands.command(webhooks.delete)
-webhook_commands.command(webhooks.replay)
-webhook_commands.command(listen)
+
+
+@jobs.app.command
+def resume(job: jobs.JobArgument, /) -> int:
+    """Go on with a job: run its command again, with the same journal. What is confirmed there is not sent again.
+
+    Hosts and credentials are not kept with a job: they come from the environment, or from `socialapi auth login`, as
+    they did the first time. A job that is finished sends nothing, and reports once more what it did.
+
+    Exit status: that of the command, or 2 when there is no such job or it is running.
+    """
+    result = call(jobs.arguments_to_resume(job))
+    return result if isinstance(result, int) else output.DONE
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line and returns its exit status."""
     try:
-        with exits.saying_warnings():
+        with output.saying_warnings():
             result = call(list(sys.argv[1:] if arguments is None else arguments))
     except CycloptsError as problem:
-        exits.say(f"{problem} (see --help)")
-        return exits.USAGE
+        output.say(f"{problem} (see --help)")
+        return output.USAGE
     except KeyboardInterrupt:
-        exits.say("interrupted")
-        return exits.INTERRUPTED
-    except exits.EXPECTED as problem:
-        exits.say(exits.sentence(problem))
-        return exits.status_of(problem)
-    return result if isinstance(result, int) else exits.DONE
+        output.say("interrupted")
+        return output.INTERRUPTED
+    except output.EXPECTED as problem:
+        output.say(output.sentence(problem))
+        return output.status_of(problem)
+    return result if isinstance(result, int) else output.DONE
 
 
 def call(arguments: list[str]) -> object:
@@ -167,7 +130,7 @@ def _without_output(status: int, problem: OSError) -> int:
     """Standard output does not take what is left: says so, unless it was said, and keeps Python from saying it again."""
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    if status in (exits.DONE, exits.SOME_REJECTED):
-        exits.say(exits.sentence(problem))
-        return exits.USAGE
+    if status in (output.DONE, output.SOME_REJECTED):
+        output.say(output.sentence(problem))
+        return output.USAGE
     return status

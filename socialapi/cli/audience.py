@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal, cast
 
 import attrs
 import orjson
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 from rich.console import Console
 from rich.table import Table
 
@@ -14,7 +14,7 @@ from socialapi.bulk.job import OnProgress
 from socialapi.bulk.journals.journal import Journal
 from socialapi.bulk.linting.linter import lint_records
 from socialapi.bulk.sync.job import DEFAULT_REMOVAL_SHARE
-from socialapi.cli import output as exits
+from socialapi.cli import output
 from socialapi.cli.jobs import RegisteredJournal, command_line
 from socialapi.cli.options import (
     AllowEmpty,
@@ -35,6 +35,9 @@ from socialapi.client import Client
 from socialapi.models.audiences import DO_NOT_REACH_KINDS, IDENTIFIER_KINDS, IdentifierKind, OperationType
 from socialapi.reports import LintReport, SyncReport, UploadReport
 from socialapi.resources.audiences import RowKeywords, UploadKeywords
+
+app: Final = App(name="audience", help="Custom audiences.")
+do_not_reach_app: Final = App(name="do-not-reach", help="Do-not-reach lists.")
 
 
 @Parameter(name="*")
@@ -110,6 +113,7 @@ class UploadFlags(RowFlags):
         )
 
 
+@app.command(name="upload")
 async def upload_audience(
     files: Files,
     /,
@@ -135,6 +139,7 @@ async def upload_audience(
     return await run_job(job, title, dry_run=flags.dry_run, as_json=flags.json, journal=journal)
 
 
+@do_not_reach_app.command(name="upload")
 async def upload_do_not_reach(
     files: Files,
     /,
@@ -157,6 +162,7 @@ async def upload_do_not_reach(
     return await run_job(job, title, dry_run=flags.dry_run, as_json=flags.json, journal=journal)
 
 
+@app.command(name="sync")
 async def sync_audience(
     files: Files,
     /,
@@ -217,6 +223,7 @@ class LintFlags:
 NO_FLAGS: Final = LintFlags()
 
 
+@app.command(name="lint")
 async def lint_audience(files: Files, /, *, flags: LintFlags = NO_FLAGS) -> int:
     """Look at an input for a custom audience before it is uploaded, and say what to expect; nothing is sent.
 
@@ -225,6 +232,7 @@ async def lint_audience(files: Files, /, *, flags: LintFlags = NO_FLAGS) -> int:
     return await _lint(files, IDENTIFIER_KINDS, flags, takes_effective_at=True)
 
 
+@do_not_reach_app.command(name="lint")
 async def lint_do_not_reach(files: Files, /, *, flags: LintFlags = NO_FLAGS) -> int:
     """Look at an input for a do-not-reach list before it is uploaded, and say what to expect; nothing is sent.
 
@@ -251,9 +259,9 @@ async def _lint(
     else:
         _show(report)
     if report.broken_off is not None:
-        exits.say(f"the input broke off: {report.broken_off}")
-        return exits.USAGE
-    return exits.SOME_REJECTED if report.has_errors else exits.DONE
+        output.say(f"the input broke off: {report.broken_off}")
+        return output.USAGE
+    return output.SOME_REJECTED if report.has_errors else output.DONE
 
 
 def _show(report: LintReport) -> None:
@@ -294,4 +302,4 @@ def _kinds(report: LintReport) -> Table:
 
 
 def _say(console: Console, text: str) -> None:
-    console.print(exits.printable(text), markup=False, soft_wrap=True)
+    console.print(output.printable(text), markup=False, soft_wrap=True)

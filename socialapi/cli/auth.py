@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
 import orjson
-from cyclopts import Parameter, validators
+from cyclopts import App, Parameter, validators
 
-from socialapi.cli import output as exits
+from socialapi.cli import output
 from socialapi.cli.credential_store import CredentialStore, Login
 from socialapi.cli.options import whole_number
 from socialapi.cli.sign_in import Page, by_callback, by_oauth2, by_pin
@@ -20,6 +20,8 @@ from socialapi.session.oauth2_user import pair_key
 from socialapi.session.token_cache import FileTokenCache, cache_key
 from socialapi.unset import UNSET
 
+app: Final = App(name="auth", help="Sign in as a user, see who is signed in, sign out.")
+
 NAMES: Final[Mapping[str, str]] = {
     "AppOnly": "app (app-only token)",
     "Bearer": "app (ready bearer token)",
@@ -29,6 +31,7 @@ NAMES: Final[Mapping[str, str]] = {
 _KINDS: Final[Mapping[str, str]] = {"oauth1": "OAuth1", "oauth2": "OAuth2User"}
 
 
+@app.command
 async def login(
     *,
     pin: Annotated[bool, Parameter(help="Have the page show a PIN to type here (the default).", negative=())] = False,
@@ -96,8 +99,8 @@ async def login(
         await _forget_fetched(each, store)
     print(f"Signed in{_as_whom(made)} at {made.host}; kept in {store.path}.")
     if unused := made.unused_because(os.environ, made.host):
-        exits.say(f"this login is not used as long as {unused}")
-    return exits.DONE
+        output.say(f"this login is not used as long as {unused}")
+    return output.DONE
 
 
 def _refuse_unused(options: list[tuple[str, Any]], preposition: str) -> None:
@@ -153,11 +156,12 @@ async def _oauth2_login(
 
 
 def _as_whom(made: Login) -> str:
-    name = f"@{exits.printable(made.screen_name)}" if made.screen_name else ""
-    number = f"user {exits.printable(made.user_id)}" if made.user_id else ""
+    name = f"@{output.printable(made.screen_name)}" if made.screen_name else ""
+    number = f"user {output.printable(made.user_id)}" if made.user_id else ""
     return f" as {name} ({number})" if name and number else f" as {name or number}" if name or number else ""
 
 
+@app.command
 def status(*, json: Annotated[bool, Parameter(help="Print one JSON object.", negative=())] = False) -> int:
     """Show which credentials there are, from where, for which host and user. Never shows a secret, and asks nobody."""
     store = CredentialStore.of(os.environ)
@@ -166,13 +170,13 @@ def status(*, json: Annotated[bool, Parameter(help="Print one JSON object.", neg
     rows += [_from_file(login, base_url) for login in store.logins()]
     if json:
         print(orjson.dumps({"host": base_url or None, "file": str(store.path), "credentials": rows}).decode())
-        return exits.DONE
+        return output.DONE
     print(f"host: {base_url or 'none; set SOCIALAPI_BASE_URL'}")
     for row in rows:
         print(_sentence(row, store))
     if not rows:
         print("no credentials: set SOCIALAPI_* variables, or sign in with `socialapi auth login`")
-    return exits.DONE
+    return output.DONE
 
 
 def _from_environment(kind: str, base_url: str) -> dict[str, Any]:
@@ -193,9 +197,10 @@ def _sentence(row: Mapping[str, Any], store: CredentialStore) -> str:
     scope = f"scopes {row['scope']}" if "scope" in row else ""
     facts = [each for each in (name, number, scope, f"for {row['host'] or 'any host'}", f"from {source}") if each]
     unused = f" (not used: {row['unused_because']})" if "unused_because" in row else ""
-    return exits.printable(f"{NAMES[row['kind']]}: {', '.join(facts)}{unused}")
+    return output.printable(f"{NAMES[row['kind']]}: {', '.join(facts)}{unused}")
 
 
+@app.command
 async def logout(
     *,
     revoke: Annotated[
@@ -224,12 +229,12 @@ async def logout(
         print(f"Forgot {NAMES[_KINDS[login.kind]]}{_as_whom(login)} at {login.host}.")
     if not logins:
         print(f"Nothing is stored{f' for {host}' if host else ''}.")
-    return exits.DONE
+    return output.DONE
 
 
 async def _revoke(login: Login, config: Config) -> None:
     if login.kind != "oauth1":
-        exits.say("a token of OAuth 2.0 ends by itself; it was forgotten here and not revoked")
+        output.say("a token of OAuth 2.0 ends by itself; it was forgotten here and not revoked")
         return
     async with Client.from_env(config=config, credentials=[OAuth1(**login.secrets)]) as client:
         try:

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import orjson
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
 from socialapi.bulk.products.job import DEFAULT_CONCURRENCY
-from socialapi.cli import output as exits
+from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
 from socialapi.cli.jobs import RegisteredJournal, command_line
 from socialapi.cli.listing import AsJson
@@ -21,7 +21,10 @@ from socialapi.reports import UpsertReport
 from socialapi.resources.catalogs import UpsertKeywords
 from socialapi.wire.encode import json_shape
 
+app: Final = App(name="catalog", help="Product catalogs.")
 
+
+@app.command
 async def upsert(
     file: Feed,
     /,
@@ -91,6 +94,7 @@ async def upsert(
     return await run_job(job, f"{title_of([file])} → catalog {catalog}", dry_run=dry_run, as_json=json, journal=kept)
 
 
+@app.command(name="list")
 async def list_(*, json: AsJson = False) -> int:
     """Print the catalogs of the user, of whom each has one."""
     async with open_client() as client:
@@ -98,10 +102,11 @@ async def list_(*, json: AsJson = False) -> int:
     for each in found:
         _print(each, (each.id, each.name), as_json=json)
     if not found and not json:
-        exits.say("there are no catalogs")
-    return exits.DONE
+        output.say("there are no catalogs")
+    return output.DONE
 
 
+@app.command
 async def create(
     name: Annotated[str, Parameter(help="What the catalog is called.")], /, *, json: AsJson = False
 ) -> int:
@@ -109,9 +114,10 @@ async def create(
     async with open_client() as client:
         made = await client.catalogs.create(name)
     _print(made, (made.id, made.name), as_json=json)
-    return exits.DONE
+    return output.DONE
 
 
+@app.command
 async def products(
     catalog: Annotated[str, Parameter(help="Id of the catalog.")],
     /,
@@ -135,7 +141,7 @@ async def products(
             printed += 1
             if printed == limit:
                 break
-    return exits.DONE
+    return output.DONE
 
 
 def _print(item: ProductCatalog | StoredProduct, cells: Iterable[str | None], *, as_json: bool) -> None:
@@ -143,4 +149,4 @@ def _print(item: ProductCatalog | StoredProduct, cells: Iterable[str | None], *,
         shape: dict[str, Any] = {name: value for name, value in json_shape(item).items() if value is not None}
         print(orjson.dumps(shape).decode(), flush=True)
     else:
-        print("  ".join(exits.printable(cell or "-") for cell in cells), flush=True)
+        print("  ".join(output.printable(cell or "-") for cell in cells), flush=True)

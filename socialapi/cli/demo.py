@@ -9,7 +9,7 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from socialapi.cli import output as exits
+from socialapi.cli import output
 from socialapi.cli.demo_data import (
     DEFAULT_REGION,
     ExpectedCatalog,
@@ -119,7 +119,7 @@ async def demo(
             is_proven = _proven(report, expected, held)
             _show(console, report, expected, held, proven=is_proven)
             is_proven &= await show_catalog(client, Path(folder), products, console)
-    return exits.DONE if is_proven else exits.SERVICE
+    return output.DONE if is_proven else output.SERVICE
 
 
 def _client(ready: Mapping[str, str]) -> Client:

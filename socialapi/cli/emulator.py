@@ -13,7 +13,7 @@ from typing import Annotated, Final
 
 from cyclopts import Parameter
 
-from socialapi.cli import output as exits
+from socialapi.cli import output
 from socialapi.cli.options import whole_number
 from socialapi.errors import ConfigurationError, InvalidInput
 from socialapi.models.validation import broken_rules
@@ -47,9 +47,9 @@ async def private_emulator() -> AsyncIterator[Mapping[str, str]]:
             await process.wait()
 
 
-async def _ready_line(output: asyncio.StreamReader) -> bytes:
+async def _ready_line(stdout: asyncio.StreamReader) -> bytes:
     try:
-        line = await asyncio.wait_for(output.readline(), READY_TIMEOUT_SECONDS)
+        line = await asyncio.wait_for(stdout.readline(), READY_TIMEOUT_SECONDS)
     except TimeoutError:
         line = b""
     if not line:
@@ -101,7 +101,7 @@ async def emulator(
         until_stdin_closes=until_stdin_closes,
         on_ready=write_env_file,
     )
-    return exits.DONE
+    return output.DONE
 
 
 def _target(text: str) -> tuple[str, str]:

@@ -13,16 +13,18 @@ from typing import Annotated, Any, Final
 
 import attrs
 import orjson
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
 from socialapi.bulk.journals.journal import JobIdentity, Opened
 from socialapi.bulk.journals.journal_view import JournalView, erase, is_journal, look
 from socialapi.bulk.journals.sqlite_journal import SqliteJournal
-from socialapi.cli import output as exits
+from socialapi.cli import output
 from socialapi.cli.listing import AsJson
 from socialapi.cli.options import STANDARD_INPUT
 from socialapi.cli.output import moment, printable
 from socialapi.errors import ConfigurationError, InvalidInput
+
+app: Final = App(name="jobs", help="Jobs that were started with --journal: see them, go on with them, forget them.")
 
 
 @attrs.frozen(kw_only=True)
@@ -118,7 +120,7 @@ class RegisteredJournal(SqliteJournal):
         try:
             self._registry.save(job)
         except OSError as problem:
-            exits.say(f"the job does not get into the list of jobs: {exits.sentence(problem)}")
+            output.say(f"the job does not get into the list of jobs: {output.sentence(problem)}")
             self.how_to_go_on = "the same command again"
         return opened
 
@@ -201,6 +203,7 @@ class KeptJob:
         return head | rest | {"command": self.command} | ({"problem": self.problem} if self.problem else {})
 
 
+@app.command(name="list")
 def list_(
     *journals: Annotated[
         Path, Parameter(help="Journals to list; by default those of all jobs that were started here.")
@@ -225,10 +228,11 @@ def list_(
     for job in found:
         print(orjson.dumps(job.to_dict()).decode() if json else printable("  ".join(_cells(job))), flush=True)
     if not found and not json:
-        exits.say("there are no jobs; those that are started with --journal are listed")
-    return exits.DONE
+        output.say("there are no jobs; those that are started with --journal are listed")
+    return output.DONE
 
 
+@app.command
 def show(job: JobArgument, /, *, json: AsJson = False) -> int:
     """Print everything that a journal says about its job: what it is, how far it is, how it was started.
 
@@ -237,24 +241,16 @@ def show(job: JobArgument, /, *, json: AsJson = False) -> int:
     found = _found(job)
     if json:
         print(orjson.dumps(found.to_dict()).decode(), flush=True)
-        return exits.DONE
+        return output.DONE
     lines = list(_lines(found))
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
         print(printable(f"{name:<{width}}  {value}"), flush=True)
-    return exits.DONE
+    return output.DONE
 
 
-def resume(job: JobArgument, /) -> int:
-    """Go on with a job: run its command again, with the same journal. What is confirmed there is not sent again.
-
-    Hosts and credentials are not kept with a job: they come from the environment, or from `socialapi auth login`, as
-    they did the first time. A job that is finished sends nothing, and reports once more what it did.
-
-    Exit status: that of the command, or 2 when there is no such job or it is running.
-    """
-    from socialapi.cli.app import app  # which imports this
-
+def arguments_to_resume(job: str) -> list[str]:
+    """Returns the command line that a job was started with. Raises InvalidInput if it cannot go on."""
     found = _found(job)
     if found.registration is None:
         raise InvalidInput(
@@ -268,11 +264,10 @@ def resume(job: JobArgument, /) -> int:
             f"{found.problem} any more, so the job {found.id} cannot go on; to begin anew, run its command itself: "
             f"{found.command}"
         )
-    arguments = list(found.registration.arguments)
-    result = app(arguments, exit_on_error=False, print_error=False)
-    return result if isinstance(result, int) else exits.DONE
+    return list(found.registration.arguments)
 
 
+@app.command
 def forget(
     job: JobArgument,
     /,
@@ -300,7 +295,7 @@ def forget(
         raise InvalidInput(f"the job {found.id} is running: end it first")
     if found.registration is not None:
         Registry.of(os.environ).forget(found.registration)
-    return exits.DONE
+    return output.DONE
 
 
 def _confirmed(job: KeptJob) -> bool:

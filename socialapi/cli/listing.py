@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, TypeVar
 import orjson
 from cyclopts import Parameter
 
-from socialapi.cli import output as exits
+from socialapi.cli import output
 from socialapi.cli.options import whole_number
 from socialapi.cli.output import printable
 from socialapi.errors import ApiError, ConfigurationError, InvalidInput, SocialApiError
@@ -64,7 +64,7 @@ async def print_lines(
                 if page is not seen:
                     seen = page
                     for error in page.errors:
-                        exits.say(printable(_sentence(error)))
+                        output.say(printable(_sentence(error)))
                 print(line(item, page), flush=True)
                 printed, position = printed + 1, pager.position
                 if printed == limit:
@@ -74,7 +74,7 @@ async def print_lines(
         raise
     except (asyncio.CancelledError, SocialApiError) as problem:
         if go_on is not None and not printed and _is_about_the_page(problem):
-            raise InvalidInput(f"--go-on is not a position in what is asked for: {exits.sentence(problem)}") from None
+            raise InvalidInput(f"--go-on is not a position in what is asked for: {output.sentence(problem)}") from None
         if printed or go_on is not None:
             _say_position(printed, what, position)
         raise
@@ -96,13 +96,13 @@ def _is_about_the_page(problem: BaseException) -> bool:
 
 
 def _say_position(printed: int, what: str, position: str) -> None:
-    exits.say(
+    output.say(
         f"stopped after {printed:,} {what}{'' if printed == 1 else 's'}; go on with --go-on {shlex.quote(position)}"
     )
 
 
 def _sentence(error: Problem | ServiceError) -> str:
-    return exits.words_of(error) or (f"error {error.code}" if isinstance(error, ServiceError) else "")
+    return output.words_of(error) or (f"error {error.code}" if isinstance(error, ServiceError) else "")
 
 
 def as_line(item: Any) -> str:

@@ -1,11 +1,11 @@
 """`socialapi posts by-user`."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import orjson
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
-from socialapi.cli import output as exits
+from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
 from socialapi.cli.listing import GO_ON_HELP, is_position, print_lines
 from socialapi.cli.options import named, whole_number
@@ -16,7 +16,10 @@ from socialapi.models.queries import Fields
 from socialapi.models.users import User
 from socialapi.wire.encode import json_shape
 
+app: Final = App(name="posts", help="Posts.")
 
+
+@app.command(name="by-user")
 async def by_user(
     user: Annotated[str, Parameter(help="Id of the user.")],
     /,
@@ -54,7 +57,7 @@ async def by_user(
 
         with named({"max_results": "--max-results"}):
             await print_lines(pager, line, what="post", limit=limit, go_on=go_on)
-    return exits.DONE
+    return output.DONE
 
 
 def names_in(text: str | None) -> list[str]:

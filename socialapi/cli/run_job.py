@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from socialapi.cli import output as exits
+from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
 from socialapi.cli.jobs import RegisteredJournal
 from socialapi.cli.options import telling_how_to_allow_nothing
@@ -125,7 +125,7 @@ async def run_job(
         _say_how_to_go_on(journal)
         raise
     show(report, as_json=as_json)
-    return exits.SOME_REJECTED if report.rejected or _not_removed(report) else exits.DONE
+    return output.SOME_REJECTED if report.rejected or _not_removed(report) else output.DONE
 
 
 def _show_so_far(report: UploadReport, *, as_json: bool) -> None:
@@ -133,12 +133,12 @@ def _show_so_far(report: UploadReport, *, as_json: bool) -> None:
     try:
         show(report, as_json=as_json)
     except OSError as problem:
-        exits.say(exits.sentence(problem))
+        output.say(output.sentence(problem))
 
 
 def _say_how_to_go_on(journal: RegisteredJournal | None) -> None:
     if journal is not None and journal.how_to_go_on is not None:
-        exits.say(f"what is confirmed stands in {journal.path}; to go on from there, run {journal.how_to_go_on}")
+        output.say(f"what is confirmed stands in {journal.path}; to go on from there, run {journal.how_to_go_on}")
 
 
 def show(report: UploadReport, *, as_json: bool) -> None:
@@ -198,7 +198,7 @@ def _not_removed(report: UploadReport) -> int:
 
 
 def _say(console: Console, text: str) -> None:
-    console.print(exits.printable(text), markup=False)
+    console.print(output.printable(text), markup=False)
 
 
 def _who(issue: RowIssue) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Annotated, Any, Final
 
 import orjson
-from cyclopts import Parameter, validators
+from cyclopts import App, Parameter, validators
 
-from socialapi.cli import output as exits
+from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
 from socialapi.cli.options import whole_number
 from socialapi.cli.output import moment, printable
@@ -23,6 +23,10 @@ from socialapi.problems import Problem, ServiceError
 from socialapi.streams import Gap, Stream
 from socialapi.unset import UNSET
 
+app: Final = App(name="stream", help="Posts and activity as they happen.")
+rule_app: Final = App(name="rules", help="Rules of the filtered stream.")
+app.command(rule_app)
+
 Event = ActivityEvent | MatchedPost | Undecoded
 
 
@@ -34,7 +38,7 @@ def print_event(event: Event, *, as_json: bool, with_text: bool = False) -> None
 def say_notice(notice: StreamNotice) -> None:
     """What the service says beside events, on standard error."""
     titles = (each.title or each.type if isinstance(each, Problem) else each.message for each in notice.problems)
-    exits.say(printable(f"the service says: {', '.join(title or '-' for title in titles)}"))
+    output.say(printable(f"the service says: {', '.join(title or '-' for title in titles)}"))
 
 
 def json_line(event: Event) -> str:
@@ -84,6 +88,7 @@ AsJson = Annotated[
 ]
 
 
+@app.command
 async def posts(
     *,
     fields: Annotated[
@@ -109,12 +114,13 @@ async def posts(
             give_up_after_seconds=give_up_after,
         )
         async with stream:
-            exits.say("connected")
+            output.say("connected")
             if await _has_no_rules(client):
-                exits.say("the app has no rules, so no posts will come; add one with `socialapi stream rules add`")
+                output.say("the app has no rules, so no posts will come; add one with `socialapi stream rules add`")
             return await _print_all(stream, limit, as_json=json)
 
 
+@app.command
 async def activity(
     *, backfill_minutes: Backfill = None, give_up_after: GiveUp = None, limit: Limit = None, json: AsJson = False
 ) -> int:
@@ -126,7 +132,7 @@ async def activity(
             give_up_after_seconds=give_up_after,
         )
         async with stream:
-            exits.say("connected")
+            output.say("connected")
             return await _print_all(stream, limit, as_json=json)
 
 
@@ -149,30 +155,32 @@ async def _print_all(stream: Stream[Any], limit: int | None, *, as_json: bool) -
         printed += 1
         if printed == limit:
             break
-    return exits.DONE
+    return output.DONE
 
 
 def _say_gap(gap: Gap) -> None:
     """Only the times: why there is one was said when the connection was lost, or is said by what ends the stream."""
     if gap.ended_at is None:
-        exits.say(f"nothing could arrive from {gap.started_at:%H:%M:%S} UTC on")
+        output.say(f"nothing could arrive from {gap.started_at:%H:%M:%S} UTC on")
         return
     is_short = (gap.ended_at - gap.started_at).total_seconds() < SHORT_GAP_SECONDS
     start, end = (
         f"{each:%H:%M:%S}" + (f".{each.microsecond // 1_000:03}" if is_short else "")
         for each in (gap.started_at, gap.ended_at)
     )
-    exits.say(f"nothing could arrive from {start} to {end} UTC")
+    output.say(f"nothing could arrive from {start} to {end} UTC")
 
 
+@rule_app.command(name="list")
 async def list_rules(*, json: Annotated[bool, Parameter(help="Print JSON Lines.", negative=())] = False) -> int:
     """Print the app's rules: id, tag, rule."""
     async with open_client() as client:
         async for rule in client.filtered_stream.rules():
             _print_rule(rule, as_json=json)
-    return exits.DONE
+    return output.DONE
 
 
+@rule_app.command(name="add")
 async def add_rules(
     *rules: Annotated[
         str, Parameter(help="A rule of up to 2,048 characters, as 'snow lang:en -is:retweet'.", required=True)
@@ -189,6 +197,7 @@ async def add_rules(
             return _say_refusal(refusal)
 
 
+@rule_app.command(name="delete")
 async def delete_rules(
     *ids: Annotated[str, Parameter(help="Ids of rules, as `socialapi stream rules list` shows.", required=True)],
 ) -> int:
@@ -204,7 +213,7 @@ def _print_change(page: Page[StreamRule]) -> int:
     for rule in page.data:
         _print_rule(rule, as_json=False)
     _say_all(page.errors)
-    return exits.SOME_REJECTED if page.errors else exits.DONE
+    return output.SOME_REJECTED if page.errors else output.DONE
 
 
 def _say_refusal(refusal: ApiError) -> int:
@@ -212,12 +221,12 @@ def _say_refusal(refusal: ApiError) -> int:
     if refusal.status != 200:
         raise refusal
     _say_all((*refusal.problems, *refusal.errors))
-    return exits.SOME_REJECTED
+    return output.SOME_REJECTED
 
 
 def _say_all(errors: Iterable[Problem | ServiceError]) -> None:
     for error in errors:
-        exits.say(printable(exits.words_of(error) or "a rule was refused"))
+        output.say(printable(output.words_of(error) or "a rule was refused"))
 
 
 def _print_rule(rule: StreamRule, *, as_json: bool) -> None:

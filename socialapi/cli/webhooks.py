@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import orjson
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
-from socialapi.cli import output as exits
+from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
 from socialapi.cli.listing import AsJson
 from socialapi.cli.options import whole_number
@@ -21,6 +21,8 @@ from socialapi.network import Network
 from socialapi.session.forwarder import Forwarder
 from socialapi.wire.encode import json_shape
 
+app: Final = App(name="webhooks", help="Addresses that events are delivered to.")
+
 if TYPE_CHECKING:
     from socialapi.webhooks import Receiver
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 WebhookIdArgument = Annotated[str, Parameter(help="Id of the webhook, as `socialapi webhooks list` shows it.")]
 
 
+@app.command
 async def create(
     url: Annotated[str, Parameter(help="Public https address without a port.")], /, *, json: AsJson = False
 ) -> int:
@@ -38,9 +41,10 @@ async def create(
     """
     async with open_client() as client:
         _print(await client.webhooks.create(url), as_json=json)
-    return exits.DONE
+    return output.DONE
 
 
+@app.command(name="list")
 async def list_(*, json: AsJson = False) -> int:
     """Print the app's webhooks; events are delivered to the valid ones."""
     async with open_client() as client:
@@ -48,10 +52,11 @@ async def list_(*, json: AsJson = False) -> int:
     for webhook in found:
         _print(webhook, as_json=json)
     if not found and not json:
-        exits.say("there are no webhooks")
-    return exits.DONE
+        output.say("there are no webhooks")
+    return output.DONE
 
 
+@app.command
 async def validate(webhook_id: WebhookIdArgument, /, *, json: AsJson = False) -> int:
     """Have the service send a new challenge, which makes an invalid webhook valid again if it passes.
 
@@ -63,22 +68,24 @@ async def validate(webhook_id: WebhookIdArgument, /, *, json: AsJson = False) ->
         except WebhookRejected as refusal:
             if refusal.reason != "CrcValidationFailed":
                 raise
-            exits.say(exits.sentence(refusal))
-            return exits.SOME_REJECTED
+            output.say(output.sentence(refusal))
+            return output.SOME_REJECTED
     words = {True: "valid", False: "invalid", None: "checked"}
     _say(result, f"webhook {webhook_id} is {words[result.valid]}", as_json=json)
-    return exits.SOME_REJECTED if result.valid is False else exits.DONE
+    return output.SOME_REJECTED if result.valid is False else output.DONE
 
 
+@app.command
 async def delete(webhook_id: WebhookIdArgument, /, *, json: AsJson = False) -> int:
     """Remove a webhook. Exit status: 0 removed, 1 not removed, 2 wrong usage, 3 refused."""
     async with open_client() as client:
         result = await client.webhooks.delete(webhook_id)
     done = result.deleted is not False
     _say(result, f"webhook {webhook_id} is {'' if done else 'not '}removed", as_json=json)
-    return exits.DONE if done else exits.SOME_REJECTED
+    return output.DONE if done else output.SOME_REJECTED
 
 
+@app.command
 async def replay(
     *parameters: Annotated[
         str, Parameter(help="KEY=TEXT, or KEY:=JSON for what is no text. Which keys there are is not documented.")
@@ -90,7 +97,7 @@ async def replay(
     async with open_client() as client:
         result = await client.webhooks.replay(**given)
     _say(result, f"replay asked for: {printable(orjson.dumps(json_shape(result)).decode())}", as_json=json)
-    return exits.DONE
+    return output.DONE
 
 
 def _parameter(text: str) -> tuple[str, Any]:
@@ -118,6 +125,7 @@ SECRET: Final = "SOCIALAPI_API_KEY_SECRET"  # noqa: S105 - the name of a variabl
 PREVIOUS_SECRET: Final = "SOCIALAPI_PREVIOUS_API_KEY_SECRET"  # noqa: S105 - the name of a variable
 
 
+@app.command
 async def listen(
     *,
     host: Annotated[str, Parameter(help="Address to listen on.")] = "127.0.0.1",
@@ -178,13 +186,13 @@ async def listen(
         ended = stack.enter_context(contextlib.ExitStack())  # behind the last request
         address = await stack.enter_async_context(serving(receiver, host, port))
         ended.callback(_say_what_was, receiver, is_kept=inbox is not None)
-        exits.say(f"listening on {address}")
+        output.say(f"listening on {address}")
         if receiver.waiting:
-            exits.say(f"{_waiting(receiver.waiting)} in {inbox}")
+            output.say(f"{_waiting(receiver.waiting)} in {inbox}")
         if register is not None:
-            exits.say(await _register(register))
+            output.say(await _register(register))
         await _hand_on(receiver, forwarder, secrets[0], limit=limit, as_json=json)
-    return exits.DONE
+    return output.DONE
 
 
 def _secrets(environ: Mapping[str, str]) -> list[str]:
@@ -234,7 +242,7 @@ async def _pass_on(forwarder: Forwarder, event: Event, secret: str) -> bool:
     status = await forwarder.post(event.content, headers)
     is_taken = 200 <= status < 300
     if not is_taken:
-        exits.say(f"{forwarder.host} refuses {name_of(event)}: HTTP {status}")
+        output.say(f"{forwarder.host} refuses {name_of(event)}: HTTP {status}")
     return is_taken
 
 
@@ -243,7 +251,7 @@ def _waiting(count: int) -> str:
 
 
 def _say_trouble(sentence: str) -> None:
-    exits.say(printable(sentence))
+    output.say(printable(sentence))
 
 
 def _say_what_was(receiver: "Receiver", *, is_kept: bool) -> None:
@@ -251,10 +259,10 @@ def _say_what_was(receiver: "Receiver", *, is_kept: bool) -> None:
     if left := receiver.waiting:
         one = left == 1
         if is_kept:
-            exits.say(f"{left:,} {'event is' if one else 'events are'} kept for the next time")
+            output.say(f"{left:,} {'event is' if one else 'events are'} kept for the next time")
         else:
             said = f"{left:,} accepted {'event is' if one else 'events are'} lost"
-            exits.say(f"{said}; --inbox keeps {'it' if one else 'them'} for the next time")
+            output.say(f"{said}; --inbox keeps {'it' if one else 'them'} for the next time")
     counted = receiver.counters
     refused = counted.refused_signature + counted.refused_body + counted.refused_full
-    exits.say(f"received {counted.accepted:,}, duplicates {counted.duplicates:,}, refused {refused:,}")
+    output.say(f"received {counted.accepted:,}, duplicates {counted.duplicates:,}, refused {refused:,}")

@@ -12,7 +12,7 @@ import pytest
 from socialapi.bulk.audiences import job as audience_job
 from socialapi.bulk.audiences.dedup import RecentIdentifiers
 from socialapi.bulk.audiences.job import UploadJob
-from socialapi.bulk.inputs import reader as reader_base
+from socialapi.bulk.inputs import reader
 from socialapi.bulk.journals.journal import JobIdentity, Opened, Outcome, RecordedBatch, State, refuse_other
 from socialapi.errors import BulkError, ConfigurationError, Forbidden
 from socialapi.reports import UploadReport
@@ -243,7 +243,7 @@ async def run_once(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(audience_job, "MAX_FOLLOWERS", shape.followers)
         if way.slow:
-            patch.setattr(reader_base, "ROWS_PER_STEP", 1)
+            patch.setattr(reader, "ROWS_PER_STEP", 1)
             patch.setattr(audience_job, "SECONDS_PER_TURN", -1.0)
         report, finished = await _outcome(job, service, end)
     assert report is None or report.adds_up

@@ -8,7 +8,7 @@ from typing import Any, Final
 import attrs
 import pytest
 
-from socialapi.bulk.products import batcher as waiting
+from socialapi.bulk.products import batcher
 from socialapi.bulk.sync.job import SyncOptions, sync
 from socialapi.errors import BulkError, InvalidInput
 from socialapi.reports import SyncReport, UploadReport, UpsertReport
@@ -181,11 +181,11 @@ async def test_a_load_is_judged_as_an_upload_is() -> None:
     assert (report.accepted, report.rejected) == (90, 10)
 
 
-@pytest.mark.parametrize("in_memory_bytes", [waiting.IN_MEMORY_BYTES, 100])
+@pytest.mark.parametrize("in_memory_bytes", [batcher.IN_MEMORY_BYTES, 100])
 async def test_a_load_that_deletes_judges_all_of_its_input_before_anything_is_sent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_memory_bytes: int
 ) -> None:
-    monkeypatch.setattr(waiting, "IN_MEMORY_BYTES", in_memory_bytes)
+    monkeypatch.setattr(batcher, "IN_MEMORY_BYTES", in_memory_bytes)
     service, digests, rejects = ModelCatalog(), tmp_path / "digests", tmp_path / "rejects.csv"
     options: dict[str, Any] = {"digests": digests, "delete_vanished": True}
     await load_of(service, numbered(100), digests=digests).run()

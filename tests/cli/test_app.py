@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from socialapi import cli
-from socialapi.cli import app
-from socialapi.cli import output as exits
+from socialapi.cli import app, output
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, TransportError
 from socialapi.reports import UploadReport
 
@@ -123,10 +122,10 @@ def test_a_stopped_job_has_the_status_of_its_cause() -> None:
         error.__cause__ = cause
         return error
 
-    assert exits.status_of(caused_by(InvalidInput("bad row"))) == 2
-    assert exits.status_of(caused_by(TransportError("gone"))) == 3
-    assert exits.status_of(caused_by(ValueError("of an iterable"))) == 2
-    assert exits.status_of(caused_by(None)) == 3
+    assert output.status_of(caused_by(InvalidInput("bad row"))) == 2
+    assert output.status_of(caused_by(TransportError("gone"))) == 3
+    assert output.status_of(caused_by(ValueError("of an iterable"))) == 2
+    assert output.status_of(caused_by(None)) == 3
 
 
 class Full(io.TextIOWrapper):
@@ -205,4 +204,4 @@ def test_an_interruption_while_everything_is_imported_is_no_traceback(monkeypatc
     monkeypatch.setattr(sys, "meta_path", [Interrupting, *sys.meta_path])
     with pytest.raises(SystemExit) as ended:
         cli.main()
-    assert ended.value.code == exits.INTERRUPTED
+    assert ended.value.code == output.INTERRUPTED

@@ -8,9 +8,7 @@ from typing import Final
 
 import pytest
 
-from socialapi.cli import app
-from socialapi.cli import options as inputs
-from socialapi.cli import run_job as jobs
+from socialapi.cli import app, options, run_job
 from socialapi.cli.run_job import ProgressDisplay
 from socialapi.client import Client
 from socialapi.emulator import Emulator
@@ -292,8 +290,8 @@ def test_a_wrong_account_or_audience_ends_with_3_and_the_report(
 
 
 def test_a_mapping_of_columns_is_read() -> None:
-    assert inputs.mapping_of(None) is None
-    assert inputs.mapping_of(["email=A", "email=B=C", "handle="]) == {"email": ["A", "B=C"], "handle": []}
+    assert options.mapping_of(None) is None
+    assert options.mapping_of(["email=A", "email=B=C", "handle="]) == {"email": ["A", "B=C"], "handle": []}
 
 
 async def test_a_job_that_is_cancelled_before_it_began_has_nothing_to_report(
@@ -303,5 +301,5 @@ async def test_a_job_that_is_cancelled_before_it_began_has_nothing_to_report(
         raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
-        await jobs.run_job(job, "people.csv", dry_run=False, as_json=False)
+        await run_job.run_job(job, "people.csv", dry_run=False, as_json=False)
     assert printed.readouterr() == ("", "")

@@ -7,9 +7,7 @@ import sys
 import attrs
 import pytest
 
-from socialapi.cli import app, demo
-from socialapi.cli import demo as demo_catalog
-from socialapi.cli import emulator as private_emulator
+from socialapi.cli import app, demo, emulator
 from socialapi.cli.demo_data import ExpectedCatalog, ExpectedOutcome, write_crm_export, write_product_feed
 from socialapi.errors import ConfigurationError
 
@@ -39,7 +37,7 @@ def test_what_is_not_proven_ends_with_another_status(
 
     monkeypatch.setattr(demo, "write_crm_export", write_less)
     monkeypatch.setattr(demo, "FAULTS", ())
-    monkeypatch.setattr(demo_catalog, "FAULTS", ())
+    monkeypatch.setattr(demo, "CATALOG_FAULTS", ())
     assert app.run(["demo", "--rows", "100", "--products", "1"]) == 3
     out = capfd.readouterr().out
     assert "emulator holds exactly the expected members: no" in out
@@ -51,9 +49,9 @@ def test_that_is_so_of_products_too(monkeypatch: pytest.MonkeyPatch, capfd: pyte
         truth = write_product_feed(*arguments)  # type: ignore[arg-type]
         return attrs.evolve(truth, products={**truth.products, "NW-1001": {"id": "NW-1001"}})
 
-    monkeypatch.setattr(demo_catalog, "write_product_feed", write_more)
+    monkeypatch.setattr(demo, "write_product_feed", write_more)
     monkeypatch.setattr(demo, "FAULTS", ())
-    monkeypatch.setattr(demo_catalog, "FAULTS", ())
+    monkeypatch.setattr(demo, "CATALOG_FAULTS", ())
     assert app.run(["demo", "--rows", "100", "--products", "50"]) == 3
     out = capfd.readouterr().out
     assert "emulator holds exactly the expected products: no" in out
@@ -61,7 +59,7 @@ def test_that_is_so_of_products_too(monkeypatch: pytest.MonkeyPatch, capfd: pyte
 
 
 async def test_the_private_emulator_ends_with_its_block() -> None:
-    async with private_emulator.private_emulator() as ready:
+    async with emulator.private_emulator() as ready:
         host, port = ready["base_url"].removeprefix("http://").split(":")
         _, writer = await asyncio.open_connection(host, int(port))
         writer.close()
@@ -72,7 +70,7 @@ async def test_the_private_emulator_ends_with_its_block() -> None:
 async def test_an_emulator_that_does_not_start_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/true")
     with pytest.raises(ConfigurationError, match="the emulator did not start"):
-        async with private_emulator.private_emulator():
+        async with emulator.private_emulator():
             pass
 
 
@@ -87,9 +85,9 @@ async def test_an_emulator_that_says_nothing_or_does_not_end_is_ended(monkeypatc
 
     create = asyncio.create_subprocess_exec
     monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
-    monkeypatch.setattr(private_emulator, "READY_TIMEOUT_SECONDS", 0.01)
-    monkeypatch.setattr(private_emulator, "END_TIMEOUT_SECONDS", 0.01)
+    monkeypatch.setattr(emulator, "READY_TIMEOUT_SECONDS", 0.01)
+    monkeypatch.setattr(emulator, "END_TIMEOUT_SECONDS", 0.01)
     with pytest.raises(ConfigurationError, match="the emulator did not start"):
-        async with private_emulator.private_emulator():
+        async with emulator.private_emulator():
             pass
     assert started[0].returncode == -signal.SIGKILL

@@ -7,7 +7,7 @@ from pathlib import Path
 import phonenumbers
 import pytest
 
-from socialapi.cli import demo_data as crm_export
+from socialapi.cli import demo_data
 from socialapi.cli.demo_data import CRM_COLUMNS, ExpectedOutcome, write_crm_export
 from tests.cli.crm_judge import judge
 
@@ -59,7 +59,7 @@ def test_there_are_exactly_as_many_rows_as_asked_for_whatever_the_number(tmp_pat
 
 def test_a_repeat_with_nothing_to_repeat_is_a_new_person() -> None:
     for kind in ("_repeated", "_written_again"):
-        fresh = crm_export._Export(seed=1)
+        fresh = demo_data._Export(seed=1)
         assert getattr(fresh, kind)()[0] == "C-00000001"
         assert (fresh.accepted, fresh.duplicate) == (1, 0)
 
@@ -109,7 +109,7 @@ def test_phone_numbers_come_in_every_notation(table: list[list[str]]) -> None:
 
 
 def test_every_range_of_numbers_holds_valid_numbers_only() -> None:
-    for country in crm_export._COUNTRIES:
+    for country in demo_data._COUNTRIES:
         numbers = {country.national_number(index) for index in range(1, 3_001)}
         assert len(numbers) == 3_000
         for number in numbers:
@@ -119,9 +119,9 @@ def test_every_range_of_numbers_holds_valid_numbers_only() -> None:
 
 
 def test_no_bad_number_could_be_taken_for_a_number() -> None:
-    for text in crm_export._BAD_PHONES:
+    for text in demo_data._BAD_PHONES:
         try:
-            parsed = phonenumbers.parse(text, crm_export.DEFAULT_REGION)
+            parsed = phonenumbers.parse(text, demo_data.DEFAULT_REGION)
         except phonenumbers.NumberParseException:
             continue
         assert not phonenumbers.is_possible_number(parsed), text

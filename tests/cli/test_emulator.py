@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from socialapi.cli import app
-from socialapi.emulator import server as serve
+from socialapi.emulator import server
 
 
 def test_webhook_targets_are_mapped_from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -14,7 +14,7 @@ def test_webhook_targets_are_mapped_from_the_start(monkeypatch: pytest.MonkeyPat
     async def pretend(*place: object, **options: Any) -> None:
         served.update(options)
 
-    monkeypatch.setattr(serve, "serve", pretend)
+    monkeypatch.setattr(server, "serve", pretend)
     targets = {
         "https://hooks.example.com/in?a=b=c": "http://127.0.0.1:9000/in?d=e",
         "https://hooks.example.com/": "https://localhost:9443/",

@@ -18,8 +18,7 @@ import pytest
 from socialapi.bulk.journals.journal import JobIdentity, RecordedBatch
 from socialapi.bulk.journals.journal_view import erase, look
 from socialapi.bulk.journals.sqlite_journal import SCHEMA, SqliteJournal
-from socialapi.cli import app
-from socialapi.cli import output as exits
+from socialapi.cli import app, output
 from socialapi.cli.jobs import RegisteredJournal, Registration, Registry, command_line
 from socialapi.emulator import Emulator
 from socialapi.errors import ConfigurationError
@@ -510,4 +509,4 @@ def test_a_command_line_says_everything_again(tmp_path: Path, monkeypatch: pytes
 def test_a_journal_that_is_not_there_cannot_be_looked_at(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="there is no journal"):
         look(tmp_path / "nowhere")
-    assert jobs("--help") == exits.DONE
+    assert jobs("--help") == output.DONE

@@ -5,7 +5,7 @@ import itertools
 
 import pytest
 
-from socialapi.cli import run_job as progress
+from socialapi.cli import run_job
 from socialapi.cli.run_job import ProgressDisplay
 from socialapi.reports import Progress, UploadReport
 
@@ -61,4 +61,4 @@ def test_done_is_what_is_read_and_settled(
     fraction_read: float | None, read: int, pending: int, done: float | None
 ) -> None:
     report = UploadReport(read=read, accepted=read - pending, pending=pending)
-    assert progress._fraction_done(Progress(report=report, fraction_read=fraction_read)) == done
+    assert run_job._fraction_done(Progress(report=report, fraction_read=fraction_read)) == done

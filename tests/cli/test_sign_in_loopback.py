@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from socialapi.cli import sign_in as loopback
+from socialapi.cli import sign_in
 from socialapi.cli.sign_in import Loopback
 from socialapi.errors import ConfigurationError, SocialApiError
 
@@ -64,7 +64,7 @@ async def test_the_answer_of_this_sign_in_is_given_and_the_browser_is_told_so() 
         (get("/callback?state=%3Cscript%3E&code=%3Cscript%3E"), b"400"),
         (b"\r\n\r\n", b"404"),
         (b"nonsense\r\n\r\n", b"404"),
-        (get("/callback?" + "a" * loopback.MAX_HEAD_BYTES), b""),
+        (get("/callback?" + "a" * sign_in.MAX_HEAD_BYTES), b""),
     ],
 )
 async def test_what_is_not_of_this_sign_in_is_refused_and_changes_nothing(request_: bytes, status: bytes) -> None:
@@ -111,7 +111,7 @@ async def test_a_connection_that_says_nothing_holds_nothing_up(monkeypatch: pyte
         await asyncio.sleep(0)
         await ask(listener, get("/callback?state=mine&code=c"))
         assert await answer == "c"
-        monkeypatch.setattr(loopback, "READ_TIMEOUT_SECONDS", 0.01)
+        monkeypatch.setattr(sign_in, "READ_TIMEOUT_SECONDS", 0.01)
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         assert await reader.read() == b""
         writer.close()

@@ -14,7 +14,7 @@ import attrs
 import orjson
 import pytest
 
-from socialapi.cli import output as exits
+from socialapi.cli import output
 from socialapi.cli.stream import name_of, text_line
 from socialapi.emulator import Emulator
 from socialapi.models.events import ActivityEvent
@@ -60,13 +60,13 @@ class Listening:
 @pytest.fixture
 def listening(ready: Shell, monkeypatch: pytest.MonkeyPatch) -> Listening:
     listening = Listening(ready)
-    say = exits.say
+    say = output.say
 
     def hear(sentence: str) -> None:
         say(sentence)
         listening.hear(sentence)
 
-    monkeypatch.setattr(exits, "say", hear)
+    monkeypatch.setattr(output, "say", hear)
     return listening
 
 

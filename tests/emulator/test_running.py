@@ -26,8 +26,7 @@ from socialapi.emulator.catalogs.seed import KINDS as CATALOG_KINDS
 from socialapi.emulator.creatives.seed import KINDS as CREATIVE_KINDS
 from socialapi.emulator.dispatch import ENDPOINT_TABLE
 from socialapi.emulator.handlers import ENDPOINTS
-from socialapi.emulator.oauth import authorize
-from socialapi.emulator.oauth import pkce as pkce_authorize
+from socialapi.emulator.oauth import authorize, pkce
 from socialapi.emulator.routing import PathTable, mounted_path
 from socialapi.errors import ConfigurationError
 from socialapi.routes.route import Route
@@ -58,7 +57,7 @@ def test_every_route_has_exactly_one_handler() -> None:
         if isinstance(row, Route)
     ]
     # The forms of the sign-in pages go to where no client asks.
-    forms = {authorize.DECISION, pkce_authorize.DECISION}
+    forms = {authorize.DECISION, pkce.DECISION}
     assert {endpoint.route for endpoint in ENDPOINTS} - forms == set(rows)
     assert len(ENDPOINTS) == len(rows) + len(forms)
     for row in rows:

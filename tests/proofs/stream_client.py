@@ -13,8 +13,7 @@ from typing import Any
 from socialapi.client import Client
 from socialapi.config import Config
 from socialapi.credentials import Bearer
-from socialapi.streams import Gap, MatchedPost
-from socialapi.streams import backoff as reconnect
+from socialapi.streams import Gap, MatchedPost, backoff
 from tests.proofs.upload_client import peak_resident_bytes, resident_bytes
 
 MARKS = (0.25, 0.5, 0.75)
@@ -32,7 +31,7 @@ async def main(order: dict[str, Any]) -> dict[str, Any]:
         print("connected", flush=True)
 
     # A hundred breaks in a minute would be answered with longer and longer waits, which are not what is timed here.
-    reconnect.NETWORK_STEP_SECONDS = 0.0005  # type: ignore[misc]
+    backoff.NETWORK_STEP_SECONDS = 0.0005  # type: ignore[misc]
     started = 0.0
     config = Config(base_url=ready["base_url"])
     async with (

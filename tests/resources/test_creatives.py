@@ -9,7 +9,7 @@ from socialapi import Client
 from socialapi.emulator import Emulator
 from socialapi.errors import ApiError, InvalidInput
 from socialapi.models.cards import App, Button, Card, Details, Label, Media, SwipeableMedia, Website
-from socialapi.resources import creatives as resources
+from socialapi.resources import creatives
 from socialapi.resources.ads import AccountResource
 from socialapi.wire.decode import structure
 
@@ -123,9 +123,9 @@ def test_polls_are_not_changed_and_only_image_conversation_cards_are_deleted() -
     def methods(group: type) -> set[str]:
         return {name for name, each in vars(group).items() if inspect.isfunction(each) and not name.startswith("_")}
 
-    assert methods(resources.PollCards) == {"list", "get", "create"}
-    assert methods(resources.Cards) == {"list", "get", "create", "update", "delete_image_conversation"}
-    assert methods(resources.VideoConversationCards) == {"list", "get", "create", "update"}
+    assert methods(creatives.PollCards) == {"list", "get", "create"}
+    assert methods(creatives.Cards) == {"list", "get", "create", "update", "delete_image_conversation"}
+    assert methods(creatives.VideoConversationCards) == {"list", "get", "create", "update"}
 
 
 # Reading -----------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import pytest
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
 
 from socialapi.errors import InvalidInput
-from socialapi.resources import oauth as pkce
+from socialapi.resources import oauth
 
 
 def test_the_example_of_rfc_7636_comes_out_octet_for_octet() -> None:
@@ -16,35 +16,35 @@ def test_the_example_of_rfc_7636_comes_out_octet_for_octet() -> None:
             *(22, 212, 37, 77, 105, 214, 191, 240, 91, 88, 5, 88, 83, 132, 141, 121),
         )
     )
-    verifier = pkce.code_verifier(octets)
+    verifier = oauth.code_verifier(octets)
     assert verifier == "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
-    assert pkce.code_challenge(verifier) == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+    assert oauth.code_challenge(verifier) == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 
 
 @pytest.mark.parametrize("size", [32, 33, 64, 95, 96])
 def test_every_allowed_number_of_random_bytes_makes_a_verifier_that_another_library_takes(size: int) -> None:
-    verifier = pkce.code_verifier(bytes(range(256))[-size:])
+    verifier = oauth.code_verifier(bytes(range(256))[-size:])
     assert re.fullmatch(r"[A-Za-z0-9\-._~]{43,128}", verifier)
-    assert pkce.code_challenge(verifier) == create_s256_code_challenge(verifier)
+    assert oauth.code_challenge(verifier) == create_s256_code_challenge(verifier)
 
 
 @pytest.mark.parametrize("size", [0, 31, 97])
 def test_too_few_and_too_many_random_bytes_are_refused(size: int) -> None:
     with pytest.raises(InvalidInput, match="32 to 96 random bytes"):
-        pkce.code_verifier(b"\0" * size)
+        oauth.code_verifier(b"\0" * size)
 
 
 @pytest.mark.parametrize("verifier", ["a" * 42, "a" * 129, "a" * 42 + "=", "a" * 42 + "é", "a" * 43 + "\n"])
 def test_a_text_that_is_no_verifier_is_refused_and_not_repeated(verifier: str) -> None:
     with pytest.raises(InvalidInput, match="43 to 128 characters") as refused:
-        pkce.code_challenge(verifier)
+        oauth.code_challenge(verifier)
     assert verifier not in str(refused.value)
 
 
 def test_a_state_is_safe_in_an_address() -> None:
-    assert pkce.new_state(b"\xfb\xff\xfe") == "-__-"
+    assert oauth.new_state(b"\xfb\xff\xfe") == "-__-"
 
 
 def test_comparing_takes_any_text() -> None:
-    assert pkce.same("äöü", "äöü")
-    assert not pkce.same("state", "äöü")
+    assert oauth.same("äöü", "äöü")
+    assert not oauth.same("state", "äöü")

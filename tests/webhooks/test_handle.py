@@ -19,8 +19,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from socialapi.errors import ConfigurationError, InvalidInput
-from socialapi.webhooks import ActivityEvent, MatchedPost, Receiver, Undecoded, WebhookReply, inbox, read_event
-from socialapi.webhooks import endpoint as bodies
+from socialapi.webhooks import (
+    ActivityEvent,
+    MatchedPost,
+    Receiver,
+    Undecoded,
+    WebhookReply,
+    endpoint,
+    inbox,
+    read_event,
+)
 from tests.support.clock import turns
 from tests.support.rounds import counted_rounds
 from tests.test_readme import snippets
@@ -210,7 +218,7 @@ async def test_a_body_beyond_the_bound_is_refused_here_too(receiver: Receiver) -
 
 
 async def test_a_large_body_leaves_others_their_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bodies, "SLICE_BYTES", 1_000)
+    monkeypatch.setattr(endpoint, "SLICE_BYTES", 1_000)
     receiver = Receiver(SECRET, max_body_bytes=1_000_000)
     large = [event(number, text="x" * 99_000) for number in range(3)]
     async with counted_rounds() as rounds:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.errors import DecodeError
-from socialapi.wire import ndjson as framing
+from socialapi.wire import ndjson
 from socialapi.wire.ndjson import LineFramer, is_whole
 
 LINE = st.binary(max_size=20).map(lambda line: line.replace(b"\n", b"").rstrip(b"\r"))
@@ -96,7 +96,7 @@ def test_many_lines_are_cut_in_steps_and_all_come_in_their_order(
 ) -> None:
     framer = LineFramer(1_000)
     found: list[bytes] = []
-    with mock.patch.object(framing, "MAX_LINES_AT_ONCE", most):
+    with mock.patch.object(ndjson, "MAX_LINES_AT_ONCE", most):
         for chunk in cut(b"".join(line + b"\n" for line in lines) + rest, places):
             step = framer.feed(chunk)
             found += step

@@ -4,7 +4,6 @@ from functools import partial
 from typing import Final
 
 from socialapi.emulator.advertising import seed_accounts, seed_campaigns, seed_many
-from socialapi.emulator.advertising import seed_accounts as seed_categories
 from socialapi.emulator.advertising.seed_accounts import BOOKS, FIRST, SECOND
 from socialapi.emulator.advertising.seed_campaigns import seeded
 from socialapi.emulator.advertising.state import Advertising, Record, Table
@@ -23,8 +22,8 @@ _PROMOTED: Final = ("8xdpe", "8xdpf", "8xdph", "8xdpi")
 def plant_advertising(advertising: Advertising) -> dict[str, list[str]]:
     """Fills what belongs to accounts and what all have in common; the ids of the first account's things by kind."""
     advertising.history.seeded = seeded
-    advertising.business_categories = Table(seed_categories.business_categories)
-    advertising.curated_categories = Table(seed_categories.curated_categories)
+    advertising.business_categories = Table(seed_accounts.business_categories)
+    advertising.curated_categories = Table(seed_accounts.curated_categories)
     for account_id in (SECOND, BOOKS):
         advertising.plant(account_id, "campaigns", partial(seed_campaigns.campaigns, account_id))
         advertising.plant(account_id, "line_items", partial(seed_campaigns.line_items, account_id))
@@ -38,9 +37,7 @@ def plant_advertising(advertising: Advertising) -> dict[str, list[str]]:
     return {
         "campaign_ids": seed_campaigns.campaign_ids(FIRST) + list(map(seed_many.campaign_id, many)),
         "line_item_ids": seed_campaigns.line_item_ids(FIRST) + [each for each, _ in seed_many.line_item_places()],
-        "curated_category_ids": list(
-            map(seed_categories.curated_category_id, range(seed_categories.CURATED_CATEGORIES))
-        ),
+        "curated_category_ids": list(map(seed_accounts.curated_category_id, range(seed_accounts.CURATED_CATEGORIES))),
         "line_item_curated_category_ids": seed_many.line_item_curated_category_ids(),
         "account_app_ids": [app["id"] for app in seed_accounts.apps() if not app["deleted"]],
     }

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any, Final
 
-from socialapi.emulator.platform import seed_posts as seed_media
+from socialapi.emulator.platform import seed_posts
 from socialapi.emulator.platform.seed_posts import NOTABLE, count_by, plant_posts
 from socialapi.emulator.platform.seed_timeline import SeedTimeline
 from socialapi.emulator.platform.seed_users import NORTHWIND
@@ -37,7 +37,7 @@ _PAST_CONNECTIONS: Final = (
 def plant_platform(state: State) -> dict[str, list[str]]:
     """Fills what is there beside the users; the ids by kind."""
     platform = state.platform
-    platform.media, platform.polls, platform.places = seed_media.media(), seed_media.polls(), seed_media.places()
+    platform.media, platform.polls, platform.places = seed_posts.media(), seed_posts.polls(), seed_posts.places()
     timeline = SeedTimeline(state, state.users[NORTHWIND], POSTS_OF_FIRST_USER - count_by(NORTHWIND))
     platform.posts.generate(timeline)
     planted = plant_posts(state)

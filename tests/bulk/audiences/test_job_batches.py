@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from socialapi.bulk.audiences import job as audience_job
 from socialapi.bulk.audiences.dedup import RecentIdentifiers
-from socialapi.bulk.inputs import reader as reader_base
+from socialapi.bulk.inputs import reader
 from tests.bulk.feeding import SOME_TURNS, Feed, Wish, bounded, cut, table_of, watch_batches
 from tests.bulk.model_service import FAULTS, ModelService, job_of, operation_errors, users_of
 
@@ -106,7 +106,7 @@ def batches_of(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(audience_job, "MAX_FOLLOWERS", rules.followers)
-        patch.setattr(reader_base, "ROWS_PER_STEP", chosen.rows_per_turn)
+        patch.setattr(reader, "ROWS_PER_STEP", chosen.rows_per_turn)
         return asyncio.run(run())
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialapi.bulk.products import batcher as placing
+from socialapi.bulk.products import batcher
 from socialapi.reports import UpsertReport
 from tests.bulk.products.model_catalog import FAULTS, REFUSED, ModelCatalog, Shape, job_of, numbered, product, products
 from tests.support.clock import VirtualClock
@@ -61,7 +61,7 @@ def loaded(rows: Sequence[Any], chosen: Setting) -> tuple[UpsertReport, ModelCat
         return report, service
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(placing, "MAX_HELD", chosen.held)
+        patch.setattr(batcher, "MAX_HELD", chosen.held)
         return asyncio.run(run())
 
 
@@ -154,7 +154,7 @@ async def test_products_that_are_held_back_are_bounded() -> None:
     await service.until_in_flight(1)
     for _ in range(1_000):
         await asyncio.sleep(0)
-    assert len(job._placer._held) == placing.MAX_HELD
+    assert len(job._placer._held) == batcher.MAX_HELD
     assert not running.done()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from socialapi.bulk.journals.journal_view import look
 from socialapi.bulk.journals.sqlite_journal import SqliteJournal
-from socialapi.bulk.products import batcher as placing
+from socialapi.bulk.products import batcher
 from socialapi.bulk.products.resume import INVALID
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput
 from socialapi.reports import Progress, UpsertReport
@@ -146,7 +146,7 @@ def test_wherever_loads_end_the_catalog_is_that_of_the_products_one_after_anothe
     rows = shapes(drawn, unique=True)
     service = ModelCatalog(rng=random.Random(chosen.seed), likely=chosen.likely, faults=FAULTS)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(placing, "MAX_HELD", held)
+        patch.setattr(batcher, "MAX_HELD", held)
         report, journal = asyncio.run(resumed(service, rows, chosen))
     assert service.products == one_by_one(rows)
     refused = sum(row.get("custom_label_0") == REFUSED or row["price"] == "free" for row in rows)

@@ -3,8 +3,7 @@
 import pytest
 
 from socialapi.emulator import Emulator
-from socialapi.emulator.platform import fan_out as recent
-from socialapi.emulator.platform import state as post_store
+from socialapi.emulator.platform import fan_out, state
 from socialapi.errors import InvalidInput
 from tests.emulator.asking import Asker
 from tests.emulator.platform.reading import add_rules, reading
@@ -58,8 +57,8 @@ async def test_all_fields_can_be_given(ask: Asker) -> None:
 
 
 async def test_the_oldest_of_too_many_are_forgotten(ask: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(post_store, "PACKED_POSTS", 100)
-    monkeypatch.setattr(post_store, "_FORGOTTEN_AT_ONCE", 10)
+    monkeypatch.setattr(state, "PACKED_POSTS", 100)
+    monkeypatch.setattr(state, "_FORGOTTEN_AT_ONCE", 10)
     user = ask.emulator.seed["user_ids"][0]
     posts = ask.emulator.state.platform.posts
     before = len(posts.timeline(user))
@@ -72,15 +71,15 @@ async def test_the_oldest_of_too_many_are_forgotten(ask: Asker, monkeypatch: pyt
 
 
 async def test_what_is_recent_is_bounded(ask: Asker) -> None:
-    things = recent.Recent[int]()
+    things = fan_out.Recent[int]()
     things.add(0.0, 1)
     things.add(299.0, 2)
     assert list(things.since(0.0)) == [1, 2]
     things.add(301.0, 3)
     assert list(things.since(0.0)) == [2, 3]
-    for number in range(recent.RECENT_THINGS + 5):
+    for number in range(fan_out.RECENT_THINGS + 5):
         things.add(302.0, number)
-    assert len(things.since(0.0)) == recent.RECENT_THINGS
+    assert len(things.since(0.0)) == fan_out.RECENT_THINGS
 
 
 async def test_python_refuses_as_http_does(emulator: Emulator) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from socialapi.emulator.platform import deliveries as outbox
+from socialapi.emulator.platform import deliveries
 from tests.emulator.asking import Asker
 from tests.emulator.platform.delivering import EVENT, events, ids, outcomes, webhook
 from tests.emulator.platform.receiving import URL, Owner
@@ -79,7 +79,7 @@ async def test_a_long_replay_waits_for_room(ask: Asker, owner: Owner, monkeypatc
     await ask.emulator.publish(events(100))
     await ask.emulator.settle()
     owner.deliveries.clear()
-    monkeypatch.setattr(outbox, "ROOM_EVENTS", 3)
+    monkeypatch.setattr(deliveries, "ROOM_EVENTS", 3)
     assert await replay(ask) == 100
     assert Counter(ids(owner)) == Counter(str(number) for number in range(100))
 

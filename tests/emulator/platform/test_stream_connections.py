@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 
 from socialapi.emulator import Emulator
-from socialapi.emulator.platform import state as records
+from socialapi.emulator.platform import state
 from tests.emulator.asking import Asker, eventually
 from tests.emulator.platform.reading import (
     ACTIVITY,
@@ -85,7 +85,7 @@ async def test_five_connections_are_the_default(ask: Asker) -> None:
 
 
 async def test_past_connections_are_forgotten_at_last(ask: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "PAST_CONNECTIONS", 4)
+    monkeypatch.setattr(state, "PAST_CONNECTIONS", 4)
     async with reading(ask):
         for _ in range(5):
             async with reading(ask) as stream:

@@ -76,7 +76,7 @@ class ProductSets(Resource):
     async def create(
         self,
         name: str,
-        type: ProductSetType,  # noqa: A002 # the documentation's own word
+        type: ProductSetType,  # noqa: A002  # the documentation's own word
         *,
         description: str | Unset = UNSET,
         filters: AnyFilter | Sequence[AnyFilter] | Unset = UNSET,

@@ -1,4 +1,6 @@
-"""An async-first SDK for a social platform's core, advertising and catalog APIs, with an emulator of the service."""
+"""An async-first SDK for a social platform's core, advertising and catalog APIs, and an
+emulator.
+"""
 
 from typing import TYPE_CHECKING
 

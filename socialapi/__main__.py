@@ -1,4 +1,4 @@
-"""`python -m socialapi` is the command line."""
+"""Runs the command line with `python -m socialapi`."""
 
 from socialapi.cli import main
 

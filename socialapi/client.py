@@ -1,4 +1,4 @@
-"""The front door: a `Client` opens the session and hands out the resources."""
+"""The `Client`: opens the session and gives access to the resources."""
 
 import functools
 import os
@@ -34,21 +34,23 @@ if TYPE_CHECKING:
 
 
 class Client:
-    """The service, as an async context manager. One client serves a whole application and all of its tasks.
+    """An asynchronous client of the service. One client serves a whole application and all its
+    tasks.
 
         async with Client(Config(ads_url="https://…"), credentials=[OAuth1(…)]) as client:
             report = await client.ads.account("18ce5").custom_audience("4f2a").upload("crm.csv")
 
-    Of `credentials`, each API takes the kind that it prefers. `token_cache`, `pacer` and `clock` replace the
-    defaults (memory, sliding windows, the machine's clock). `session` is an aiohttp session of yours, which stays
-    open; `connector` and `trace_configs` go to the one that is made otherwise.
+    Each API uses the kind of `credentials` that it prefers. `token_cache`, `pacer` and `clock`
+    replace the defaults (in memory, sliding windows, system clock). `session` is an aiohttp session
+    of your own, which is left open; otherwise one is created with `connector` and `trace_configs`.
 
-    `proxy` is the address of an HTTP proxy, which may hold a user name and a password, for all requests. Without it the
-    variables `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` count (never for this machine, nor for a session of yours), and
-    not even these with `proxy=False`. `ssl` is the context of TLS connections; without it the usual authorities are
-    trusted, or those of `SSL_CERT_FILE` and `SSL_CERT_DIR`. See the page on networks in the documentation.
+    `proxy` is the URL of an HTTP proxy for all requests, optionally with user name and password.
+    Without it the variables `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` apply, except to this
+    machine and to a session of your own; `proxy=False` ignores them. `ssl` is the context of TLS
+    connections; by default the system's authorities are trusted, or those of `SSL_CERT_FILE` and
+    `SSL_CERT_DIR`. See the page on networks in the documentation.
 
-    Raises ConfigurationError for arguments of other types.
+    Raises ConfigurationError for invalid arguments.
     """
 
     def __init__(
@@ -75,7 +77,7 @@ class Client:
         known = tuple(by_kind(credentials).values())
         clock = clock or SystemClock()
         rng = rng or random.Random()  # noqa: S311  # jitter is no secret
-        # In a function, so that nothing which shows the client shows it.
+        # In a function, so that no repr or traceback of the client shows the environment.
         self._environment: Callable[[], tuple[Mapping[str, str], bool]] = lambda: (os.environ, False)
 
         def open_session() -> "Session":
@@ -114,7 +116,9 @@ class Client:
 
     @functools.cached_property
     def _session(self) -> "Session":
-        """What every call goes through; with the first of them it is made, and what it is made of imported."""
+        """The session of all calls, created on first use, when the modules it needs are
+        imported.
+        """
         return self._open()
 
     @functools.cached_property
@@ -140,11 +144,12 @@ class Client:
         proxy: str | Literal[False] | None = None,
         ssl: ssl_module.SSLContext | bool = True,
     ) -> Self:
-        """A client whose hosts, credentials, proxy and certificates come from `SOCIALAPI_*` variables.
+        """Returns a client configured by `SOCIALAPI_*` variables: hosts, credentials, proxy,
+        certificates.
 
-        `environ` takes the place of the process's environment. Whatever is given by keyword, as to `Client`, takes the
-        place of what the variables say. Raises ConfigurationError when they contradict each other; what is missing is
-        said when a call needs it.
+        `environ` replaces the environment of the process. Keywords are those of `Client` and
+        override the variables. Raises ConfigurationError if variables contradict each other. A
+        missing one is reported when a call needs it.
         """
         env = environment(environ)
         client = cls(
@@ -172,11 +177,11 @@ class Client:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Closes every connection. Idempotent; calls made afterwards raise RuntimeError."""
+        """Closes every connection. Safe to call twice; later calls raise RuntimeError."""
         if "_session" in self.__dict__:
             await self._session.aclose()
         else:
-            self._open = _stay_closed  # nothing was opened, nor is it now only to be closed
+            self._open = _stay_closed  # nothing was opened, and closing must not open it
 
     def with_options(
         self,
@@ -185,13 +190,13 @@ class Client:
         max_wait_seconds: float | None = None,
         retries: int | None = None,
     ) -> Self:
-        """A view of this client with other limits for its calls, sharing session, tokens and pacer.
+        """Returns a view of this client with other options, sharing session, tokens and pacer.
 
-        `timeout_seconds` bounds one attempt, `max_wait_seconds` one wait (for a limit or between attempts), and
-        `retries` says how often a failed attempt is repeated where that is safe. Jobs wait and repeat by rules of
-        their own (`Config.max_elapsed_seconds`, `.bulk_max_wait_seconds`); of these, only the timeout is theirs too.
-        Fetching an app-only token follows the limits of the call that needs it. Raises ConfigurationError for a value that
-        makes no sense.
+        `timeout_seconds` bounds one attempt, `max_wait_seconds` one wait (for a rate limit or
+        between attempts), and `retries` is how often a failed attempt is repeated where that is
+        safe. Of these, bulk jobs use only the timeout; they wait and repeat by
+        `Config.max_elapsed_seconds` and `Config.bulk_max_wait_seconds`. Fetching an app-only token
+        uses the options of the call that needs it. Raises ConfigurationError for an invalid value.
         """
         given = {"timeout_seconds": timeout_seconds, "max_wait_seconds": max_wait_seconds, "retries": retries}
         changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
@@ -202,53 +207,53 @@ class Client:
 
     @property
     def limits(self) -> "Mapping[str, LimitStatus]":
-        """What is known of each rate-limit window now, by limit and account."""
+        """The state of each rate limit now, by limit and account."""
         return self._session.pacer.limits()
 
     @functools.cached_property
     def ads(self) -> "Ads":
-        """The advertising API."""
+        """The advertising API: accounts and their resources."""
         from socialapi.resources.ads import Ads
 
         return Ads(self._session, self._options)
 
     @functools.cached_property
     def catalogs(self) -> "Catalogs":
-        """Product catalogs."""
+        """Product catalogs: listing, creating and deleting them."""
         from socialapi.resources.catalogs import Catalogs
 
         return Catalogs(self._session, self._options)
 
     def catalog(self, product_catalog_id: str | int) -> "Catalog":
-        """The product catalog with this id; nothing is sent yet."""
+        """Returns the resource of a product catalog. Sends nothing."""
         from socialapi.resources.catalogs import Catalog
 
         return Catalog(self._session, self._options, product_catalog_id=product_catalog_id)
 
     @functools.cached_property
     def posts(self) -> "Posts":
-        """Posts."""
+        """Reading and creating posts."""
         from socialapi.resources.posts import Posts
 
         return Posts(self._session, self._options)
 
     @functools.cached_property
     def webhooks(self) -> "Webhooks":
-        """Webhook configurations."""
+        """The app's webhook configurations."""
         from socialapi.resources.webhooks import Webhooks
 
         return Webhooks(self._session, self._options)
 
     @functools.cached_property
     def filtered_stream(self) -> "FilteredStream":
-        """The app's filtered stream: its rules, and its link to a webhook."""
+        """The app's filtered stream, its rules, and its link to a webhook."""
         from socialapi.resources.streams import FilteredStream
 
         return FilteredStream(self._session, self._options)
 
     @functools.cached_property
     def connections(self) -> "Connections":
-        """Streaming connections."""
+        """The app's streaming connections."""
         from socialapi.resources.streams import Connections
 
         return Connections(self._session, self._options)
@@ -262,7 +267,7 @@ class Client:
 
     @functools.cached_property
     def articles(self) -> "Articles":
-        """Articles."""
+        """Drafting and publishing articles."""
         from socialapi.resources.content import Articles
 
         return Articles(self._session, self._options)
@@ -276,21 +281,21 @@ class Client:
 
     @functools.cached_property
     def notes(self) -> "Notes":
-        """Community notes."""
+        """Writing and reading community notes."""
         from socialapi.resources.content import Notes
 
         return Notes(self._session, self._options)
 
     @functools.cached_property
     def powerstream(self) -> "Powerstream":
-        """A dedicated stream instance."""
+        """Powerstream, a dedicated stream instance."""
         from socialapi.resources.content import Powerstream
 
         return Powerstream(self._session, self._options)
 
     @functools.cached_property
     def oauth(self) -> "OAuth":
-        """Tokens."""
+        """Tokens and sign-in."""
         from socialapi.resources.oauth import OAuth
 
         return OAuth(self._session, self._options)
@@ -305,15 +310,16 @@ class Client:
         api: "Api" = "platform",
         auth: "Auth | None" = None,
     ) -> "Reply":
-        """Any endpoint, also one this version does not know: `status`, `headers` and decoded `body` of the answer.
+        """Calls any endpoint, including those this version does not know, and returns the reply.
 
-        `path` begins with the version (`/2/…`, `/12/…`) and is percent-encoded; parameters go into
-        `params`. `api` says at which host it is. With `auth`, only the app's credentials or only a
-        user's are used; otherwise those that the API prefers. Retries and limits are those of every
-        other call; only GET and PUT are repeated after an unknown outcome.
+        The reply has `status`, `headers` and the decoded `body`. `path` begins with the version
+        (`/2/…`, `/12/…`) and is percent-encoded; query parameters go into `params`. `api` selects
+        the host. `auth` restricts the credentials to the app's or a user's; by default the API's
+        preferred kind is used. Retries and rate limits apply as to every call; only GET and PUT are
+        repeated after an unknown outcome.
 
-        Raises ApiError for an answer that is no success, InvalidInput for a path that would not
-        arrive as it is, ConfigurationError when there is no such credential.
+        Raises ApiError for an answer that is no success, InvalidInput for a path that could not be
+        sent unchanged, and ConfigurationError if there is no such credential.
         """
         from socialapi.routes.undeclared import ad_hoc_target
 
@@ -332,11 +338,13 @@ _METHODS: Final[Mapping[str, tuple[str, ...]]] = {
     "connector": ("connect", "close"),
     "trace_configs": ("freeze",),
 }
-"""What the things that a client is given have to be able to do; their classes are for their owners to choose."""
+"""The methods that objects passed to a client must have. Their classes do not matter."""
 
 
 def _made_on_use(cls: type) -> frozenset[str]:
-    """What a client makes on first use, and a view of it makes anew: its options, and the resources that have them."""
+    """Returns the cached properties of a client, which a view of it creates anew with its own
+    options.
+    """
     found = ((name, value) for base in cls.__mro__ for name, value in vars(base).items())
     return frozenset(name for name, value in found if isinstance(value, functools.cached_property))
 
@@ -369,9 +377,12 @@ def _checked(config: Config | None) -> Config:
 
 
 def _check_network(proxy: str | Literal[False] | None, ssl: ssl_module.SSLContext | bool) -> None:
-    """Raises ConfigurationError now rather than at the first call; what the environment says is read then."""
+    """Raises ConfigurationError for invalid arguments now rather than at the first call.
+
+    Environment variables are read at the first call.
+    """
     if proxy is None and ssl is True:
-        return  # as mostly, and then what is not used is not imported
+        return  # the usual case, in which `network` is not imported yet
     from socialapi.network import Network
 
     Network.of({}, own=False, proxy=proxy, ssl=ssl)

@@ -1,4 +1,4 @@
-"""Where the service is and how to treat it: hosts, waits, limits. One immutable value, from code, environment or file."""
+"""The configuration of a client: hosts, timeouts, retries and limits."""
 
 import ipaddress
 import os
@@ -19,7 +19,7 @@ ADS_VERSIONS: Final = ("12", "5")
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine, so that what is sent to it crosses no network."""
+    """Returns whether a host is this machine, so that requests to it cross no network."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -29,11 +29,11 @@ def is_loopback(host: str) -> bool:
 
 
 _LARGEST: Final = 2**53
-"""No setting is so large; infinity, for one, is no ceiling of a wait."""
+"""The bound of all settings. It excludes infinity, which is no valid bound of a wait."""
 
 _URL_TEXT: Final = re.compile(r"[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]*")
 _PATH_TEXT: Final = re.compile(r"(/(?!\.{0,2}(/|$))([A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2}|\{[a-z_]+\})*)+/?")
-"""A path of segments that are not empty, . or .., with {parameters}."""
+"""A path whose segments are not empty, . or .., with {parameters}."""
 _HEADER_NAME: Final = re.compile("[a-z0-9!#$%&'*+.^_`|~-]*")
 
 
@@ -145,21 +145,24 @@ def _parameters(path: str) -> set[str | None]:
 
 
 def _tuples(value: Any) -> Any:
-    """Files have arrays where the settings have tuples."""
+    """Returns arrays of a configuration file as tuples."""
     if isinstance(value, Mapping):
         return {name: _tuples(each) for name, each in value.items()}
     return tuple(value) if isinstance(value, list) else value
 
 
 def _without_slash(value: Any) -> Any:
-    return value.strip().rstrip("/") if isinstance(value, str) else value  # the validator names the field
+    # The validator refuses other types, naming the field.
+    return value.strip().rstrip("/") if isinstance(value, str) else value
 
 
 @attrs.frozen(kw_only=True)
 class Config:
-    """The settings of a `Client`. Every one can be left out; a host is asked for when a call needs it.
+    """The settings of a `Client`. All are optional; a missing host is reported when a call needs
+    it.
 
-    Raises ConfigurationError for a host that is not https (loopback excepted) and for limits that make no sense.
+    Raises ConfigurationError for a host that is not https (except on loopback) and for invalid
+    values.
     """
 
     base_url: str = attrs.field(default="", converter=_without_slash, validator=_check_host)
@@ -169,61 +172,77 @@ class Config:
     ads_sandbox_url: str = attrs.field(default="", converter=_without_slash, validator=_check_host)
     """Host of the advertising sandbox, without the version segment."""
     problem_base_url: str = attrs.field(default="", converter=_without_slash, validator=_check_text)
-    """What problem types start with; problems are recognised by their last segment whatever this is."""
+    """The base URL of problem types. Not needed to recognise them: only their last segment is
+    compared.
+    """
 
     timeout_seconds: float = attrs.field(default=60.0, validator=_positive)
-    """Ceiling of one attempt, from connecting to the last byte of the answer."""
+    """The timeout of one attempt, from connecting to the last byte of the answer."""
     connect_timeout_seconds: float = attrs.field(default=10.0, validator=_positive)
-    """Ceiling of finding a free connection or opening one."""
+    """The timeout for getting a free connection or opening one."""
     max_wait_seconds: float = attrs.field(default=120.0, validator=_not_negative)
-    """Longest single wait of an interactive call, for a rate limit or between attempts."""
+    """The longest single wait of an interactive call, for a rate limit or between attempts."""
     retries: int = attrs.field(default=4, validator=_not_negative)
-    """How often an interactive call is repeated after its first attempt, where repeating is safe."""
+    """How often an interactive call is repeated after its first attempt, where repeating is
+    safe.
+    """
 
     max_elapsed_seconds: float = attrs.field(default=90.0, validator=_positive)
-    """How long a bulk job keeps sending one batch that fails (and never fewer than 12 attempts)."""
+    """How long a bulk job keeps retrying one failing batch, with at least 12 attempts."""
     bulk_max_wait_seconds: float = attrs.field(default=960.0, validator=_not_negative)
-    """Longest single wait of a bulk job for a rate limit: a quarter of an hour and a minute."""
+    """The longest single wait of a bulk job for a rate limit: 16 minutes by default."""
     max_concurrency: int = attrs.field(default=32, validator=_positive)
-    """Most requests a bulk job has on their way at once when it chooses by itself."""
+    """The most requests that a bulk job has in flight if it chooses the concurrency."""
     max_bytes_in_flight: int = attrs.field(default=12_000_000, validator=_positive)
-    """Most request bytes a bulk job has on their way at once."""
+    """The most request bytes that a bulk job has in flight."""
 
     max_connections: int = attrs.field(default=100, validator=_positive)
-    """Size of the connection pool."""
+    """The size of the connection pool."""
     max_response_bytes: int = attrs.field(default=64_000_000, validator=_positive)
-    """Largest answer that is read; a larger one is an error."""
+    """The largest answer that is read. A larger one raises an error."""
     max_line_bytes: int = attrs.field(default=16_000_000, validator=_positive)
-    """Longest line of a stream that is read; a longer one is an error."""
+    """The longest line of a stream. A longer one raises an error."""
     stall_seconds: float = attrs.field(default=20.0, validator=_positive)
-    """How long a stream may bring nothing, not even a keep-alive, before it is connected anew."""
+    """How long a stream may be silent, without even a keep-alive, before it reconnects."""
     slow_reader_seconds: float = attrs.field(default=10.0, validator=_positive)
-    """How long a stream may be read more slowly than it comes before there is a warning."""
+    """How long a stream may be read more slowly than items arrive before a warning is logged."""
     gap_margin_seconds: float = attrs.field(default=1.0, validator=_not_negative)
-    """How long what a stream brings may be on its way: by so much a gap begins earlier than is known for sure."""
+    """How long an item of a stream may be in transit. A gap is assumed to start this much earlier
+    than is known.
+    """
     retry_budget: int = attrs.field(default=100, validator=_positive)
-    """Repeats that a host may be asked for beyond one for each success, before calls stop repeating."""
+    """How many retries per host are available before calls stop retrying. Each success earns one
+    back.
+    """
     interactive_reserve: float = attrs.field(default=0.02, validator=_share)
-    """Share of every rate-limit window (at least one request) that bulk jobs leave to interactive calls."""
+    """The share of every rate limit (at least one request) that bulk jobs leave to interactive
+    calls.
+    """
     rate_limit_header_prefixes: tuple[str, ...] = attrs.field(
         default=("x-account-rate-limit-", "x-rate-limit-"), converter=_tuples, validator=_check_prefixes
     )
-    """Prefixes of the `limit`, `remaining` and `reset` headers, the preferred one first."""
+    """Prefixes of the `limit`, `remaining` and `reset` headers, in order of preference."""
     rate_limits: Mapping[str, tuple[int, float]] = attrs.field(
         factory=dict, converter=_tuples, validator=_check_rate_limits
     )
-    """Limits that differ from the documented ones: name of the limit to (requests, window in seconds)."""
+    """Limits that differ from the documented ones: name of the limit to (requests, window in
+    seconds).
+    """
     max_operations: int | None = attrs.field(default=None, validator=_positive)
-    """Operations in one upload request, if the service takes another number than documented."""
+    """The most operations in one upload request, if the service differs from its documentation."""
     max_batch_bytes: int | None = attrs.field(default=None, validator=_positive)
-    """Bytes in one upload request, if the service takes another number than documented."""
+    """The most bytes in one upload request, if the service differs from its documentation."""
     ads_versions: Mapping[str, str] = attrs.field(factory=dict, validator=_check_versions)
-    """Version segments of the advertising API that differ from the documented ones: `{"12": "13"}`."""
+    """Version segments of the advertising API that differ from the documented ones: `{"12":
+    "13"}`.
+    """
     paths: Mapping[str, str] = attrs.field(factory=dict, validator=_check_paths)
-    """Paths that differ from the documented ones: documented path, with its {parameters}, to the one to use."""
+    """Paths that differ from the documented ones: documented path with its {parameters} to actual
+    path.
+    """
 
     def host(self, name: str) -> str:
-        """The address of one of `HOSTS`; raises ConfigurationError when it is not set."""
+        """Returns the URL of one of `HOSTS`. Raises ConfigurationError if it is not set."""
         address: str = getattr(self, name)
         if not address:
             raise ConfigurationError(
@@ -234,7 +253,11 @@ class Config:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> "Config":
-        """Settings from `SOCIALAPI_<NAME>` variables, over those of the file that `SOCIALAPI_CONFIG_FILE` names."""
+        """Returns the settings of `SOCIALAPI_<NAME>` variables.
+
+        They override those in the file that `SOCIALAPI_CONFIG_FILE` names. Raises
+        ConfigurationError for invalid values, and for a file that cannot be read.
+        """
         env = environment(environ)
         path = env.get("SOCIALAPI_CONFIG_FILE")
         settings = _read_file(path) if path else {}
@@ -246,12 +269,18 @@ class Config:
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> "Config":
-        """Settings from a TOML file whose keys are the names above; unknown keys are an error."""
+        """Returns the settings of a TOML file whose keys are the attributes of this class.
+
+        Raises ConfigurationError for unknown keys, invalid values, and a file that cannot be read.
+        """
         return cls(**_read_file(path))
 
 
 def is_file_path(value: object) -> bool:
-    """Whether a value is a path that a file can have: neither empty nor with NUL or half of a surrogate pair."""
+    """Returns whether a value is a path that a file can have.
+
+    Empty paths and those with NUL or a lone surrogate are not.
+    """
     try:
         return isinstance(value, str | os.PathLike) and os.fsencode(value) != b"" and b"\0" not in os.fsencode(value)
     except (ValueError, TypeError):
@@ -259,7 +288,10 @@ def is_file_path(value: object) -> bool:
 
 
 def environment(environ: Mapping[str, str] | None) -> Mapping[str, str]:
-    """The variables: those of the process, unless others are given. Raises ConfigurationError for what are none."""
+    """Returns the environment variables: those given, or those of the process.
+
+    Raises ConfigurationError for anything but a mapping of strings.
+    """
     given: object = os.environ if environ is None else environ
     if not isinstance(given, Mapping):
         raise ConfigurationError(f"environ must be a mapping of variables, not {type(given).__name__}")

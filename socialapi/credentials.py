@@ -1,4 +1,4 @@
-"""What proves who is calling. Each credential is plain data; how it signs a request is the session's business.
+"""Credentials as plain data. The session signs requests with them.
 
 No `repr` shows any part of a secret.
 """
@@ -20,7 +20,7 @@ def _filled(instance: object, attribute: "attrs.Attribute[str]", value: object) 
 
 
 def _token(instance: object, attribute: "attrs.Attribute[str]", value: object) -> None:
-    """Beside what holds for secrets: it stands in a header as it is."""
+    """Checks a token, which must also be ASCII because it is sent in a header unchanged."""
     _filled(instance, attribute, value)
     if not str(value).isascii():
         raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} holds letters that no token has")
@@ -43,7 +43,10 @@ def _optional_secret() -> str | None:
 
 @attrs.frozen
 class AppOnly:
-    """The app itself (OAuth 2.0 app-only, platform section 5.2): a bearer token is fetched, cached and renewed."""
+    """The app itself (OAuth 2.0 app-only, platform section 5.2).
+
+    The client fetches a bearer token with it, caches it and renews it.
+    """
 
     api_key: str = _secret()
     api_key_secret: str = _secret()
@@ -51,14 +54,16 @@ class AppOnly:
 
 @attrs.frozen
 class Bearer:
-    """A ready app-only bearer token (platform section 5.1). It cannot be renewed here."""
+    """A ready app-only bearer token (platform section 5.1). It cannot be renewed."""
 
     token: str = _bearer_token()
 
 
 @attrs.frozen
 class OAuth1:
-    """A user of an app (OAuth 1.0a, platform section 5.3): every attempt is signed anew with HMAC-SHA1."""
+    """A user of an app (OAuth 1.0a, platform section 5.3). Every attempt is signed with
+    HMAC-SHA1.
+    """
 
     api_key: str = _secret()
     api_key_secret: str = _secret()
@@ -70,9 +75,12 @@ class OAuth1:
 class OAuth2User:
     """A user's OAuth 2.0 access token (platform section 5.4), sent as a bearer token.
 
-    With a `refresh_token` and the app's `client_id` (and `client_secret`, if the app has one) it is renewed when it
-    ends. The service replaces the refresh token at each use, so give the client a token cache that outlives the
-    process, such as `FileTokenCache()`: the newest pair is kept there, and found again with the credential as it was.
+    With a `refresh_token` and the app's `client_id` (and `client_secret`, if the app has one) it is
+    renewed when it expires. The service replaces the refresh token at each use. Give the client a
+    token cache that outlives the process, such as `FileTokenCache()`: it stores the newest pair,
+    which is found again with the original credential.
+
+    Raises ConfigurationError for a `refresh_token` or `client_secret` without a `client_id`.
     """
 
     access_token: str = _bearer_token()
@@ -89,9 +97,9 @@ Credentials = AppOnly | Bearer | OAuth1 | OAuth2User
 
 
 def by_kind(credentials: Iterable[Credentials]) -> dict[str, Credentials]:
-    """The credentials by the names of their kinds.
+    """Returns the credentials by the names of their kinds.
 
-    Raises ConfigurationError for two of a kind, of which nobody could say which one signs, and for anything else.
+    Raises ConfigurationError for two of one kind, which would be ambiguous, and for other types.
     """
     found: dict[str, Credentials] = {}
     for credential in credentials:
@@ -105,10 +113,10 @@ def by_kind(credentials: Iterable[Credentials]) -> dict[str, Credentials]:
 
 
 def credentials_from_env(environ: Mapping[str, str] | None = None) -> tuple[Credentials, ...]:
-    """Every credential that the `SOCIALAPI_*` variables make up completely.
+    """Returns every credential for which all `SOCIALAPI_*` variables are set.
 
-    Raises ConfigurationError when a variable is set whose companions are missing, since the call that needs them
-    would otherwise be made with some other credential.
+    Raises ConfigurationError if only some variables of a credential are set: otherwise a call would
+    silently use another credential.
     """
     env = os.environ if environ is None else environ
     values = {name: env.get(f"SOCIALAPI_{name}", "").strip() for name in _VARIABLES}
@@ -129,7 +137,10 @@ def credentials_from_env(environ: Mapping[str, str] | None = None) -> tuple[Cred
 
 
 def _oauth2_user(values: Mapping[str, str]) -> OAuth2User:
-    """What can be renewed needs the refresh token and the client's id; an access token alone serves until it ends."""
+    """Returns the user's credential. Raises ConfigurationError if variables are missing.
+
+    A refresh token needs the client's id. An access token alone is valid until it expires.
+    """
     wanted = ("OAUTH2_CLIENT_ID",) if values["OAUTH2_REFRESH_TOKEN"] or values["OAUTH2_CLIENT_SECRET"] else ()
     _complete(values, "OAUTH2_ACCESS_TOKEN", *wanted)
     names = ("OAUTH2_ACCESS_TOKEN", "OAUTH2_REFRESH_TOKEN", "OAUTH2_CLIENT_ID", "OAUTH2_CLIENT_SECRET")

@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 
 
 class SocialApiError(Exception):
-    """The base of every error that this package raises on purpose.
+    """The base class of all errors that this package raises deliberately.
 
-    `collected` and `position` are set where it ended `Pager.collect`: the items that had arrived, and where to go on
-    (`start=`). Neither they nor a response body are ever part of the text, the repr or the pickle of an error.
+    An error that ended `Pager.collect` has the items fetched so far in `collected`, and the
+    position to continue from (`start=`) in `position`. Items and response bodies are never part of
+    an error's text, repr or pickle.
     """
 
     collected: "tuple[Any, ...]" = ()
@@ -44,7 +45,7 @@ class SocialApiError(Exception):
 
 
 _KEPT_HERE: Final = frozenset({"collected", "body"})
-"""What an error holds only for whoever catches it: it may be personal."""
+"""Attributes that are left out of pickles, because they may hold personal data."""
 
 
 def _rebuild(cls: "type[SocialApiError]", args: tuple[Any, ...], state: dict[str, Any]) -> SocialApiError:
@@ -55,11 +56,11 @@ def _rebuild(cls: "type[SocialApiError]", args: tuple[Any, ...], state: dict[str
 
 
 class ConfigurationError(SocialApiError):
-    """Something the call needs is not set up; the message says what to set."""
+    """Something that the call needs is not configured. The message says what to set."""
 
 
 class InvalidInput(SocialApiError, ValueError):
-    """The input breaks documented rules; nothing was sent. `broken_rules` has all of them."""
+    """The input breaks documented rules; nothing was sent. `broken_rules` lists all of them."""
 
     def __init__(self, message: str, broken_rules: "Sequence[BrokenRule]" = ()) -> None:
         super().__init__(message, tuple(broken_rules))
@@ -73,7 +74,10 @@ class InvalidInput(SocialApiError, ValueError):
 
 
 class RateLimitTooLong(SocialApiError):
-    """The limit frees up later than the call may wait. Nothing was sent. `resets_at` is an aware UTC time."""
+    """The rate limit resets later than the call may wait. Nothing was sent.
+
+    `wait_seconds` is the time until then and `resets_at` the aware UTC time.
+    """
 
     def __init__(self, limit_key: str, wait_seconds: float, resets_at: datetime.datetime) -> None:
         super().__init__(limit_key, wait_seconds, resets_at)
@@ -92,10 +96,10 @@ class RateLimitTooLong(SocialApiError):
 
 
 class TransportError(SocialApiError):
-    """The service could not be reached; the request was not executed and may be sent again.
+    """The service could not be reached. The request was not executed and may be sent again.
 
-    `is_lasting` says that this will not pass by itself, as of a certificate that is not trusted or a proxy that refuses
-    the password: it is not tried again.
+    `is_lasting` is true if a retry would fail too, for example because a certificate is not trusted
+    or a proxy refuses the password. Such requests are not retried.
     """
 
     may_be_executed = False
@@ -116,21 +120,24 @@ class TransportError(SocialApiError):
 
 
 class OutcomeUnknown(TransportError):
-    """The connection was lost after the request went out: the service may have executed it, or not."""
+    """The connection was lost after the request was sent. The service may have executed it
+    or not.
+    """
 
     may_be_executed = True
 
 
 MAX_QUOTED: Final = 300
-"""So many characters of a text of the service stand in a message; the error itself has it whole."""
+"""How many characters of a text of the service a message quotes. The attributes hold it whole."""
 
 
 class ApiError(SocialApiError):
-    """The service answered, and refused.
+    """The service answered with an error.
 
-    `status` is the HTTP status, `headers` the response headers with lower-case names, `request_id` what the service
-    calls the request (None if it does not say), `errors` its coded errors, `problems` its typed problems,
-    `operation_errors` the operations of a batch that it names, `attempts` how often the request was sent.
+    `status` is the HTTP status, `headers` the response headers with lower-case names, `request_id`
+    the service's id of the request (None if it gave none), `errors` the coded errors, `problems`
+    the typed problems, `operation_errors` the errors of single operations in a batch, and
+    `attempts` how often the request was sent.
     """
 
     def __init__(
@@ -157,7 +164,7 @@ class ApiError(SocialApiError):
 
     @property
     def codes(self) -> tuple[int | str, ...]:
-        """The codes of `errors` and `operation_errors`, in their order."""
+        """The codes of `errors` and `operation_errors`, in order."""
         codes = [e.code for e in self.errors] + [e.code for e in self.operation_errors]
         return tuple(code for code in codes if code is not None)
 
@@ -177,7 +184,7 @@ class ApiError(SocialApiError):
         tries = f" (after {self.attempts} attempts)" if self.attempts > 1 else ""
         reason = "; ".join(said) or self.summary or "no reason given"
         if 200 <= self.status < 300:
-            # The number would say that all is well; a summary of ours is a whole sentence.
+            # The status would look like a success. A summary of ours is a complete sentence.
             return f"{reason if self.summary and not said else f'the service refused: {reason}'}{tries}"
         return f"HTTP {self.status}: {reason}{tries}"
 
@@ -187,28 +194,34 @@ class Unauthorized(ApiError):
 
 
 class Forbidden(ApiError):
-    """HTTP 403: the credentials are understood and do not suffice, or a token was asked for too often (code 99)."""
+    """HTTP 403: the credentials are not sufficient, or a token was requested too often
+    (code 99).
+    """
 
 
 class NotFound(ApiError):
-    """There is no such thing, or it is deleted: HTTP 404, or an answer all of whose errors say that."""
+    """The object does not exist or was deleted: HTTP 404, or an answer all of whose errors
+    say so.
+    """
 
 
 class Conflict(ApiError):
-    """HTTP 409: the request collides with the present state."""
+    """HTTP 409: the request conflicts with the current state."""
 
 
 class RateLimited(ApiError):
-    """HTTP 429, after every wait the call allows."""
+    """HTTP 429, after all the waits that the call allows."""
 
 
 class ServerError(ApiError):
-    """HTTP 5xx: the service failed; for a request that may not be repeated its outcome is unknown."""
+    """HTTP 5xx: the service failed. If the request may not be repeated, its outcome is unknown."""
 
 
 class WebhookRejected(ApiError):
-    """A webhook cannot be registered, validated or deleted; `reason` is one of section 7.2, for example
-    `CrcValidationFailed`, or a word this version does not know.
+    """A webhook cannot be registered, validated or deleted.
+
+    `reason` is one of platform section 7.2, such as `CrcValidationFailed`, or a word unknown to
+    this version.
     """
 
     reason: str = ""
@@ -221,13 +234,13 @@ class WebhookRejected(ApiError):
 
 
 class WebhookNotFound(NotFound, WebhookRejected):
-    """No webhook of the app has this id: `reason` is `WebhookIdInvalid`."""
+    """The app has no webhook with this id. `reason` is `WebhookIdInvalid`."""
 
 
 class WebhookUrlRejected(WebhookRejected, InvalidInput):
-    """The address cannot be that of a webhook: `reason` is `UrlValidationFailed`.
+    """The address cannot be used for a webhook. `reason` is `UrlValidationFailed`.
 
-    Where it was found before anything was sent, `status` is 0 and `broken_rules` says what is wrong.
+    If it was found before anything was sent, `status` is 0 and `broken_rules` says what is wrong.
     """
 
     reason = "UrlValidationFailed"
@@ -242,8 +255,9 @@ class WebhookUrlRejected(WebhookRejected, InvalidInput):
 
 
 class StreamEnded(ApiError):
-    """The service ended a stream that was open, for a reason that connecting again does not mend: `summary` names it,
-    `problems` have what else was said.
+    """The service closed a stream for a reason that reconnecting does not resolve.
+
+    `summary` names the reason, and `problems` hold the details.
     """
 
     def __str__(self) -> str:
@@ -261,15 +275,16 @@ STATUS_ERRORS: Mapping[int, type[ApiError]] = {
 
 
 def error_class(status: int) -> type[ApiError]:
-    """The class for an HTTP status."""
+    """Returns the error class for an HTTP status."""
     return ServerError if status >= 500 else STATUS_ERRORS.get(status, ApiError)
 
 
 class DecodeError(SocialApiError):
-    """The answer does not have the documented shape. `path` names the field, `reason` what is wrong; no value.
+    """The answer does not have the documented shape.
 
-    `executed` says that the answer was one to a write, which the service has done: it is not to be sent again. `status`
-    is then the HTTP status, and `body` the answer as it came (None where it was not kept, as those with tokens are not).
+    `path` names the field and `reason` what is wrong; neither contains a value. `executed` is true
+    if the answer was to a write, which was executed and must not be sent again. `status` is then
+    the HTTP status and `body` the answer (None if it was not kept, as for answers with tokens).
     """
 
     executed: bool = False
@@ -283,7 +298,7 @@ class DecodeError(SocialApiError):
 
     @property
     def fault(self) -> str:
-        """What cannot be read, and why."""
+        """The field that cannot be read, and why."""
         return f"cannot read the answer at {self.path or 'its top'}: {self.reason}"
 
     def __str__(self) -> str:
@@ -291,7 +306,10 @@ class DecodeError(SocialApiError):
 
 
 class BulkError(SocialApiError):
-    """A job stopped before its end. `report` has the counts so far; rows not settled are its `pending`."""
+    """A job stopped before its end.
+
+    `report` has the counts so far; rows without an outcome are `pending` in it.
+    """
 
     def __init__(self, message: str, report: "UploadReport") -> None:
         super().__init__(message, report)

@@ -1,7 +1,7 @@
-"""The right to use a file, for one job at a time: a lock file beside it, held by the process that has the right.
+"""A lock file beside a file, so that only one job at a time uses it.
 
-The system lets go of the lock when the process ends, however it ends; what is left behind then is the lock file, which
-means nothing. Who is refused reads in it who has the lock.
+The operating system releases the lock when the process ends, however it ends. A lock file that is
+left behind has no effect. While the lock is held, the file names its holder.
 """
 
 import contextlib
@@ -18,20 +18,23 @@ import attrs
 SUFFIX: Final = ".lock"
 
 _MARK: Final = b' {"socialapi_lock": '
-"""How a lock file begins. The blank is what Windows locks, and nobody else can read there then."""
+"""How a lock file begins. The blank is the byte that Windows locks, which nobody else can read."""
 _MAX_BYTES: Final = 512
 _NOTED_WITHIN_SECONDS: Final = 0.1
-"""How long it is waited for the note of somebody who has just taken the lock."""
+"""How long to wait until a process that has just taken the lock has written its note."""
 _POLL_SECONDS: Final = 0.002
 _ATTEMPTS: Final = 100
 
 _held: "Final[weakref.WeakSet[FileLock]]" = weakref.WeakSet()
-"""The locks that this process has."""
+"""The locks that this process holds."""
 
 
 @attrs.frozen
 class Holder:
-    """Who has a lock: the id of the process, and since when, as an ISO 8601 time; None for what could not be read."""
+    """The holder of a lock: its process id, and an ISO 8601 time since when.
+
+    A value is None if it could not be read.
+    """
 
     process_id: int | None = None
     since: str | None = None
@@ -44,7 +47,9 @@ class Holder:
 
 
 class FileLock:
-    """The lock of one file. `take` never waits for who has it; a process that is forked does not have it."""
+    """The lock of one file. `take` never waits for the holder. Forked processes do not
+    inherit it.
+    """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._locked = Path(path)
@@ -52,15 +57,15 @@ class FileLock:
         self._descriptor: int | None = None
 
     def take(self) -> Holder | None:
-        """Takes the lock until `release`; returns who has it if somebody else does.
+        """Takes the lock until `release`. Returns the holder if another process or task has it.
 
-        Raises OSError when the lock file cannot be made, or another file is in its place, and ValueError for what is no
-        path.
+        Raises OSError if the lock file cannot be created or another file is in its place, and
+        ValueError if the path is invalid.
         """
         self._path = lock_path(self._locked)
         try:
             return self._take()
-        except FileNotFoundError:  # there is no such folder, which concerns the file itself
+        except FileNotFoundError:  # the folder is missing, which concerns the file itself
             raise
         except OSError as problem:
             says = f"the lock file beside it cannot be made: {problem.strerror}"
@@ -73,7 +78,7 @@ class FileLock:
                 if not _lock(descriptor):
                     return _holder(descriptor)
                 if not self._is_at_path(descriptor):
-                    continue  # who had it before removed the file after it was opened here
+                    continue  # the former holder removed the file after it was opened here
                 _note(descriptor, self._path)
                 self._descriptor = descriptor
                 _held.add(self)
@@ -84,15 +89,17 @@ class FileLock:
         return Holder()
 
     def release(self) -> None:
-        """Gives the lock back and removes its file. Idempotent."""
+        """Releases the lock and removes its file. Safe to call twice."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is None:
             return
         from filelock import unlock_descriptor
 
         _held.discard(self)
-        # Before it is unlocked: who opens the file afterwards makes another one, and who has it open notices.
-        with contextlib.suppress(OSError):  # Windows removes no file that is open: it stays, and means nothing
+        # Removed before it is unlocked: whoever opens it later creates a new one, and whoever has
+        # it open notices.
+        # Windows does not remove an open file; it stays, without effect.
+        with contextlib.suppress(OSError):
             self._path.unlink()
         try:
             unlock_descriptor(descriptor)
@@ -100,7 +107,7 @@ class FileLock:
             os.close(descriptor)
 
     def forget(self) -> None:
-        """Closes the lock file without giving the lock back, which another process has."""
+        """Closes the lock file without releasing the lock, which belongs to the parent process."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             with contextlib.suppress(OSError):
@@ -118,12 +125,12 @@ class FileLock:
 
 
 def lock_path(path: str | os.PathLike[str]) -> Path:
-    """The lock file of a file, the same one by whichever links the file is reached."""
+    """Returns the path of a file's lock file, the same for all links to the file."""
     return Path(os.path.realpath(path) + SUFFIX)
 
 
 def is_lock_file(path: str | os.PathLike[str]) -> bool:
-    """Whether it is a lock file of this package, perhaps one that was left behind."""
+    """Returns whether the file is a lock file of this package, possibly a stale one."""
     if not os.fsdecode(path).endswith(SUFFIX):
         return False
     try:
@@ -134,13 +141,13 @@ def is_lock_file(path: str | os.PathLike[str]) -> bool:
 
 
 def _lock(descriptor: int) -> bool:
-    from filelock import lock_descriptor  # here, because importing it takes a tenth of aiohttp's time
+    from filelock import lock_descriptor  # imported here: it takes a tenth of aiohttp's import time
 
     return lock_descriptor(descriptor, blocking=False)
 
 
 def _note(descriptor: int, path: Path) -> None:
-    """Writes down who has the lock. Raises OSError for a file that is none of ours."""
+    """Writes who holds the lock. Raises OSError if the file is not a lock file."""
     if not _is_ours(os.read(descriptor, _MAX_BYTES)):
         raise OSError(0, f"{path} holds something else")
     now = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
@@ -151,12 +158,12 @@ def _note(descriptor: int, path: Path) -> None:
 
 
 def _is_ours(content: bytes) -> bool:
-    """Whether it can be lost: it is empty, or a note of who had the lock."""
+    """Returns whether the content may be overwritten: it is empty, or a note of a lock's holder."""
     return not content.strip() or content.startswith(_MARK)
 
 
 def _holder(descriptor: int) -> Holder:
-    """Who has the lock, by what is noted there, for which a moment is waited: a lock is taken before it is noted."""
+    """Returns the holder of the lock. Waits briefly, because the note is written after locking."""
     until = time.monotonic() + _NOTED_WITHIN_SECONDS
     while True:
         found = _noted(descriptor)
@@ -167,7 +174,7 @@ def _holder(descriptor: int) -> Holder:
 
 def _noted(descriptor: int) -> Holder | None:
     try:
-        os.lseek(descriptor, 1, os.SEEK_SET)  # behind what Windows lets nobody read
+        os.lseek(descriptor, 1, os.SEEK_SET)  # after the byte that Windows lets nobody read
         said: Any = json.loads(os.read(descriptor, _MAX_BYTES))["socialapi_lock"]
         return Holder(int(said["pid"]), str(said["since"])[:32])
     except (OSError, ValueError, KeyError, TypeError):
@@ -175,22 +182,22 @@ def _noted(descriptor: int) -> Holder | None:
 
 
 def _is_alive(holder: Holder) -> bool:
-    """Whether the process may be there: a note may be that of somebody who was killed."""
+    """Returns whether the process may be alive. A note may be left from one that was killed."""
     if os.name != "posix" or holder.process_id is None:
         return True
     try:
         os.kill(holder.process_id, 0)
     except ProcessLookupError:
         return False
-    except (OSError, OverflowError):  # there, and somebody else's
+    except (OSError, OverflowError):  # it exists, under another user
         return True
     return True
 
 
 def _let_go() -> None:
-    """What a forked process inherits is closed: it would keep the locks of one that has ended.
+    """Closes inherited lock files in a forked process, which would otherwise keep the locks.
 
-    The locks themselves forget it, too: the child's next file may get the same descriptor.
+    The locks forget the descriptor too, because the child may reuse its number for another file.
     """
     for lock in list(_held):
         lock.forget()

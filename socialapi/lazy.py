@@ -1,14 +1,16 @@
-"""Modules whose names are imported on first use, so that nobody pays for classes that are not used.
+"""Lazy imports, so that classes that are not used cost nothing.
 
-A class of attrs takes about half a millisecond to make, and the package has some two hundred of them. There are two
-ways in which they are put off, and no third:
+Creating an attrs class takes about half a millisecond, and the package has some two hundred. There
+are two ways of deferring them, and no third:
 
-* The public modules (`socialapi`, `socialapi.types`) hand out names that live elsewhere. They say where in a table, and
-  `on_first_use` makes of it the two functions that PEP 562 asks for. Type checkers and editors read the imports under
-  `if TYPE_CHECKING` instead; `tests/test_imports.py` sees to it that table, imports and `__all__` agree.
-* Everywhere else a function that is the first to need a module imports it, and its annotations name what they need under
-  `if TYPE_CHECKING`. An import that was done before takes half a microsecond: little for a request, too much for an
-  item of a page or a row of a file, so functions that run for each of these import nothing.
+* The public modules (`socialapi`, `socialapi.types`) re-export names. A table says where each one
+  is defined, and `on_first_use` turns it into the two functions of PEP 562. Type checkers and
+  editors read the imports under `if TYPE_CHECKING` instead; `tests/test_imports.py` checks that
+  table, imports and `__all__` agree.
+* Everywhere else, the first function that needs a module imports it, and annotations use imports
+  under `if TYPE_CHECKING`. Importing a loaded module takes half a microsecond: little for a
+  request, too much for an item of a page or a row of a file. Functions called for each of these
+  therefore import nothing.
 """
 
 import importlib
@@ -18,10 +20,10 @@ from typing import Any
 
 
 def on_first_use(module: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` of a module, for names that live in others.
+    """Returns `__getattr__` and `__dir__` for a module that re-exports names lazily.
 
-    `homes` has the names by the module that they live in, separated by blanks; `there:here` is a name that is another
-    one here. A name that was asked for once is an ordinary attribute from then on.
+    `homes` maps modules to the names they define, separated by blanks; `there:here` renames one. A
+    name becomes an ordinary attribute when it is first used.
     """
     places: dict[str, tuple[str, str]] = {}
     for home, names in homes.items():

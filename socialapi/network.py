@@ -1,7 +1,7 @@
-"""The way to a host: through which proxy, and by which certificates. What the environment says is read here.
+"""Proxies and TLS certificates, from arguments or the environment.
 
-aiohttp's own reading of the environment (`trust_env`) is not used: it takes credentials from netrc files along, and
-sends what is meant for this machine to the proxy.
+aiohttp's own support for the environment (`trust_env`) is not used: it also takes credentials from
+netrc files, and sends requests to this machine through the proxy.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ _DEFAULT_PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
 
 @attrs.frozen(repr=False)
 class Proxy:
-    """A proxy by its address, and the `Proxy-Authorization` header that it is given."""
+    """A proxy's URL, and the `Proxy-Authorization` header to send to it."""
 
     url: str
     authorization: str | None = None
@@ -37,9 +37,11 @@ class Proxy:
 
 
 def read_proxy(name: str, text: object) -> Proxy:
-    """The proxy at an address, which may hold a user name and a password; `http://` may be left out.
+    """Returns the proxy at an address, which may hold a user name and password; `http://` is
+    optional.
 
-    Raises ConfigurationError, which does not show the address, under the `name` of what held it.
+    Raises ConfigurationError, which does not show the address; `name` is the argument or variable
+    that held it.
     """
     parts = _split(text)
     if parts is None:
@@ -54,7 +56,7 @@ def read_proxy(name: str, text: object) -> Proxy:
 
 
 def _split(text: object) -> SplitResult | None:
-    """The parts of the address of a proxy; None if it is none."""
+    """Returns the parts of a proxy's address; None if it is invalid."""
     if not isinstance(text, str) or not text.isascii() or not text.isprintable() or " " in text or "\\" in text:
         return None
     try:
@@ -67,18 +69,22 @@ def _split(text: object) -> SplitResult | None:
 
 @attrs.frozen(repr=False)
 class Proxies:
-    """Which proxy a request takes: the one that was given, or the one of the environment for such hosts."""
+    """Chooses the proxy of a request: the one given, or the environment's for the host."""
 
     given: Proxy | None = None
     by_scheme: Mapping[str, tuple[str, str]] = attrs.field(factory=dict)
-    """By scheme of the host, the variable that names a proxy and its text, which is read when it is needed."""
+    """By scheme of the host: the variable that names a proxy, and its value, which is parsed when
+    needed.
+    """
     exempt: tuple[str, ...] = ()
-    """What `NO_PROXY` lists."""
+    """The entries of `NO_PROXY`."""
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str], *, own: bool) -> Self:
-        """What `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` say (lower-case names come first); `own` takes
-        `SOCIALAPI_PROXY` in place of the first two where it is set.
+        """Returns the proxies that `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` name.
+
+        Lower-case names take precedence. With `own`, `SOCIALAPI_PROXY` replaces the first two if it
+        is set.
         """
         found = {scheme: _variable(environ, f"{scheme.upper()}_PROXY") for scheme in _DEFAULT_PORTS}
         ours = environ.get("SOCIALAPI_PROXY", "").strip() if own else ""
@@ -88,9 +94,10 @@ class Proxies:
         return cls(by_scheme={scheme: each for scheme, each in found.items() if each[1]}, exempt=tuple(exempt))
 
     def choose(self, scheme: str, host: str, port: int | None) -> Proxy | None:
-        """The proxy for requests to a host. Loopback never takes one of the environment.
+        """Returns the proxy for requests to a host, or None. A proxy of the environment is never
+        used for loopback.
 
-        Raises ConfigurationError when the variable that counts holds no address of a proxy.
+        Raises ConfigurationError if the variable does not hold the address of a proxy.
         """
         if self.given is not None:
             return self.given
@@ -105,18 +112,20 @@ class Proxies:
 
 
 def _variable(environ: Mapping[str, str], name: str) -> tuple[str, str]:
-    """A variable by its lower-case name, or else by the other one: the name that counts, and the text."""
+    """Returns a variable's name and value; the lower-case name takes precedence."""
     small = name.lower()
     if small in environ:
         return small, environ[small].strip()
     if name == "HTTP_PROXY" and "REQUEST_METHOD" in environ:
-        return name, ""  # in a CGI program this is what a client has sent as header `Proxy`
+        return name, ""  # in a CGI program, this is the client's `Proxy` header
     return name, environ.get(name, "").strip()
 
 
 def _is_meant(entry: str, host: str, port: int) -> bool:
-    """Whether an entry of `NO_PROXY` means the host: a name with all below it, an address, a network or `*`, and for
-    one port alone if it has one.
+    """Returns whether an entry of `NO_PROXY` matches the host.
+
+    An entry is a domain with all its subdomains, an address, a network or `*`, optionally with a
+    port.
     """
     if entry == "*":
         return True
@@ -132,7 +141,9 @@ def _is_meant(entry: str, host: str, port: int) -> bool:
 
 
 def _without_port(entry: str) -> tuple[str, str, str]:
-    """The name, a colon if there is a port, and the port; the colons of an IPv6 address are none before a port."""
+    """Returns the name, a colon if there is a port, and the port. The colons of an IPv6 address do
+    not count.
+    """
     if entry.startswith("["):
         name, _, rest = entry[1:].partition("]")
         return name, rest[:1], rest[1:]
@@ -158,24 +169,28 @@ def _is_in(address: ipaddress.IPv4Address | ipaddress.IPv6Address, name: str) ->
 
 @attrs.frozen(kw_only=True, repr=False)
 class Certificates:
-    """The files that TLS connections are checked by, and that they prove this side with; each with its variable."""
+    """The certificate files of TLS connections, each with the variable that named it."""
 
     authorities: tuple[str, str] | None = None
-    """A file with the certificates of those who are trusted."""
+    """A file with the trusted authorities."""
     directory: tuple[str, str] | None = None
-    """Directories with one file for each of them, as OpenSSL has it."""
+    """Directories with one file per trusted authority, in OpenSSL's format."""
     alone: bool = False
-    """Whether nobody else is trusted. Otherwise what is not named stays OpenSSL's own."""
+    """Whether only these authorities are trusted. Otherwise OpenSSL's defaults apply to what is not
+    named.
+    """
     client: tuple[str, str] | None = None
-    """The certificate that this side shows (mTLS), which may hold its key as well."""
+    """The client certificate (mTLS), in a file that may hold its key as well."""
     key: tuple[str, str] | None = None
     password: str | None = None
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str], *, own: bool, common: bool = True) -> Self | None:
-        """What the variables say: with `common` those of OpenSSL, `SSL_CERT_FILE` and `SSL_CERT_DIR`, and with `own`
-        `SOCIALAPI_CA_FILE`, `SOCIALAPI_CLIENT_CERT`, `SOCIALAPI_CLIENT_KEY` and `SOCIALAPI_CLIENT_KEY_PASSWORD`.
-        None if they say nothing.
+        """Returns the certificates that the environment names; None if it names none.
+
+        `common` reads OpenSSL's variables, `SSL_CERT_FILE` and `SSL_CERT_DIR`. `own` reads
+        `SOCIALAPI_CA_FILE`, `SOCIALAPI_CLIENT_CERT`, `SOCIALAPI_CLIENT_KEY` and
+        `SOCIALAPI_CLIENT_KEY_PASSWORD`. Raises ConfigurationError for a key without a certificate.
         """
 
         def read(name: str, wanted: bool) -> tuple[str, str] | None:
@@ -197,39 +212,42 @@ class Certificates:
         return found if found.authorities or found.directory or found.client else None
 
     def context(self) -> ssl_module.SSLContext:
-        """The context for connections; reads the files. Raises ConfigurationError, which names the variable."""
+        """Returns the TLS context, reading the files. Raises ConfigurationError, which names the
+        variable.
+        """
         contexts: list[ssl_module.SSLContext] = []
         name, _ = self.authorities or ("", "")
         file, folder = self._trusted()
         _use(name, lambda: contexts.append(ssl_module.create_default_context(cafile=file, capath=folder)))
         (context,) = contexts
-        context.set_alpn_protocols(["http/1.1"])  # as aiohttp's own
+        context.set_alpn_protocols(["http/1.1"])  # the same as aiohttp's own context
         if self.client is not None:
             self._show(context, *self.client)
         return context
 
     def _show(self, context: ssl_module.SSLContext, name: str, certificate: str) -> None:
-        """Has the context show the certificate of this side."""
+        """Loads the client certificate into the context."""
         key = self.key[1] if self.key else None
         asked: list[bool] = []
 
         def tell_password() -> str:
-            asked.append(
-                True
-            )  # OpenSSL would otherwise ask at the terminal, and does not say that it was the wrong one
+            # OpenSSL would otherwise prompt on the terminal, and does not report a wrong password.
+            asked.append(True)
             return self.password or ""
 
         _use(name, lambda: context.load_cert_chain(certificate, key, tell_password), asked)
 
     def _trusted(self) -> tuple[str | None, str | None]:
-        """The file and the directories of those who are trusted; None and None for the defaults of both."""
+        """Returns the file and the directories of trusted authorities; None and None for the
+        defaults.
+        """
         file = self.authorities[1] if self.authorities else None
         folder = self.directory[1] if self.directory else None
         if folder is not None and self.directory and not any(Path(each).is_dir() for each in folder.split(os.pathsep)):
             raise ConfigurationError(f"{self.directory[0]} names no directory that is there")
         if self.alone or (file is None and folder is None):
             return file, folder
-        # As OpenSSL has it: each variable replaces a default of its own.
+        # As in OpenSSL, each variable replaces only its own default.
         defaults = ssl_module.get_default_verify_paths()
         if file is None and Path(defaults.openssl_cafile).is_file():
             file = defaults.openssl_cafile
@@ -270,17 +288,19 @@ _LOCKED: Final = "the key is encrypted: set SOCIALAPI_CLIENT_KEY_PASSWORD to its
 
 @attrs.frozen
 class ConnectionOptions:
-    """How one request gets to its host: arguments for aiohttp, and headers beside those of the request."""
+    """The connection options of one request: arguments for aiohttp, and additional headers."""
 
     options: Mapping[str, Any] = attrs.field(repr=False)
     headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
     is_relayed: bool = False
-    """Whether a proxy reads the request and answers it, rather than only handing on what is encrypted."""
+    """Whether a proxy reads and answers the request, rather than relaying an encrypted
+    connection.
+    """
 
 
 @attrs.define(repr=False)
 class Network:
-    """The ways to all hosts, worked out once for each."""
+    """The connection options of all hosts, computed once for each."""
 
     proxies: Proxies = Proxies()
     tls: ssl_module.SSLContext | bool | Certificates = True
@@ -299,10 +319,11 @@ class Network:
         has_session: bool = False,
         has_connector: bool = False,
     ) -> Self:
-        """What was given, and where nothing was, what the environment says (`own`: also in variables of this package).
+        """Returns the network settings given, or those of the environment.
 
-        A session of the user's goes its own ways, and a connector of the user's has certificates of its own. Raises
-        ConfigurationError for what is neither.
+        `own` reads this package's variables too. A user's session keeps its own proxy and
+        certificates, a user's connector its own certificates. Raises ConfigurationError for invalid
+        arguments.
         """
         if not isinstance(ssl, ssl_module.SSLContext | bool):
             raise ConfigurationError(f"ssl must be an ssl.SSLContext, True or False, not {type(ssl).__name__}")
@@ -316,7 +337,10 @@ class Network:
         return cls(proxies, Certificates.from_env(environ, own=own, common=not has_connector) or True)
 
     async def way(self, scheme: str, host: str, port: int | None) -> ConnectionOptions:
-        """The way to a host. Raises ConfigurationError when what the environment says of it cannot be used."""
+        """Returns the connection options for a host.
+
+        Raises ConfigurationError if the environment's settings for it are invalid.
+        """
         key = (scheme, host, port)
         way = self._ways.get(key)
         if way is None:
@@ -331,16 +355,17 @@ class Network:
             return ConnectionOptions(options)
         options["proxy"] = proxy.url
         header = {"Proxy-Authorization": proxy.authorization} if proxy.authorization is not None else {}
-        if scheme == "https":  # the proxy reads the CONNECT before it and nothing more
+        if scheme == "https":  # the proxy reads only the CONNECT request
             return ConnectionOptions({**options, "proxy_headers": header} if header else options)
         return ConnectionOptions(options, header, is_relayed=True)
 
     async def _tls(self) -> ssl_module.SSLContext | bool:
         if not isinstance(self.tls, Certificates):
             return self.tls
-        async with self._loading:  # connections are only shared by those that have the same context
+        # Connections are shared only between requests with the same context.
+        async with self._loading:
             if self._context is None:
-                # Reading a hundred certificates takes a while.
+                # In a thread, because reading a hundred certificates takes a while.
                 self._context = await asyncio.to_thread(self.tls.context)
         return self._context
 

@@ -1,9 +1,9 @@
-"""What a service says is wrong, as plain data that errors carry (platform documentation, section 7.1).
+"""Problems and coded errors of the service, as plain data (platform documentation, section 7.1).
 
-A problem is an RFC 7807 object whose `type` selects the subtype. The last path segment of `type` (the *slug*) is what
-is compared, so a service that publishes its problem documents under another base address is still understood.
-Every field but `type` and `title` is `None` when the service left it out; fields this version does not know are kept
-in `extra`. A subtype without fields of its own is a plain subclass: what attrs makes for `Problem` serves it as well.
+A problem is an RFC 7807 object whose `type` selects the subtype. Only the last path segment of
+`type` (the *slug*) is compared, so the base URL of problem types does not matter. All fields but
+`type` and `title` are None if the service left them out; unknown fields are kept in `extra`. A
+subtype without fields of its own is a plain subclass, to which attrs adds nothing.
 """
 
 from collections.abc import Mapping
@@ -14,9 +14,10 @@ import attrs
 
 @attrs.frozen(kw_only=True)
 class BrokenRule:
-    """One rule that a request breaks: where (`path`, for example `[3].params.users[0].email[1]`) and what.
+    """A rule that a request breaks.
 
-    `reason` never quotes the offending value, which may be personal.
+    `path` says where, for example `[3].params.users[0].email[1]`. `reason` says what is wrong and
+    never quotes the value, which may be personal data.
     """
 
     path: str
@@ -29,7 +30,11 @@ class BrokenRule:
 
 @attrs.frozen(kw_only=True)
 class ServiceError:
-    """A coded error: `{code, message}` of the platform API, `{code, message, parameter}` of the advertising API."""
+    """A coded error.
+
+    It is `{code, message}` in the platform API, `{code, message, parameter}` in the advertising
+    API.
+    """
 
     code: int | str | None = None
     message: str | None = None
@@ -38,10 +43,10 @@ class ServiceError:
 
 @attrs.frozen(kw_only=True)
 class OperationError:
-    """Why one operation of a batch was refused; `index` is its position in the request (section 4.9).
+    """An error of one operation in a batch (advertising section 4.9).
 
-    `index` is None when the service gave none; then there is only the `position` in its list of errors, and how many
-    were `listed`.
+    `index` is its position in the request. It is None if the service gave none; then `position` is
+    the index in its list of errors and `listed` the length of that list.
     """
 
     index: int | None
@@ -54,7 +59,7 @@ class OperationError:
 
 @attrs.frozen(kw_only=True)
 class Problem:
-    """A problem of a type this version has no class for (`about:blank` among them)."""
+    """A problem of a type that has no class of its own, such as `about:blank`."""
 
     type: str = "about:blank"
     title: str | None = None
@@ -69,7 +74,7 @@ class Problem:
 
 
 class ClientDisconnected(Problem):
-    """The client closed a stream."""
+    """The client closed the stream."""
 
     __slots__ = ()
 
@@ -90,7 +95,7 @@ class ConflictProblem(Problem):
 
 @attrs.frozen(kw_only=True)
 class DisallowedResource(Problem):
-    """The resource breaks a policy and may not be read."""
+    """The resource violates a policy and may not be read."""
 
     resource_id: str | None = None
     resource_type: str | None = None
@@ -99,7 +104,7 @@ class DisallowedResource(Problem):
 
 @attrs.frozen(kw_only=True)
 class DuplicateRules(Problem):
-    """A rule with this value exists."""
+    """A rule with this value already exists."""
 
     id: str | None = None
     value: str | None = attrs.field(default=None, repr=False)
@@ -107,7 +112,7 @@ class DuplicateRules(Problem):
 
 @attrs.frozen(kw_only=True)
 class InvalidParameters:
-    """One item of an invalid request: a message and the values given for each parameter at fault."""
+    """One item of an invalid request: a message, and the values of each parameter at fault."""
 
     message: str | None = None
     parameters: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict, repr=False)
@@ -121,32 +126,32 @@ class InvalidRequest(Problem):
 
 
 class InvalidRules(Problem):
-    """A rule does not parse."""
+    """A rule has invalid syntax."""
 
     __slots__ = ()
 
 
 class NoncompliantRules(Problem):
-    """A rule breaks a policy."""
+    """A rule violates a policy."""
 
     __slots__ = ()
 
 
 class RuleCap(Problem):
-    """The project has as many rules as it may."""
+    """The project has reached its maximum number of rules."""
 
     __slots__ = ()
 
 
 class UnsupportedAuthentication(Problem):
-    """The endpoint does not take this kind of credential."""
+    """The endpoint does not accept this kind of credential."""
 
     __slots__ = ()
 
 
 @attrs.frozen(kw_only=True)
 class NotAuthorizedForField(Problem):
-    """The caller may read the object but not this field of it."""
+    """The caller may read the object, but not this field."""
 
     field: str | None = None
     resource_type: str | None = None
@@ -166,7 +171,7 @@ class NotAuthorizedForResource(Problem):
 
 @attrs.frozen(kw_only=True)
 class OperationalDisconnect(Problem):
-    """The service closed a stream."""
+    """The service closed the stream."""
 
     disconnect_type: (
         Literal[
@@ -186,7 +191,7 @@ class OperationalDisconnect(Problem):
 
 @attrs.frozen(kw_only=True)
 class ResourceNotFound(Problem):
-    """No object with this id."""
+    """There is no object with this id."""
 
     parameter: str | None = None
     value: str | None = attrs.field(default=None, repr=False)
@@ -196,7 +201,7 @@ class ResourceNotFound(Problem):
 
 @attrs.frozen(kw_only=True)
 class ResourceUnavailable(Problem):
-    """The object exists and cannot be read now."""
+    """The object exists but cannot be read now."""
 
     parameter: str | None = None
     resource_id: str | None = None
@@ -205,7 +210,7 @@ class ResourceUnavailable(Problem):
 
 @attrs.frozen(kw_only=True)
 class StreamingConnection(Problem):
-    """A stream could not be opened."""
+    """The stream could not be opened."""
 
     connection_issue: (
         Literal["TooManyConnections", "ProvisioningSubscription", "RuleConfigurationIssue", "RulesInvalidIssue"]
@@ -216,7 +221,7 @@ class StreamingConnection(Problem):
 
 @attrs.frozen(kw_only=True)
 class UsageCapped(Problem):
-    """A usage cap is reached."""
+    """A usage cap has been reached."""
 
     period: Literal["Daily", "Monthly"] | str | None = None
     scope: Literal["Account", "Product"] | str | None = None

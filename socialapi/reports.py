@@ -1,6 +1,4 @@
-"""What a bulk job did, as plain data: returned at the end, carried by `BulkError`, shown while it runs; and what a look
-at its input found before.
-"""
+"""Reports of bulk jobs and of linting an input, as plain data."""
 
 from collections.abc import Mapping
 from typing import Any, Final, Literal
@@ -8,22 +6,23 @@ from typing import Any, Final, Literal
 import attrs
 
 MAX_ISSUES_KEPT: Final = 1_000
-"""How many rejected rows and how many warnings a report names; the counts are always complete."""
+"""How many rejected rows and how many warnings a report names. The counts are always complete."""
 MENDED: Final = "was mended"
-"""How the reason of a warning begins that is about a value which was sent without what stood around it."""
+"""The start of the reason of a warning about a value that was sent without surrounding debris."""
 LOOKS_LIKE_FLOAT: Final = (
     "looks like a number that a spreadsheet or a program has written in another way (1000.0, 1E+15), and is sent as it is: "
     "export the column as text"
 )
-"""The reason of a warning about a text that is meant to be an id or a code."""
+"""The reason of a warning about a string that should be an id or a code."""
 
 
 @attrs.frozen
 class RowIssue:
-    """Why a row, or one field of it, was not used. `row` counts the data rows from 1; no value is quoted.
+    """Why a row, or one field of it, was not used. No value is quoted.
 
-    Of products, `product_id` says which one, as far as it could be read; `row` is 0 for one that is in no row. Of an input
-    of several files, whose rows are numbered through, `file` and `file_row` say where the row is.
+    `row` counts the data rows from 1. For products, `product_id` is the product's id if it could be
+    read, and `row` is 0 for a product that is in no row. For an input of several files, whose rows
+    are numbered consecutively, `file` and `file_row` say where the row is.
     """
 
     row: int
@@ -36,17 +35,20 @@ class RowIssue:
 
 @attrs.frozen(kw_only=True)
 class Forecast:
-    """What sending the valid rows would take; the result of a dry run."""
+    """What sending the valid rows would take: the result of a dry run."""
 
     requests: int
     bytes: int
     quota_minutes: float
-    """The least time that the rate limit allows for so many requests, in minutes."""
+    """The minimum time that the rate limit allows for these requests, in minutes."""
 
 
 @attrs.frozen(kw_only=True)
 class UploadReport:
-    """The counts of an upload. Every row read is in exactly one of accepted, rejected, duplicate and pending."""
+    """The result of an upload.
+
+    Every row read is in exactly one of accepted, rejected, duplicate and pending.
+    """
 
     read: int = 0
     accepted: int = 0
@@ -57,15 +59,19 @@ class UploadReport:
     requests: int = 0
     retries: int = 0
     resumed: int = 0
-    """Rows whose outcome an earlier run had confirmed in the journal; they were not sent again."""
+    """Rows whose outcome an earlier run had recorded in the journal. They were not sent again."""
     bytes_sent: int = 0
     elapsed_seconds: float = 0.0
     quota_used: float = 0.0
-    """Requests sent as a share of what the rate limit allows in the time the job took (at least one window)."""
+    """Requests sent, as a share of those that the rate limit allows in the job's time (at least one
+    window).
+    """
     rejects: tuple[RowIssue, ...] = attrs.field(default=(), repr=False)
-    """The first rejected rows, at most `MAX_ISSUES_KEPT`; the rejects file has all of them."""
+    """The first rejected rows, at most `MAX_ISSUES_KEPT`. The rejects file has all of them."""
     warning_details: tuple[RowIssue, ...] = attrs.field(default=(), repr=False)
-    """The first warnings, at most `MAX_ISSUES_KEPT`: fields left out of rows that were sent, and values that were mended."""
+    """The first warnings, at most `MAX_ISSUES_KEPT`, about fields left out and values that were
+    mended.
+    """
     rejects_path: str | None = None
     forecast: Forecast | None = None
 
@@ -76,7 +82,7 @@ class UploadReport:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Everything in it that is a number of something."""
+        """All integer counts of the report."""
         return {name: value for name, value in self.to_dict().items() if type(value) is int}
 
     @property
@@ -85,7 +91,10 @@ class UploadReport:
         return self.read / self.elapsed_seconds if self.elapsed_seconds else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """The counts as JSON-ready values, without the lists of single rows; `forecast` only after a dry run."""
+        """Returns the counts as JSON-ready values, without the lists of single rows.
+
+        `forecast` is included only after a dry run.
+        """
         data = attrs.asdict(self, filter=attrs.filters.exclude("rejects", "warning_details"))
         if self.forecast is None:
             del data["forecast"]
@@ -94,11 +103,12 @@ class UploadReport:
 
 @attrs.frozen(kw_only=True)
 class UpsertReport(UploadReport):
-    """The counts of a catalog load. Accepted products were created, updated, unchanged, or skipped.
+    """The result of a catalog load. Accepted products were created, updated, unchanged or skipped.
 
-    `unchanged` is what the service says of products that it was sent, `skipped` were not sent, since they are as they
-    were loaded last. `vanished` were loaded earlier and are not in this feed; `deleted` of them are gone, and `unconfirmed`
-    ones were to be deleted, which the service has refused or not confirmed: the next load tries again.
+    `unchanged` products were sent and reported as unchanged by the service. `skipped` ones were not
+    sent, because they equal what was loaded last. `vanished` ones were loaded earlier and are not
+    in this input: `deleted` of them were deleted, and the deletion of `unconfirmed` ones was
+    refused or not confirmed, so that the next load tries again.
     """
 
     created: int = 0
@@ -119,19 +129,21 @@ class UpsertReport(UploadReport):
 
 @attrs.frozen(kw_only=True)
 class SyncReport(UploadReport):
-    """The counts of a sync. `read` are the rows of the desired state; accepted ones are unchanged, or were added now.
+    """The result of a sync. `read` counts the desired rows; accepted ones were unchanged or added.
 
-    `additions` counts the rows to be sent, whole, since something of them is not in the snapshot; `removals` counts
-    identifiers, each sent as a user of its own. Of both, what a stop leaves undone is pending. `requests`, `retries` and
-    `bytes_sent` are those of both.
+    `additions` counts rows to be sent, whole, because an identifier of them is not in the snapshot.
+    `removals` counts identifiers, each sent as a user of its own. Whatever of both is left undone
+    is pending. `requests`, `retries` and `bytes_sent` cover both.
     """
 
     unchanged: int = 0
-    """Rows of which every identifier is in the snapshot already."""
+    """Rows of which every identifier was in the snapshot already."""
     additions: UploadReport = UploadReport()
     removals: UploadReport = UploadReport()
     held_back: int = 0
-    """Identifiers that are not desired any more, and were not removed since rows were rejected or the share is too large."""
+    """Identifiers that are no longer desired but were kept, because rows were rejected or their
+    share is too large.
+    """
     identifiers_before: int = 0
     """Identifiers in the snapshot that had not expired."""
     identifiers_after: int = 0
@@ -139,24 +151,27 @@ class SyncReport(UploadReport):
 
     @property
     def adds_up(self) -> bool:
-        """Whether every row of the desired state has exactly one outcome."""
+        """Whether every desired row has exactly one outcome."""
         return super().adds_up and self.accepted == self.unchanged + self.additions.accepted
 
     def to_dict(self) -> dict[str, Any]:
-        """As that of an upload, with those of the additions and of the removals in it."""
+        """Returns the counts as JSON-ready values, including those of additions and removals."""
         return super().to_dict() | {"additions": self.additions.to_dict(), "removals": self.removals.to_dict()}
 
 
 @attrs.frozen(kw_only=True)
 class Progress:
-    """A look at a running job: the counts so far, and how much of the input is read (0 to 1; None if unknown)."""
+    """The state of a running job: its counts so far and the share of the input read.
+
+    `fraction_read` is from 0 to 1, or None if unknown.
+    """
 
     report: UploadReport
     fraction_read: float | None = None
     in_flight: int = 0
-    """Requests on their way now."""
+    """Requests in flight now."""
     note: str | None = None
-    """Why the job is waiting, if it is: for example `retrying after HTTP 503`."""
+    """Why the job is waiting, if it is, for example `retrying after HTTP 503`."""
 
 
 Risk = Literal["low", "medium", "high"]
@@ -164,9 +179,10 @@ Risk = Literal["low", "medium", "high"]
 
 @attrs.frozen
 class Finding:
-    """Something that a look at an input found. `is_error` when it keeps rows, or some of their values, from any use.
+    """A finding of linting an input.
 
-    `risk` is how much it says about the matches to expect.
+    `is_error` is true if rows, or some of their values, cannot be used. `risk` says how much the
+    finding lowers the expected number of matches.
     """
 
     text: str
@@ -176,7 +192,7 @@ class Finding:
 
 @attrs.frozen(kw_only=True)
 class ColumnLint:
-    """A column that identifiers are read from. A name that may be data is not shown."""
+    """A column from which identifiers are read. A name that may be data is not shown."""
 
     name: str
     kind: str
@@ -186,67 +202,75 @@ class ColumnLint:
 
 @attrs.frozen(kw_only=True)
 class KindLint:
-    """What an input has of one kind of identifier: counts of values, blank ones left out."""
+    """The counts of values of one identifier kind in an input. Blank values are not counted."""
 
     kind: str
     present: int = 0
     usable: int = 0
-    """What an upload would send, be it good for anything or not."""
+    """Values that an upload would send, whether or not they can match anybody."""
     mended: int = 0
-    """Values among them around which something stands that an upload would remove: quotation marks, `mailto:`, …"""
+    """Usable values with debris that an upload would remove, such as quotation marks or
+    `mailto:`.
+    """
     like_floats: int = 0
-    """Values of `partner_user_id` among them that look like numbers which a spreadsheet has rewritten."""
+    """Usable values of `partner_user_id` that look like numbers rewritten by a spreadsheet."""
     digests: int = 0
     """SHA-256 digests: 64 hexadecimal digits, which are sent as they are, in lower case."""
     upper_case: int = 0
-    """Digests among them that are not in lower case."""
+    """Digests with upper-case letters."""
     wrong_length: int = 0
-    """Hexadecimal texts as long as other digests (MD5, SHA-1, …), or nearly as long as those of SHA-256."""
+    """Hexadecimal strings as long as other digests (MD5, SHA-1, …), or nearly as long as
+    SHA-256.
+    """
     of_nothing: int = 0
-    """Digests of an empty text."""
+    """Digests of an empty string."""
     hashed_twice: int = 0
-    """Digests of digests of an empty text or of a placeholder. Others cannot be told from digests of a value."""
+    """Digests of digests of an empty string or of a placeholder. Other double hashes cannot be
+    detected.
+    """
     placeholders: int = 0
     """Values that stand for none, such as `n/a` or `test@example.com`, hashed or not."""
     no_country_code: int = 0
     """Phone numbers without a country code."""
     by_region: int = 0
-    """Those of them that the default region makes usable."""
+    """Phone numbers that are usable only because of the default region."""
     reasons: Mapping[str, int] = attrs.field(factory=dict)
-    """Why values are not usable, and how many."""
+    """The reasons why values are not usable, with their counts."""
 
 
 @attrs.frozen(kw_only=True)
 class LintReport:
-    """What a look at an input found, before anything is uploaded. No value of it is anywhere in here."""
+    """The result of linting an input before an upload. It contains no values of the input."""
 
     rows: int
     unusable_rows: int
-    """Rows that an upload would reject, since they have no usable identifier or cannot be read."""
+    """Rows that an upload would reject: without a usable identifier, or unreadable."""
     rows_with_several: int
-    """Rows with several usable identifiers."""
+    """Rows with more than one usable identifier."""
     duplicates: int
-    """Rows with the same identifiers as an earlier one."""
+    """Rows with the same identifiers as an earlier row."""
     duplicates_are_exact: bool
-    """False when there are too many different rows to remember all: then it is an estimate by a sample of them."""
+    """False if there are too many distinct rows to remember; then `duplicates` is an estimate from
+    a sample.
+    """
     kinds: tuple[KindLint, ...]
     columns: tuple[ColumnLint, ...]
     ignored_columns: tuple[str, ...]
     findings: tuple[Finding, ...]
     broken_off: str | None = None
-    """Why the input could not be read any further, if it could not."""
+    """Why reading the input stopped early, if it did."""
 
     @property
     def match_risk(self) -> Risk:
-        """How likely it is that few of the rows are matched: a judgement by rule of thumb, with the findings as reasons."""
+        """How likely few rows are to match: the highest risk of the findings, a rule of thumb."""
         found = {finding.risk for finding in self.findings}
         return "high" if "high" in found else "medium" if "medium" in found else "low"
 
     @property
     def has_errors(self) -> bool:
-        """Whether rows, or some of their values, are of no use."""
+        """Whether rows, or some of their values, cannot be used."""
         return any(finding.is_error for finding in self.findings)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON-ready values, and the judgement as `match_risk`."""
+        """Returns the report as JSON-ready values, with `match_risk`."""
         return attrs.asdict(self) | {"match_risk": self.match_risk}

@@ -1,4 +1,4 @@
-"""A SQLite file on a thread of its own, so that no event loop ever waits for a disk."""
+"""A SQLite file on a thread of its own, so that the event loop never waits for a disk."""
 
 import asyncio
 import contextlib
@@ -19,7 +19,9 @@ from socialapi.file_lock import FileLock
 T = TypeVar("T")
 
 LOOK_SECONDS: Final = 2.0
-"""How long a file that is ours alone may be looked into by somebody else, as `socialapi jobs` does, when it is opened."""
+"""How long opening waits while another process reads an exclusive file, as `socialapi jobs`
+does.
+"""
 _POLL_SECONDS: Final = 0.01
 
 USE_THAT_VERSION: Final = "use that version, or choose another path"
@@ -27,15 +29,17 @@ USE_THAT_VERSION: Final = "use that version, or choose another path"
 _IN_USE: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _NOT_OURS: Final = frozenset({sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT})
 SHARED_WAIT_SECONDS: Final = 10.0
-"""How long a file that several processes use may be busy with another one of them."""
+"""How long to wait while another process uses a shared file."""
 _ERASE_WAIT_MS: Final = 200
 _PRIMARY_CODE: Final = 0xFF
-"""The part of a result code that says what kind of failure it is; the rest says where it happened."""
+"""The part of a result code that says what kind of failure it is. The rest says where it
+happened.
+"""
 
 
 @attrs.frozen(kw_only=True)
 class Schema:
-    """What a file holds: a number that tells its kind from other files, its version, and the statements that make it.
+    """The format of a file: its application id, its version, and the statements that create it.
 
     `remedy` says what to do with a file of an earlier version.
     """
@@ -47,14 +51,15 @@ class Schema:
 
 
 class SqliteFile:
-    """One connection on one thread, and no other process or task beside it: the file is locked from `open` to `aclose`.
+    """One connection on one thread. The file is locked for other processes and tasks from `open` to
+    `aclose`.
 
-    With `shared`, several processes of this machine use the file at once, and wait for each other. A file that is not
-    there is made with mode 0600. What is committed has reached the disk. `purpose` names the file in messages, for
-    example "inbox".
+    With `shared`, several processes of this machine can use the file and wait for each other. A
+    missing file is created with mode 0600. Committed data have reached the disk. `purpose` names
+    the file in messages, for example "inbox".
 
-    What SQLite raises becomes a ConfigurationError that names the file and says what to do. With `raw` that holds for
-    `open` alone: for who goes on after a failure.
+    Errors of SQLite are raised as ConfigurationError, which names the file and says what to do.
+    With `raw` only `open` does so, and other methods raise sqlite3.Error.
     """
 
     def __init__(
@@ -73,9 +78,10 @@ class SqliteFile:
         self._failure: Exception | None = None
 
     async def open(self, prepare: Callable[[sqlite3.Connection], T]) -> T:
-        """Opens the file, makes what is not there, and returns what `prepare` finds in it.
+        """Opens the file, creating what is missing, and returns the result of `prepare`.
 
-        Raises ConfigurationError when it cannot be written, is damaged, is of another kind or version, or is in use.
+        Raises ConfigurationError if the file cannot be written, is damaged or in use, or has
+        another format or version.
         """
         self._changes.clear()
         self._asked = self._written = 0
@@ -88,37 +94,42 @@ class SqliteFile:
             raise
 
     async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """What the work returns, done in one transaction; if it raises, nothing of it is left.
+        """Returns the result of `work`, run in one transaction, which is rolled back if it raises.
 
-        A caller that is cancelled does not wait any longer; the work is done nevertheless. Raises ConfigurationError, or
-        sqlite3.Error if it is raw, and what the work raises.
+        If the caller is cancelled it stops waiting, but the work is done. Raises ConfigurationError
+        (sqlite3.Error if `raw`) and what the work raises.
         """
         return await self._do(lambda: self._transact(work))
 
     async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """As `run`, for work that changes nothing: in a shared file it waits for nobody who writes."""
+        """Returns the result of `work`, which changes nothing. In a shared file it does not wait
+        for writers. Raises as `run` does.
+        """
         return await self._do(lambda: self._transact(work, "BEGIN"))
 
     async def write(self, change: Callable[[sqlite3.Connection], None]) -> None:
-        """Returns once the change has reached the disk, in one transaction with all others that waited meanwhile.
+        """Returns once the change has reached the disk, in one transaction with others that were
+        waiting.
 
-        When one such transaction fails, so does every later `write`: which of the changes belong together is not known
-        here. Raises as `run` does.
+        After such a transaction fails, every later `write` fails too, because it is unknown which
+        changes belong together. Raises as `run` does.
         """
         self._changes.append(change)
         self._asked = number = self._asked + 1
         await self._do(lambda: self._write_all(number))
 
     async def erase(self) -> None:
-        """Takes what was deleted out of the log, where it is still to be read otherwise. Raises as `run` does."""
+        """Removes deleted data from the log, where they could otherwise still be read. Raises as
+        `run` does.
+        """
         await self._do(self._truncate_log)
 
     async def aclose(self) -> None:
-        """Closes the file after the work that is under way. Idempotent."""
+        """Closes the file after the work in progress. Safe to call twice."""
         executor, self._executor = self._executor, None
         if executor is not None:
             closing = executor.submit(self._close)
-            executor.shutdown(wait=False)  # nothing comes after it; the thread ends by itself
+            executor.shutdown(wait=False)  # nothing comes after it, and the thread ends by itself
             await asyncio.shield(asyncio.wrap_future(closing))
 
     async def _do(self, work: Callable[[], T]) -> T:
@@ -127,13 +138,14 @@ class SqliteFile:
     async def _submit(self, work: Callable[[], T]) -> T:
         if self._executor is None:
             raise RuntimeError(f"the {self._purpose} is not open")
-        # Shielded, as work that waits behind other work would be dropped if its caller were cancelled.
+        # Shielded: queued work would be dropped if its caller were cancelled.
         return await asyncio.shield(asyncio.wrap_future(self._executor.submit(work)))
 
-    # What follows runs on the thread.
+    # The methods below run on the thread.
 
     def _open(self, prepare: Callable[[sqlite3.Connection], T]) -> T:
-        # SQLite's own lock is taken in steps, and of two that take it at the same instant neither may get it.
+        # SQLite takes its own lock in steps: of two processes that try at once, perhaps neither
+        # gets it.
         if self._lock is not None and (holder := self._lock.take()) is not None:
             raise self._error(f"is in use by another process: wait for that one, or end it ({holder})")
         until = time.monotonic() + (SHARED_WAIT_SECONDS if self._shared else LOOK_SECONDS)
@@ -141,7 +153,8 @@ class SqliteFile:
             try:
                 return self._connect(prepare)
             except sqlite3.Error as problem:
-                # Two that make a shared file at the same instant are in each other's way, and SQLite does not wait then.
+                # Two processes that create a shared file at once conflict, and SQLite does not wait
+                # then.
                 if not is_in_use(problem) or time.monotonic() >= until:
                     raise
             self._disconnect()
@@ -149,11 +162,12 @@ class SqliteFile:
 
     def _connect(self, prepare: Callable[[sqlite3.Connection], T]) -> T:
         self._create()
-        # Not to wait for a lock, unless the file is shared: whoever has it open for longer than a look keeps it for good.
+        # Unless the file is shared, do not wait: a process that holds it longer than a look keeps
+        # it.
         wait_seconds = SHARED_WAIT_SECONDS if self._shared else 0
         self._connection = sqlite3.connect(self.path, timeout=wait_seconds, isolation_level=None)
         for name, value in (
-            # Before the first access, so that the index of the log is in memory.
+            # Before the first access, so that the index of the log is kept in memory.
             ("locking_mode", "NORMAL" if self._shared else "EXCLUSIVE"),
             ("synchronous", "FULL"),
             ("secure_delete", "ON"),
@@ -164,8 +178,10 @@ class SqliteFile:
         return self._transact(prepare)
 
     def _create(self) -> None:
-        """The file with the right mode from its beginning. One that is there is left alone: opening and closing it
-        here would give up the locks that this process may have on it.
+        """Creates the file with the right mode, unless it exists.
+
+        An existing one must not be opened and closed here: that would release this process's locks
+        on it.
         """
         with contextlib.suppress(FileExistsError):
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600))
@@ -200,7 +216,7 @@ class SqliteFile:
         return result
 
     def _write_all(self, number: int) -> None:
-        if number <= self._written:  # it went with an earlier one
+        if number <= self._written:  # it was written with an earlier one
             return
         if self._failure is not None:
             raise self._failure
@@ -218,7 +234,8 @@ class SqliteFile:
 
     def _truncate_log(self) -> None:
         assert self._connection is not None
-        wait_ms = _ERASE_WAIT_MS if self._shared else 0  # while it waits, nothing else is done here
+        # This thread does nothing else while it waits.
+        wait_ms = _ERASE_WAIT_MS if self._shared else 0
         self._connection.execute(f"PRAGMA busy_timeout = {wait_ms}")
         try:
             (is_busy, *_) = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -249,10 +266,10 @@ class SqliteFile:
             error = self._error(f"cannot be written: {problem.strerror}")
         except sqlite3.Error as problem:
             error = self.explanation(problem)
-        raise error  # out here, so that what SQLite raised is not even its context
+        raise error  # outside the handlers, so that SQLite's error is not its context
 
     def explanation(self, problem: sqlite3.Error) -> ConfigurationError:
-        """What to raise in the place of what SQLite raises: it names the file and says what to do."""
+        """Returns the error to raise for one of SQLite, naming the file and what to do."""
         code = primary_code(problem)
         if is_in_use(problem):
             return self._error("is in use by another process: wait for that one, or end it")
@@ -275,24 +292,26 @@ class SqliteFile:
 
 
 def other_version(version: int, schema: Schema) -> str:
-    """Which version wrote a file of another format, and what to do, as the end of a sentence."""
+    """Returns the end of a message about a file of another version: which one, and what to do."""
     remedy = schema.remedy if version < schema.version else USE_THAT_VERSION
     formats = f"(its format is {version}, here it is {schema.version})"
     return f"another version of this package {formats}: {remedy}"
 
 
 def damage(what: str) -> sqlite3.DatabaseError:
-    """What is raised for content that cannot be as it was written, like SQLite's own error for a damaged file."""
+    """Returns the error for content that cannot be what was written, like SQLite's for a damaged
+    file.
+    """
     problem = sqlite3.DatabaseError(what)
     problem.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
     return problem
 
 
 def is_in_use(problem: sqlite3.Error) -> bool:
-    """Whether somebody else has the file."""
+    """Returns whether another process or connection uses the file."""
     return primary_code(problem) in _IN_USE
 
 
 def primary_code(problem: sqlite3.Error) -> int:
-    """What kind of failure it is, as one of the `sqlite3.SQLITE_…` numbers; 0 for one that SQLite does not number."""
+    """Returns the kind of failure as a `sqlite3.SQLITE_…` number; 0 if SQLite gives none."""
     return getattr(problem, "sqlite_errorcode", 0) & _PRIMARY_CODE

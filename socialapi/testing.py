@@ -1,6 +1,6 @@
-"""The pytest plugin: an emulator and a client of it for every test that asks for them.
+"""The pytest plugin: fixtures for an emulator and a client of it.
 
-It comes with the package, so a test needs no more than the names of the fixtures:
+It is installed with the package, so a test only names the fixtures:
 
     async def test_upload(socialapi_client, socialapi_emulator):
         account, audience = socialapi_emulator.seed["account_ids"][0], socialapi_emulator.seed["custom_audience_ids"][0]
@@ -24,7 +24,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _fixture(function: F) -> F:
-    """An asynchronous fixture. The plugin is loaded in every pytest, also where pytest-asyncio is not installed."""
+    """Returns an asynchronous fixture.
+
+    Without pytest-asyncio it is a plain one: pytest loads the plugin in every environment.
+    """
     if importlib.util.find_spec("pytest_asyncio") is None:
         return cast("F", pytest.fixture(function))
     import pytest_asyncio
@@ -34,7 +37,7 @@ def _fixture(function: F) -> F:
 
 @_fixture
 async def socialapi_emulator() -> "AsyncIterator[Emulator]":
-    """The service on a port of its own, with its seed data, for this test alone."""
+    """Yields an emulator on a port of its own, with its seed data, for this test."""
     from socialapi.emulator import Emulator
 
     async with Emulator() as emulator:
@@ -43,7 +46,7 @@ async def socialapi_emulator() -> "AsyncIterator[Emulator]":
 
 @_fixture
 async def socialapi_client(socialapi_emulator: "Emulator") -> "AsyncIterator[Client]":
-    """A client of `socialapi_emulator`, with the credentials of an app and of a user."""
+    """Yields a client of `socialapi_emulator`, with the credentials of an app and of a user."""
     from socialapi.client import Client
 
     async with Client(socialapi_emulator.config, socialapi_emulator.credentials) as client:

@@ -1,4 +1,4 @@
-"""The models, for type annotations and `isinstance`: one flat place to import them from, on first use."""
+"""The models, for type annotations and `isinstance`. Each is imported on first use."""
 
 from typing import TYPE_CHECKING
 

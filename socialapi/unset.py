@@ -1,7 +1,7 @@
-"""The value of a parameter that is not sent.
+"""`UNSET`, the value of a parameter that is not sent.
 
-`None` is a value of its own: it clears a field (JSON `null`, an empty value in a query or form). `UNSET` leaves the
-parameter out of the request.
+`None` is a value of its own: it clears a field (JSON `null`, or an empty value in a query or form).
+`UNSET` leaves the parameter out of the request.
 """
 
 import enum
@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 
 class Unset(enum.Enum):
-    """The type of `UNSET`; an enumeration with one member, so that type checkers can narrow it away."""
+    """The type of `UNSET`: an enumeration with one member, which type checkers can narrow."""
 
     UNSET = enum.auto()
 

@@ -1,4 +1,4 @@
-"""The version, stated once; the build reads it from here."""
+"""The version of the package, read by the build."""
 
 from typing import Final
 

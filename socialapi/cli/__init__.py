@@ -1,4 +1,4 @@
-"""The command line: `socialapi`, also `python -m socialapi`."""
+"""The command line: `socialapi`, or `python -m socialapi`."""
 
 import sys
 from typing import NoReturn
@@ -7,9 +7,9 @@ __all__ = ["main"]
 
 
 def main() -> NoReturn:
-    """Runs the command that the arguments name, and ends the process with its exit status."""
+    """Runs the command that the arguments name, and exits with its status."""
     try:
         from socialapi.cli.app import main as run
-    except KeyboardInterrupt:  # in the third of a second that the imports take
+    except KeyboardInterrupt:  # during the third of a second that the imports take
         sys.exit(130)
     run()

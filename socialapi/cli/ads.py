@@ -1,4 +1,4 @@
-"""`socialapi ads`: accounts, their history, keyword insights, what targets an audience."""
+"""`socialapi ads`: accounts, their history, keyword insights, line items and audience targeting."""
 
 import contextlib
 import datetime
@@ -43,7 +43,7 @@ _OPTIONS: Final = {
     "location": "--location",
     "negative_keywords": "--negative",
 }
-"""What parameters of the service are called here."""
+"""The options that stand for the service's parameters."""
 
 
 @app.command
@@ -217,7 +217,10 @@ _SERVED: Final = {True: "", False: " (not servable)", None: ""}
 
 
 def time(option: str, text: str) -> datetime.datetime:
-    """A date, which begins at midnight UTC, or a time with its zone. Raises InvalidInput for anything else."""
+    """Returns the time of an option: a date, meaning midnight UTC, or a time with its zone.
+
+    Raises InvalidInput for anything else.
+    """
     value = None
     with contextlib.suppress(ValueError):
         value = datetime.datetime.fromisoformat(text)
@@ -231,12 +234,15 @@ def time(option: str, text: str) -> datetime.datetime:
 
 
 def constant(text: str) -> str:
-    """As the service writes its enumerations: `line-item` is LINE_ITEM."""
+    """Returns a value as the service writes its enumerations: `line-item` becomes LINE_ITEM."""
     return text.strip().upper().replace("-", "_")
 
 
 def print_record(record: Any, *, as_json: bool) -> None:
-    """A record as JSON, or one field on a line with amounts in units of the currency; what it has not is left out."""
+    """Prints a record as JSON, or one field per line with amounts in units of the currency.
+
+    Fields without a value are left out.
+    """
     if as_json:
         print(as_line(record), flush=True)
         return
@@ -270,7 +276,7 @@ T = TypeVar("T")
 @Parameter(name="*")
 @attrs.frozen(kw_only=True)
 class Changes:
-    """What can be changed, as people give it."""
+    """The options for changing a line item."""
 
     name: Annotated[str | None, Parameter(help="New name.")] = None
     status: Annotated[str | None, Parameter(help="active or paused.")] = None
@@ -302,7 +308,7 @@ class Changes:
     ] = None
 
     def body(self) -> dict[str, Any]:
-        """The same as the service wants it. Raises InvalidInput for what cannot be read."""
+        """Returns the changes under the service's names. Raises InvalidInput for invalid values."""
         given = {name: getattr(self, name) for name in _FIELDS if getattr(self, name) is not None}
         found = {_FIELDS[name][0]: _FIELDS[name][1](_option(name), value) for name, value in given.items()}
         for option in self.clear or ():
@@ -361,7 +367,7 @@ _FIELDS: Final[dict[str, tuple[str, Callable[[str, Any], Any]]]] = {
     "android_app": ("android_app_store_identifier", _same),
     "ios_app": ("ios_app_store_identifier", _same),
 }
-"""The parameter that each option stands for, and how it is read."""
+"""The parameter of each option, and the function that reads its value."""
 
 
 _LINE_ITEM_OPTIONS: Final = {parameter: _option(name) for name, (parameter, _) in _FIELDS.items()}

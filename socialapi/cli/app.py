@@ -1,4 +1,4 @@
-"""The commands, and what becomes of their errors: one sentence and a documented exit status, never a traceback."""
+"""The `socialapi` application: its commands, and the exit status and message of every error."""
 
 import asyncio
 import contextlib
@@ -76,7 +76,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def call(arguments: list[str]) -> object:
-    """Calls the command that the arguments name and returns what it returns."""
+    """Calls the command that the arguments name and returns its result."""
     command, bound, _ = app.parse_args(arguments, exit_on_error=False, print_error=False)
     result = command(*bound.args, **bound.kwargs)
     return asyncio.run(_woken_by_signals(result)) if inspect.iscoroutine(result) else result
@@ -85,11 +85,12 @@ def call(arguments: list[str]) -> object:
 async def _woken_by_signals(command: Coroutine[object, object, object]) -> object:
     """Awaits a command in an event loop that every signal wakes.
 
-    asyncio.Runner handles Ctrl-C without a wakeup descriptor. A signal that arrives between the last look at pending
-    signals and epoll_wait() is then not seen before something else happens, which a job that waits for a pipe never
-    does: 1 of 120 such jobs did not end.
+    asyncio.Runner handles Ctrl-C without a wakeup descriptor. A signal that arrives between the
+    last check for pending signals and epoll_wait() is then noticed only when something else
+    happens. A job that waits for a pipe may wait forever: 1 of 120 such jobs did not end.
     """
-    if threading.current_thread() is not threading.main_thread():  # which alone gets signals
+    # Only the main thread gets signals.
+    if threading.current_thread() is not threading.main_thread():
         return await command
     reading, writing = socket.socketpair()
     with reading, writing:
@@ -106,16 +107,18 @@ async def _woken_by_signals(command: Coroutine[object, object, object]) -> objec
 
 
 def main() -> NoReturn:
-    """The entry point of the `socialapi` command."""
+    """Runs the `socialapi` command; the entry point of the package."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a sign that the terminal does not have is no reason to fail
-    # A supervisor that ends the process gets what Ctrl-C gets: a clean end, and the report so far.
-    # Where a shell has it ignore Ctrl-C, in the background, SIGTERM stays what it is, or it could not be ended.
+        # A character that the terminal lacks must not fail the command.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    # SIGTERM of a supervisor is handled like Ctrl-C: the command ends cleanly, with a report so
+    # far. If the shell has Ctrl-C ignored, in the background, SIGTERM keeps its default, or it
+    # could not be ended.
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGTERM, _as_interrupt)
     status = run()
     try:
-        if sys.stdout is not None:  # as it is when it was closed by who started this
+        if sys.stdout is not None:  # None if standard output was closed by the parent
             sys.stdout.flush()
     except OSError as problem:
         status = _without_output(status, problem)
@@ -127,7 +130,9 @@ def _as_interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def _without_output(status: int, problem: OSError) -> int:
-    """Standard output does not take what is left: says so, unless it was said, and keeps Python from saying it again."""
+    """Reports that standard output failed, unless it was reported, and keeps Python from reporting
+    it again.
+    """
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if status in (output.DONE, output.SOME_REJECTED):

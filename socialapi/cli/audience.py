@@ -1,4 +1,4 @@
-"""`socialapi audience upload` and `socialapi do-not-reach upload`."""
+"""`socialapi audience` and `socialapi do-not-reach`: uploads, syncs and lints."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -43,7 +43,7 @@ do_not_reach_app: Final = App(name="do-not-reach", help="Do-not-reach lists.")
 @Parameter(name="*")
 @attrs.frozen(kw_only=True)
 class RowFlags:
-    """What uploads and syncs take."""
+    """The options shared by uploads and syncs."""
 
     account: Annotated[str, Parameter(help="Id of the advertising account.")]
     packing: Annotated[
@@ -72,7 +72,7 @@ class RowFlags:
     ] = False
 
     def row_keywords(self, on_progress: OnProgress) -> RowKeywords:
-        """The options of the job."""
+        """Returns the options of the job."""
         return RowKeywords(
             packing=self.packing,
             columns=mapping_of(self.column),
@@ -89,7 +89,7 @@ class RowFlags:
 @Parameter(name="*")
 @attrs.frozen(kw_only=True)
 class UploadFlags(RowFlags):
-    """What both uploads take."""
+    """The options shared by both uploads."""
 
     operation: Annotated[
         Literal["update", "delete"], Parameter(help="What to do with the users; a column operation_type overrides it.")
@@ -99,14 +99,18 @@ class UploadFlags(RowFlags):
     allow_empty: AllowEmpty = False
 
     def kept(self, command: str, files: Sequence[str], **more: str | None) -> RegisteredJournal | None:
-        """The journal, which knows how to run the command again; `more` are the options that only it has."""
+        """Returns the journal of the job, with the command to run it again; None without
+        `--journal`.
+
+        `more` are the options that only this command has.
+        """
         if self.journal is None:
             return None
         options = {**more, **attrs.asdict(self)}
         return RegisteredJournal(self.journal, command_line((command, "upload"), files, options))
 
     def keywords(self, on_progress: OnProgress, journal: Journal | None) -> UploadKeywords:
-        """The options of the job."""
+        """Returns the options of the job."""
         operation = cast("OperationType", self.operation.capitalize())
         return UploadKeywords(
             operation=operation, journal=journal, allow_empty=self.allow_empty, **self.row_keywords(on_progress)
@@ -178,14 +182,15 @@ async def sync_audience(
     effective_at: Annotated[str | None, Parameter(help="Start of membership, ISO 8601 with a time zone.")] = None,
     flags: RowFlags,
 ) -> int:
-    """Bring a custom audience to what a file says, with everybody who belongs to it: add who is new, remove who is not there.
+    """Make a custom audience match a file of all its members: add new users, remove missing ones.
 
-    Compared is with the snapshot of the last sync, not with the service, which cannot be asked. Additions are sent
-    first. With rejected rows or unusable values nobody is removed if they could make up more than --max-removal-share, as
-    each may mean somebody who seems to have left. What is interrupted is made good by the next sync.
+    The file is compared with the snapshot of the last sync, not with the service, which cannot be
+    asked. Additions are sent first. With rejected rows or unusable values nobody is removed if they
+    could make up more than --max-removal-share, as each may mean somebody who seems to have left.
+    The next sync completes an interrupted one.
 
-    Exit status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage, unusable file, or too many removals, 3
-    refused by the service or unreachable, 130 interrupted.
+    Exit status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage, unusable file, or too many
+    removals, 3 refused by the service or unreachable, 130 interrupted.
     """
     records = records_of(files)
 
@@ -209,7 +214,7 @@ _COUNTS: Final = ("present", "usable", "digests", "placeholders")
 @Parameter(name="*")
 @attrs.frozen(kw_only=True)
 class LintFlags:
-    """What both looks take."""
+    """The options shared by both lint commands."""
 
     column: Column = None
     default_region: Region = None

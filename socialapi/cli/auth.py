@@ -1,4 +1,4 @@
-"""`socialapi auth login`, `status` and `logout`."""
+"""`socialapi auth`: login, status and logout."""
 
 import os
 from collections.abc import Mapping
@@ -115,7 +115,7 @@ async def _oauth1_login(client: Client, page: Page, port: int | None) -> Login:
         host=client.config.base_url,
         kind="oauth1",
         secrets={
-            # Without these two in the environment there would have been no token.
+            # Both are in the environment; otherwise there would be no token.
             "api_key": os.environ["SOCIALAPI_API_KEY"].strip(),
             "api_key_secret": os.environ["SOCIALAPI_API_KEY_SECRET"].strip(),
             "access_token": token.oauth_token,
@@ -245,9 +245,9 @@ async def _revoke(login: Login, config: Config) -> None:
 
 
 async def _forget_fetched(login: Login, store: CredentialStore) -> None:
-    """What commands have fetched with the login since is kept apart from it."""
+    """Deletes the tokens that commands have fetched with the login, which are stored separately."""
     if ("api_key" if login.kind == "oauth1" else "oauth2_access_token") not in login.secrets:
-        return  # an entry that somebody cut short was never used for anything
+        return  # an incomplete entry was never used
     if login.kind == "oauth1":
         key = cache_key(login.host, login.secrets["api_key"])
     else:

@@ -1,4 +1,4 @@
-"""`socialapi catalog`: product catalogs, and loading them."""
+"""`socialapi catalog`: listing and creating product catalogs, and loading products."""
 
 from collections.abc import Iterable
 from pathlib import Path

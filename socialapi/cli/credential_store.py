@@ -1,7 +1,7 @@
-"""What `socialapi auth login` keeps: the credentials of a person, by host, in a file that only they can read.
+"""The stored logins of `socialapi auth login`, by host, in a file that only the user can read.
 
-It lives with the command line, its only user: a `Client` takes credentials from its arguments or the environment, and
-never from a file that happens to be there.
+Only the command line uses it. A `Client` takes credentials from its arguments or the environment,
+never from a file that happens to exist.
 """
 
 import contextlib
@@ -25,28 +25,28 @@ LOCK_TIMEOUT_SECONDS: Final = 10.0
 Kind = Literal["oauth1", "oauth2"]
 KINDS: Final[tuple[Kind, ...]] = ("oauth1", "oauth2")
 
-# What makes up each credential, named as the variables of the environment are.
+# The parts of each credential, named like the environment variables.
 SECRETS: Final[Mapping[Kind, tuple[str, ...]]] = {
     "oauth1": ("api_key", "api_key_secret", "access_token", "access_token_secret"),
     "oauth2": ("oauth2_access_token", "oauth2_refresh_token", "oauth2_client_id", "oauth2_client_secret"),
 }
-# An environment that sets one of these brings a credential of that kind itself ...
+# An environment that sets one of these has its own credential of that kind.
 _BROUGHT: Final[Mapping[Kind, tuple[str, ...]]] = {
     "oauth1": ("access_token", "access_token_secret"),
     "oauth2": ("oauth2_access_token", "oauth2_refresh_token"),
 }
-# ... and one that sets this to something else is about another app.
+# An environment that sets this to another value is about another app.
 _APP: Final[Mapping[Kind, str]] = {"oauth1": "api_key", "oauth2": "oauth2_client_id"}
 
 
 def variable(name: str) -> str:
-    """The variable of the environment that holds a value."""
+    """Returns the environment variable that holds a value."""
     return f"SOCIALAPI_{name.upper()}"
 
 
 @attrs.frozen(kw_only=True)
 class Login:
-    """A stored credential; what is known of the user is for people."""
+    """A stored credential. What is known of the user is shown to people."""
 
     host: str
     kind: Kind
@@ -56,7 +56,7 @@ class Login:
     scope: str | None = None
 
     def unused_because(self, environ: Mapping[str, str], base_url: str) -> str | None:
-        """Why it is not used in this environment; None if it is."""
+        """Returns why the login is not used in this environment; None if it is used."""
         if base_url != self.host:
             return "another host is configured" if base_url else "no base_url is configured"
         if any(environ.get(variable(name)) for name in _BROUGHT[self.kind]):
@@ -75,7 +75,10 @@ class CredentialStore:
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> "CredentialStore":
-        """The file that `SOCIALAPI_CREDENTIALS_FILE` names, or the one in the user's configuration folder."""
+        """Returns the store in the file that `SOCIALAPI_CREDENTIALS_FILE` names.
+
+        By default it is in the user's configuration folder.
+        """
         named = environ.get("SOCIALAPI_CREDENTIALS_FILE")
         if named:
             return cls(named)
@@ -85,11 +88,11 @@ class CredentialStore:
 
     @property
     def token_cache_path(self) -> Path:
-        """Where tokens that are renewed while commands run are kept, beside the credentials they began with."""
+        """The file for tokens that are renewed while commands run, beside the logins."""
         return self.path.with_name(f"{self.path.stem}.tokens.json")
 
     def logins(self) -> list[Login]:
-        """Everything that is stored. Raises ConfigurationError when the file cannot be read."""
+        """Returns all stored logins. Raises ConfigurationError if the file cannot be read."""
         return [
             self._login(host, kind, login)
             for host, kinds in self._read().items()
@@ -109,12 +112,14 @@ class CredentialStore:
         )
 
     def prepare(self) -> None:
-        """Raises ConfigurationError when a login could not be saved, before somebody goes through a sign-in for it."""
+        """Raises ConfigurationError if a login could not be saved. Called before the user
+        signs in.
+        """
         with self._locked():
             self._read()
 
     def save(self, login: Login) -> None:
-        """Keeps a login in place of another one of its kind for its host."""
+        """Stores a login and replaces another one of its kind for its host."""
         about = {"user_id": login.user_id, "screen_name": login.screen_name, "scope": login.scope}
         with self._locked():
             hosts = self._read()
@@ -125,7 +130,7 @@ class CredentialStore:
             self._replace(hosts)
 
     def remove(self, login: Login) -> None:
-        """Forgets a login; a newer one in its place stays."""
+        """Deletes a login, unless it has been replaced by a newer one."""
         with self._locked():
             hosts = self._read()
             kept = hosts.get(login.host, {})
@@ -169,7 +174,7 @@ class CredentialStore:
         return hosts
 
     def _replace(self, hosts: Mapping[str, Any]) -> None:
-        # mkstemp makes the file with mode 0600, before anything is in it.
+        # mkstemp creates the file with mode 0600, before anything is written.
         handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -183,10 +188,10 @@ class CredentialStore:
 
 
 def open_client(environ: Mapping[str, str] | None = None) -> Client:
-    """A client of the configured host, to be used in `async with`.
+    """Returns a client of the configured host, to be used in `async with`.
 
-    A stored login is used where the environment names no credential of its kind, and only for the host it was made
-    for. Tokens that are fetched or renewed are kept beside it for the next command.
+    A stored login is used if the environment has no credential of its kind, and only for the host
+    it was made for. Tokens that are fetched or renewed are stored beside it for the next command.
     """
     env = os.environ if environ is None else environ
     store = CredentialStore.of(env)
@@ -196,8 +201,11 @@ def open_client(environ: Mapping[str, str] | None = None) -> Client:
 
 
 def _token_cache(store: CredentialStore, credentials: Sequence[Credentials]) -> TokenCache | None:
-    """A file, where there is something to keep: a renewed pair must be, since a refresh token serves once; an app-only
-    token is, if it can be, since asking for it at every command is refused before long (section 5.2).
+    """Returns a token cache in a file if tokens have to be kept; None otherwise.
+
+    A renewed pair must be kept, because a refresh token can be used once. An app-only token is kept
+    if possible, because requesting one for every command would soon be refused (platform section
+    5.2).
     """
     renewed = any(isinstance(each, OAuth2User) and each.refresh_token for each in credentials)
     fetched = any(isinstance(each, AppOnly) for each in credentials)
@@ -207,13 +215,17 @@ def _token_cache(store: CredentialStore, credentials: Sequence[Credentials]) -> 
 
 
 def _is_writable(folder: Path) -> bool:
-    """Whether a file can be made there, or in what has to be made first."""
+    """Returns whether a file can be created in the folder, or in the first of its parents that
+    exists.
+    """
     nearest = next((each for each in (folder, *folder.parents) if each.exists()), folder)
     return nearest.is_dir() and os.access(nearest, os.W_OK)
 
 
 def with_logins(environ: Mapping[str, str], store: CredentialStore, base_url: str) -> Mapping[str, str]:
-    """The environment as it would be with the stored logins in it; what it says itself stays."""
+    """Returns the environment with the variables of the stored logins added. Existing ones take
+    precedence.
+    """
     merged: dict[str, str] = {}
     for login in store.logins() if base_url else ():
         if login.unused_because(environ, base_url) is None:

@@ -1,4 +1,6 @@
-"""The second half of `socialapi demo`: a product feed is loaded, and the catalog compared product by product."""
+"""`socialapi demo`: an upload and a catalog load against a private emulator, with a proof at the
+end.
+"""
 
 import tempfile
 from collections.abc import Mapping
@@ -34,11 +36,13 @@ CATALOG_FAULTS: Final[tuple[tuple[str, Mapping[str, Any]], ...]] = (
 MADE_BY_THE_SERVICE: Final = ("product_key", "item_group_key")
 
 Held = dict[str, dict[str, Any]]
-"""Products by id, without what the service adds."""
+"""Products by id, without the fields that the service adds."""
 
 
 async def show_catalog(client: Client, folder: Path, rows: int, console: Console) -> bool:
-    """Loads a dirty feed, shows what came of it, and says whether the emulator holds exactly what it should."""
+    """Loads a dirty feed and shows the result. Returns whether the emulator holds what it
+    should.
+    """
     path = folder / "feed.csv"
     console.print(f"Writing a product feed of {rows:,} rows …")
     expected = write_product_feed(path, rows)
@@ -60,7 +64,7 @@ async def show_catalog(client: Client, folder: Path, rows: int, console: Console
 
 
 async def held_by(client: Client, catalog: str) -> Held:
-    """The products of a catalog as the emulator has them."""
+    """Returns the products of a catalog as the emulator has them."""
     answer = await client.request("GET", f"/_emulator/catalogs/{catalog}/products")
     items = map(orjson.loads, answer.content.splitlines())
     return {item["id"]: {k: v for k, v in item.items() if k not in MADE_BY_THE_SERVICE} for item in items}
@@ -123,7 +127,9 @@ async def demo(
 
 
 def _client(ready: Mapping[str, str]) -> Client:
-    """A client of the emulator, from its ready line, whose keys are those of the environment in lower case."""
+    """Returns a client of the emulator from its ready line, which names the variables in lower
+    case.
+    """
     return Client.from_env({f"SOCIALAPI_{name.upper()}": value for name, value in ready.items()})
 
 

@@ -1,4 +1,6 @@
-"""The kinds of rows that a made-up file consists of, in a random order that keeps their shares."""
+"""Generates the CRM export and the product feed of `socialapi demo`, with their expected
+outcomes.
+"""
 
 import csv
 import os
@@ -15,8 +17,10 @@ T = TypeVar("T")
 
 
 def mixed(shares: Mapping[Callable[[], T], int], count: int, rng: random.Random) -> Iterator[T]:
-    """So many rows, each made by one of the functions. As many in a row as the shares add up to have exactly these
-    shares, in another order every time.
+    """Yields `count` rows, each made by one of the functions.
+
+    As many successive rows as the shares add up to have exactly these shares, each time in another
+    order.
     """
     kinds = [kind for kind, share in shares.items() for _ in range(share)]
     for number in range(count):
@@ -38,18 +42,18 @@ CRM_COLUMNS: Final = (
     "notes",
 )
 DEFAULT_REGION: Final = "US"
-"""Where the phone numbers without a country code belong to."""
+"""The region of phone numbers without a country code."""
 
 Member = tuple[Literal["email", "phone_number"], str]
-"""The kind of an identifier and the SHA-256 of its normalised value."""
+"""An identifier kind, and the SHA-256 of a normalised value."""
 
 
 @attrs.frozen(kw_only=True)
 class ExpectedOutcome:
-    """What uploading the file must do: the outcome of its rows, and exactly whom the audience holds afterwards.
+    """The expected result of uploading the export: the outcome of its rows, and the final audience.
 
-    A row with a usable identifier is accepted, each unusable one beside it is a warning; a row without one is
-    rejected; a row that repeats a person of the rows just above is a duplicate.
+    A row with a usable identifier is accepted, and each unusable one beside it is a warning. A row
+    without one is rejected. A row that repeats a person of the preceding rows is a duplicate.
     """
 
     read: int
@@ -61,9 +65,10 @@ class ExpectedOutcome:
 
 
 def write_crm_export(path: str | os.PathLike[str], rows: int, *, seed: int = 2_500) -> ExpectedOutcome:
-    """Write an export of exactly `rows` data rows as UTF-8 with BOM and CRLF, and return its truth.
+    """Writes an export of exactly `rows` rows as UTF-8 with BOM and CRLF. Returns the expected
+    outcome.
 
-    The same seed writes the same file. Rows go to disk as they are made.
+    The same seed writes the same file. Rows are written as they are generated.
     """
     export = _Export(seed)
     with Path(path).open("w", encoding="utf-8-sig", newline="") as file:
@@ -83,12 +88,14 @@ def write_crm_export(path: str | os.PathLike[str], rows: int, *, seed: int = 2_5
 # The people ------------------------------------------------------------------------------------------------------
 
 Names = Sequence[tuple[str, str]]
-"""Names as they are written, and as they stand in an e-mail address."""
+"""Names as written, and as they are in an e-mail address."""
 
 
 @attrs.frozen
 class _Country:
-    """Where a person is from. `prefixes` and `digits` more make up the mobile numbers in use, without `code`."""
+    """The country of a person. Mobile numbers without `code` are a prefix followed by `digits`
+    digits.
+    """
 
     name: str
     code: str
@@ -99,13 +106,15 @@ class _Country:
     national_notations: tuple[Callable[[str], str], ...] = ()
 
     def national_number(self, index: int) -> str:
-        """The index-th number: scattered over the whole range, never the same for two indices within it."""
+        """Returns the number with this index. Numbers are scattered over the range, and none occurs
+        twice.
+        """
         size = 10**self.digits
         prefix, subscriber = divmod(index * _SCATTER % (len(self.prefixes) * size), size)
         return f"{self.prefixes[prefix]}{subscriber:0{self.digits}d}"
 
 
-_SCATTER: Final = 15_485_863  # a prime, so that it has no factor in common with the size of any range of numbers
+_SCATTER: Final = 15_485_863  # a prime, so that it is coprime to the size of every range
 
 _COUNTRIES: Final = (
     _Country(
@@ -183,7 +192,7 @@ _DOMAINS: Final = ("example.com", "example.org", "example.net", "mail.example.co
 
 @attrs.define
 class _Person:
-    """Somebody, clean."""
+    """A person with valid identifiers."""
 
     index: int
     country: _Country
@@ -221,7 +230,7 @@ _PHONE_NOTATIONS: Final[tuple[Callable[[str, str], str], ...]] = (
     lambda code, n: f" +{code}{n}  ",
 )
 _NATIONAL_SHARE: Final = 0.5
-"""How often a number is written in a notation of its country, where there is one."""
+"""How often a number is written in a national notation, if the country has one."""
 
 _BAD_EMAILS: Final = ("{name}.example.com", "{name}@", "@example.com", "{name}@@example.com", "a {name}@example.com")
 _BAD_PHONES: Final = ("12345", "+1 415", "unlisted", "call after 6 pm", "123456789012345678901")
@@ -237,11 +246,11 @@ _NOTES: Final = (
 _OPT_IN: Final = ("yes", "yes", "yes", "no", "TRUE", "1", "")
 
 _RECENT_ROWS: Final = 500
-"""A repeated row repeats one of so many good rows before it."""
+"""How many preceding good rows a repeated row is chosen from."""
 
 
 class _Export:
-    """The rows and, beside them, their truth."""
+    """Generates the rows, and counts their expected outcomes."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)  # noqa: S311  # to be reproducible; nothing here is secret
@@ -252,7 +261,9 @@ class _Export:
         self.members: set[Member] = set()
 
     def rows(self, count: int) -> Iterator[list[str]]:
-        """So many rows. Every 200 in a row have the same share of each kind, in another order."""
+        """Yields `count` rows. Every 200 in a row have the same shares of each kind, in another
+        order.
+        """
         shares: dict[Callable[[], list[str]], int] = {
             self._email_and_phone: 141,
             self._email_alone: 20,
@@ -288,7 +299,9 @@ class _Export:
         return self._accept(person, "", self._dirty_phone(person))
 
     def _hashed_email(self) -> list[str]:
-        """Another tool has hashed the address already; half of them write upper-case digits."""
+        """Returns a row whose address is already hashed, half of the time with upper-case
+        digits.
+        """
         person = self._person()
         digest = _sha256(person.email)
         phone = self._dirty_phone(person) if self._draw() < 0.5 else ""
@@ -319,7 +332,7 @@ class _Export:
     # rows that are duplicates
 
     def _repeated(self) -> list[str]:
-        """The whole row once more, cell by cell."""
+        """Returns an earlier row again, cell by cell."""
         if not self._recent:
             return self._email_and_phone()
         self.duplicate += 1
@@ -327,7 +340,7 @@ class _Export:
         return row
 
     def _written_again(self) -> list[str]:
-        """The same person once more, in another spelling."""
+        """Returns an earlier person again, spelt differently."""
         if not self._recent:
             return self._email_and_phone()
         self.duplicate += 1
@@ -415,17 +428,18 @@ FEED_COLUMNS: Final = (
 )
 _SHOP: Final = "https://shop.example"
 _INVENTED: Final = "shelf"
-"""A column that no product has."""
+"""The name of a column that products do not have."""
 
 Fields = dict[str, Any]
 
 
 @attrs.frozen(kw_only=True)
 class ExpectedCatalog:
-    """What loading the file into an empty catalog must do: the outcome of its rows, and every product by id.
+    """The expected result of loading the feed into an empty catalog: row outcomes, and products by
+    id.
 
-    `created`, `updated` and `unchanged` are so when every answer arrives; one that is lost makes its products
-    unchanged, as they are put a second time.
+    `created`, `updated` and `unchanged` are exact if every answer arrives. If one is lost, its
+    products count as unchanged, because they are put a second time.
     """
 
     read: int
@@ -438,17 +452,18 @@ class ExpectedCatalog:
 
     @property
     def accepted(self) -> int:
-        """Rows that the service takes."""
+        """The number of rows that the service accepts."""
         return self.created + self.updated + self.unchanged
 
 
 def write_product_feed(path: str | os.PathLike[str], rows: int, *, seed: int = 25) -> ExpectedCatalog:
-    """Write a feed of exactly `rows` rows, and return its truth: 3 % repeat an id, 2 % are wrong.
+    """Writes a feed of exactly `rows` rows: 3 % repeat an id, 2 % are invalid. Returns the expected
+    outcome.
 
-    The same seed writes the same file. Rows go to disk as they are made.
+    The same seed writes the same file. Rows are written as they are generated.
     """
     feed = _Feed(seed)
-    # What cannot be decoded comes from lone surrogates, which stand for single bytes.
+    # Undecodable bytes are written as lone surrogates, each of which stands for one byte.
     with Path(path).open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:
         writer = csv.writer(file, lineterminator="\r\n")
         writer.writerow(FEED_COLUMNS)
@@ -477,11 +492,11 @@ _CURRENCY: Final = "EUR"
 _AVAILABILITY: Final = (*(5 * ("in stock",)), "preorder", "out of stock", "available for order", "discontinued")
 _NOTATIONS: Final[tuple[Callable[[str], str], ...]] = (*(6 * (str,)), lambda t: f" {t}", lambda t: f"{t}  ")
 _RECENT_PRODUCTS: Final = 400
-"""A repeated row repeats one of so many good rows before it."""
+"""How many preceding good rows a repeated row is chosen from."""
 
 
 class _Feed:
-    """The rows and, beside them, their truth."""
+    """Generates the rows, and counts their expected outcomes."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)  # noqa: S311  # to be reproducible; nothing here is secret
@@ -493,7 +508,9 @@ class _Feed:
         self.products: dict[str, Fields] = {}
 
     def rows(self, count: int) -> Iterator[Sequence[str]]:
-        """So many rows. Every 200 in a row have the same share of each kind, in another order."""
+        """Yields `count` rows. Every 200 in a row have the same shares of each kind, in another
+        order.
+        """
         shares: dict[Callable[[], Sequence[str]], int] = {
             self._good: 186,
             self._without_category: 2,
@@ -511,19 +528,19 @@ class _Feed:
         return self._accept(self._product())
 
     def _without_category(self) -> Sequence[str]:
-        """Taken with a warning."""
+        """Returns a row that is accepted with a warning: without a category."""
         product = self._product()
         del product["product_type"]
         return self._accept(product)
 
     def _in_capitals(self) -> Sequence[str]:
-        """Taken with a warning as well."""
+        """Returns a row that is accepted with a warning: with a title in capitals."""
         product = self._product()
         product["title"] = f"BARGAIN NO. {self._made}"
         return self._accept(product)
 
     def _changed(self) -> Sequence[str]:
-        """An id once more, with another price."""
+        """Returns a row with a known id and another price."""
         product = self._repeated()
         if product is None:
             return self._good()
@@ -531,7 +548,7 @@ class _Feed:
         return self._accept(product | {"price": f"{self._made % 400 + 0.01:.2f} {_CURRENCY}"})
 
     def _same_again(self) -> Sequence[str]:
-        """An id once more, with what is known of it."""
+        """Returns a row with a known id and unchanged values."""
         product = self._repeated()
         return self._good() if product is None else self._accept(product)
 
@@ -555,11 +572,11 @@ class _Feed:
     # rows that are rejected
 
     def _wrong(self) -> Sequence[str]:
-        """A product that is nowhere else in the feed."""
+        """Returns an invalid row with a new id."""
         return self._reject(self._product())
 
     def _wrong_change(self) -> Sequence[str]:
-        """Of a product that is known, which stays as it is."""
+        """Returns an invalid row with a known id, whose product stays unchanged."""
         return self._reject(self._repeated() or self._product())
 
     def _reject(self, product: Fields) -> Sequence[str]:
@@ -575,7 +592,7 @@ class _Feed:
         return options[int(self._draw() * len(options))]
 
     def _product(self) -> Fields:
-        """The next product; the variants of a group follow one another."""
+        """Returns the next product. The variants of an item group follow one another."""
         if not self._variants:
             self._variants.extend(self._group())
         return self._variants.popleft()
@@ -635,7 +652,7 @@ _FAULTS: Final[Sequence[Fields | None]] = (
     {"title": ""},
     {"title": "x" * 151},
     {"description": "x" * 5_001},
-    {"description": "H\udcfctte"},  # Latin-1 among UTF-8
+    {"description": "H\udcfctte"},  # Latin-1 in a UTF-8 file
     {"title": "broken\0"},
     {"price": "19,99 EUR"},
     {"price": "19.99"},
@@ -652,4 +669,4 @@ _FAULTS: Final[Sequence[Fields | None]] = (
     {"color": "#FF8800"},
     {"additional_image_link": ",".join(f"https://shop.example/{view}.jpg" for view in range(11))},
 )
-"""What is wrong with rows, one after another; None stands for a row with nothing in it."""
+"""The defects of invalid rows, used in turn. None stands for an empty row."""

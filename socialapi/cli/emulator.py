@@ -1,4 +1,4 @@
-"""An emulator in a process of its own, for as long as a block runs."""
+"""`socialapi emulator`, and a private emulator in a child process for the demo."""
 
 import asyncio
 import contextlib
@@ -25,7 +25,7 @@ END_TIMEOUT_SECONDS: Final = 10.0
 
 @contextlib.asynccontextmanager
 async def private_emulator() -> AsyncIterator[Mapping[str, str]]:
-    """Starts `socialapi emulator` on a free port and gives its ready line; ends it with the block.
+    """Starts `socialapi emulator` on a free port and yields its ready line. Ends it with the block.
 
     The child also ends when its standard input closes, and so with this process, however that ends.
     """
@@ -90,7 +90,8 @@ async def emulator(
     def write_env_file(ready: Mapping[str, str]) -> None:
         if env_file is not None:
             env_file.touch(mode=0o600)
-            env_file.write_text(_exports(ready), "utf-8")  # an OSError is said as every other of an output
+            # An OSError is reported like that of any other output.
+            env_file.write_text(_exports(ready), "utf-8")
 
     targets = dict(map(_target, webhook_target))
     await serve(
@@ -105,7 +106,10 @@ async def emulator(
 
 
 def _target(text: str) -> tuple[str, str]:
-    """A webhook's URL and its local address; both may hold equals signs, in their queries."""
+    """Returns a webhook's URL and its local address, both of which may contain equals signs.
+
+    Raises InvalidInput for anything else.
+    """
     match = re.fullmatch(r"(https://.+?)=(https?://\S+)", text)
     if match is None:
         raise InvalidInput(
@@ -118,7 +122,7 @@ def _target(text: str) -> tuple[str, str]:
 
 
 def _exports(ready: Mapping[str, str]) -> str:
-    """The keys of the ready line as the variables that a client reads."""
+    """Returns the ready line as shell exports of the variables that a client reads."""
     return "".join(
         f"export SOCIALAPI_{name.upper()}={shlex.quote(value)}\n" for name, value in ready.items() if name != "event"
     )

@@ -1,4 +1,4 @@
-"""The jobs that were started here with a journal: a small file for each, which says how to run it again."""
+"""`socialapi jobs`: the jobs that were started with a journal, and how to resume them."""
 
 import contextlib
 import json
@@ -29,7 +29,10 @@ app: Final = App(name="jobs", help="Jobs that were started with --journal: see t
 
 @attrs.frozen(kw_only=True)
 class Registration:
-    """A job. `arguments` are those of `socialapi`, with absolute paths; hosts and credentials are not among them."""
+    """A registered job. `arguments` are those of `socialapi`, with absolute paths.
+
+    Hosts and credentials are not stored.
+    """
 
     id: str
     journal: str
@@ -40,14 +43,17 @@ class Registration:
 
 
 class Registry:
-    """A folder of JSON files, each for its owner alone."""
+    """A folder with one JSON file per job, readable only by its owner."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> "Registry":
-        """Below the folder that `SOCIALAPI_STATE_DIR` names, or below the user's folder for such things."""
+        """Returns the registry in the folder that `SOCIALAPI_STATE_DIR` names.
+
+        By default it is in the user's state folder.
+        """
         named = environ.get("SOCIALAPI_STATE_DIR")
         if named:
             return cls(Path(named) / "jobs")
@@ -56,20 +62,20 @@ class Registry:
         return cls(platformdirs.user_state_path("socialapi") / "jobs")
 
     def all(self) -> list[Registration]:
-        """Every job, the latest first. What cannot be read is passed over."""
+        """Returns all jobs, the latest first. Files that cannot be read are skipped."""
         found = [self._read(path) for path in self.folder.glob("*.json")] if self.folder.is_dir() else []
         return sorted((each for each in found if each is not None), key=lambda job: job.started_at, reverse=True)
 
     def find(self, job: str) -> Registration | None:
-        """The job with the id, or else with the journal at the path."""
+        """Returns the job with this id, or else the one whose journal is at this path."""
         jobs, path = self.all(), str(Path(job).absolute())
         named = [each for each in jobs if each.id == job] or [each for each in jobs if each.journal == path]
         return named[0] if named else None
 
     def save(self, job: Registration) -> None:
-        """Keeps a job, in the place of another one with its journal. Raises OSError."""
+        """Stores a job and replaces another one with the same journal. Raises OSError."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # mkstemp makes the file with mode 0600.
+        # mkstemp creates the file with mode 0600.
         handle, name = tempfile.mkstemp(dir=self.folder, prefix=".")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -83,7 +89,7 @@ class Registry:
                 self.forget(other)
 
     def forget(self, job: Registration) -> None:
-        """Removes the file of a job. Raises OSError."""
+        """Deletes the file of a job. Raises OSError."""
         (self.folder / f"{job.id}.json").unlink(missing_ok=True)
 
     def _read(self, path: Path) -> Registration | None:
@@ -96,17 +102,17 @@ class Registry:
 
 
 class RegisteredJournal(SqliteJournal):
-    """A journal of which the registry knows as soon as it is open."""
+    """A journal that is entered in the registry when it is opened."""
 
     def __init__(self, path: Path, arguments: Sequence[str], environ: Mapping[str, str] | None = None) -> None:
         super().__init__(path)
         self._arguments = tuple(arguments)
         self._registry = Registry.of(os.environ if environ is None else environ)
         self.how_to_go_on: str | None = None
-        """What to run after a stop, once the journal is open."""
+        """The command to run after a stop; set once the journal is open."""
 
     async def open(self, identity: JobIdentity, now: datetime) -> Opened:
-        """Opens the file, or makes it, and registers the job. One that cannot be registered runs all the same."""
+        """Opens or creates the journal and registers the job, which runs even if that fails."""
         opened = await super().open(identity, now)
         job = Registration(
             id=opened.job_id,
@@ -126,12 +132,12 @@ class RegisteredJournal(SqliteJournal):
 
 
 def target_of(identity: JobIdentity) -> str:
-    """What the job goes to, without the host: the ids."""
+    """Returns the ids of the job's target, without the host."""
     return "/".join(value for name, value in identity.target.items() if name not in ("host", "path"))
 
 
 def command_line(command: Sequence[str], files: Sequence[str], options: Mapping[str, object]) -> list[str]:
-    """The arguments that run a command again, from wherever that is done; files may be patterns.
+    """Returns the arguments that run a command again, from any folder. Files may be patterns.
 
     Raises InvalidInput for standard input, which cannot be read again.
     """
@@ -161,7 +167,7 @@ JobArgument = Annotated[
 
 @attrs.frozen(kw_only=True)
 class KeptJob:
-    """A journal, as far as it can be seen, and how it was started, if that is known."""
+    """What is known of a job: its journal, and its registration if there is one."""
 
     path: Path
     state: str
@@ -171,32 +177,32 @@ class KeptJob:
 
     @property
     def id(self) -> str:
-        """What it is called; a dash if nobody knows."""
+        """The id of the job; a dash if unknown."""
         if self.view is not None and self.view.job_id:
             return self.view.job_id
         return self.registration.id if self.registration is not None else "-"
 
     @property
     def kind(self) -> str:
-        """What kind of job it is."""
+        """The kind of the job."""
         if self.view is not None and self.view.identity is not None:
             return self.view.identity.kind
         return self.registration.kind if self.registration is not None else "-"
 
     @property
     def target(self) -> str:
-        """What everything goes to."""
+        """The ids of what the job uploads to or loads."""
         if self.view is not None and self.view.identity is not None:
             return target_of(self.view.identity)
         return self.registration.target if self.registration is not None else "-"
 
     @property
     def command(self) -> str | None:
-        """What was run."""
+        """The command that started the job; None if unknown."""
         return None if self.registration is None else shlex.join(["socialapi", *self.registration.arguments])
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON-ready values."""
+        """Returns the job as JSON-ready values."""
         seen = {} if self.view is None else self.view.to_dict()
         head = {"id": self.id, "kind": self.kind, "target": self.target, "state": self.state, "path": str(self.path)}
         rest = {name: value for name, value in seen.items() if name not in (*head, "job_id")}
@@ -306,9 +312,10 @@ def _confirmed(job: KeptJob) -> bool:
 
 
 def _found(job: str, *, may_be_unreadable: bool = False) -> KeptJob:
-    """The job with the id or the journal.
+    """Returns the job with this id or journal.
 
-    Raises ConfigurationError for a path that is no journal, and for one that cannot be read, if that is needed.
+    Raises InvalidInput if there is none, and ConfigurationError for a file that is no journal. A
+    journal that cannot be read is refused too, unless `may_be_unreadable` is true.
     """
     registration = Registry.of(os.environ).find(job)
     if registration is not None:

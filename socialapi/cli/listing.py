@@ -1,4 +1,4 @@
-"""Printing a collection item by item, and saying how to go on where it stopped."""
+"""Prints collections item by item, and says how to continue where the output stopped."""
 
 import asyncio
 import contextlib
@@ -27,7 +27,7 @@ Limit = Annotated[int | None, whole_number(help="Most lines to print; by default
 
 
 def is_position(kind: Any, text: str | None) -> None:
-    """Raises ValueError, about which the option is named, for a text that is no position."""
+    """Raises ValueError, to which the option's name is added, for a text that is no position."""
     if text is None:
         return
     with contextlib.suppress(InvalidInput):
@@ -44,7 +44,10 @@ GoOn = Annotated[str | None, Parameter(help=GO_ON_HELP, validator=is_position)]
 async def print_all(
     pager: Pager[T], text_line: Callable[[T], str], *, what: str, limit: int | None, go_on: str | None, as_json: bool
 ) -> int:
-    """Prints the items, at most so many, and returns how many; says how to go on when it ends before the last one."""
+    """Prints the items, at most `limit`, and returns how many were printed.
+
+    If it ends before the last one, prints how to continue on standard error.
+    """
 
     def line(item: T, page: Page[T]) -> str:
         return as_line(item) if as_json else printable(text_line(item))
@@ -55,7 +58,9 @@ async def print_all(
 async def print_lines(
     pager: Pager[T], line: Callable[[T, Page[T]], str], *, what: str, limit: int | None, go_on: str | None
 ) -> int:
-    """The same for lines that are made of an item and its page. `what` is what one of the items is."""
+    """Prints lines made of an item and its page. Returns how many were printed; `what` names an
+    item.
+    """
     printed, position, is_over = 0, pager.position, True
     seen: Page[T] | None = None
     try:
@@ -84,7 +89,7 @@ async def print_lines(
 
 
 def _is_about_the_page(problem: BaseException) -> bool:
-    """Whether the service does not know the token of the page that was asked for."""
+    """Returns whether the service refused the page token."""
     if not isinstance(problem, ApiError):
         return False
     named = {error.parameter for error in problem.errors}
@@ -106,5 +111,5 @@ def _sentence(error: Problem | ServiceError) -> str:
 
 
 def as_line(item: Any) -> str:
-    """The item as JSON, as the service would name its fields."""
+    """Returns the item as JSON, with the service's field names."""
     return orjson.dumps(json_shape(item)).decode()

@@ -1,4 +1,4 @@
-"""What commands read: files, patterns, standard input."""
+"""Options that several commands share: input files, columns and numbers."""
 
 import contextlib
 import re
@@ -21,7 +21,7 @@ Files = Annotated[
         name="FILE",
         help="CSV (any usual delimiter) or JSON Lines in UTF-8, also packed with gzip or Zstandard, or Parquet. Several, "
         "or a quoted pattern ('exports/*.csv'), are read as one; - is standard input.",
-        allow_leading_hyphen=True,  # for the sake of `-`
+        allow_leading_hyphen=True,  # allows `-`, which means standard input
     ),
 ]
 Feed = Annotated[
@@ -44,7 +44,7 @@ Region = Annotated[str | None, Parameter(help="Country of phone numbers without 
 
 
 def records_of(files: Sequence[str]) -> str | BinaryFile | list[str]:
-    """What the job is given. Raises InvalidInput as `input_of` does."""
+    """Returns the records argument of a job. Raises InvalidInput as `input_of` does."""
     inputs = [input_of(file) for file in files]
     if len(inputs) == 1:
         return inputs[0]
@@ -54,9 +54,9 @@ def records_of(files: Sequence[str]) -> str | BinaryFile | list[str]:
 
 
 def input_of(file: str) -> str | BinaryFile:
-    """The file, or standard input: opened anew, for Python's own cannot be left while it waits.
+    """Returns the file, or standard input opened anew: reading Python's own cannot be interrupted.
 
-    Raises InvalidInput for what is no file but an option that does not exist.
+    Raises InvalidInput for an option that does not exist.
     """
     if file == STANDARD_INPUT:
         return open(0, "rb", buffering=0, closefd=False)
@@ -66,14 +66,16 @@ def input_of(file: str) -> str | BinaryFile:
 
 
 def title_of(files: Sequence[str]) -> str:
-    """What progress calls them."""
+    """Returns the title of the inputs for the progress display."""
     if len(files) > 1:
         return f"{len(files)} files"
     return "standard input" if files[0] == STANDARD_INPUT else Path(files[0]).name
 
 
 def mapping_of(columns: Sequence[str] | None) -> dict[str, list[str]] | None:
-    """What `--column` says, as jobs take it. Raises InvalidInput for what is no KIND=NAME."""
+    """Returns the `--column` options in the form that jobs take. Raises InvalidInput for invalid
+    ones.
+    """
     mapping: dict[str, list[str]] = {}
     for text in columns or ():
         kind, equals, name = text.partition("=")
@@ -85,7 +87,7 @@ def mapping_of(columns: Sequence[str] | None) -> dict[str, list[str]] | None:
 
 @contextlib.contextmanager
 def telling_how_to_allow_nothing() -> Iterator[None]:
-    """An input without rows is refused with the option that accepts it."""
+    """Adds `--allow-empty` to the error for an input without rows."""
     try:
         yield
     except NoRows as empty:
@@ -96,7 +98,7 @@ def telling_how_to_allow_nothing() -> Iterator[None]:
 
 
 _PARAMETER: Final = re.compile(r"[a-z]+(_[a-z]+)+|^[a-z]+")
-"""As the service writes its parameters; one without an underscore only where a path begins with it."""
+"""Matches parameters of the service; one without an underscore only at the start of a path."""
 JournalOption = Annotated[
     Path | None,
     Parameter(
@@ -115,7 +117,7 @@ _WHOLE: Final = re.compile("[+-]?[0-9]{1,18}")
 
 
 def whole_number(*, help: str, least: int | None = None, most: int | None = None) -> Parameter:  # noqa: A002  # as Parameter has it
-    """What stands beside an option that is a whole number: a fraction is refused rather than rounded."""
+    """Returns the declaration of an integer option. Fractions are refused rather than rounded."""
     bounds = validators.Number(gte=least, lte=most)
     return Parameter(help=help, converter=_whole, validator=bounds)
 
@@ -129,7 +131,7 @@ def _whole(kind: Any, tokens: Sequence[Token]) -> int:
 
 @contextlib.contextmanager
 def named(options: Mapping[str, str]) -> Iterator[None]:
-    """Has the rules that a call breaks say what the options are called here, by the names of the parameters."""
+    """Replaces the parameters in broken rules by the names of the options."""
     try:
         yield
     except InvalidInput as problem:

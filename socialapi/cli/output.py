@@ -1,4 +1,4 @@
-"""Exit statuses, and how errors are said."""
+"""Exit statuses, and messages on standard error."""
 
 import contextlib
 import datetime
@@ -21,11 +21,13 @@ SERVICE: Final = 3
 INTERRUPTED: Final = 130
 
 EXPECTED: Final = (SocialApiError, OSError)
-"""What can go wrong without being a bug: an OSError is about an output, since inputs have their own errors."""
+"""Errors that are no bugs. An OSError concerns an output, because inputs have errors of
+their own.
+"""
 
 
 def status_of(problem: BaseException) -> int:
-    """2 for what the user can correct here, 3 for what the service or the network did."""
+    """Returns 2 for what the user can correct, and 3 for an error of the service or the network."""
     if isinstance(problem, BulkError) and problem.__cause__ is not None:
         return status_of(problem.__cause__)
     is_ours = isinstance(problem, SocialApiError) and not isinstance(problem, InvalidInput | ConfigurationError)
@@ -33,29 +35,29 @@ def status_of(problem: BaseException) -> int:
 
 
 def sentence(problem: BaseException) -> str:
-    """What is said about it."""
+    """Returns the message for an error."""
     if isinstance(problem, OSError):
         where = f"{problem.filename}" if problem.filename else "the output"
         return f"{where} cannot be written: {problem.strerror or type(problem).__name__}"
     if isinstance(problem, ApiError | BulkError):
-        return printable(str(problem))  # the service's words, which could move the cursor or make up another line
+        return printable(str(problem))  # the service's text could move the cursor or add a line
     return str(problem)
 
 
 def words_of(error: Problem | ServiceError) -> str:
-    """What the service says in one of the errors of an answer; empty if it has no words for it."""
+    """Returns the service's text for an error of an answer; empty if it has none."""
     if isinstance(error, ServiceError):
         return error.message or ""
     return error.detail or error.title or error.type
 
 
 def printable(text: str) -> str:
-    """The text on one line, with a blank in place of every control character."""
+    """Returns the text on one line, with blanks in place of control characters."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def say(sentence: str) -> None:
-    """A sentence on standard error, under the program's name."""
+    """Prints a message on standard error, under the name of the program."""
     print(f"socialapi: {sentence}", file=sys.stderr)
 
 
@@ -67,7 +69,9 @@ class _Saying(logging.Handler):
 
 @contextlib.contextmanager
 def saying_warnings() -> Iterator[None]:
-    """What the package logs as a warning or worse is said like everything else, for as long as the block lasts."""
+    """Prints warnings and errors that the package logs like other messages, while the block
+    runs.
+    """
     handler = _Saying(logging.WARNING)
     logger = logging.getLogger("socialapi")
     logger.addHandler(handler)
@@ -78,13 +82,13 @@ def saying_warnings() -> Iterator[None]:
 
 
 class Output(Console):
-    """A console that says when nobody reads it any more, rather than ending the program by itself."""
+    """A console that raises an error when its output is closed, instead of ending the program."""
 
     def on_broken_pipe(self) -> None:
-        """Standard output was closed by who read it."""
+        """Raises BrokenPipeError, because the reader of standard output has closed it."""
         raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
 def moment(value: datetime.datetime, *, seconds: bool = True) -> str:
-    """A time as it is printed: in UTC, and saying so."""
+    """Returns a time in UTC, marked as such."""
     return f"{value.astimezone(datetime.UTC):{'%Y-%m-%d %H:%M:%S' if seconds else '%Y-%m-%d %H:%M'}}Z"

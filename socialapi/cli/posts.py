@@ -1,4 +1,4 @@
-"""`socialapi posts by-user`."""
+"""`socialapi posts`: the posts of a user."""
 
 from typing import Annotated, Any, Final
 
@@ -61,25 +61,27 @@ async def by_user(
 
 
 def names_in(text: str | None) -> list[str]:
-    """The names of a comma-separated option."""
+    """Returns the names in a comma-separated option."""
     return [name for part in (text or "").split(",") if (name := part.strip())]
 
 
 def json_line(post: Post, author: User | None) -> str:
-    """What the service said of the post, and of its author if it was included."""
+    """Returns the post as JSON, with its author if included, without fields that were not
+    returned.
+    """
     shape = _said(json_shape(post)) | ({"author": _said(json_shape(author))} if author else {})
     return orjson.dumps(shape).decode()
 
 
 def _said(value: Any) -> Any:
-    """Without what the answer did not have."""
+    """Returns the value without empty fields."""
     if isinstance(value, dict):
         return {name: _said(each) for name, each in value.items() if each is not None and each not in ([], {})}
     return [_said(each) for each in value] if isinstance(value, list) else value
 
 
 def text_line(post: Post, author: User | None) -> str:
-    """Id, time, author and text; what is no printable sign in them cannot move the terminal's cursor."""
+    """Returns id, time, author and text on one line, without characters that move the cursor."""
     time = moment(post.created_at, seconds=False) if post.created_at else None
     name = f"@{author.username}" if author and author.username else None
     return "  ".join(printable(part) for part in (post.id, time, name, post.text) if part)

@@ -1,4 +1,6 @@
-"""Progress of a job on standard error: a bar on a terminal, now and then a line elsewhere."""
+"""Runs a job with its progress on standard error: a bar on a terminal, otherwise occasional
+lines.
+"""
 
 import asyncio
 import sys
@@ -27,7 +29,9 @@ LINE_EVERY_SECONDS: Final = 10.0
 
 
 class ProgressDisplay:
-    """Shows a job while it runs; an instance is the `on_progress` of a job. `last` is the last thing it was told."""
+    """Shows the progress of a job; pass it as `on_progress`. `last` is the last progress
+    received.
+    """
 
     def __init__(self, title: str) -> None:
         self.last: JobProgress | None = None
@@ -60,7 +64,7 @@ class ProgressDisplay:
             self._bar.stop()
 
     def __call__(self, progress: JobProgress) -> None:
-        """Takes a look at the running job."""
+        """Shows the progress of the running job."""
         self.last = progress
         if self._bar is not None and self._task is not None:
             self._bar.update(
@@ -72,7 +76,7 @@ class ProgressDisplay:
 
 
 def _fraction_done(progress: JobProgress) -> float | None:
-    """How much of the input is read and settled."""
+    """Returns the share of the input that has been read and has an outcome."""
     report = progress.report
     if progress.fraction_read is None or not report.read:
         return None
@@ -104,14 +108,14 @@ _AGAIN: Final[Mapping[type[UploadReport], str]] = {UpsertReport: "loading", Sync
 async def run_job(
     job: RunJob, title: str, *, dry_run: bool, as_json: bool, journal: RegisteredJournal | None = None
 ) -> int:
-    """Runs a job with progress on standard error, prints its report, also when it stops, and gives the exit status.
+    """Runs a job, prints its report, even if it stops early, and returns the exit status.
 
-    With a journal it says how to go on after a stop, unless it was for the input, which has to be another one then.
+    With a journal, prints how to resume after a stop, unless the input caused it and has to change.
     """
     display = ProgressDisplay(title)
     try:
         with telling_how_to_allow_nothing(), display:
-            # Nothing is sent in a dry run, so half a set of credentials is no obstacle.
+            # A dry run sends nothing, so incomplete credentials do not matter.
             async with Client(Config.from_env()) if dry_run else open_client() as client:
                 report = await job(client, display)
     except BulkError as stopped:
@@ -129,7 +133,9 @@ async def run_job(
 
 
 def _show_so_far(report: UploadReport, *, as_json: bool) -> None:
-    """As `show`, where there is more to say than that nobody reads it."""
+    """Prints the report of a stopped job. A closed output is reported, but does not replace the
+    error.
+    """
     try:
         show(report, as_json=as_json)
     except OSError as problem:

@@ -1,6 +1,6 @@
-"""A listener on this machine that a browser is sent back to at the end of a sign-in (RFC 8252, section 7.3).
+"""Sign-in in a browser or by PIN, with a local listener for the callback (RFC 8252, section 7.3).
 
-It reads the head of a GET request and nothing else, so it is made of a bare socket rather than of a web server.
+The listener reads only the head of a GET request, so it uses a socket rather than a web server.
 """
 
 import asyncio
@@ -25,13 +25,16 @@ from socialapi.unset import UNSET, Unset
 PATH: Final = "/callback"
 MAX_HEAD_BYTES: Final = 16_384
 READ_TIMEOUT_SECONDS: Final = 10.0
-"""Browsers open connections that they never use; none of them is waited for any longer."""
+"""How long a connection may stay silent. Browsers open connections that they never use."""
 
 TURNS_TO_ACCEPT: Final = 3
-"""Turns of the event loop from an accepted connection to its protocol."""
+"""Iterations of the event loop between accepting a connection and creating its protocol."""
 
 Judge = Callable[[Mapping[str, str]], str | None]
-"""What the parameters of a callback give: None if they are not of this sign-in. Raises SocialApiError for a denial."""
+"""Returns the result in the parameters of a callback; None if they belong to another sign-in.
+
+Raises SocialApiError if access was denied.
+"""
 
 _PAGE: Final = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>{title}</title>
@@ -50,9 +53,9 @@ _DONE: Final = (
 
 
 class Loopback:
-    """Listens on 127.0.0.1 for as long as the block lasts; port 0 takes a free one.
+    """Listens on 127.0.0.1 while the block runs. Port 0 takes a free one.
 
-    Whatever else connects and whatever it sends, nothing of it is logged or raised.
+    Nothing of other connections, whatever they send, is logged or raised.
     """
 
     def __init__(self, port: int) -> None:
@@ -79,7 +82,7 @@ class Loopback:
         assert self._server is not None
         await _stop_accepting(self._server)
         if self._result.done():
-            self._result.exception()  # a denial that came too late is nobody's error
+            self._result.exception()  # a late denial is nobody's error
         else:
             self._result.cancel()
         open_ones = list(self._conversations)
@@ -90,14 +93,15 @@ class Loopback:
 
     @property
     def url(self) -> str:
-        """Where the browser is to be sent."""
+        """The URL of the callback."""
         assert self._server is not None
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}{PATH}"
 
     async def answer(self, judge: Judge, timeout_seconds: float) -> str:
-        """What the first callback of this sign-in gives; others are refused and change nothing.
+        """Returns the result of the first callback of this sign-in. Others are refused without
+        effect.
 
-        Raises SocialApiError when the user denies access, or does not answer in time.
+        Raises SocialApiError if the user denies access, or does not answer in time.
         """
         self._judge = judge
         await asyncio.wait({self._result}, timeout=timeout_seconds)
@@ -111,7 +115,7 @@ class Loopback:
         return _Conversation(self._respond, self._conversations)
 
     def _respond(self, head: bytes, send: Callable[[bytes], None]) -> None:
-        """Answers first and then lets the program go on."""
+        """Sends the answer, and then lets the program continue."""
         result: str | SocialApiError | None = None
         try:
             page, result = self._reply(head.partition(b"\r\n")[0].decode("latin-1"))
@@ -143,11 +147,13 @@ class Loopback:
 
 
 async def _stop_accepting(server: asyncio.Server) -> None:
-    """Closes the server once what it has accepted is made: a connection of the very last moment is otherwise an
-    error of asyncio's own.
+    """Closes the server after its accepted connections are set up.
+
+    Otherwise asyncio would report an error for a connection that was accepted just before.
     """
     for each in server.sockets:
-        with contextlib.suppress(NotImplementedError):  # where the event loop does not watch sockets itself
+        # If the event loop does not watch sockets itself.
+        with contextlib.suppress(NotImplementedError):
             asyncio.get_running_loop().remove_reader(each.fileno())
     for _ in range(TURNS_TO_ACCEPT):
         await asyncio.sleep(0)
@@ -155,7 +161,9 @@ async def _stop_accepting(server: asyncio.Server) -> None:
 
 
 class _Conversation(asyncio.Protocol):
-    """A connection: the head of one request, and a page. A protocol rather than a task, so that there is none to end."""
+    """One connection: reads the head of a request and sends a page. A protocol, so no task has to
+    end.
+    """
 
     def __init__(self, respond: Callable[[bytes, Callable[[bytes], None]], None], others: "set[_Conversation]") -> None:
         self._respond = respond
@@ -166,13 +174,13 @@ class _Conversation(asyncio.Protocol):
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begins to wait, for so long."""
+        """Starts the timeout of the connection."""
         self._transport = cast("asyncio.Transport", transport)
         self._timer = asyncio.get_running_loop().call_later(READ_TIMEOUT_SECONDS, self._transport.abort)
         self._others.add(self)
 
     def data_received(self, data: bytes) -> None:
-        """Answers once the head is there; one that is too long gets no answer."""
+        """Answers once the head is complete. A head that is too long gets no answer."""
         if self._transport is None or self._transport.is_closing():
             return
         self._received += data
@@ -180,10 +188,10 @@ class _Conversation(asyncio.Protocol):
         if end:
             self._respond(head, self._transport.write)
         if end or len(self._received) >= MAX_HEAD_BYTES:
-            self._transport.close()  # once what was written has gone out
+            self._transport.close()  # after the page has been sent
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The other side has left, or this one has."""
+        """Handles the end of the connection, by either side."""
         if self._timer is not None:
             self._timer.cancel()
         self._others.discard(self)
@@ -191,13 +199,13 @@ class _Conversation(asyncio.Protocol):
             self.over.set_result(None)
 
     def end(self) -> None:
-        """Hangs up, unless the page is still on its way."""
+        """Closes the connection, unless the page is still being sent."""
         if self._transport is not None and not self._transport.is_closing():
             self._transport.abort()
 
 
 def _response(status: str, title: str, text: str) -> bytes:
-    """A page that shows nothing of what was asked, is kept nowhere and refers to nobody."""
+    """Returns a page that repeats nothing of the request, is not cached and sends no referrer."""
     page = _PAGE.format(title=title, text=text).encode()
     head = (
         f"HTTP/1.1 {status}",
@@ -216,7 +224,7 @@ MAX_LINE_BYTES: Final = 4_096
 
 @attrs.frozen(kw_only=True)
 class Page:
-    """How the page is shown, and how long it is waited for."""
+    """How to show the sign-in page, and how long to wait for the user."""
 
     access_type: Literal["read", "write"] | Unset = UNSET
     force_login: bool | Unset = UNSET
@@ -226,7 +234,7 @@ class Page:
 
 
 async def by_pin(client: Client, page: Page) -> AccessToken:
-    """OAuth 1.0a with a PIN that the page shows and the person types (platform section 5.3)."""
+    """Signs in by OAuth 1.0a with a PIN that the user types (platform section 5.3)."""
     token = await client.oauth.request_token("oob", access_type=page.access_type)
     _show(client.oauth.authorize_url(token, force_login=page.force_login, screen_name=page.screen_name), page)
     print("Type the PIN that it shows: ", end="", flush=True)
@@ -237,7 +245,7 @@ async def by_pin(client: Client, page: Page) -> AccessToken:
 
 
 async def by_callback(client: Client, page: Page, port: int) -> AccessToken:
-    """OAuth 1.0a with a callback to this machine (platform section 5.3)."""
+    """Signs in by OAuth 1.0a with a callback to this machine (platform section 5.3)."""
     async with Loopback(port) as listener:
         token = await client.oauth.request_token(listener.url, access_type=page.access_type)
         _show(client.oauth.authorize_url(token, force_login=page.force_login, screen_name=page.screen_name), page)
@@ -248,7 +256,7 @@ async def by_callback(client: Client, page: Page, port: int) -> AccessToken:
 async def by_oauth2(
     client: Client, page: Page, port: int, *, client_id: str, client_secret: str | None, scopes: tuple[str, ...]
 ) -> OAuth2Token:
-    """OAuth 2.0 with PKCE and a callback to this machine (platform section 5.4)."""
+    """Signs in by OAuth 2.0 with PKCE and a callback to this machine (platform section 5.4)."""
     async with Loopback(port) as listener:
         begun = client.oauth.authorization_url(client_id=client_id, redirect_uri=listener.url, scopes=scopes)
         _show(begun.url, page)
@@ -278,7 +286,8 @@ def _code_of(state: str) -> Judge:
         if not same(parameters.get("state", ""), state):
             return None
         if "error" in parameters:
-            # The words are the page's; only the documented one is repeated (RFC 6749, section 4.1.2.1).
+            # Only the documented error is repeated, because anybody can write the text (RFC 6749,
+            # section 4.1.2.1).
             raise _denied() if parameters["error"] == "access_denied" else SocialApiError("the page reports an error")
         return parameters.get("code") or None
 
@@ -296,9 +305,10 @@ def _show(url: str, page: Page) -> None:
 
 
 async def read_line(timeout_seconds: float) -> str:
-    """A line of standard input, from a person or a program. Raises SocialApiError when none comes in time.
+    """Returns a line of standard input. Raises SocialApiError if none comes in time.
 
-    It is read by a daemon thread, from the descriptor: that can neither be interrupted nor hold a lock at the end.
+    A daemon thread reads it from the descriptor. The thread cannot be interrupted, and holds no
+    lock when the program ends.
     """
     loop = asyncio.get_running_loop()
     line: asyncio.Future[bytes] = loop.create_future()
@@ -312,7 +322,7 @@ async def read_line(timeout_seconds: float) -> str:
                 if not piece:
                     break
                 content += piece
-        with contextlib.suppress(RuntimeError):  # the loop may be gone by now
+        with contextlib.suppress(RuntimeError):  # the loop may be closed by now
             loop.call_soon_threadsafe(lambda: None if line.done() else line.set_result(content))
 
     threading.Thread(target=read, name="socialapi-pin", daemon=True).start()

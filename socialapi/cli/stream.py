@@ -1,4 +1,4 @@
-"""How events are printed, wherever they come from."""
+"""`socialapi stream`: printing posts and activity events, and managing stream rules."""
 
 import base64
 import datetime
@@ -31,26 +31,33 @@ Event = ActivityEvent | MatchedPost | Undecoded
 
 
 def print_event(event: Event, *, as_json: bool, with_text: bool = False) -> None:
-    """One line on standard output; for people it has nothing of what people wrote, or the text of a post."""
+    """Prints an event on one line. As text it shows nothing that users wrote, except a post's text
+    if `with_text` is true.
+    """
     print(json_line(event) if as_json else text_line(event, with_text=with_text), flush=True)
 
 
 def say_notice(notice: StreamNotice) -> None:
-    """What the service says beside events, on standard error."""
+    """Prints a notice of the service on standard error."""
     titles = (each.title or each.type if isinstance(each, Problem) else each.message for each in notice.problems)
     output.say(printable(f"the service says: {', '.join(title or '-' for title in titles)}"))
 
 
 def json_line(event: Event) -> str:
-    """The event as it was sent, on one line; of one that cannot be read its bytes in base64, and why."""
+    """Returns the event as sent, on one line; for one that could not be decoded, base64 and the
+    reason.
+    """
     if isinstance(event, Undecoded):
         return orjson.dumps({"undecoded": base64.b64encode(event.content).decode(), "reason": event.reason}).decode()
-    # In JSON a line break can only be blank space between its parts. A byte order mark is no part of it.
+    # In JSON, line breaks are only whitespace. A byte order mark is not part of it.
     return event.content.replace(b"\r", b" ").replace(b"\n", b" ").decode("utf-8-sig", "replace")
 
 
 def text_line(event: Event, *, with_text: bool = False) -> str:
-    """Time (that of now where it has none), type and id; of a post that is to have it the id and the text."""
+    """Returns time, type and id of an event; for a post with text, its id and text.
+
+    An event without a time gets the current one.
+    """
     time: datetime.datetime | None = None
     if isinstance(event, Undecoded):
         kind, shown = "undecoded", f"{len(event.content):,} bytes: {event.reason}"
@@ -64,13 +71,13 @@ def text_line(event: Event, *, with_text: bool = False) -> str:
 
 
 def name_of(event: Event) -> str:
-    """What an event is called in a sentence: its id, where it has one."""
+    """Returns the name of an event for a message: its id, if it has one."""
     found = event.data.id if isinstance(event, MatchedPost) else getattr(event, "event_id", None)
     return printable(f"event {found}" if found else "an event without an id")
 
 
 SHORT_GAP_SECONDS: Final = 10.0
-"""Gaps that are shorter are said with milliseconds."""
+"""Gaps that are shorter are shown with milliseconds."""
 
 Limit = Annotated[int | None, whole_number(help="Most items to print; by default it goes on until Ctrl-C.", least=1)]
 Backfill = Annotated[int | None, whole_number(help="Begin so many minutes ago, 1 to 5, on every connection.")]
@@ -137,7 +144,7 @@ async def activity(
 
 
 async def _has_no_rules(client: Client) -> bool:
-    """Whether that is known for sure: a service that does not say so is no reason to end a stream."""
+    """Returns whether the app certainly has no rules. A failed request must not end a stream."""
     asking = client.with_options(timeout_seconds=5.0, max_wait_seconds=0.0, retries=0)
     try:
         return not await asking.filtered_stream.rules().collect(limit=1)
@@ -159,7 +166,9 @@ async def _print_all(stream: Stream[Any], limit: int | None, *, as_json: bool) -
 
 
 def _say_gap(gap: Gap) -> None:
-    """Only the times: why there is one was said when the connection was lost, or is said by what ends the stream."""
+    """Prints the times of a gap. The reason was printed when the connection was lost, or is the
+    error.
+    """
     if gap.ended_at is None:
         output.say(f"nothing could arrive from {gap.started_at:%H:%M:%S} UTC on")
         return
@@ -217,7 +226,11 @@ def _print_change(page: Page[StreamRule]) -> int:
 
 
 def _say_refusal(refusal: ApiError) -> int:
-    """An answer with status 200 and nothing but errors is about the rules, each of which it names."""
+    """Reports refused rules. Returns the exit status.
+
+    An answer with status 200 and only errors is about the rules, and names them. Raises any other
+    error.
+    """
     if refusal.status != 200:
         raise refusal
     _say_all((*refusal.problems, *refusal.errors))

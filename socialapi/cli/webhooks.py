@@ -1,4 +1,4 @@
-"""`socialapi webhooks`: create, list, validate, delete, replay."""
+"""`socialapi webhooks`: managing webhooks, and receiving their events."""
 
 import contextlib
 import os
@@ -183,7 +183,7 @@ async def listen(
         )
         if forwarder is not None:
             await stack.enter_async_context(forwarder)
-        ended = stack.enter_context(contextlib.ExitStack())  # behind the last request
+        ended = stack.enter_context(contextlib.ExitStack())  # ended after the last request
         address = await stack.enter_async_context(serving(receiver, host, port))
         ended.callback(_say_what_was, receiver, is_kept=inbox is not None)
         output.say(f"listening on {address}")
@@ -196,7 +196,7 @@ async def listen(
 
 
 def _secrets(environ: Mapping[str, str]) -> list[str]:
-    """The present secret, and the previous one if there is one."""
+    """Returns the current secret, and the previous one if there is one."""
     present, previous = (environ.get(name, "").strip() for name in (SECRET, PREVIOUS_SECRET))
     if not present:
         raise ConfigurationError(f"set {SECRET}: events and challenges are signed with the app's API key secret")
@@ -204,7 +204,7 @@ def _secrets(environ: Mapping[str, str]) -> list[str]:
 
 
 async def _register(url: str) -> str:
-    """Registers an address, or validates the webhook that has it; says which."""
+    """Registers an address, or validates the webhook that has it. Returns what was done."""
     async with open_client() as client:
         try:
             return f"registered as webhook {(await client.webhooks.create(url)).id}"
@@ -222,7 +222,7 @@ async def _register(url: str) -> str:
 async def _hand_on(
     receiver: "Receiver", forwarder: Forwarder | None, secret: str, *, limit: int | None, as_json: bool
 ) -> None:
-    """Passes events on and prints them, at most so many, in their order; what is refused stays unfinished."""
+    """Forwards and prints events in order, at most `limit`. Refused events stay unfinished."""
     count = 0
     async for event in receiver.unfinished():
         if forwarder is not None and not await _pass_on(forwarder, event, secret):
@@ -235,7 +235,7 @@ async def _hand_on(
 
 
 async def _pass_on(forwarder: Forwarder, event: Event, secret: str) -> bool:
-    """Whether the other side has taken it; otherwise says that it never will."""
+    """Returns whether the other side accepted the event; prints a message if it refused it."""
     from socialapi.webhooks.signatures import SIGNATURE_HEADER, sign
 
     headers = {"Content-Type": "application/json", SIGNATURE_HEADER: sign(event.content, secret)}
@@ -255,7 +255,7 @@ def _say_trouble(sentence: str) -> None:
 
 
 def _say_what_was(receiver: "Receiver", *, is_kept: bool) -> None:
-    """What becomes of the events that are left, and what there was in all."""
+    """Prints what becomes of the remaining events, and the counts of the receiver."""
     if left := receiver.waiting:
         one = left == 1
         if is_kept:

@@ -33,7 +33,7 @@ FeatureKey = Literal["REACH_AND_FREQUENCY_ANALYTICS", "REACH_FREQUENCY_CAP", "WE
 
 @attrs.define(kw_only=True)
 class Account(Model):
-    """An ad account. `industry_type` comes with a single account only."""
+    """An ad account. `industry_type` is set only if a single account was read."""
 
     id: str
     name: str | None = None
@@ -63,11 +63,11 @@ class AccountApp(Model):
 
 
 class AccountsFilter(CollectionQuery, total=False):
-    """Which accounts."""
+    """Parameters that select accounts."""
 
     account_ids: Ids
     q: str
-    """The beginning of the name, upper or lower case alike."""
+    """The start of the name; case does not matter."""
 
 
 AccountsQuery = Annotated[AccountsFilter, TOTAL_OR_CURSOR]
@@ -75,20 +75,20 @@ AccountAppsQuery = Annotated[CollectionQuery, TOTAL_OR_CURSOR]
 
 
 class AccountChanges(TypedDict, total=False):
-    """What can be changed of an account."""
+    """The fields of an account that can be changed."""
 
     name: Annotated[str, MinLen(1)]
     industry_type: IndustryType
 
 
 class FeaturesQuery(TypedDict, total=False):
-    """Which features; all that the account has unless named."""
+    """Features to ask for; by default all features of the account."""
 
     feature_keys: ListOf[FeatureKey]
 
 
 class FeaturesAdded(TypedDict):
-    """Features to add to a sandbox account; the complete list of keys is not documented."""
+    """Features to add to a sandbox account. The complete list of keys is not documented."""
 
     feature_keys: Annotated[ListOf[Element], MinLen(1)]
 
@@ -103,7 +103,7 @@ WholeHour = Annotated[
 
 @attrs.define(kw_only=True)
 class CampaignSnapshot(Model):
-    """A campaign as it was; amounts are millionths of the currency unit."""
+    """The past state of a campaign. Amounts are millionths of the currency unit."""
 
     name: str | None = None
     start_time: datetime.datetime | None = None
@@ -122,7 +122,7 @@ class CampaignSnapshot(Model):
 
 @attrs.define(kw_only=True)
 class ChangedBy(Model):
-    """Who made a change, and by what."""
+    """The user who made a change, and the platform on which it was made."""
 
     user_id: str | None = None
     platform: str | None = None
@@ -130,7 +130,10 @@ class ChangedBy(Model):
 
 @attrs.define(kw_only=True)
 class HistoryEntry(Model):
-    """A change of an entity; `entity_data` is what it was then, typed where it is a campaign."""
+    """A change of an entity.
+
+    `entity_data` is the entity's state at that time, as a CampaignSnapshot if it is a campaign.
+    """
 
     entity: EntityType | str | None = None
     entity_id: str | None = None
@@ -144,14 +147,14 @@ class HistoryEntry(Model):
 
 
 class HistoryFilter(CountQuery, total=False):
-    """The changes of one entity in a time."""
+    """Parameters that select the changes of one entity in a time range."""
 
     entity_type: Required[EntityType]
     entity_id: Required[Id]
     start_time: Required[WholeHour]
     end_time: Required[WholeHour]
     user_id: Long
-    """Changes of this user alone."""
+    """Selects the changes by this user."""
 
 
 def _time_runs_forward(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:

@@ -1,4 +1,6 @@
-"""Custom audiences, do-not-reach lists, and who may use them (advertising documentation, sections 4.7 to 4.10)."""
+"""Custom audiences, audience permissions and do-not-reach lists (advertising sections 4.7
+to 4.10).
+"""
 
 import datetime
 from collections.abc import Iterable, Iterator, Mapping
@@ -39,7 +41,9 @@ _NOT_LISTS: Final = (str, bytes, bytearray, memoryview, Mapping)
 
 
 def _texts(value: str | int | Iterable[str | int] | None) -> tuple[str, ...]:
-    """A single text is one identifier, not as many as it has letters. What is none is told where it is sent."""
+    """Returns a tuple of identifiers. A single string is one identifier. Types are validated when
+    sent.
+    """
     several: Any = value
     if isinstance(value, _NOT_LISTS) or not isinstance(value, Iterable):
         several = () if value is None else (value,)
@@ -48,10 +52,10 @@ def _texts(value: str | int | Iterable[str | int] | None) -> tuple[str, ...]:
 
 @attrs.define(repr=False)
 class AudienceUser:
-    """One person, by any number of identifiers of six kinds.
+    """One person, identified by any number of identifiers of six kinds.
 
-    Give each identifier as a text or several texts, raw or already hashed: what is not hashed is normalised and
-    hashed before it leaves the process. The repr shows how many there are, never what they are.
+    Each identifier is a string or several, raw or already hashed. Raw ones are normalised and
+    hashed before they leave the process. The repr shows their number, never their values.
     """
 
     email: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts)
@@ -67,7 +71,7 @@ class AudienceUser:
 
 
 def _users(value: "AudienceUser | Mapping[str, Any] | Iterable[AudienceUser | Mapping[str, Any]]") -> "Users":
-    """One user is a list of one. What the items are is looked at where they are used."""
+    """Returns a tuple of users. The items are validated when they are used."""
     several: Any = value
     if isinstance(value, AudienceUser | DoNotReachUser | Mapping):
         several = (value,)
@@ -78,7 +82,10 @@ def _users(value: "AudienceUser | Mapping[str, Any] | Iterable[AudienceUser | Ma
 
 @attrs.define(kw_only=True)
 class OperationParams:
-    """The users of an operation and when it holds: from `effective_at` (now) until `expires_at` (in 13 months)."""
+    """The users of an operation, and the time for which it applies.
+
+    It applies from `effective_at` (default: now) until `expires_at` (default: in 13 months).
+    """
 
     users: tuple[AudienceUser, ...] = attrs.field(converter=_users)
     effective_at: datetime.datetime | Unset = UNSET
@@ -86,7 +93,9 @@ class OperationParams:
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """The expiry comes after the time of effect, which is now unless given."""
+        """Yields a broken rule unless the expiry is later than the time of effect, which is now by
+        default.
+        """
         expires_at = parse_timestamp(data.get("expires_at", ""))
         if expires_at is None:
             return
@@ -100,7 +109,9 @@ C = TypeVar("C", bound=attrs.AttrsInstance)
 
 
 def made_from(cls: type[C], value: Mapping[str, Any]) -> C:
-    """An object of the class from a mapping with the names of its fields. Raises InvalidInput for other names."""
+    """Returns an instance of the class from a mapping with its field names. Raises InvalidInput for
+    other names.
+    """
     names = [field.name for field in attrs.fields(cls)]
     if unknown := [name for name in value if name not in names]:
         meant = near_name(str(unknown[0]), tuple(names))
@@ -124,7 +135,7 @@ def _params(value: "OperationParams | Mapping[str, Any]") -> OperationParams:
 
 @attrs.define
 class Operation:
-    """What to do with some users: one element of an upload request, and for `upload` one row."""
+    """Adds or removes some users: one element of an upload request, or one row for `upload`."""
 
     operation_type: OperationType
     params: OperationParams = attrs.field(converter=_params)
@@ -137,7 +148,7 @@ class Operation:
         effective_at: datetime.datetime | Unset = UNSET,
         expires_at: datetime.datetime | Unset = UNSET,
     ) -> "Operation":
-        """An operation that adds the users."""
+        """Returns an operation that adds the users."""
         return cls("Update", OperationParams(users=users, effective_at=effective_at, expires_at=expires_at))
 
     @classmethod
@@ -148,17 +159,17 @@ class Operation:
         effective_at: datetime.datetime | Unset = UNSET,
         expires_at: datetime.datetime | Unset = UNSET,
     ) -> "Operation":
-        """An operation that removes the users."""
+        """Returns an operation that removes the users."""
         return cls("Delete", OperationParams(users=users, effective_at=effective_at, expires_at=expires_at))
 
 
 Operations = Annotated[tuple[Operation, ...], MaxLen(MAX_OPERATIONS)]
-"""The body of a custom audience upload."""
+"""The type of the body of a custom audience upload."""
 
 
 @attrs.define(repr=False)
 class DoNotReachUser:
-    """One person on a do-not-reach list, which knows people by e-mail address and phone number only."""
+    """One person on a do-not-reach list, identified by e-mail addresses and phone numbers only."""
 
     email: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts)
     phone_number: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts)
@@ -169,14 +180,14 @@ class DoNotReachUser:
 
 @attrs.define(kw_only=True)
 class DoNotReachParams:
-    """The users of a do-not-reach operation and when it ends; it takes effect at once."""
+    """The users of a do-not-reach operation and when it expires. It takes effect at once."""
 
     users: tuple[DoNotReachUser, ...]
     expires_at: datetime.datetime | Unset = UNSET
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """The expiry lies in the future."""
+        """Yields a broken rule unless the expiry is in the future."""
         expires_at = parse_timestamp(data.get("expires_at", ""))
         if expires_at is not None and expires_at <= now:
             yield BrokenRule(path="expires_at", reason="must be later than now")
@@ -191,12 +202,15 @@ class DoNotReachOperation:
 
 
 DoNotReachOperations = Annotated[tuple[DoNotReachOperation, ...], MaxLen(MAX_OPERATIONS)]
-"""The body of a do-not-reach upload."""
+"""The type of the body of a do-not-reach upload."""
 
 
 @attrs.define(kw_only=True)
 class UploadCounts(Model):
-    """What an upload request did: both counts equal the number of user objects sent, or it is to be sent again."""
+    """The counts in the answer to an upload request.
+
+    Both equal the number of user objects sent if the upload succeeded. Otherwise it is sent again.
+    """
 
     success_count: int
     total_count: int
@@ -204,7 +218,7 @@ class UploadCounts(Model):
 
 @attrs.define(kw_only=True)
 class DoNotReachList(Model):
-    """A list of people whom no campaign of the account reaches (section 2)."""
+    """A list of people whom no campaign of the account reaches (advertising section 2)."""
 
     id: str
     name: str | None = None
@@ -218,7 +232,9 @@ class DoNotReachList(Model):
 
 
 def months_later(start: datetime.datetime, months: int) -> datetime.datetime:
-    """The same day and time some months on; a day that the month does not have becomes its last one."""
+    """Returns the same day and time some months later. A day that the month lacks becomes its last
+    day.
+    """
     year, month0 = divmod(start.year * 12 + start.month - 1 + months, 12)
     for day in range(start.day, start.day - 4, -1):
         try:
@@ -233,7 +249,7 @@ PermissionLevel = Literal["READ_ONLY", "READ_WRITE"]
 
 @attrs.define(kw_only=True)
 class AudiencePermission(Model):
-    """That another account may use a tailored audience."""
+    """The permission of another account to use a tailored audience."""
 
     id: str
     tailored_audience_id: str | None = None
@@ -245,7 +261,7 @@ class AudiencePermission(Model):
 
 
 class AudiencePermissionsFilter(CountQuery, total=False):
-    """Which permissions of an audience."""
+    """Parameters that select permissions of an audience."""
 
     granted_account_ids: Ids
     sort_by: SortBy
@@ -257,7 +273,7 @@ AudiencePermissionsQuery = Annotated[AudiencePermissionsFilter, TOTAL_OR_CURSOR]
 
 
 class AudiencePermissionDraft(TypedDict):
-    """Which account may do what."""
+    """A permission to grant: the account and its level."""
 
     granted_account_id: Id
     permission_level: PermissionLevel
@@ -274,7 +290,7 @@ class TargetingLineItem(Model):
 
 @attrs.define(kw_only=True)
 class TargetingCampaign(Model):
-    """A campaign with those of its line items that target an audience."""
+    """A campaign, with its line items that target an audience."""
 
     campaign_id: str = attrs.field(metadata={"key": True})
     campaign_name: str | None = None
@@ -282,6 +298,9 @@ class TargetingCampaign(Model):
 
 
 class TargetedQuery(CursorQuery, total=False):
-    """`with_active` false also lists line items that cannot be served."""
+    """Parameters for listing what targets an audience.
+
+    `with_active=False` also lists line items that cannot be served.
+    """
 
     with_active: bool

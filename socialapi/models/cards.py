@@ -1,4 +1,4 @@
-"""Cards: media with a destination, put together from components (creatives documentation, sections 2 and 4.2)."""
+"""Cards: media with a destination, composed of components (creatives sections 2 and 4.2)."""
 
 import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ CardName = Annotated[str, MinLen(1), MaxLen(80)]
 
 @attrs.define
 class Website:
-    """A destination: a page."""
+    """A destination: a web page."""
 
     url: Annotated[str, MinLen(1)]
     type: Literal["WEBSITE"] = attrs.field(default="WEBSITE", kw_only=True)
@@ -45,7 +45,7 @@ class Website:
 
 @attrs.define(kw_only=True)
 class App:
-    """A destination: an app, by its id in one store or both, in the stores of a country."""
+    """A destination: an app, by its id in one or both stores of a country."""
 
     country_code: CountryCode
     android_store_app_id: AnyId | Unset = UNSET
@@ -57,7 +57,9 @@ class App:
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """One of the ids, and a deep link only beside the id of its store."""
+        """Yields the broken rules: one of the ids is required, and a deep link needs the id of its
+        store.
+        """
         if not {"android_store_app_id", "ios_app_store_identifier"} & data.keys():
             reason = "or ios_app_store_identifier is required"
             yield BrokenRule(path="android_store_app_id", reason=reason, code="MISSING_PARAMETER")
@@ -74,7 +76,7 @@ _STORE_OF: Final = {
 
 @attrs.define
 class Label:
-    """What stands on a button."""
+    """The text on a button."""
 
     value: ButtonText
     type: Literal["ENUM"] = attrs.field(default="ENUM", kw_only=True)
@@ -91,7 +93,7 @@ class Media:
 
 
 def _keys(value: str | Iterable[str]) -> tuple[str, ...]:
-    """One key is a list of one. What is no list is told where it is sent."""
+    """Returns a tuple of keys. A single string is one key. Other types are validated when sent."""
     several: Any = value
     if isinstance(value, list | tuple):
         several = tuple(value)
@@ -112,7 +114,7 @@ Destination = Annotated[Website | App, Tagged("type")]
 
 @attrs.define
 class Details:
-    """A component: a title that leads to a website."""
+    """A component: a title that links to a website."""
 
     title: Annotated[str, MinLen(1)]
     destination: Destination
@@ -121,7 +123,7 @@ class Details:
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """It leads to a website."""
+        """Yields a broken rule unless the destination is a website."""
         if data["destination"].get("type") != "WEBSITE":
             yield BrokenRule(path="destination.type", reason="must be WEBSITE for DETAILS")
 
@@ -132,7 +134,9 @@ def _label(value: "Label | ButtonText") -> Label:
 
 @attrs.define
 class Button:
-    """A component: a button that leads to an app. The label may be given as its text: `Button("SHOP", App(…))`."""
+    """A component: a button that links to an app. The label may be a string: `Button("SHOP",
+    App(…))`.
+    """
 
     label: Label = attrs.field(converter=_label)
     destination: Destination
@@ -141,7 +145,7 @@ class Button:
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """It leads to an app."""
+        """Yields a broken rule unless the destination is an app."""
         if data["destination"].get("type") != "APP":
             yield BrokenRule(path="destination.type", reason="must be APP for BUTTON")
 
@@ -155,7 +159,7 @@ _ACTION_TYPES: Final = ("DETAILS", "BUTTON")
 
 @attrs.define(kw_only=True)
 class Card(Model):
-    """A card. Posts show it by its `card_uri`. Components of kinds that this version does not know stay mappings."""
+    """A card. Posts show it by its `card_uri`. Components of unknown types are kept as mappings."""
 
     id: str
     name: str | None = None
@@ -169,7 +173,9 @@ class Card(Model):
 
 
 def _layout_rules(data: Mapping[str, Any]) -> Iterator[BrokenRule]:
-    """Components or slides, and in each of them one media-based component and one that leads somewhere."""
+    """Yields the broken rules of a layout: components or slides, each with one media and one
+    destination.
+    """
     if "components" in data and "slides" in data:
         yield BrokenRule(path="slides", reason="cannot go with components", code="EXCLUSIVE_PARAMETERS")
     if "components" in data:
@@ -187,7 +193,7 @@ def _face_rules(path: str, components: Sequence[Mapping[str, Any]]) -> Iterator[
 
 @attrs.define(kw_only=True)
 class CardDraft:
-    """A card to create: components from top to bottom, or slides of a carousel with a destination each."""
+    """A card to create: components from top to bottom, or slides with a destination each."""
 
     name: CardName
     components: Components | Unset = UNSET
@@ -195,7 +201,7 @@ class CardDraft:
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """One of the two, and what each has to hold."""
+        """Yields the broken rules: either components or slides, with valid contents."""
         if "components" not in data and "slides" not in data:
             yield BrokenRule(path="components", reason="or slides is required", code="MISSING_PARAMETER")
         yield from _layout_rules(data)
@@ -203,7 +209,7 @@ class CardDraft:
 
 @attrs.define(kw_only=True)
 class CardChanges:
-    """What to replace of a card; each field that is given takes the place of the stored one."""
+    """The parts of a card to replace. Each given field replaces the stored one as a whole."""
 
     name: CardName | Unset = UNSET
     components: Components | Unset = UNSET
@@ -211,20 +217,20 @@ class CardChanges:
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """As for a new card."""
+        """Yields the broken rules of the layout, which are those of a new card."""
         yield from _layout_rules(data)
 
 
 class CardsQuery(CursorQuery, total=False):
-    """Which cards; those of older kinds only with `include_legacy_cards`."""
+    """Parameters that select cards. Cards of older kinds need `include_legacy_cards`."""
 
     card_types: Annotated[ListOf[CardType], MinLen(1)]
     card_id: Ids
     card_uris: Ids
     count: Annotated[int, Ge(1), Le(200)]
-    """Cards of a page: 1 to 200, by default 100."""
+    """The page size, 1 to 200; 100 by default."""
     include_legacy_cards: bool
     q: Annotated[str, MaxLen(80)]
-    """The beginning of the name, upper or lower case alike."""
+    """The start of the name; case does not matter."""
     sort_by: SortBy
     with_deleted: bool

@@ -31,7 +31,7 @@ ProductSetType = Literal["MANUAL", "FILTERED"]
 
 @attrs.define(kw_only=True)
 class ProductCatalog(Model):
-    """The catalog of a user."""
+    """A product catalog of a user."""
 
     id: str
     name: str | None = None
@@ -39,27 +39,27 @@ class ProductCatalog(Model):
 
 
 class CatalogsQuery(CursorQuery, total=False):
-    """Whose catalogs; the user's own unless given."""
+    """Parameters for listing catalogs. Without `user_id`, those of the calling user."""
 
     user_id: Long
 
 
 class CatalogFields(TypedDict, total=False):
-    """A catalog to create; a user has one."""
+    """A catalog to create. Each user has at most one."""
 
     name: Required[Annotated[str, MinLen(1)]]
     user_id: Long
 
 
 class CatalogName(TypedDict):
-    """What a catalog is called."""
+    """A new name for a catalog."""
 
     name: Annotated[str, MinLen(1)]
 
 
 @attrs.define
 class ProductFilter:
-    """Products whose `attribute` compares with `value` as the operator says."""
+    """A condition that compares `attribute` of a product with `value`."""
 
     attribute: FilterAttribute
     operator: FilterOperator
@@ -68,9 +68,10 @@ class ProductFilter:
 
 @attrs.define(kw_only=True)
 class ProductSet(Model):
-    """A group of products for ads: chosen one by one, or found by filters.
+    """A group of products for ads, chosen one by one or by filters.
 
-    `product_ids` are the ids that the products have in the catalog, complete once `processing_status` is DONE.
+    `product_ids` are the ids of the products in the catalog, complete once `processing_status` is
+    DONE.
     """
 
     id: str
@@ -94,7 +95,7 @@ class ProductSetDraft:
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """What the type needs."""
+        """Yields a broken rule unless the set has what its type requires."""
         needed = "product_keys" if data["type"] == "MANUAL" else "filters"
         if needed not in data:
             reason = f"is required for the type {data['type']}"

@@ -1,7 +1,7 @@
-"""Articles, news and community notes: what is documented by name only (platform documentation, section 4.4).
+"""Articles, news, community notes and powerstream rules (platform section 4.4).
 
-The parameters that the documentation names are typed; whatever else a caller knows goes into `extra`. Results keep
-every field, the undocumented ones in `extra`.
+The documentation gives few details of these. Documented parameters are typed; any others go into
+`extra`. Results keep every field, undocumented ones in `extra`.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from socialapi.unset import UNSET, Unset
 
 @attrs.define(kw_only=True)
 class ArticleDraft:
-    """An article to draft: a title, a rich-text content state and optionally cover media."""
+    """An article draft to create: a title, a rich-text content state and optional cover media."""
 
     title: str
     content_state: Mapping[str, Any]
@@ -25,7 +25,7 @@ class ArticleDraft:
 
 @attrs.define(kw_only=True)
 class Article(Model):
-    """A drafted article."""
+    """An article draft."""
 
     id: str | None = None
     title: str | None = None
@@ -34,7 +34,7 @@ class Article(Model):
 
 @attrs.define(kw_only=True)
 class PublishedArticle(Model):
-    """The post that an article was published as."""
+    """The post as which an article was published."""
 
     post_id: str | None = None
     extra: dict[str, Any] = attrs.field(factory=dict)
@@ -45,7 +45,7 @@ NewsField = Literal["name", "summary", "contexts", "cluster_posts_results", "las
 
 @attrs.define(kw_only=True)
 class NewsStory(Model):
-    """A trending story; `last_updated_at_ms` is epoch milliseconds."""
+    """A trending news story. `last_updated_at_ms` is in epoch milliseconds."""
 
     id: str | None = None
     name: str | None = None
@@ -58,7 +58,7 @@ class NewsStory(Model):
 
 @attrs.define(kw_only=True)
 class NoteDraft:
-    """A community note to evaluate or to submit; none of its fields is documented."""
+    """A community note to evaluate or submit. None of its fields is documented."""
 
     extra: Mapping[str, Any] = attrs.field(factory=dict)
 
@@ -73,7 +73,7 @@ class Note(Model):
 
 @attrs.define(kw_only=True)
 class PowerstreamRule(Model):
-    """A rule of a dedicated stream instance."""
+    """A rule of a powerstream, a dedicated stream instance."""
 
     id: str | None = None
     value: str | None = None
@@ -83,7 +83,7 @@ class PowerstreamRule(Model):
 
 @attrs.define(kw_only=True)
 class ReplayRequest:
-    """What to deliver again; none of its fields is documented."""
+    """A request to deliver events again. None of its fields is documented."""
 
     extra: Mapping[str, Any] = attrs.field(factory=dict)
 

@@ -1,4 +1,7 @@
-"""Account media, the media library, poll and conversation cards, and posts of advertisers (creatives documentation)."""
+"""Account media, the media library, poll and conversation cards, and advertiser posts.
+
+Creatives documentation, section 4.
+"""
 
 import datetime
 from collections.abc import Iterator, Mapping
@@ -39,7 +42,7 @@ class AccountMedia(Model):
 
 
 class AccountMediaFilter(CollectionQuery, total=False):
-    """Which account media."""
+    """Parameters that select account media."""
 
     account_media_ids: Ids
     creative_types: Annotated[ListOf[CreativeType], MinLen(1)]
@@ -52,12 +55,12 @@ MediaType = Literal["GIF", "IMAGE", "VIDEO"]
 MediaCategory = Literal["TWEET_IMAGE", "TWEET_VIDEO", "TWEET_GIF", "AMPLIFY_VIDEO"]
 
 VIDEO_FIELDS: Final = ("description", "title", "poster_media_key")
-"""What only videos have."""
+"""The fields that only videos have."""
 
 
 @attrs.define(kw_only=True)
 class LibraryMedia(Model):
-    """A media object of the library; `duration` is in milliseconds."""
+    """A media object of the media library. `duration` is in milliseconds."""
 
     media_key: str
     media_type: MediaType | str | None = None
@@ -79,28 +82,28 @@ class LibraryMedia(Model):
 
 
 class MediaLibraryQuery(CursorQuery, total=False):
-    """Which media."""
+    """Parameters that select media of the library."""
 
     count: Annotated[int, Ge(1), Le(50)]
-    """Objects of a page: 1 to 50, by default 20."""
+    """The page size, 1 to 50; 20 by default."""
     media_type: MediaType
     q: Annotated[str, MinLen(1), MaxLen(255)]
     """A term in the name, title, file name or description."""
 
 
 class LibraryMediaChanges(TypedDict, total=False):
-    """What is said about a media object; title, description and poster are for videos."""
+    """The metadata of a media object. Title, description and poster are for videos only."""
 
     description: Annotated[str, MaxLen(200)] | None
     file_name: Annotated[str, MaxLen(255)] | None
     name: Annotated[str, MaxLen(100)] | None
     poster_media_key: str | None
-    """The image that stands for a video; its first frame unless given."""
+    """The key of the image shown for a video; by default its first frame."""
     title: Annotated[str, MaxLen(70)] | None
 
 
 class LibraryMediaDraft(LibraryMediaChanges, total=False):
-    """A media object to add, which was uploaded with a media category."""
+    """A media object to add to the library. It must have been uploaded with a media category."""
 
     media_key: Required[Annotated[str, MinLen(1)]]
 
@@ -110,7 +113,7 @@ Choice = Annotated[str, MinLen(1), MaxLen(25)]
 
 @attrs.define(kw_only=True)
 class PollCard(Model):
-    """A poll, which cannot be changed once it is made; it counts down from its creation to `end_time`."""
+    """A poll, open from its creation to `end_time`. It cannot be changed."""
 
     id: str
     name: str | None = None
@@ -137,18 +140,18 @@ class PollCard(Model):
 
 
 class CreativeCardsFilter(CollectionQuery, total=False):
-    """Which poll cards, or video conversation cards."""
+    """Parameters that select poll cards or video conversation cards."""
 
     card_ids: Ids
     q: Annotated[str, MaxLen(80)]
-    """The beginning of the name."""
+    """The start of the name."""
 
 
 CreativeCardsQuery = Annotated[CreativeCardsFilter, TOTAL_OR_CURSOR]
 
 
 class PollCardFields(TypedDict, total=False):
-    """A poll to create."""
+    """A poll card to create."""
 
     name: Required[Annotated[str, MinLen(1)]]
     duration_in_minutes: Required[Annotated[int, Ge(5), Le(10_080)]]
@@ -157,7 +160,9 @@ class PollCardFields(TypedDict, total=False):
     third_choice: Choice
     fourth_choice: Choice
     media_key: str
-    """An image or video of the media library; comes back as URLs. In beta: needs the feature PROMOTED_MEDIA_POLLS."""
+    """The key of an image or video of the media library. In beta: needs the feature
+    PROMOTED_MEDIA_POLLS. Answers contain URLs instead.
+    """
 
 
 def _poll_conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
@@ -176,7 +181,7 @@ Call = Annotated[str, Pattern(r"#?[^#][\s\S]{0,19}", f"must have 1 to {MAX_CALL_
 
 @attrs.define(kw_only=True)
 class VideoConversationCard(Model):
-    """A video with up to four things to say about it. Each call to action (`cta`) is a hashtag with its text."""
+    """A video with up to four calls to action (`cta`), each a hashtag with the text to post."""
 
     id: str
     name: str | None = None
@@ -205,13 +210,13 @@ class VideoConversationCard(Model):
 
 
 class _Further(TypedDict, total=False):
-    """What a card may have; `None` clears it."""
+    """Optional fields of a video conversation card. None clears a value."""
 
     title: Annotated[str, MaxLen(23)] | None
-    """Needed without a second call to action."""
+    """Required without a second call to action."""
     second_cta: Call | None
     second_cta_tweet: str | None
-    """Needed with its call to action, as are the third and the fourth."""
+    """Required with its call to action, like the third and the fourth."""
     third_cta: Call | None
     third_cta_tweet: str | None
     fourth_cta: Call | None
@@ -219,24 +224,24 @@ class _Further(TypedDict, total=False):
     poster_media_key: str | None
     thank_you_url: str | None
     unlocked_image_media_key: str | None
-    """Shown after the answer; it does not come back."""
+    """Shown after the user has posted. Answers do not contain it."""
     unlocked_video_media_key: str | None
 
 
 class VideoConversationCardFields(_Further, total=False):
-    """A card to create."""
+    """A video conversation card to create."""
 
     first_cta: Required[Call]
-    """Up to 20 characters beside the hash."""
+    """Up to 20 characters without the hash sign."""
     first_cta_tweet: Required[Annotated[str, MinLen(1)]]
     media_key: Required[str]
-    """A 16:9 video of the media library."""
+    """The key of a 16:9 video of the media library."""
     name: Required[Annotated[str, MinLen(1)]]
     thank_you_text: Required[Annotated[str, MinLen(1), MaxLen(23)]]
 
 
 class VideoConversationCardChanges(_Further, total=False):
-    """What to change of a card."""
+    """The fields of a video conversation card to change."""
 
     first_cta: Call
     first_cta_tweet: Annotated[str, MinLen(1)]
@@ -246,7 +251,7 @@ class VideoConversationCardChanges(_Further, total=False):
 
 
 def conversation_rules(data: Mapping[str, Any]) -> Iterator[BrokenRule]:
-    """The rules about a whole card: as it is created, or as it would be after a change."""
+    """Yields the broken rules about a whole card, as created or as it would be after a change."""
     if not data.get("title") and not data.get("second_cta"):
         yield BrokenRule(path="title", reason="or second_cta is required", code="MISSING_PARAMETER")
     for ordinal in ORDINALS[1:]:
@@ -268,7 +273,7 @@ MAX_MEDIA: Final = 4
 
 @attrs.define(kw_only=True)
 class AdvertiserPost(Model):
-    """A post of an advertiser; the documentation names few of its fields, the others stand in `extra`."""
+    """A post of an advertiser. Most of its fields are not documented and are in `extra`."""
 
     id: str
     name: str | None = None
@@ -281,17 +286,19 @@ class AdvertiserPostFields(TypedDict, total=False):
     """A post to create for an advertiser."""
 
     as_user_id: Required[Long]
-    """The advertiser, who has granted the caller access to the ads account."""
+    """The advertiser, who must have granted the caller access to the ad account."""
     text: str
-    """Needed without media."""
+    """Required without media."""
     card_uri: str
     conversation_settings: Literal["EVERYONE", "FOLLOWING", "MENTIONED_USERS"]
-    """Who may answer; comes back when the post is read, and needs version 8 or later."""
+    """Who may reply. Needs version 8 or later of the API to be returned."""
     media_keys: Annotated[ListOf[Element], MaxLen(MAX_MEDIA)]
-    """Up to four images, or one GIF, or one video."""
+    """Up to four images, one GIF, or one video."""
     name: PostName
     nullcast: bool
-    """True unless given: shown as an ad only. Organic posts are for the authenticated user alone."""
+    """True by default: the post is shown only as an ad. An organic post requires that the
+    advertiser is the authenticated user.
+    """
     trim_user: bool
     tweet_mode: Literal["compat", "extended"]
     video_cta: Literal["VISIT_SITE", "WATCH_NOW"]
@@ -309,6 +316,6 @@ AdvertiserPostDraft = Annotated[AdvertiserPostFields, Conditions(_post_condition
 
 
 class AdvertiserPostName(TypedDict):
-    """What a post is called in the account."""
+    """A new name for a post in the account."""
 
     name: PostName

@@ -1,4 +1,4 @@
-"""What streams and webhooks deliver, and subscriptions to it (platform documentation, sections 4.1, 6 and 7.1)."""
+"""Events of streams and webhooks, and activity subscriptions (platform sections 4.1, 6 and 7.1)."""
 
 import datetime
 import re
@@ -46,7 +46,7 @@ DEPRECATED_EVENT_TYPES: Final[Mapping[str, str]] = {
     "ProfileGeoUpdate": "profile.update.geo",
     "ProfileUrlUpdate": "profile.update.url",
 }
-"""Older names and those that replace them since 2026-03-18."""
+"""Deprecated names, and the names that replaced them on 2026-03-18."""
 
 EVENT_TYPE_ALIASES: Final[Mapping[str, str]] = {
     "profile.update.profile_picture": "profile.update.picture",
@@ -54,31 +54,34 @@ EVENT_TYPE_ALIASES: Final[Mapping[str, str]] = {
     "profile.update.verified_badge": "profile.update.verified",
     "profile.update.affiliate_badge": "profile.update.affiliate",
 }
-"""Other published spellings of present names."""
+"""Other published spellings of current names."""
 
 _SPELLINGS: Final[Mapping[str, str]] = {**DEPRECATED_EVENT_TYPES, **EVENT_TYPE_ALIASES}
 _KNOWN: Final[tuple[str, ...]] = (*get_args(EventType), *_SPELLINGS)
 _GROUPS: Final[tuple[str, ...]] = tuple(
     dict.fromkeys(name.rpartition(".")[0] for name in get_args(EventType)) | {"profile": None}
 )
-"""What the names of event types begin with."""
+"""The groups of event types: what their names begin with."""
 
 
 def canonical_event_type(name: str) -> str:
-    """The name that the documentation has today for an event type; one that is not known stays as it is."""
+    """Returns the current name of an event type. Unknown names are returned unchanged."""
     return _SPELLINGS.get(name, name)
 
 
 def refuse_misspelt_event_type(name: str) -> None:
-    """Raises InvalidInput for a name that is nearly that of an event type. Any other is taken: there may be new ones."""
+    """Raises InvalidInput for a name that is nearly an event type. Other unknown names may be new
+    types.
+    """
     if name not in _KNOWN and (meant := near_name(name, _KNOWN)) is not None:
         raise InvalidInput(f"there is no event type {name!r}: did you mean {meant!r}?")
 
 
 def refuse_misspelt_event_pattern(pattern: str) -> None:
-    """Raises InvalidInput for a pattern that no event type can match, or whose group is nearly a known one.
+    """Raises InvalidInput for a pattern that matches no event type, or whose group is nearly a
+    known one.
 
-    A pattern is `*` alone, or a group such as `post` or `profile.update` and `.*`.
+    A pattern is `*`, or a group such as `post` or `profile.update` followed by `.*`.
     """
     group = pattern.removesuffix(".*")
     if pattern == "*":
@@ -91,7 +94,9 @@ def refuse_misspelt_event_pattern(pattern: str) -> None:
 
 @attrs.define(kw_only=True)
 class SubscriptionFilter:
-    """Which activity is meant: of a user, with a keyword, and for messages in a direction."""
+    """Which activity to subscribe to: of a user, with a keyword, and for messages in a
+    direction.
+    """
 
     user_id: AnyId | Unset = UNSET
     keyword: str | Unset = UNSET
@@ -101,7 +106,9 @@ class SubscriptionFilter:
 
 @attrs.define(kw_only=True)
 class SubscriptionDraft:
-    """A subscription to create. What is not named here goes into `extra` and is sent as it is."""
+    """An activity subscription to create. Undocumented fields go into `extra` and are sent as
+    given.
+    """
 
     event_type: str
     filter: SubscriptionFilter
@@ -109,7 +116,9 @@ class SubscriptionDraft:
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Somebody or something is subscribed to, and only messages have a direction."""
+        """Yields the broken rules: a user or keyword is required, and only messages have a
+        direction.
+        """
         if not {"user_id", "keyword"} & data["filter"].keys():
             yield BrokenRule(path="filter", reason="needs a user_id or a keyword", code="MISSING_PARAMETER")
         if "direction" in data["filter"] and not data["event_type"].startswith(("dm.", "chat.")):
@@ -118,7 +127,7 @@ class SubscriptionDraft:
 
 @attrs.define(kw_only=True)
 class Subscription(Model):
-    """An activity subscription; its fields are not documented and stand in `extra`."""
+    """An activity subscription. Undocumented fields are in `extra`."""
 
     subscription_id: str | None = None
     event_type: str | None = None
@@ -130,9 +139,9 @@ _COUNT_OPERATOR: Final = re.compile(r"\b\w+_count:")
 
 
 def current_event_type(name: str) -> str:
-    """The name of an event type today, whatever its spelling; a deprecated one causes a DeprecationWarning."""
+    """Returns the current name of an event type. A deprecated name causes a DeprecationWarning."""
     if not isinstance(name, str):
-        return name  # the rules of the body say what is wrong with it
+        return name  # the rules of the body refuse it
     current = canonical_event_type(name)
     if name in DEPRECATED_EVENT_TYPES:
         warnings.warn(
@@ -142,7 +151,9 @@ def current_event_type(name: str) -> str:
 
 
 def warn_of_search_operators(query: str) -> None:
-    """Warns of each count-based operator in a search query; in stream rules they are still good."""
+    """Warns of each deprecated count operator in a search query. In stream rules they are not
+    deprecated.
+    """
     for operator in sorted(set(_COUNT_OPERATOR.findall(query))):
         warnings.warn(
             f"the search operator {operator} is deprecated since 2026-01-19: use min_likes:, min_replies: or "
@@ -157,16 +168,18 @@ T = TypeVar("T")
 DirectMessageKind = Literal["MessageCreate", "ParticipantsJoin", "ParticipantsLeave"]
 
 MEMBERSHIP_KINDS: Final[frozenset[str]] = frozenset({"ParticipantsJoin", "ParticipantsLeave"})
-"""The kinds of direct-message events that name participants: those who joined or left, and nobody else."""
+"""The direct-message events that name participants: those who joined or left."""
 
 
 class Streamed(Generic[T]):
-    """The result of a route that never ends its answer: one `T` on every line. It has no instances."""
+    """The result type of a route whose answer does not end: one `T` per line. It has no
+    instances.
+    """
 
 
 @attrs.define(kw_only=True)
 class DirectMessage(Model):
-    """A direct-message event; `participant_ids` is None but for those who joined or left."""
+    """A direct-message event. `participant_ids` is None unless participants joined or left."""
 
     kind: DirectMessageKind | str | None = attrs.field(default=None, metadata={"name": "event_type"})
     id: str | None = None
@@ -179,13 +192,14 @@ class DirectMessage(Model):
 
 @attrs.define(kw_only=True)
 class ActivityEvent(Model):
-    """Something that happened on the platform (section 6.2).
+    """An activity event (platform section 6.2).
 
-    `event_type` is the present name, also where the service sent a deprecated one or an alias, which `wire_type` keeps;
-    one that this version does not know stands as it came. `event_id` is the first id at `data.event_uuid`, `event_uuid`,
-    `data.event_id`, `event_id` and `id`, or at the `event_id_paths` that were given in their place. `filter` says by what
-    part of a subscription it was found, `payload` what happened. `message` is the payload of events about one direct
-    message, typed. A field that cannot be read is None or empty, and stands in `extra` as it came.
+    `event_type` is the current name of the type, and `wire_type` the name as sent, which may be an
+    alias, deprecated or unknown. `event_id` is the first id found at `data.event_uuid`,
+    `event_uuid`, `data.event_id`, `event_id` and `id`, or at the `event_id_paths` given instead.
+    `filter` is the part of the subscription that matched, and `payload` the event's data. `message`
+    is the typed payload of an event about one direct message. Fields that cannot be read are None
+    or empty, and are kept in `extra`.
     """
 
     event_type: EventType | str | None = None
@@ -201,7 +215,7 @@ class ActivityEvent(Model):
 
 @attrs.define(kw_only=True)
 class MatchingRule(Model):
-    """A rule of the app that a post matches."""
+    """A rule of the app that matches a post."""
 
     id: str | None = None
     tag: str | None = None
@@ -209,7 +223,9 @@ class MatchingRule(Model):
 
 @attrs.define(kw_only=True)
 class MatchedPost(Model):
-    """A post that matches rules of the app's filtered stream, with what was selected beside it."""
+    """A post that matches rules of the app's filtered stream, with the objects included
+    beside it.
+    """
 
     data: Post
     includes: Includes = attrs.field(factory=Includes)
@@ -220,7 +236,7 @@ class MatchedPost(Model):
 
 @attrs.frozen
 class StreamNotice:
-    """What the service says on a stream beside events, and goes on."""
+    """A notice of the service within a stream, which then continues."""
 
     problems: tuple[Problem | ServiceError, ...]
     content: bytes = attrs.field(default=b"", eq=False, repr=False)

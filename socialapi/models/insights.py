@@ -19,26 +19,30 @@ Granularity = Literal["DAY", "HOUR"]
 
 @attrs.define(kw_only=True)
 class KeywordInsights(Model):
-    """Keywords that go with those asked about, and how many posts there were in each unit of the range."""
+    """The result of a query: related keywords, and the number of posts per unit of the time
+    range.
+    """
 
     related_keywords: tuple[str, ...] = ()
     tweet_volume: tuple[int, ...] = ()
 
 
 class KeywordInsightsFilter(TypedDict, total=False):
-    """What is asked about."""
+    """Parameters of a keyword insights query."""
 
     granularity: Required[Granularity]
-    """One number for each day, or each hour."""
+    """One number per day or per hour."""
     keywords: Required[Annotated[ListOf[str], MinLen(1)]]
-    """Posts with any of them."""
+    """Counts posts with any of these."""
     start_time: Required[datetime.datetime]
     end_time: datetime.datetime
-    """Now unless given, by the clock of the service; at most seven days after the start."""
+    """The end of the range, at most seven days after its start; by default now, by the clock of the
+    service.
+    """
     location: str
     """The targeting value of a country."""
     negative_keywords: ListOf[str]
-    """Posts with any of them do not count. At most ten keywords of both kinds together."""
+    """Excludes posts with any of these. Both kinds of keywords together may number at most ten."""
 
 
 def _conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
@@ -56,7 +60,9 @@ def _conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[Bro
 
 
 def range_until_now(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-    """The same rules where no end was sent: what time it is then, the service alone knows."""
+    """Yields the broken rules of a query without an end, which only the service can check
+    exactly.
+    """
     start = parse_timestamp(data["start_time"])
     if start is None or "end_time" in data:
         return

@@ -1,4 +1,4 @@
-"""Line items, their categories, and the rules about changing them (advertising documentation, sections 4.3 to 4.5)."""
+"""Line items, curated categories and the rules about them (advertising sections 4.3 to 4.5)."""
 
 import datetime
 from collections.abc import Iterator, Mapping
@@ -63,7 +63,10 @@ FOR_TARGET: Final = frozenset({"REACH", "WEBSITE_CLICKS"})
 
 @attrs.define(kw_only=True)
 class LineItem(Model):
-    """A line item. Amounts are millionths of a unit of `currency`; `money` gives them as exact decimals."""
+    """A line item.
+
+    Amounts are millionths of a unit of `currency`; `money` returns them as exact decimals.
+    """
 
     id: str
     campaign_id: str | None = None
@@ -98,27 +101,31 @@ class LineItem(Model):
     deleted: bool | None = None
 
     def money(self, field: AmountField) -> Micros | None:
-        """An amount with its currency; None where there is none, or no currency. `_local_micro` may be left out."""
+        """Returns an amount with its currency; None if either is missing. `_local_micro` may be
+        left out.
+        """
         value: int | None = getattr(self, f"{field.removesuffix('_local_micro')}_local_micro")
         return None if value is None or self.currency is None else Micros(value, self.currency)
 
 
 class LineItemChanges(TypedDict, total=False):
-    """What can be changed of a line item; `None` clears what may be empty. Amounts are whole millionths."""
+    """The fields of a line item that can be changed. None clears a value; amounts are
+    millionths.
+    """
 
     advertiser_domain: Domain | None
-    """Needed while PUBLISHER_NETWORK is among the placements."""
+    """Required while PUBLISHER_NETWORK is among the placements."""
     advertiser_user_id: Id | None
     android_app_store_identifier: Id | None
     ios_app_store_identifier: Id | None
     audience_expansion: AudienceExpansion | None
     bid_amount_local_micro: Annotated[int, Gt(0), Le(LARGEST)] | None
-    """Needed with the strategies MAX and TARGET; ignored with AUTO."""
+    """Required with the strategies MAX and TARGET; ignored with AUTO."""
     bid_strategy: BidStrategy
     categories: ListOf[Element] | None
-    """IAB categories. Needed while PUBLISHER_NETWORK is among the placements."""
+    """IAB categories, required while PUBLISHER_NETWORK is among the placements."""
     duration_in_days: Literal[1, 7, 30] | None
-    """The time over which `frequency_cap` applies."""
+    """The number of days over which `frequency_cap` applies."""
     entity_status: EntityStatus
     start_time: datetime.datetime
     end_time: datetime.datetime | None
@@ -128,11 +135,13 @@ class LineItemChanges(TypedDict, total=False):
     pay_by: PayBy
     total_budget_amount_local_micro: Amount | None
     daily_budget_amount_local_micro: Amount | None
-    """At most the total budget, and only where the campaign's budget is optimised by line item."""
+    """At most the total budget, and only if the campaign's budget is optimised by line item."""
 
 
 def decidable_rules(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-    """The rules about fields of one change that belong together: what is not sent may be stored, and breaks nothing."""
+    """Yields the broken rules among the fields of one change. Fields that are not sent
+    break none.
+    """
     if "bid_amount_local_micro" in data:
         yield from _bid_is_there(data)
     yield from _daily_within_total(data)
@@ -145,10 +154,10 @@ LineItemUpdate = Annotated[LineItemChanges, Conditions(decidable_rules)]
 def rules_with_stored(
     changes: Mapping[str, Any], stored: Mapping[str, Any], budget_optimization: str | None = None
 ) -> Iterator[BrokenRule]:
-    """The rules about a change that need the line item as it is, and the budget optimisation of its campaign.
+    """Yields the broken rules of a change that depend on the stored line item and its campaign.
 
-    A rule is asked only where the change touches a field that it is about: what is wrong already is no reason to
-    refuse something else. Nothing is concluded from an objective that is not known.
+    A rule is applied only if the change touches a field of it, so that values that are already
+    invalid do not block other changes. An unknown objective breaks no rule.
     """
     after = {**stored, **changes}
     if _touches(changes, "bid_strategy", "bid_amount_local_micro"):
@@ -172,7 +181,9 @@ def rules_with_stored(
 
 
 def rules_with_campaign(changes: Mapping[str, Any], budget_optimization: str | None) -> Iterator[BrokenRule]:
-    """The rule about a change that needs the budget optimisation of the campaign alone."""
+    """Yields the broken rule of a change that depends only on the campaign's budget
+    optimisation.
+    """
     if changes.get("daily_budget_amount_local_micro") is not None and budget_optimization not in (None, "LINE_ITEM"):
         reason = "is only for campaigns whose budget_optimization is LINE_ITEM"
         yield BrokenRule(path="daily_budget_amount_local_micro", reason=reason)
@@ -213,7 +224,9 @@ def _cap_goes_with_objective(data: Mapping[str, Any]) -> Iterator[BrokenRule]:
 
 
 def _payment(changes: Mapping[str, Any], stored: Mapping[str, Any]) -> Iterator[BrokenRule]:
-    """Where it cannot be changed at all, nothing more is said about what it was to be changed to."""
+    """Yields the broken rules of payment and goal. If the payment cannot be changed at all, only
+    that.
+    """
     objective = stored.get("objective")
     is_changed = "pay_by" in changes and changes["pay_by"] != stored.get("pay_by")
     if is_changed and objective not in (None, "APP_INSTALLS"):
@@ -240,7 +253,7 @@ CountryCode = Annotated[str, Pattern("[A-Z]{2}", "must be a country code of two 
 
 @attrs.define(kw_only=True)
 class BusinessCategory(Model):
-    """What an advertiser does; its `iab_categories` go into `categories` of PREROLL_VIEWS line items."""
+    """A business category. Its `iab_categories` are `categories` of PREROLL_VIEWS line items."""
 
     id: str
     name: str | None = None
@@ -249,7 +262,7 @@ class BusinessCategory(Model):
 
 @attrs.define(kw_only=True)
 class CuratedCategory(Model):
-    """A group of publishers, which can be had in the countries of `country_codes` only."""
+    """A group of publishers, available only in the countries of `country_codes`."""
 
     id: str
     name: str | None = None
@@ -263,7 +276,7 @@ class CuratedCategory(Model):
 
 @attrs.define(kw_only=True)
 class LineItemCuratedCategory(Model):
-    """That a line item runs beside the content of a curated category."""
+    """The pair of a line item and a curated category beside whose content it runs."""
 
     id: str
     line_item_id: str | None = None
@@ -274,7 +287,7 @@ class LineItemCuratedCategory(Model):
 
 
 class CuratedCategoriesQuery(CountQuery, total=False):
-    """Curated categories that can be had in one of the countries; the parameters of a page are assumed."""
+    """Parameters that select curated categories by country. Those for paging are assumed."""
 
     country_codes: Annotated[ListOf[CountryCode], MinLen(1)]
 
@@ -283,14 +296,14 @@ LineItemCuratedCategoriesQuery = Annotated[CollectionQuery, TOTAL_OR_CURSOR]
 
 
 class LineItemCuratedCategoryDraft(TypedDict):
-    """What belongs together."""
+    """A line item and a curated category to pair."""
 
     line_item_id: Id
     curated_category_id: Id
 
 
 class LineItemCuratedCategoryChanges(TypedDict, total=False):
-    """What is to belong together from now on."""
+    """The new line item or curated category of a pair."""
 
     line_item_id: Id
     curated_category_id: Id

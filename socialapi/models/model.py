@@ -1,4 +1,4 @@
-"""What every object that the service answers with has in common."""
+"""The base class of models in answers, and the tuple of answers without pages."""
 
 from collections.abc import Iterable
 from typing import Any, Self, TypeVar
@@ -11,13 +11,13 @@ T = TypeVar("T")
 
 
 class Items(tuple[T, ...]):  # noqa: SLOT001  # a tuple with slots of its own is none
-    """The items of an answer that has no pages. `partial_errors` are the errors that stood beside them."""
+    """The items of an answer without pages. `partial_errors` are the errors beside them."""
 
     partial_errors: "tuple[Problem | ServiceError, ...]" = ()
 
     @classmethod
     def of(cls, items: Iterable[T], partial_errors: "tuple[Problem | ServiceError, ...]") -> Self:
-        """The items with the errors beside them."""
+        """Returns the items with the errors beside them."""
         found = cls(items)
         found.partial_errors = partial_errors
         return found
@@ -25,10 +25,10 @@ class Items(tuple[T, ...]):  # noqa: SLOT001  # a tuple with slots of its own is
 
 @attrs.define(kw_only=True)
 class Model:
-    """An object of an answer.
+    """An object in an answer of the service.
 
-    `extra` has the members that this version does not know, by their names. `partial_errors` are the errors that stood
-    beside the object in a successful answer; an object within another one has none of its own.
+    `extra` holds the members that this version does not know, by name. `partial_errors` are the
+    errors beside the object in a successful answer; nested objects have none.
     """
 
     extra: dict[str, Any] = attrs.field(factory=dict, repr=False)

@@ -1,4 +1,7 @@
-"""Currency codes of ISO 4217, without those for funds, metals and tests."""
+"""Amounts of money as integer millionths, and ISO 4217 currency codes.
+
+Codes of funds, metals and tests are left out.
+"""
 
 import decimal
 import re
@@ -16,7 +19,7 @@ _CODES: Final = (
     "MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR "
     "RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD "
     "TZS UAH UGX USD UYU UZS VED VES VND VUV WST XAF XCD XCG XOF XPF YER ZAR ZMW ZWG "
-    "ANG BGN CUC HRK SLL ZWL"  # withdrawn of late, and still in feeds
+    "ANG BGN CUC HRK SLL ZWL"  # withdrawn recently, but still in feeds
 )
 
 CURRENCIES: Final = frozenset(_CODES.split())
@@ -24,7 +27,7 @@ CURRENCIES: Final = frozenset(_CODES.split())
 
 MICROS_PER_UNIT: Final = 1_000_000
 LARGEST: Final = 2**63 - 1
-"""The largest amount in millionths: they are whole numbers of 64 bits."""
+"""The largest amount in millionths: a signed 64-bit integer."""
 
 _DIGITS: Final = 60
 _PLAIN: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
@@ -44,10 +47,10 @@ def _text(instance: object, attribute: "attrs.Attribute[str]", value: object) ->
 
 @attrs.frozen(order=False)
 class Micros:
-    """An amount of money: `Micros.of("5.50", "EUR")` are 5,500,000 millionths of a euro.
+    """An amount of money: `Micros.of("5.50", "EUR")` is 5,500,000 millionths of a euro.
 
-    `value` is what the service takes and sends, `decimal` the same in units of the currency. There is no way through
-    floating point, in which five and a half cents are not five and a half cents.
+    `value` is the integer that the service uses, and `decimal` the same amount in units of the
+    currency. Floats are never involved, because they are not exact.
     """
 
     value: int = attrs.field(validator=_whole)
@@ -55,7 +58,8 @@ class Micros:
 
     @classmethod
     def of(cls, amount: Decimal | int | str, currency: str) -> Self:
-        """So many units of the currency; a text has digits and at most a sign and a point, as `-0.25`.
+        """Returns an amount from units of the currency. A string has digits with an optional sign
+        and point.
 
         Raises InvalidInput for floats and for more than six decimal places.
         """
@@ -86,7 +90,7 @@ class Micros:
 
     @property
     def decimal(self) -> Decimal:
-        """The amount in units of the currency, exactly: 5,500,000 are 5.5."""
+        """The exact amount in units of the currency: 5,500,000 is 5.5."""
         with decimal.localcontext() as context:
             context.prec = _DIGITS
             return Decimal(self.value) / MICROS_PER_UNIT

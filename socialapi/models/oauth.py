@@ -1,4 +1,4 @@
-"""What the token endpoints take and answer (platform documentation, sections 2.7 and 5.2 to 5.4)."""
+"""Requests and answers of the token endpoints (platform sections 2.7 and 5.2 to 5.4)."""
 
 import datetime
 from collections.abc import Iterator, Mapping
@@ -14,21 +14,21 @@ from socialapi.unset import UNSET, Unset
 
 @attrs.define(kw_only=True)
 class AppOnlyTokenRequest:
-    """What an app-only token is asked for with."""
+    """The request for an app-only token."""
 
     grant_type: Literal["client_credentials"] = "client_credentials"
 
 
 @attrs.define(kw_only=True)
 class InvalidateTokenRequest:
-    """The app-only token that is to end."""
+    """The app-only token to invalidate."""
 
     access_token: str = attrs.field(repr=False)
 
 
 @attrs.define(kw_only=True)
 class AppOnlyToken(Model):
-    """The one outstanding bearer token of an app; `token_type` is `bearer`."""
+    """The bearer token of an app. `token_type` is `bearer`."""
 
     access_token: str = attrs.field(repr=False)
     token_type: str | None = None
@@ -46,14 +46,14 @@ class InvalidatedToken(Model):
 
 @attrs.define(kw_only=True)
 class RequestTokenQuery:
-    """What a request token is asked for with, beside the signed `oauth_callback`."""
+    """The request for a request token, besides the signed `oauth_callback`."""
 
     service_auth_access_type: Literal["read", "write"] | Unset = UNSET
 
 
 @attrs.define(kw_only=True)
 class RequestToken(Model):
-    """The token of a sign-in that has begun; its secret signs the third step."""
+    """The token of a started sign-in. Its secret signs the third step."""
 
     oauth_token: str
     oauth_token_secret: str = attrs.field(repr=False)
@@ -61,7 +61,7 @@ class RequestToken(Model):
 
 
 class AuthorizeQuery(TypedDict, total=False):
-    """The page where the user decides; no callback is ever sent there."""
+    """Parameters of the page on which the user decides. The callback is never sent there."""
 
     oauth_token: Required[str]
     force_login: bool
@@ -70,7 +70,7 @@ class AuthorizeQuery(TypedDict, total=False):
 
 @attrs.define(kw_only=True)
 class AccessTokenRequest:
-    """The third step: the verifier is what the callback or the PIN page gave."""
+    """The third step. The verifier comes with the callback or from the PIN page."""
 
     oauth_token: str
     oauth_verifier: Annotated[str, MinLen(1)] = attrs.field(repr=False)
@@ -90,7 +90,7 @@ class AccessToken(Model):
 
 
 class OAuth2AuthorizeQuery(TypedDict, total=False):
-    """The page where the user grants scopes."""
+    """Parameters of the page on which the user grants scopes."""
 
     response_type: Required[Literal["code"]]
     client_id: Required[str]
@@ -103,7 +103,7 @@ class OAuth2AuthorizeQuery(TypedDict, total=False):
 
 @attrs.define(kw_only=True)
 class OAuth2TokenRequest:
-    """A code, or a refresh token, in exchange for tokens."""
+    """The exchange of a code or a refresh token for tokens."""
 
     grant_type: Literal["authorization_code", "refresh_token"]
     client_id: str
@@ -114,7 +114,7 @@ class OAuth2TokenRequest:
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Each grant has parameters of its own."""
+        """Yields a broken rule for each missing parameter of the grant type."""
         wanted = ("refresh_token",) if data["grant_type"] == "refresh_token" else _CODE_PARAMETERS
         for name in wanted:
             if name not in data:
@@ -126,7 +126,7 @@ _CODE_PARAMETERS: Final = ("code", "redirect_uri", "code_verifier")
 
 @attrs.define(kw_only=True)
 class OAuth2Token(Model):
-    """A user's tokens; `expires_in` is in seconds, `scope` a list joined by blanks."""
+    """A user's tokens. `expires_in` is in seconds; `scope` is a list separated by blanks."""
 
     access_token: str = attrs.field(repr=False)
     token_type: str | None = None
@@ -137,9 +137,10 @@ class OAuth2Token(Model):
 
 @attrs.frozen(kw_only=True)
 class OAuth2SignIn:
-    """A sign-in that has begun: the page to open, and what to keep for `exchange_code`.
+    """A started sign-in: the URL of the page to open, and the values to keep for `exchange_code`.
 
-    The page sends the user back with a `code` and a `state`; take the code only if that state is this one.
+    The page sends the user back with a `code` and a `state`. Use the code only if the state equals
+    this one.
     """
 
     url: str = attrs.field(repr=False)

@@ -1,4 +1,4 @@
-"""A page of a collection, with what came beside the items (platform sections 2.3 and 2.6, advertising section 4.11)."""
+"""Pages of collections (platform sections 2.3 and 2.6, advertising section 4.11)."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -17,10 +17,10 @@ T = TypeVar("T")
 
 @attrs.frozen
 class Undecoded:
-    """Something that arrived and cannot be read by this version: nothing that the service sends is dropped.
+    """Data of the service that this version could not decode. Nothing that arrives is dropped.
 
-    `raw` is what arrived: the bytes of a line or a body, or the decoded JSON of an item of a page. `path` names the
-    field at fault, where one is known, and `reason` says what is wrong with it.
+    `raw` is what arrived: the bytes of a line or body, or the decoded JSON of an item. `path` names
+    the field at fault, if known, and `reason` says what is wrong with it.
     """
 
     raw: Any = attrs.field(repr=False, hash=False)
@@ -29,18 +29,18 @@ class Undecoded:
 
     @property
     def content(self) -> bytes:
-        """What arrived as bytes; an item of a page is written as JSON again."""
+        """The data as bytes. An item of a page is serialised to JSON again."""
         if isinstance(self.raw, bytes):
             return self.raw
         try:
             return orjson.dumps(self.raw)
-        except TypeError:  # half of a surrogate pair, or a whole number of more than 64 bits
+        except TypeError:  # lone surrogates, or integers of more than 64 bits
             return json.dumps(self.raw, default=lambda _: None).encode()
 
 
 @attrs.define(kw_only=True)
 class Includes(Model):
-    """Related objects that an expansion asked for, joined back by id and never by position."""
+    """Related objects that an expansion asked for, matched by id."""
 
     users: tuple[User, ...] = ()
     tweets: tuple[Post, ...] = ()
@@ -53,13 +53,13 @@ class Includes(Model):
     _media_by_key: dict[str, Media] | None = attrs.field(init=False, default=None, eq=False, repr=False)
 
     def author(self, post: Post) -> User | None:
-        """The author of the post; None if it was not included."""
+        """Returns the author of the post; None if it was not included."""
         if self._users_by_id is None:
             self._users_by_id = {user.id: user for user in self.users}
         return self._users_by_id.get(post.author_id or "")
 
     def media(self, post: Post) -> tuple[Media, ...]:
-        """The media of the post, in its order; those that were not included are left out."""
+        """Returns the media of the post that were included, in the post's order."""
         if self._media_by_key is None:
             self._media_by_key = {each.media_key: each for each in self.all_media}
         keys = post.attachments.media_keys if post.attachments else ()
@@ -67,7 +67,7 @@ class Includes(Model):
         return tuple(each for each in found if each is not None)
 
     def referenced(self, post: Post) -> tuple[Post, ...]:
-        """The posts that the post refers to, in its order; those that were not included are left out."""
+        """Returns the included posts that the post refers to, in the post's order."""
         if self._posts_by_id is None:
             self._posts_by_id = {each.id: each for each in self.tweets}
         found = (self._posts_by_id.get(reference.id) for reference in post.referenced_tweets)
@@ -76,12 +76,13 @@ class Includes(Model):
 
 @attrs.define(kw_only=True)
 class Page(Generic[T]):
-    """One page; iterating over it gives the items of `data`, of this page alone.
+    """One page of a collection. Iterating over it yields the items in `data`.
 
-    `errors` are the partial errors of a successful answer, `next_token` is None on the last page.
-    `undecoded` has the items, and the included objects, that this version cannot read: `data` and `includes` are without
-    them. `params` is what an advertising collection says that it was asked for, `total_count` what it counted on demand,
-    `extra` the members of the answer that this version does not know.
+    `errors` are the partial errors of a successful answer. `next_token` is None on the last page.
+    `undecoded` holds the items and included objects that could not be decoded, which are missing
+    from `data` and `includes`. In the advertising API, `params` echoes the request and
+    `total_count` is set on demand. `extra` holds the members of the answer that this version does
+    not know.
     """
 
     data: tuple[T, ...] = ()
@@ -96,21 +97,23 @@ class Page(Generic[T]):
     params: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
     extra: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
     _places: tuple[int, ...] | None = attrs.field(default=None, eq=False, repr=False)
-    """Where each item of `data` stood in the answer, and then how many items that had; None where all could be read."""
+    """The index of each item of `data` in the answer, followed by the number of items in it; None
+    if all were decoded.
+    """
 
-    # No __len__, by which an empty page would be false.
+    # There is no __len__, because an empty page would then be falsy.
     def __iter__(self) -> Iterator[T]:
         return iter(self.data)
 
     @property
     def next_cursor(self) -> str | None:
-        """What the advertising API calls `next_token` (section 4.11)."""
+        """The same as `next_token`, under its name in the advertising API (section 4.11)."""
         return self.next_token
 
     def arrived_before(self, index: int) -> int:
-        """How many items arrived up to the one before this index of `data`, also counting those that cannot be read.
+        """Returns how many items arrived before this index of `data`, including undecoded ones.
 
-        For the length of `data` it is how many arrived at all.
+        For the length of `data`, returns how many arrived in total.
         """
         if self._places is None:
             return min(index, len(self.data))
@@ -119,7 +122,7 @@ class Page(Generic[T]):
         return self._places[index - 1] + 1 if index else 0
 
     def index_after(self, arrived: int) -> int:
-        """The index in `data` of the first item behind so many that arrived."""
+        """Returns the index in `data` of the first item after the given number of arrived items."""
         if self._places is None:
             return min(arrived, len(self.data))
         return sum(place < arrived for place in self._places[:-1])

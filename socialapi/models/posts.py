@@ -1,4 +1,4 @@
-"""Posts and what they carry: what comes back, and what is created (platform documentation, sections 2.4, 2.5 and 4.4)."""
+"""Posts, as returned and as created (platform sections 2.4, 2.5 and 4.4)."""
 
 import datetime
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from socialapi.unset import UNSET, Unset
 
 @attrs.define(kw_only=True)
 class MediaMetrics(Model):
-    """Public counts of a video."""
+    """The public metrics of a video."""
 
     view_count: int | None = None
 
@@ -41,28 +41,28 @@ class Media(Model):
 
 @attrs.define(kw_only=True)
 class Poll(Model):
-    """A poll; its fields are not documented and stand in `extra`."""
+    """A poll. Its fields are not documented and are in `extra`."""
 
     id: str
 
 
 @attrs.define(kw_only=True)
 class Place(Model):
-    """A place; its fields are not documented and stand in `extra`."""
+    """A place. Its fields are not documented and are in `extra`."""
 
     id: str
 
 
 @attrs.define(kw_only=True)
 class Space(Model):
-    """An audio space; its fields are not documented and stand in `extra`."""
+    """An audio space. Its fields are not documented and are in `extra`."""
 
     id: str
 
 
 @attrs.define(kw_only=True)
 class UserList(Model):
-    """A list of users; its fields are not documented and stand in `extra`."""
+    """A list of users. Its other fields are not documented and are in `extra`."""
 
     id: str
     name: str | None = None
@@ -73,7 +73,7 @@ MAX_TEXT_LENGTH: Final = 25_000
 
 @attrs.define(kw_only=True)
 class Attachments(Model):
-    """What a post carries, by key."""
+    """The keys of the media and polls of a post."""
 
     media_keys: tuple[str, ...] = ()
     poll_ids: tuple[str, ...] = ()
@@ -90,7 +90,7 @@ class ContextDomain(Model):
 
 @attrs.define(kw_only=True)
 class ContextEntity(Model):
-    """What a context annotation is about."""
+    """The subject of a context annotation."""
 
     id: str | None = None
     name: str | None = None
@@ -98,7 +98,7 @@ class ContextEntity(Model):
 
 @attrs.define(kw_only=True)
 class ContextAnnotation(Model):
-    """A subject that the service found in a post."""
+    """A subject that the service recognised in a post."""
 
     domain: ContextDomain | None = None
     entity: ContextEntity | None = None
@@ -115,7 +115,7 @@ class UrlImage(Model):
 
 @attrs.define(kw_only=True)
 class UrlEntity(Model):
-    """A link in a text; `start` and `end` are offsets in characters."""
+    """A link in a text. `start` and `end` are offsets in characters."""
 
     start: int
     end: int
@@ -131,7 +131,7 @@ class UrlEntity(Model):
 
 @attrs.define(kw_only=True)
 class MentionEntity(Model):
-    """A user named in a text."""
+    """A mention of a user in a text."""
 
     start: int
     end: int
@@ -141,7 +141,7 @@ class MentionEntity(Model):
 
 @attrs.define(kw_only=True)
 class TagEntity(Model):
-    """A hashtag in a text, without its sign."""
+    """A hashtag in a text, without the hash sign."""
 
     start: int
     end: int
@@ -150,7 +150,7 @@ class TagEntity(Model):
 
 @attrs.define(kw_only=True)
 class AnnotationEntity(Model):
-    """Something the service recognised in a text."""
+    """An entity that the service recognised in a text."""
 
     start: int
     end: int
@@ -161,7 +161,7 @@ class AnnotationEntity(Model):
 
 @attrs.define(kw_only=True)
 class Entities(Model):
-    """What stands in a text, each with its offsets."""
+    """The entities in a text, each with its offsets."""
 
     urls: tuple[UrlEntity, ...] = ()
     mentions: tuple[MentionEntity, ...] = ()
@@ -171,7 +171,7 @@ class Entities(Model):
 
 @attrs.define(kw_only=True)
 class PostMetrics(Model):
-    """Public counts of a post."""
+    """The public metrics of a post."""
 
     retweet_count: int | None = None
     reply_count: int | None = None
@@ -182,7 +182,7 @@ class PostMetrics(Model):
 
 @attrs.define(kw_only=True)
 class ReferencedPost(Model):
-    """Another post that a post answers, quotes or repeats."""
+    """Another post that a post replies to, quotes or reposts."""
 
     type: Literal["replied_to", "quoted", "retweeted"] | str
     id: str
@@ -190,7 +190,7 @@ class ReferencedPost(Model):
 
 @attrs.define(kw_only=True)
 class EditControls(Model):
-    """Whether and until when a post can be edited."""
+    """Whether, and until when, a post can be edited."""
 
     edits_remaining: int | None = None
     is_edit_eligible: bool | None = None
@@ -199,7 +199,7 @@ class EditControls(Model):
 
 @attrs.define(kw_only=True)
 class Post(Model):
-    """A post. Only `id` and `text` come unasked; the others are selected with `Fields(post=…)`."""
+    """A post. Fields other than `id` and `text` must be selected with `Fields(post=…)`."""
 
     id: str
     text: str | None = None
@@ -222,7 +222,7 @@ class Post(Model):
 
 @attrs.define(kw_only=True)
 class PostReply:
-    """The post that is answered."""
+    """The post to reply to."""
 
     in_reply_to_tweet_id: AnyId
     exclude_reply_user_ids: ListOf[AnyId] | Unset = UNSET
@@ -230,7 +230,7 @@ class PostReply:
 
 @attrs.define(kw_only=True)
 class PostMedia:
-    """Uploaded media that the post shows."""
+    """Uploaded media to show in a post."""
 
     media_ids: ListOf[AnyId]
     tagged_user_ids: ListOf[AnyId] | Unset = UNSET
@@ -238,14 +238,16 @@ class PostMedia:
 
 @attrs.define(kw_only=True)
 class EditOptions:
-    """The post that the new one replaces: an own one, created within the last hour, by a premium author."""
+    """The post that an edit replaces: the author's own, at most an hour old, of a premium
+    author.
+    """
 
     previous_post_id: AnyId
 
 
 @attrs.define(kw_only=True)
 class PostDraft:
-    """A post to create. What is not named here goes into `extra` and is sent as it is."""
+    """A post to create. Undocumented fields go into `extra` and are sent as given."""
 
     text: Annotated[str, MaxLen(MAX_TEXT_LENGTH)] | Unset = UNSET
     community_id: AnyId | Unset = UNSET

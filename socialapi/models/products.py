@@ -1,4 +1,4 @@
-"""Products of a catalog, with every rule about them (catalogs documentation, section 4.7)."""
+"""Products of a catalog and their rules (catalogs documentation, section 4.7)."""
 
 import datetime
 import re
@@ -42,10 +42,10 @@ WordColor = Annotated[str, Pattern(r"(?!\s*#[0-9A-Fa-f]{3,8}\s*$)[\s\S]*", "must
 
 @attrs.define(kw_only=True)
 class Product:
-    """A product to create or update: its `id` is yours (the SKU, say), and known ids are updated.
+    """A product to create or update. `id` is your own (such as the SKU); a known id is updated.
 
-    One of `brand`, `gtin` and `mpn` is needed. Prices are texts such as `9.99 USD`. `product_key` and
-    `item_group_key` are made by the service.
+    One of `brand`, `gtin` and `mpn` is required. Prices are strings such as `9.99 USD`.
+    `product_key` and `item_group_key` are assigned by the service.
     """
 
     id: Text
@@ -61,16 +61,16 @@ class Product:
     mpn: Text | Unset = UNSET
     mobile_link: Annotated[str, _HTTPS] | Unset = UNSET
     additional_image_link: str | Unset = UNSET
-    """Up to ten URLs, separated by commas."""
+    """Up to ten URLs separated by commas."""
     taxonomy_product_category: str | Unset = UNSET
     product_type: str | Unset = UNSET
-    """Your own taxonomy, its levels separated by ` > `."""
+    """Your own category, its levels separated by ` > `."""
     inventory: Annotated[int, Ge(0)] | Unset = UNSET
     sale_price: Price | Unset = UNSET
     sale_price_effective_date: str | Unset = UNSET
-    """Two ISO 8601 times with their offsets, separated by a slash."""
+    """Two ISO 8601 times with offsets, separated by a slash."""
     item_group_id: Text | Unset = UNSET
-    """What the variants of a product have in common."""
+    """An id that the variants of a product share."""
     gender: Gender | Unset = UNSET
     color: WordColor | Unset = UNSET
     size: str | Unset = UNSET
@@ -85,7 +85,7 @@ class Product:
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """What several fields say together."""
+        """Yields the broken rules about several fields."""
         if not {"brand", "gtin", "mpn"} & data.keys():
             yield BrokenRule(path="brand", reason="or gtin or mpn is required", code="MISSING_PARAMETER")
         if data["availability"] == "in stock" and data.get("inventory", 1) < 1:
@@ -138,7 +138,7 @@ def _image_rules(text: str) -> Iterator[BrokenRule]:
 
 @attrs.define(kw_only=True)
 class StoredProduct(Model):
-    """A product as the catalog has it; what it does not say is None."""
+    """A product in the catalog. Fields that the service left out are None."""
 
     id: str
     product_key: str | None = None
@@ -173,28 +173,33 @@ class StoredProduct(Model):
 
 
 class ProductsQuery(CursorQuery, total=False):
-    """Which products; of a group only the first submitted one, unless the group is asked for."""
+    """Parameters that select products.
+
+    Of an item group only the product submitted first is returned, unless the group is selected.
+    """
 
     item_group_key: AnyId
     count: Annotated[int, Ge(1), Le(100)]
-    """Products of a page: 1 to 100, by default 100."""
+    """The page size, 1 to 100; 100 by default."""
 
 
 @attrs.define(kw_only=True)
 class ProductsBody:
-    """What is put: every product by itself decides whether it is taken."""
+    """The body of a request to create or update products. Each product succeeds or fails by
+    itself.
+    """
 
     products: Annotated[tuple[Mapping[str, Any], ...], MinLen(1), MaxLen(MAX_PRODUCTS)]
 
 
 def _said(value: Any) -> tuple[Any, ...]:
-    """Messages whose shape is not documented: an array, or one alone."""
+    """Returns messages as a tuple. Their format is not documented: an array, or a single one."""
     return tuple(value) if isinstance(value, list | tuple) else (value,)
 
 
 @attrs.define(kw_only=True)
 class ProductResult(Model):
-    """What became of one product of a request. Errors and warnings are texts, or objects."""
+    """The result for one product of a request. Errors and warnings are strings or objects."""
 
     id: str | None = None
     product_key: str | None = None
@@ -205,7 +210,7 @@ class ProductResult(Model):
 
 @attrs.define(kw_only=True)
 class ProductResults(Model):
-    """What became of the products of a request; those whose id stands there more than once are missing."""
+    """The results for the products of a request. Products with a repeated id are missing."""
 
     products_response: tuple[ProductResult, ...] = ()
 
@@ -218,7 +223,7 @@ class ProductKeys(TypedDict):
 
 @attrs.define(kw_only=True)
 class ProductDeletion(Model):
-    """What became of one product: its key, or the key that failed and why."""
+    """The result of deleting one product: its key, or the key that failed and a message."""
 
     product_key: str | None = None
     failed_product_key: str | None = None
@@ -227,6 +232,6 @@ class ProductDeletion(Model):
 
 @attrs.define(kw_only=True)
 class ProductDeletions(Model):
-    """What became of the products of a request."""
+    """The results of deleting the products of a request."""
 
     delete_products: tuple[ProductDeletion, ...] = ()

@@ -1,4 +1,7 @@
-"""Query parameters with their rules: fields to select, pages, filters (platform sections 2.6 and 4.3, advertising section 4.1)."""
+"""Query parameters: fields to select, paging and filters.
+
+Platform documentation, sections 2.6 and 4.3; advertising documentation, section 4.1.
+"""
 
 import datetime
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -76,7 +79,7 @@ FieldParameters = TypedDict(
     },
     total=False,
 )
-"""The six parameters as they are sent, each a comma-separated list."""
+"""The six parameters as sent, each a comma-separated list."""
 
 _PARAMETERS: Final = {
     "post": "tweet.fields",
@@ -93,7 +96,7 @@ _LISTED: Final[Mapping[str, tuple[str, ...]]] = {
     "media": get_args(MediaField),
     "expansions": get_args(Expansion),
 }
-"""The names that are known. Those of polls and places are not documented."""
+"""The known names. Those of polls and places are not documented."""
 
 _JOINED_BY: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "attachments.media_keys": {"post": ("attachments",)},
@@ -106,19 +109,19 @@ _JOINED_BY: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "referenced_tweets.id": {"post": ("referenced_tweets",)},
     "referenced_tweets.id.author_id": {"post": ("referenced_tweets", "author_id")},
 }
-"""By expansion, the fields that say which of the included objects belongs to what."""
+"""By expansion, the fields that link the included objects to their owners."""
 
 
 @attrs.frozen(kw_only=True)
 class Fields:
-    """Fields to select, by kind of object, and related objects to include.
+    """The fields to select, by kind of object, and the related objects to include.
 
         Fields(post=["author_id", "created_at"], user=["verified"], expansions=["author_id"])
 
-    One name is a list of one, and a text may hold several separated by commas. An expansion also asks for the field
-    that joins it: `expansions=["author_id"]` brings each post's `author_id` along. The known names are suggested while
-    typing. Raises InvalidInput for a name that is nearly a known one; other names are sent as they are, since the
-    documentation does not show whole catalogues.
+    A single string is a list of one, and a string may hold several names separated by commas. An
+    expansion also selects the field that links it: `expansions=["author_id"]` adds `author_id` to
+    each post. Editors suggest the known names. Raises InvalidInput for a name that is nearly a
+    known one; other names are sent as given, because the documentation does not list all of them.
     """
 
     post: Sequence[PostField | str] = ()
@@ -134,7 +137,7 @@ class Fields:
             object.__setattr__(self, kind, names)
 
     def parameters(self) -> dict[str, tuple[str, ...]]:
-        """The query parameters, without those that select nothing."""
+        """Returns the query parameters, without those that select nothing."""
         selected = {kind: [*getattr(self, kind)] for kind in _PARAMETERS}
         for expansion in self.expansions:
             for kind, names in _JOINED_BY.get(expansion, {}).items():
@@ -143,7 +146,7 @@ class Fields:
 
 
 def selected_by(fields: Fields | None) -> dict[str, tuple[str, ...]]:
-    """The query parameters of what is given as `fields`. Raises InvalidInput for anything but `Fields`."""
+    """Returns the query parameters for `fields`. Raises InvalidInput for another type."""
     given: object = fields
     if given is None:
         return {}
@@ -153,9 +156,10 @@ def selected_by(fields: Fields | None) -> dict[str, tuple[str, ...]]:
 
 
 def names_of(argument: str, given: object, listed: Collection[str] = ()) -> tuple[str, ...]:
-    """Names given as a comma-separated text, or as a list (or other iterable) of texts.
+    """Returns names given as a comma-separated string, or as an iterable of strings.
 
-    Raises InvalidInput, which names the argument, for anything else and for a name that is nearly a listed one.
+    Raises InvalidInput, which names the argument, for another type and for a name that is nearly a
+    listed one.
     """
     texts = [given] if isinstance(given, str) else given
     if isinstance(texts, bytes | Mapping) or not isinstance(texts, Iterable):
@@ -172,7 +176,7 @@ def names_of(argument: str, given: object, listed: Collection[str] = ()) -> tupl
 
 
 MAX_IDS: Final = 200
-"""How many ids a filter takes (section 8)."""
+"""The most ids of a filter (advertising section 8)."""
 
 Count = Annotated[int, Ge(1), Le(1_000)]
 SortBy = Annotated[str, Pattern(r"[a-z_]+-(asc|desc)", "must be an attribute with -asc or -desc, as created_at-desc")]
@@ -184,61 +188,61 @@ else:
     ]
 Ids = Annotated[ListOf[Id], MinLen(1), MaxLen(MAX_IDS)]
 Element = Annotated[str, Pattern(r"[^,\s]+", "must not be empty, and have neither blanks nor commas")]
-"""Of a list whose elements are no ids: they stand side by side with commas between them."""
+"""An element of a list that is sent joined with commas."""
 MAX_LONG: Final = 2**63 - 1
 Long = Annotated[str, WholeText(MAX_LONG)] | Annotated[int, Ge(0), Le(MAX_LONG)]
 
 
 class CursorQuery(TypedDict, total=False):
-    """The place in a collection."""
+    """The position in a collection."""
 
     cursor: str
-    """`next_cursor` of the page before; a Pager sends it by itself."""
+    """The `next_cursor` of the previous page. A Pager sends it by itself."""
 
 
 class CountQuery(CursorQuery, total=False):
-    """A page of a collection."""
+    """The position and page size in a collection."""
 
     count: Count
-    """Records of a page: 1 to 1,000, by default 200."""
+    """The page size, 1 to 1,000; 200 by default."""
 
 
 class CollectionQuery(CountQuery, total=False):
-    """A page of a collection, with what most of them take."""
+    """The parameters that most collections have."""
 
     sort_by: SortBy
-    """An attribute with its direction: `created_at-asc`, `created_at-desc`."""
+    """An attribute with a direction: `created_at-asc`, `created_at-desc`."""
     with_deleted: bool
-    """Includes deleted records."""
+    """Include deleted records."""
     with_total_count: bool
-    """Has the first page say how many there are in all; such reads are limited to 200 a quarter of an hour."""
+    """Add the total number to the first page. Such reads are limited to 200 per 15 minutes."""
 
 
 class RecordQuery(TypedDict, total=False):
-    """One record."""
+    """The parameters for reading one record."""
 
     with_deleted: bool
-    """Finds it also when it is deleted."""
+    """Return the record even if it is deleted."""
 
 
 def total_or_cursor(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-    """A total count cannot go with a cursor (section 4.1)."""
+    """Yields a broken rule for a total count together with a cursor (advertising section 4.1)."""
     if data.get("with_total_count") and "cursor" in data:
         yield BrokenRule(path="with_total_count", reason="cannot go with cursor", code="EXCLUSIVE_PARAMETERS")
 
 
 TOTAL_OR_CURSOR: Final = Conditions(total_or_cursor)
-"""Stands beside every query that has both."""
+"""The rule for all queries that have both parameters."""
 
 
 MAX_LOOKUP_IDS: Final = 100
 
 MaxResults = Annotated[int, Ge(5), Le(100)]
-"""No bounds are documented; these are ours."""
+"""No bounds are documented; these are assumed."""
 
 
 class PostsLookup(FieldParameters):
-    """Posts by their ids."""
+    """Parameters for reading posts by id."""
 
     ids: Annotated[tuple[AnyId, ...], MinLen(1), MaxLen(MAX_LOOKUP_IDS)]
 
@@ -251,7 +255,7 @@ class UserPosts(FieldParameters, total=False):
 
 
 class OpenPage(TypedDict, total=False):
-    """A page of a collection whose parameters are not documented."""
+    """Parameters of a collection whose parameters are not documented."""
 
     max_results: int
     pagination_token: str
@@ -259,7 +263,7 @@ class OpenPage(TypedDict, total=False):
 
 
 class RulesChangeQuery(TypedDict, total=False):
-    """How a change of rules is made: `dry_run` only tests it."""
+    """Options of a change of rules: `dry_run` only tests it."""
 
     dry_run: bool
 
@@ -269,24 +273,24 @@ NewsSearch = TypedDict(
     {"query": str, "news.fields": tuple[str, ...], "max_results": int, "pagination_token": str, "extra": Any},
     total=False,
 )
-"""Trending stories for a query."""
+"""Parameters for searching trending stories."""
 
 NewsStoryQuery = TypedDict("NewsStoryQuery", {"news.fields": tuple[str, ...], "extra": Any}, total=False)
-"""One story."""
+"""Parameters for reading one story."""
 
 BackfillMinutes = Annotated[int, Ge(1), Le(5)]
-"""How far back a stream begins; neither the parameter nor its bounds are documented, they are ours."""
+"""How far back a stream begins. The parameter and its bounds are not documented, but assumed."""
 
 
 class PostStreamQuery(FieldParameters, total=False):
-    """What the filtered stream delivers."""
+    """Parameters of the filtered stream."""
 
     backfill_minutes: BackfillMinutes
     extra: Any
 
 
 class ActivityStreamQuery(TypedDict, total=False):
-    """What the activity stream delivers."""
+    """Parameters of the activity stream."""
 
     backfill_minutes: BackfillMinutes
     extra: Any

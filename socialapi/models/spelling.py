@@ -1,4 +1,4 @@
-"""Names that are nearly a known one: slips of the pen, which would otherwise be sent and silently mean nothing."""
+"""Finds misspelt names, which the service would otherwise silently ignore."""
 
 import functools
 import re
@@ -11,10 +11,11 @@ _LONGEST: Final = 64
 
 @functools.lru_cache(maxsize=1024)
 def near_name(name: str, known: tuple[str, ...]) -> str | None:
-    """The known name that was meant, or None.
+    """Returns the known name that was probably meant, or None.
 
-    It is the same without signs and capitals, or, unless the name is short, with a letter (in long names two) more,
-    less, other or swapped. A known name is not looked up: ask only about others.
+    Names match if they are equal without punctuation and case. Names of four letters or more also
+    match with one letter added, missing, replaced or swapped, and long names with two. Pass only
+    names that are not known.
     """
     bare = _bare(name)
     if len(bare) > _LONGEST:
@@ -30,7 +31,7 @@ def _bare(name: str) -> str:
 
 
 def _distance(one: str, other: str) -> int:
-    """How many letters have to be added, left out, replaced or swapped with the next one."""
+    """Returns the edit distance, where swapping two adjacent letters counts as one edit."""
     before: list[int] = []
     row = list(range(len(other) + 1))
     for i, letter in enumerate(one, start=1):

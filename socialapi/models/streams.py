@@ -15,12 +15,12 @@ from socialapi.unset import UNSET, Unset
 
 MAX_RULE_LENGTH: Final = 2_048
 MAX_RULES: Final = 25_000
-"""How many rules a project may have (platform section 8)."""
+"""The most rules of a project (platform section 8)."""
 
 
 @attrs.define(kw_only=True)
 class StreamRule(Model):
-    """A rule of the app: posts that match `value` are delivered, marked with `tag`."""
+    """A rule of the app. Posts that match `value` are delivered and marked with `tag`."""
 
     value: str
     id: str | None = None
@@ -44,14 +44,14 @@ class RuleIds:
 
 @attrs.define(kw_only=True)
 class RulesChange:
-    """Rules to add, or rules to delete."""
+    """Rules to add, or ids of rules to delete."""
 
     add: Annotated[tuple[RuleDraft, ...], MinLen(1)] | Unset = UNSET
     delete: RuleIds | Unset = UNSET
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """One of them, and not both."""
+        """Yields a broken rule unless exactly one of them is given."""
         if "add" not in data and "delete" not in data:
             yield BrokenRule(path="add", reason="is required where nothing is deleted", code="MISSING_PARAMETER")
         elif "add" in data and "delete" in data:
@@ -60,7 +60,7 @@ class RulesChange:
 
 @attrs.define(kw_only=True)
 class RulesSummary(Model):
-    """How many rules a change touched."""
+    """How many rules a change created, deleted or refused."""
 
     created: int | None = None
     not_created: int | None = None
@@ -71,12 +71,12 @@ class RulesSummary(Model):
 
 
 def summary_of(meta: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The part of `meta` that counts the change."""
+    """Returns the counts of a change, from the `meta` of its page."""
     found = meta.get("summary")
     return found if isinstance(found, Mapping) else {}
 
 
-# The path with `all` in its place is that of another endpoint, which ends every connection of the app.
+# `all` in the path would call another endpoint, which ends every connection of the app.
 EndpointId = Annotated[str, Pattern("(?!all$).*", "must not be `all`, which ends every connection: that is end_all()")]
 
 
@@ -100,7 +100,7 @@ class ConnectionIds:
 
 @attrs.define(kw_only=True)
 class EndedConnection(Model):
-    """What became of one connection that was to be ended."""
+    """The result of ending one connection."""
 
     uuid: str | None = None
     success: bool | None = None
@@ -109,10 +109,11 @@ class EndedConnection(Model):
 
 @attrs.define(kw_only=True)
 class EndedConnections(Model):
-    """What was ended.
+    """The result of ending connections.
 
-    `ended_count` is how many connections were ended and `uuids` are theirs, as far as the answer says so;
-    `failed_kills` is how many were not, and `results` has a line for each where the service gives them.
+    `ended_count` is the number of connections ended and `uuids` their UUIDs, if the answer has
+    them. `failed_kills` is the number of those that were not ended, and `results` has one entry per
+    connection if the service returns them.
     """
 
     ended_count: int | None = None
@@ -123,5 +124,5 @@ class EndedConnections(Model):
 
     @property
     def errors(self) -> tuple[Problem | ServiceError, ...]:
-        """The problems beside it; the same as `partial_errors`."""
+        """The problems in the answer; the same as `partial_errors`."""
         return self.partial_errors

@@ -11,7 +11,7 @@ from socialapi.models.posts import Entities
 
 @attrs.define(kw_only=True)
 class UserEntities(Model):
-    """What stands in a user's profile: in the web address and in the description."""
+    """The entities in a user's profile: in the URL and in the description."""
 
     url: Entities | None = None
     description: Entities | None = None
@@ -19,7 +19,7 @@ class UserEntities(Model):
 
 @attrs.define(kw_only=True)
 class UserMetrics(Model):
-    """Public counts of a user."""
+    """The public metrics of a user."""
 
     followers_count: int | None = None
     following_count: int | None = None
@@ -29,14 +29,14 @@ class UserMetrics(Model):
 
 @attrs.define(kw_only=True)
 class Affiliation(Model):
-    """The organisations a user belongs to; `user_id` is an array since 2025-02-18."""
+    """The organisations that a user belongs to. `user_id` is an array since 2025-02-18."""
 
     user_id: tuple[str, ...] = ()
 
 
 @attrs.define(kw_only=True)
 class User(Model):
-    """A user. Fields beyond `id`, `name` and `username` are selected with `Fields(user=…)`."""
+    """A user. Fields other than `id`, `name` and `username` are selected with `Fields(user=…)`."""
 
     id: str
     name: str | None = None

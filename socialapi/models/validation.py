@@ -1,10 +1,11 @@
-"""Reading the rules that stand beside the fields, and listing every one that a request breaks.
+"""Validates requests by the rules declared on the models, and lists every broken one.
 
-A rule is `Annotated` metadata on the field it is about: `Ge`, `Gt`, `Le`, `Lt`, `MinLen` and `MaxLen` of
-annotated-types, `Pattern`, `WholeText` and `IsId` from here; the type says the rest (a `Literal` is an enumeration, a field without a
-default is required). What spans several fields is a static method `conditions(data, now)` of the class, or `Conditions`
-beside a TypedDict, which yields broken rules. The data judged are JSON-shaped (`dict`, `list`, `str`, …), so the same declarations serve what is about
-to be sent and what has arrived.
+A rule is `Annotated` metadata of a field: `Ge`, `Gt`, `Le`, `Lt`, `MinLen` and `MaxLen` of
+annotated-types, or `Pattern`, `WholeText` and `IsId` of this module. The type is a rule too: a
+`Literal` is an enumeration, and a field without a default is required. Rules about several fields
+are in a static method `conditions(data, now)` of the class, or in `Conditions` beside a TypedDict;
+both yield broken rules. The data are JSON-shaped (`dict`, `list`, `str`, …), so the same
+declarations validate what is sent and what was received.
 """
 
 import collections
@@ -26,27 +27,31 @@ from socialapi.unset import Unset
 T = TypeVar("T")
 Report = list[BrokenRule]
 Path = str | tuple["Path", str | int]
-"""Where a value is: a text, or a path and a step from there. Written out only when something is wrong there."""
+"""The path of a value: a string, or a path and a further step. It is formatted only for a broken
+rule.
+"""
 Check = Callable[[Any, Path, Report, datetime.datetime], None]
 
 
 @attrs.frozen
 class Conditions:
-    """Rules that span several parameters of a TypedDict, which can have no method `conditions` as classes do."""
+    """Rules about several parameters of a TypedDict, which cannot have a method `conditions`."""
 
     check: Callable[[Any, datetime.datetime], Iterable[BrokenRule]]
 
 
 @attrs.frozen
 class Tagged:
-    """Stands beside a union of classes that say in one field, by a `Literal`, which of them an object is."""
+    """Marks a union of classes that are told apart by a `Literal` in this field."""
 
     field: str
 
 
 @attrs.frozen
 class Pattern:
-    """The whole text must match the expression; `says` describes it for people, for example `must be 64 hex digits`."""
+    """The whole text must match the expression. `says` explains it, for example `must be 64 hex
+    digits`.
+    """
 
     expression: str
     says: str
@@ -54,26 +59,28 @@ class Pattern:
 
 @attrs.frozen
 class IsId:
-    """The text is an id, of which nothing is required but that it is not empty. A client also takes a whole number."""
+    """The text is an id, which must not be empty. The client also accepts an integer."""
 
 
 if TYPE_CHECKING:
-    # What a caller may write, which the client shapes before the rules are asked.
+    # What callers may pass. The client shapes it before the rules are applied.
     AnyId: TypeAlias = str | int
     ListOf: TypeAlias = Sequence[T] | T
 else:
     AnyId = Annotated[str, IsId()]
-    """An id of which nothing is known but that it is one, so that it is not empty."""
+    """An id, which must not be empty."""
 
     class ListOf:
-        """`ListOf[T]` is an array of T on the wire; a caller may give any sequence, or one T."""
+        """`ListOf[T]` is an array of T on the wire. Callers may pass any sequence, or a
+        single T.
+        """
 
         def __class_getitem__(cls, item: Any) -> Any:
             return tuple[item, ...]
 
 
 class Unfit:
-    """Stands in a shape in place of an argument that has none, and says why. Only a client makes such, never JSON."""
+    """Replaces an argument that could not be shaped, and says why. Only the client creates it."""
 
     __slots__ = ("says",)
 
@@ -83,15 +90,16 @@ class Unfit:
 
 @attrs.frozen
 class WholeText:
-    """The text is decimal digits alone, which stand for a whole number of at most `most`."""
+    """The text is decimal digits of an integer of at most `most`."""
 
     most: int
 
 
 def broken_rules(declared: Any, data: Any, *, now: datetime.datetime, path: str = "") -> Report:
-    """Every rule of `declared` (an attrs class, or any annotated type) that `data` breaks, in the order of the data.
+    """Returns every rule of `declared` that `data` breaks, in the order of the data.
 
-    `now` is what rules about the future compare with. No value is quoted in what comes back.
+    `declared` is an attrs class or any annotated type. `now` is the time that rules about the
+    future compare with. The result quotes no value.
     """
     report: Report = []
     if not _is_unfit(data, path, report):
@@ -108,7 +116,10 @@ def _is_unfit(value: Any, path: Path, report: Report) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def parse_timestamp(text: str) -> datetime.datetime | None:
-    """The aware time of an ISO 8601 UTC string, or None if it is not one. Cached: batches repeat a few values."""
+    """Returns the aware time of an ISO 8601 UTC string, or None if it is not one.
+
+    Cached, because batches repeat a few values.
+    """
     try:
         value = datetime.datetime.fromisoformat(text)
     except ValueError:
@@ -119,10 +130,10 @@ def parse_timestamp(text: str) -> datetime.datetime | None:
 
 
 def format_timestamp(value: datetime.datetime) -> str:
-    """The aware time as ISO 8601 UTC text, for example `2026-01-31T09:00:00Z`; fractions only when there are any.
+    """Returns an aware time as an ISO 8601 UTC string, for example `2026-01-31T09:00:00Z`.
 
-    Raises InvalidInput for a time without a time zone, whose meaning would be a guess, and for one that is in no year
-    from 1 to 9999 in UTC.
+    Fractions are included only if there are any. Raises InvalidInput for a naive time, and for one
+    whose year in UTC is not from 1 to 9999.
     """
     if value.utcoffset() is None:
         raise InvalidInput("a time has no time zone: give an aware datetime, for example datetime.now(datetime.UTC)")
@@ -134,7 +145,9 @@ def format_timestamp(value: datetime.datetime) -> str:
 
 @functools.cache
 def checker(declared: Any) -> Check:
-    """The compiled check of a type. Compiled once, because a batch has thousands of values of the same type."""
+    """Returns the check of a type, compiled once: a batch has thousands of values of the
+    same type.
+    """
     if typing.get_origin(declared) is typing.Annotated:
         return _annotated(*typing.get_args(declared))
     if attrs.has(typing.get_origin(declared) or declared):
@@ -162,7 +175,7 @@ def _annotated(base: Any, *metadata: Any) -> Check:
 
 
 def _all_of(first: Check, *rest: Check) -> Check:
-    """The type first: the constraints make sense only of a value that has it."""
+    """Returns a check of the type followed by the constraints, which need a value of that type."""
     if not rest:
         return first
     if isinstance(first, _Scalar) and len(rest) == 1 and isinstance(rest[0], _Scalar):
@@ -179,7 +192,7 @@ def _all_of(first: Check, *rest: Check) -> Check:
 
 
 def _anything(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
-    """Takes all but what is `Unfit`, at any depth."""
+    """Accepts everything but `Unfit`, at any depth."""
     waiting: collections.deque[tuple[Any, Path]] = collections.deque([(value, path)])
     while waiting:
         each, at = waiting.popleft()
@@ -192,7 +205,7 @@ def _anything(value: Any, path: Path, report: Report, now: datetime.datetime) ->
 
 
 class _Scalar:
-    """A rule about a single value, which one function decides."""
+    """A rule about a single value, decided by one function."""
 
     __slots__ = ("accepts", "says")
 
@@ -206,7 +219,9 @@ class _Scalar:
 
 
 class _Constrained:
-    """A type and one constraint, the commonest pair: in a batch it is asked of each of a hundred thousand hashes."""
+    """A type with one constraint, the most frequent pair: a batch checks a hundred thousand
+    hashes.
+    """
 
     __slots__ = ("accepts", "constraint", "kind")
 
@@ -240,7 +255,7 @@ def _enumeration(allowed: tuple[Any, ...]) -> Check:
     says = f"must be {'one of ' if len(allowed) > 1 else ''}{', '.join(map(str, allowed))}"
 
     def check(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
-        # Not `in` alone: True is equal to 1.
+        # Not `in` alone, because True equals 1.
         if isinstance(value, bool) or not isinstance(value, str | int) or value not in values:
             report.append(BrokenRule(path=_text(path), reason=says))
 
@@ -248,7 +263,9 @@ def _enumeration(allowed: tuple[Any, ...]) -> Check:
 
 
 def _union(members: tuple[Any, ...]) -> Check:
-    """A value is fine when one member takes it; otherwise what the first member says is what is reported."""
+    """Returns a check that one member must pass. If none does, it reports the first
+    member's rules.
+    """
     checks = tuple(checker(member) for member in members)
 
     def check(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
@@ -265,7 +282,7 @@ def _union(members: tuple[Any, ...]) -> Check:
 
 
 def members_by_tag(union: Any, field: str) -> Mapping[str, Any]:
-    """The classes of a union by what they say in the field that tells them apart."""
+    """Returns the classes of a union by their tags."""
     members = {}
     for member in typing.get_args(union):
         attrs.resolve_types(member, include_extras=True)
@@ -275,7 +292,7 @@ def members_by_tag(union: Any, field: str) -> Mapping[str, Any]:
 
 
 def _tagged(members: Mapping[str, Any], field: str) -> Check:
-    checks: dict[str, Check] = {}  # compiled when it is needed: a class may hold itself
+    checks: dict[str, Check] = {}  # compiled on first use, because a class may contain itself
     says = f"must be one of {', '.join(members)}"
 
     def check(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
@@ -299,7 +316,8 @@ def _array(item: Check) -> Check:
     accepts = item.accepts if isinstance(item, _Scalar | _Constrained) else None
 
     def check(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
-        if not isinstance(value, (list, tuple)):  # a tuple of types, because a union is made anew at each call
+        # A tuple of types: a union would be created on every call.
+        if not isinstance(value, (list, tuple)):
             report.append(BrokenRule(path=_text(path), reason="must be an array"))
             return
         if accepts is not None and all(map(accepts, value)):
@@ -327,7 +345,7 @@ def _whole_text(rule: WholeText) -> Check:
     digits = len(str(rule.most))
 
     def accepts(value: str) -> bool:
-        # Long texts are not made numbers, which takes time that grows with the square of their length.
+        # Long texts are not converted, because that takes quadratic time.
         is_whole = value.isascii() and value.isdecimal() and len(value.lstrip("0")) <= digits
         return is_whole and int(value.lstrip("0") or "0") <= rule.most
 
@@ -370,7 +388,7 @@ def _object(declared: Any) -> Check:
 
 
 def _parameters(declared: Any) -> Check:
-    """Query parameters: a TypedDict, open to others if one of its keys is `extra`, as a class is by such a field."""
+    """Returns the check of a TypedDict. Other parameters are allowed if it has a key `extra`."""
     hints = typing.get_type_hints(declared, include_extras=True)
     is_open = hints.pop("extra", None) is not None
     required = tuple(sorted(declared.__required_keys__ - {"extra"}))
@@ -378,7 +396,7 @@ def _parameters(declared: Any) -> Check:
 
 
 def value_type(kind: Any) -> Any:
-    """`Required[T]` is T: what is required is told by the class as a whole."""
+    """Returns T for `Required[T]` and `NotRequired[T]`, since the class knows its required keys."""
     return typing.get_args(kind)[0] if typing.get_origin(kind) in (typing.Required, typing.NotRequired) else kind
 
 
@@ -390,7 +408,8 @@ def _record(
     conditions: Callable[[Any, datetime.datetime], Iterable[BrokenRule]] | None = None,
 ) -> Check:
     def check(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
-        if type(value) is not dict and not isinstance(value, Mapping):  # asking the abstract class is slow
+        # The test for the abstract class is slow.
+        if type(value) is not dict and not isinstance(value, Mapping):
             report.append(BrokenRule(path=_text(path), reason="must be an object"))
             return
         before = len(report)
@@ -415,7 +434,9 @@ def _record(
 
 
 def printable_name(name: object) -> str:
-    """A name for a message. One that looks like a value (an address, say) stays out of it."""
+    """Returns a name for a message, or a replacement if it looks like a value such as an
+    address.
+    """
     return name if isinstance(name, str) and _NAME.fullmatch(name) else NOT_SHOWN
 
 
@@ -424,13 +445,13 @@ _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}")
 
 
 def wire_name(field: "attrs.Attribute[Any]") -> str:
-    """What the service calls a field: its name here, unless its metadata says otherwise."""
+    """Returns the name of a field on the wire: its own, or the one in its metadata."""
     name: str = field.metadata.get("name", field.name)
     return name
 
 
 def _text(path: Path) -> str:
-    """The path as people write it, for example `[3].params.users[0].email[1]`."""
+    """Returns the path as text, for example `[3].params.users[0].email[1]`."""
     if isinstance(path, str):
         return path
     before, step = _text(path[0]), path[1]

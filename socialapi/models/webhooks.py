@@ -1,4 +1,4 @@
-"""Webhook configurations and the link from filtered streams to them (platform documentation, sections 2.1 and 2.2)."""
+"""Webhook configurations and stream links (platform documentation, sections 2.1 and 2.2)."""
 
 import datetime
 from typing import Annotated, Final, Literal, get_args
@@ -17,14 +17,14 @@ WebhookUrl = Annotated[
 
 @attrs.define(kw_only=True)
 class WebhookDraft:
-    """A webhook to register; a challenge is sent to the address at once."""
+    """A webhook to register. The service sends a challenge to its URL at once."""
 
     url: WebhookUrl
 
 
 @attrs.define(kw_only=True)
 class WebhookConfig(Model):
-    """A registered webhook; events are delivered while it is `valid`."""
+    """A registered webhook. Events are delivered while it is `valid`."""
 
     id: str
     url: str | None = None
@@ -34,33 +34,33 @@ class WebhookConfig(Model):
 
 @attrs.define(kw_only=True)
 class WebhookValidity(Model):
-    """Whether the webhook passed the new challenge."""
+    """Whether the webhook passed a new challenge."""
 
     valid: bool | None = None
 
 
 @attrs.define(kw_only=True)
 class Deleted(Model):
-    """Whether it is gone."""
+    """Whether the webhook was deleted."""
 
     deleted: bool | None = None
 
 
 @attrs.define(kw_only=True)
 class StreamLink(Model):
-    """The link between the app's filtered-stream rules and a webhook; `errors` are the problems beside it."""
+    """The link between the app's filtered stream and a webhook."""
 
     provisioned: bool | None = None
 
     @property
     def errors(self) -> tuple[Problem | ServiceError, ...]:
-        """The problems beside it (section 2.2); the same as `partial_errors`."""
+        """The problems in the answer (platform section 2.2); the same as `partial_errors`."""
         return self.partial_errors
 
 
 WebhookFailure = Literal[
     "CrcValidationFailed", "UrlValidationFailed", "DuplicateUrlFailed", "WebhookLimitExceeded", "WebhookIdInvalid"
 ]
-"""Why a webhook operation failed (section 7.2)."""
+"""Why a webhook operation failed (platform section 7.2)."""
 
 WEBHOOK_FAILURES: Final[tuple[WebhookFailure, ...]] = get_args(WebhookFailure)

@@ -1,4 +1,4 @@
-"""The advertising API: accounts and what belongs to one (advertising documentation)."""
+"""The advertising API: accounts, features, keyword insights and the resources of one account."""
 
 import datetime
 from collections.abc import Sequence
@@ -35,35 +35,41 @@ if TYPE_CHECKING:
 
 
 class Accounts(Resource):
-    """The accounts of the user."""
+    """The ad accounts that the user can access."""
 
     def list(self, *, start: str | None = None, **query: Unpack[AccountsFilter]) -> Pager[Account]:
-        """The accounts that are associated with the user (section 4.2): all, those of `account_ids`, or those whose
-        names begin with `q`.
+        """Returns the accounts associated with the user (section 4.2).
 
-        More than 200 `account_ids` are asked for in several requests, which go with neither `sort_by` nor
-        `with_total_count`. `sort_by` is an attribute with its direction (`name-asc`), `with_deleted` includes deleted
-        accounts, `with_total_count` has the first page count them, `count` is the size of a page (1 to 1,000), and
-        `start` a stored position.
+        `account_ids` selects accounts by id and `q` by the start of their name. `sort_by` is an
+        attribute with a direction (`name-asc`), `with_deleted` includes deleted accounts,
+        `with_total_count` adds the total to the first page, `count` is the page size (1 to 1,000),
+        and `start` is a stored `Pager.position`. More than 200 `account_ids` are split into several
+        requests; this excludes `sort_by` and `with_total_count`. Raises InvalidInput for invalid
+        arguments.
         """
         return self._pages(routes.ACCOUNTS, query=query, start=start)
 
     async def get(self, account_id: str | int, **query: Unpack[RecordQuery]) -> Account:
-        """One account, with its `industry_type` (section 4.2). Raises NotFound for a deleted one, unless
-        `with_deleted` is true.
+        """Returns one account, with its `industry_type` (section 4.2).
+
+        Raises NotFound for a deleted account, unless `with_deleted` is true.
         """
         return await self._call(routes.ACCOUNT, query=query, account_id=account_id)
 
     async def update(self, account_id: str | int, **changes: Unpack[AccountChanges]) -> Account:
-        """Changes the `name` or the `industry_type` of an account and returns its new record (section 4.2)."""
+        """Changes the `name` or the `industry_type` of an account. Returns the new record (section
+        4.2).
+        """
         return await self._call(routes.ACCOUNT_UPDATE, body=changes, account_id=account_id)
 
 
 class Sandbox(Resource):
-    """Test accounts. They exist on the sandbox host alone (`Config.ads_sandbox_url`)."""
+    """Test accounts, which exist only on the sandbox host (`Config.ads_sandbox_url`)."""
 
     async def create_account(self) -> Account:
-        """Makes a test account (section 4.2). Not repeated when its outcome is unknown."""
+        """Creates a test account and returns its record (section 4.2). Not repeated if its outcome
+        is unknown.
+        """
         return await self._call(routes.SANDBOX_ACCOUNT_CREATE)
 
     async def delete_account(self, account_id: str | int) -> Account:
@@ -73,9 +79,9 @@ class Sandbox(Resource):
     async def add_features(
         self, account_id: str | int, feature_keys: FeatureKey | str | Sequence[FeatureKey | str]
     ) -> tuple[str, ...]:
-        """Gives a test account features, and returns those it has (section 4.2).
+        """Adds features to a test account. Returns all features it has (section 4.2).
 
-        The complete list of keys is not documented; others than the known ones are sent as they are.
+        The complete list of keys is not documented, so unknown keys are sent as given.
         """
         return await self._call(routes.SANDBOX_FEATURES_ADD, body={"feature_keys": feature_keys}, account_id=account_id)
 
@@ -84,32 +90,37 @@ class AccountResource(Resource):
     """One account, by id."""
 
     def apps(self, *, start: str | None = None, **query: Unpack[CollectionQuery]) -> Pager[AccountApp]:
-        """The mobile apps of the account (section 4.2).
+        """Returns the mobile apps of the account (section 4.2).
 
-        `sort_by` is an attribute with its direction (`os_type-asc`), `with_deleted` includes deleted apps,
-        `with_total_count` has the first page count them, `count` is the size of a page (1 to 1,000), and `start` a
-        stored position.
+        `sort_by` is an attribute with a direction (`os_type-asc`), `with_deleted` includes deleted
+        apps, `with_total_count` adds the total to the first page, `count` is the page size (1 to
+        1,000), and `start` is a stored `Pager.position`.
         """
         return self._pages(routes.ACCOUNT_APPS, query=query, start=start)
 
     def history(self, *, start: str | None = None, **query: Unpack[HistoryFilter]) -> Pager[HistoryEntry]:
-        """The changes of one entity between two whole hours, by whom and by what (section 4.2).
+        """Returns the changes of one entity in a time range: what changed and who changed it
+        (section 4.2).
 
-        `entity_type`, `entity_id`, `start_time` and `end_time` are required; the times are aware and have neither
-        minutes nor seconds in UTC, or InvalidInput is raised. `user_id` leaves only the changes of that user, `count` is
-        the size of a page (1 to 1,000). In beta: accounts have to be allowed to use it.
+        `entity_type`, `entity_id`, `start_time` and `end_time` are required. The times are aware
+        datetimes on a whole hour in UTC; InvalidInput is raised otherwise. `user_id` selects the
+        changes by one user, and `count` is the page size (1 to 1,000). The endpoint is in beta: an
+        account must be allowed to use it.
 
-        Entries have no ids, so a stored position (`start`) in the middle of a page is the number of those before it.
+        Entries have no ids, so a stored position (`start`) within a page counts the entries before
+        it.
         """
         return self._pages(routes.ACCOUNT_HISTORY, query=query, start=start)
 
     async def features(self, feature_keys: FeatureKey | Sequence[FeatureKey] = ()) -> tuple[str, ...]:
-        """The features that the account has, all of them or which of those named (section 4.2)."""
+        """Returns the features that the account has, or those of the given ones that it has
+        (section 4.2).
+        """
         return await self._call(routes.FEATURES, query={"feature_keys": unless_empty(feature_keys)})
 
     @property
     def curated_categories(self) -> CuratedCategories:
-        """Groups of publishers to run beside."""
+        """Curated categories: groups of publishers beside which ads can run."""
         return CuratedCategories(self._session, self._options, **self._path)
 
     @property
@@ -119,12 +130,12 @@ class AccountResource(Resource):
 
     @property
     def line_item_curated_categories(self) -> LineItemCuratedCategories:
-        """Which line items run beside which curated categories."""
+        """The pairs of line items and curated categories."""
         return LineItemCuratedCategories(self._session, self._options, **self._path)
 
     @property
     def media(self) -> "AccountMediaResource":
-        """The media of the account."""
+        """The account media."""
         from socialapi.resources.creatives import AccountMediaResource
 
         return AccountMediaResource(self._session, self._options, **self._path)
@@ -138,42 +149,42 @@ class AccountResource(Resource):
 
     @property
     def cards(self) -> "Cards":
-        """Media with a destination."""
+        """The cards of the account: media with a destination."""
         from socialapi.resources.creatives import Cards
 
         return Cards(self._session, self._options, **self._path)
 
     @property
     def poll_cards(self) -> "PollCards":
-        """Polls."""
+        """The poll cards of the account."""
         from socialapi.resources.creatives import PollCards
 
         return PollCards(self._session, self._options, **self._path)
 
     @property
     def video_conversation_cards(self) -> "VideoConversationCards":
-        """Videos with things to say about them."""
+        """The video conversation cards of the account."""
         from socialapi.resources.creatives import VideoConversationCards
 
         return VideoConversationCards(self._session, self._options, **self._path)
 
     @property
     def posts(self) -> "AdvertiserPosts":
-        """Posts of advertisers."""
+        """The posts that belong to the account."""
         from socialapi.resources.creatives import AdvertiserPosts
 
         return AdvertiserPosts(self._session, self._options, **self._path)
 
     def tailored_audience(self, tailored_audience_id: str | int) -> TailoredAudience:
-        """The tailored audience with this id; nothing is sent yet."""
+        """Returns the resource of a tailored audience. Sends nothing."""
         return TailoredAudience(self._session, self._options, **self._path, tailored_audience_id=tailored_audience_id)
 
     def custom_audience(self, custom_audience_id: str | int) -> CustomAudience:
-        """The custom audience with this id; nothing is sent yet."""
+        """Returns the resource of a custom audience. Sends nothing."""
         return CustomAudience(self._session, self._options, **self._path, custom_audience_id=custom_audience_id)
 
     def do_not_reach_list(self, do_not_reach_list_id: str | int) -> DoNotReachListResource:
-        """The do-not-reach list with this id; nothing is sent yet."""
+        """Returns the resource of a do-not-reach list. Sends nothing."""
         return DoNotReachListResource(
             self._session, self._options, **self._path, do_not_reach_list_id=do_not_reach_list_id
         )
@@ -184,7 +195,7 @@ class Ads(Resource):
 
     @property
     def accounts(self) -> Accounts:
-        """The accounts of the user."""
+        """The ad accounts that the user can access."""
         return Accounts(self._session, self._options)
 
     @property
@@ -193,14 +204,14 @@ class Ads(Resource):
         return Sandbox(self._session, self._options)
 
     def account(self, account_id: str | int) -> AccountResource:
-        """The account with this id; nothing is sent yet."""
+        """Returns the resource of an account. Sends nothing."""
         return AccountResource(self._session, self._options, account_id=account_id)
 
     def business_categories(self) -> Pager[BusinessCategory]:
-        """What advertisers do (section 4.3).
+        """Returns the business categories of advertisers (section 4.3).
 
-        One or two of them have to be chosen for line items with the objective PREROLL_VIEWS, by giving their
-        `iab_categories` to `categories` of the line item.
+        A line item with the objective PREROLL_VIEWS needs one or two of them: pass their
+        `iab_categories` as its `categories`.
         """
         return self._pages(routes.BUSINESS_CATEGORIES)
 
@@ -214,11 +225,13 @@ class Ads(Resource):
         location: str | Unset = UNSET,
         negative_keywords: str | Sequence[str] = (),
     ) -> KeywordInsights:
-        """How many posts had any of the keywords in each DAY or HOUR, and which keywords go with them (section 4.6).
+        """Returns how many posts contained any of the keywords per DAY or HOUR, and related
+        keywords (section 4.6).
 
-        The range ends now unless `end_time` is given, and spans at most seven days. `location` is the targeting value
-        of one country. At most ten keywords, those whose posts do not count (`negative_keywords`) included. Raises
-        InvalidInput with every broken rule before anything is sent.
+        Without `end_time` the range ends now; it spans at most seven days. `location` is the
+        targeting value of one country. Posts with any of the `negative_keywords` do not count. Both
+        kinds of keywords together may number at most ten. Raises InvalidInput with every broken
+        rule before anything is sent.
         """
         query = {
             "granularity": granularity,

@@ -1,6 +1,6 @@
-"""Arguments that go into no request, such as the options of jobs and streams: whether they have the declared types.
+"""Type checks for arguments that are not sent, such as the options of jobs and streams.
 
-What goes into a request has rules of its own, beside the fields that it goes into.
+Arguments that are sent are validated by the rules of the models.
 """
 
 import datetime
@@ -31,7 +31,9 @@ _SAYS: Final[Mapping[Any, str]] = {
 
 
 def check_arguments(declared: Any, given: Mapping[str, Any]) -> None:
-    """Raises InvalidInput for a keyword that the TypedDict does not have, and for a value of another type."""
+    """Raises InvalidInput for keywords that the TypedDict does not declare, and for values of
+    another type.
+    """
     kinds = typing.get_type_hints(declared)
     if unknown := [name for name in given if name not in kinds]:
         raise InvalidInput(f"there is no option {' or '.join(unknown)}; there are {', '.join(kinds)}")
@@ -40,7 +42,9 @@ def check_arguments(declared: Any, given: Mapping[str, Any]) -> None:
 
 
 def check_further(method: Callable[..., Any], further: Mapping[str, Any]) -> None:
-    """Raises InvalidInput for a further keyword of a method whose name is nearly that of one which it declares."""
+    """Raises InvalidInput for an extra keyword whose name is nearly that of a declared
+    parameter.
+    """
     if not further:
         return
     parameters = inspect.signature(method).parameters.values()
@@ -54,9 +58,10 @@ _NAMED: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYW
 
 
 def check_argument(name: str, kind: Any, value: object) -> None:
-    """Raises InvalidInput, which names the argument and never its value, for a value of another type.
+    """Raises InvalidInput for a value of another type. The message names the argument, not the
+    value.
 
-    Where a path is taken, it has to be one that a file can have.
+    A path must also be one that a file can have.
     """
     members = _members(kind)
     if not any(_is_of(value, member) for member in members):
@@ -68,7 +73,9 @@ def check_argument(name: str, kind: Any, value: object) -> None:
 
 
 def _members(kind: Any) -> tuple[Any, ...]:
-    """The kinds of which a value has to have one; an enumeration is the kinds of its values."""
+    """Returns the types that a value may have: the members of a union, the types of a Literal's
+    values.
+    """
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
         return tuple(member for argument in arguments for member in _members(argument))
@@ -107,7 +114,7 @@ def _has_types(values: Sequence[object], kinds: Sequence[Any]) -> bool:
 
 
 def check_stream_arguments(on_gap: object, on_slow: object, give_up_after_seconds: object) -> None:
-    """Raises InvalidInput for what a stream cannot call, and for a time that is no number."""
+    """Raises InvalidInput if the callbacks are not callable or the time is not a number."""
     check_argument("on_gap", Callable | None, on_gap)
     check_argument("on_slow", Callable | None, on_slow)
     check_argument("give_up_after_seconds", float | None, give_up_after_seconds)

@@ -1,4 +1,7 @@
-"""Custom audiences and do-not-reach lists: single requests, uploads and syncs (advertising documentation, sections 4.7 to 4.10)."""
+"""Custom audiences, tailored audiences and do-not-reach lists: requests, uploads and syncs.
+
+Advertising documentation, sections 4.7 to 4.10.
+"""
 
 import datetime
 import os
@@ -46,84 +49,100 @@ from socialapi.wire.encode import json_bytes, shaped
 from socialapi.wire.request import assemble, refuse
 
 USERS_PER_SLICE: Final = 250
-"""Users prepared before other tasks get their turn."""
+"""How many users are prepared before other tasks get a turn."""
 
 
 class RowKeywords(TypedDict, total=False):
-    """What every job that reads users takes; each can be left out."""
+    """The options of every job that reads users. All are optional."""
 
     packing: Packing
-    """`single` (the default): an operation for each row, so that an error names the row. `packed`: many users in one
-    operation, which takes 12 to 25 times fewer requests."""
+    """`single` (the default): one operation per row, so that an error names the row. `packed`: many
+    users in one operation, which takes 12 to 25 times fewer requests.
+    """
     columns: Mapping[str, str | Sequence[str]] | None
-    """Identifier kind to the column or columns that hold it, where the names do not say it; an empty text switches
-    a kind off."""
+    """Maps an identifier kind to the column or columns that hold it, where their names do not. An
+    empty string turns a kind off.
+    """
     default_region: str | None
-    """Two-letter country of phone numbers that have no country code, for example `US`."""
+    """Two-letter country of phone numbers without a country code, for example `US`."""
     expires_at: datetime.datetime | str | None
-    """When the operation ends: an aware time or ISO 8601 text."""
+    """When the operation ends: an aware datetime or an ISO 8601 string."""
     concurrency: int | Literal["auto"]
-    """Requests on their way at once; `auto` (the default) is as many as fill the rate limit at the measured latency."""
+    """Requests in flight at once. `auto` (the default) sends as many as the rate limit allows at
+    the measured latency.
+    """
     rejects: str | os.PathLike[str] | None
-    """File for the rejected rows: row, field and reason."""
+    """File for the rejected rows, with row, field and reason."""
     max_reject_share: float | None
-    """Largest share of the rows read that may be rejected, here or by the service; any share unless given. It is judged
-    once 10,000 rows are read and at the end, and by a sync before anything is sent: beyond it nothing new starts, and
-    the job ends with BulkError."""
+    """The largest share of the rows read that may be rejected, by the SDK or the service; no limit
+    by default. It is checked once 10,000 rows are read and at the end, and by a sync before
+    anything is sent. Beyond it no new requests start, and the job raises BulkError.
+    """
     dry_run: bool
-    """Reads and checks everything, sends nothing, and forecasts requests, bytes and time in the report."""
+    """Read and validate everything, send nothing, and forecast requests, bytes and time in the
+    report.
+    """
     on_progress: OnProgress | None
-    """Called with a `Progress` after every slice that was read and every request that was settled."""
+    """Called with a `Progress` after each slice that was read and each request that was
+    completed.
+    """
 
 
 class UploadKeywords(RowKeywords, total=False):
-    """The options of an upload job; each can be left out."""
+    """The options of an upload job. All are optional."""
 
     operation: OperationType
-    """`Update` (the default) adds the users, `Delete` removes them; a row can say otherwise."""
+    """`Update` (the default) adds the users, `Delete` removes them. A row may override it."""
     journal: str | os.PathLike[str] | Journal | None
-    """File that makes the job resumable: the same call with the same journal goes on where it was, also after a kill.
-    Made if missing; a job with another input or other settings is refused. Or an object with its methods."""
+    """A file that makes the job resumable, also after a kill: repeat the call with the same
+    journal. It is created if missing. A job with another input or other settings is refused. An
+    object with the methods of `Journal` is accepted too.
+    """
     allow_empty: bool
-    """True (the default) gives an empty report for an input without rows, False raises InvalidInput."""
+    """If True (the default), an input without rows gives an empty report; if False,
+    InvalidInput.
+    """
 
 
 class AudienceUploadKeywords(UploadKeywords, total=False):
-    """The options of an audience upload; each can be left out."""
+    """The options of an audience upload. All are optional."""
 
     effective_at: datetime.datetime | str | None
-    """When the operation takes effect: an aware time or ISO 8601 text; now unless given."""
+    """When the operation takes effect: an aware datetime or an ISO 8601 string. Default: now."""
 
 
 class SyncKeywords(RowKeywords, total=False):
-    """The options of a sync; each can be left out. Times hold for what is added."""
+    """The options of a sync. All are optional. Times apply to additions."""
 
     effective_at: datetime.datetime | str | None
-    """When what is added takes effect: an aware time or ISO 8601 text; now unless given."""
+    """When additions take effect: an aware datetime or an ISO 8601 string. Default: now."""
     max_removal_share: float
-    """Largest share of the identifiers in the snapshot that may be removed, 0.1 by default; beyond it nothing is sent, and
-    the sync fails."""
+    """The largest share of the identifiers in the snapshot that may be removed, 0.1 by default.
+    Beyond it nothing is sent, and the sync raises BulkError.
+    """
 
 
 class LintKeywords(TypedDict, total=False):
-    """The options of a look at an input; each can be left out."""
+    """The options of `lint`. All are optional."""
 
     columns: Mapping[str, str | Sequence[str]] | None
-    """As for an upload."""
+    """The same as for an upload."""
     default_region: str | None
-    """As for an upload."""
+    """The same as for an upload."""
     sample: int | None
-    """Looks at so many rows at most, the first ones."""
+    """Read at most this many rows, from the start."""
 
 
 def check_options(declared: Any, options: Mapping[str, Any]) -> None:
-    """Raises InvalidInput for options of other names or types, and for a region that could be anything."""
+    """Raises InvalidInput for unknown options, values of another type, and an invalid region."""
     check_arguments(declared, options)
     check_region(options.get("default_region"))
 
 
 def check_region(region: object) -> None:
-    """Raises InvalidInput, which does not show it, for what nobody could have meant as a region."""
+    """Raises InvalidInput, which does not show the value, for a region that is not like a country
+    code.
+    """
     check_argument("default_region", str | None, region)
     if isinstance(region, str) and not _LIKE_A_REGION.fullmatch(region):
         raise InvalidInput("default_region must be the two letters of a country in ISO 3166, for example US")
@@ -135,7 +154,7 @@ _LIKE_A_REGION: Final = re.compile("[A-Za-z0-9 _-]{0,8}")
 async def run_upload(
     session: Session, options: CallOptions, destination: Destination, records: Records, keywords: Mapping[str, Any]
 ) -> UploadReport:
-    """The report of the job."""
+    """Runs an upload job and returns its report."""
     return await UploadJob(session, destination, records, UploadOptions(**keywords), options).run()
 
 
@@ -164,7 +183,10 @@ async def send_operations(
     operations: Operation | Mapping[str, Any] | Iterable[Operation | Mapping[str, Any]],
     default_region: str | None,
 ) -> UploadCounts:
-    """Sends operations as one request; identifiers are normalised and hashed first, and a bad one stops everything."""
+    """Normalises, hashes and sends operations in one request. Returns the counts.
+
+    Nothing is sent if any identifier is invalid.
+    """
     check_region(default_region)
     now = session.now()
     expiry = default_expiry(destination, now)
@@ -190,20 +212,21 @@ async def send_operations(
     if most is not None and len(shapes) > most:
         raise InvalidInput(f"{len(shapes):,} operations are more than the {most:,} of Config.max_operations")
     body = destination.target.route.body
-    declared = body if most is None else get_args(body)[0]  # without the documented number of operations
+    # Without the documented maximum number of operations.
+    declared = body if most is None else get_args(body)[0]
     refuse([*broken, *broken_rules(declared, shapes, now=now)])
     request = assemble(destination.target, session.config, {}, (json_bytes(shapes),))
     return await send_until_counted(session, request, users, options=options)
 
 
 class _KnownToSync(SyncKeywords, total=False):
-    """The options of a sync, and one of which it says itself why it does not take it."""
+    """The options of a sync, and `journal`, for which the sync raises an error of its own."""
 
     journal: object
 
 
 class CustomAudience(Resource):
-    """One custom audience, by id."""
+    """One custom audience."""
 
     def __init__(
         self, session: Session, options: CallOptions, account_id: str | int, custom_audience_id: str | int
@@ -222,25 +245,30 @@ class CustomAudience(Resource):
         *,
         default_region: str | None = None,
     ) -> UploadCounts:
-        """Sends up to 2,500 operations in one request, which succeeds or fails as a whole (section 4.9).
+        """Sends up to 2,500 operations in one request, which succeeds or fails as a whole (section
+        4.9).
 
-        Identifiers may be raw or hashed: raw ones are normalised and hashed here. Returns the counts, both equal to
-        the number of users sent; other counts are retried. Raises InvalidInput, with every broken rule, before
-        anything is sent; ApiError with `operation_errors` when the service refuses single operations.
+        Identifiers may be raw or hashed; raw ones are normalised and hashed here. Returns the
+        counts, both equal to the number of users sent; a request with other counts is sent again.
+        Raises InvalidInput with every broken rule before anything is sent, and ApiError with
+        `operation_errors` if the service refuses single operations.
         """
         return await send_operations(self._session, self._options, self._destination, operations, default_region)
 
     async def upload(self, records: Records, **options: Unpack[AudienceUploadKeywords]) -> UploadReport:
-        """Uploads any number of rows as a job, and reports what became of every one (section 4.9).
+        """Uploads any number of rows as a job. Returns a report that accounts for every row
+        (section 4.9).
 
-        `records` is the path of a file (CSV, JSON Lines or Parquet, packed or not), a pattern or a list of paths, an open
-        binary file, a table (pandas, Polars, pyarrow, DuckDB), or an iterable or async iterable of `AudienceUser`,
-        `Operation` or mappings. Identifiers are normalised and hashed, packed into requests of at most 2,500 operations and
-        5,000,000 bytes, and sent as fast as the rate limit allows; failures are repeated, and rows that the service
-        refuses are isolated from the others of their batch.
+        `records` is the path of a file (CSV, JSON Lines or Parquet, optionally compressed), a
+        pattern or a list of paths, an open binary file, a table (pandas, Polars, pyarrow, DuckDB),
+        or an iterable or async iterable of `AudienceUser`, `Operation` or mappings. Identifiers are
+        normalised and hashed, batched into requests of at most 2,500 operations and 5,000,000
+        bytes, and sent as fast as the rate limit allows. Failed requests are repeated. Rows that
+        the service refuses are separated from the others of their batch.
 
-        Raises InvalidInput for options and input that cannot be used at all, BulkError with the report so far when
-        the service refuses the whole job, cannot be reached for `Config.max_elapsed_seconds`, or the input breaks.
+        Raises InvalidInput for options or input that cannot be used at all. Raises BulkError, with
+        the report so far, if the service refuses the whole job, if it cannot be reached for
+        `Config.max_elapsed_seconds`, or if reading the input fails.
         """
         check_options(AudienceUploadKeywords, options)
         return await run_upload(self._session, self._options, self._destination, records, options)
@@ -248,15 +276,18 @@ class CustomAudience(Resource):
     async def sync(
         self, desired: Records, *, snapshot: str | os.PathLike[str], **options: Unpack[SyncKeywords]
     ) -> SyncReport:
-        """Brings the audience from what was synced last to what is desired, by additions and removals (section 4.9).
+        """Makes the audience match the desired rows, by additions and removals (section 4.9).
 
-        `desired` is what `upload` takes, except for operations: every row belongs to the audience. `snapshot` is a file
-        of this audience, made by the first sync, that holds a digest of each identifier and nothing else. Rows with an
-        identifier that is not in it are added, whole; then the identifiers in it that are in no row are removed. It is
-        brought up to date from what the service accepted, so that a sync after a crash is right whatever was lost.
+        `desired` is what `upload` accepts, except for operations: every row belongs to the
+        audience. `snapshot` is the file of this audience, created by the first sync. It holds a
+        digest of each identifier and nothing else. Rows with an identifier that is not in the
+        snapshot are added, whole; then the identifiers that are in no row are removed. The snapshot
+        records what the service accepted, so that the next sync after a crash is correct. Returns a
+        report of additions and removals.
 
-        Raises what `upload` raises, ConfigurationError for a snapshot of another audience, and BulkError before anything
-        is sent when the input breaks, or when more than `max_removal_share` of the identifiers would be removed.
+        Raises the same errors as `upload`, ConfigurationError for a snapshot of another audience,
+        and BulkError before anything is sent if reading the input fails or more than
+        `max_removal_share` of the identifiers would be removed.
         """
         from socialapi.bulk.sync.job import SyncOptions, sync
 
@@ -266,11 +297,12 @@ class CustomAudience(Resource):
         return await sync(self._session, self._destination, desired, settings, self._options)
 
     async def lint(self, records: Records, **options: Unpack[LintKeywords]) -> LintReport:
-        """Reads what `upload` would be given, and says what it has to expect of it; nothing is sent.
+        """Reads what `upload` would read and reports what to expect of it. Sends nothing.
 
-        Which columns hold identifiers, how many of their values can be used, how many rows would be rejected or repeat
-        others, what is hashed and what is hashed wrongly, and how likely it is that few of them are matched. Memory stays
-        flat, and no value is in the report. Raises InvalidInput as `upload` does.
+        The report says which columns hold identifiers, how many values are usable, how many rows
+        would be rejected or are duplicates, which values are hashed or wrongly hashed, and whether
+        few of them are likely to match. It contains no values, and memory use stays flat. Raises
+        InvalidInput as `upload` does.
         """
         check_options(LintKeywords, options)
         return await lint_records(
@@ -282,17 +314,17 @@ class CustomAudience(Resource):
         )
 
     def targeted(self, *, with_active: bool | Unset = UNSET, start: str | None = None) -> Pager[TargetingCampaign]:
-        """The campaigns and line items that target the audience (section 4.8).
+        """Returns the campaigns and line items that target the audience (section 4.8).
 
-        `with_active=False` also lists line items that cannot be served; without it they are left out. `start` is a stored
-        position.
+        `with_active=False` also lists line items that cannot be served; they are left out by
+        default. `start` is a stored `Pager.position`.
         """
         query = {"with_active": with_active}
         return self._pages(routes.TARGETED, query=query, start=start)
 
 
 class DoNotReachListResource(Resource):
-    """One do-not-reach list, by id."""
+    """One do-not-reach list."""
 
     def __init__(
         self, session: Session, options: CallOptions, account_id: str | int, do_not_reach_list_id: str | int
@@ -312,24 +344,29 @@ class DoNotReachListResource(Resource):
         *,
         default_region: str | None = None,
     ) -> UploadCounts:
-        """Sends up to 2,500 operations in one request, which succeeds or fails as a whole (section 4.10).
+        """Sends up to 2,500 operations in one request, which succeeds or fails as a whole (section
+        4.10).
 
-        As `CustomAudience.send`, with e-mail addresses and phone numbers only and without `effective_at`. Returns
-        the sums of the counts of all operations.
+        Works like `CustomAudience.send`, with e-mail addresses and phone numbers only and without
+        `effective_at`. Returns the sums of the counts of all operations.
         """
         return await send_operations(self._session, self._options, self._destination, operations, default_region)
 
     async def upload(self, records: Records, **options: Unpack[UploadKeywords]) -> UploadReport:
-        """Uploads any number of rows as a job, and reports what became of every one (section 4.10).
+        """Uploads any number of rows as a job. Returns a report that accounts for every row
+        (section 4.10).
 
-        As `CustomAudience.upload`, with e-mail addresses and phone numbers only and without `effective_at`.
-        `expires_at` is always sent: 13 months after the start of the job unless given.
+        Works like `CustomAudience.upload`, with e-mail addresses and phone numbers only and without
+        `effective_at`. `expires_at` is always sent: 13 months after the start of the job by
+        default.
         """
         check_options(UploadKeywords, options)
         return await run_upload(self._session, self._options, self._destination, records, options)
 
     async def lint(self, records: Records, **options: Unpack[LintKeywords]) -> LintReport:
-        """Reads what `upload` would be given, and says what it has to expect of it, as `CustomAudience.lint`."""
+        """Reads what `upload` would read and reports what to expect of it, like
+        `CustomAudience.lint`.
+        """
         check_options(LintKeywords, options)
         return await lint_records(
             records,
@@ -340,51 +377,54 @@ class DoNotReachListResource(Resource):
         )
 
     async def delete(self) -> DoNotReachList:
-        """Deletes the list and returns its last record, with `deleted` true (section 4.10).
+        """Deletes the list. Returns its last record, with `deleted` true (section 4.10).
 
-        Raises NotFound when it does not exist or is deleted. An outcome that stays unknown is not repeated.
+        Raises NotFound if it does not exist or was deleted before. Not repeated if its outcome is
+        unknown.
         """
         return await self._call(routes.DO_NOT_REACH_LIST_DELETE)
 
 
 class TailoredAudience(Resource):
-    """One tailored audience, by id."""
+    """One tailored audience."""
 
     @property
     def permissions(self) -> "AudiencePermissions":
-        """Who else may use it."""
+        """The permissions of other accounts to use the audience."""
         return AudiencePermissions(self._session, self._options, **self._path)
 
 
 class AudiencePermissions(Resource):
-    """The permissions of one tailored audience; they are those of version 5 of the API."""
+    """The permissions of one tailored audience. They use version 5 of the API."""
 
     def list(
         self, *, start: str | None = None, **query: Unpack[AudiencePermissionsFilter]
     ) -> Pager[AudiencePermission]:
-        """Who may use the audience (section 4.7): all, or those of `granted_account_ids` or of
-        `tailored_audience_permission_ids`.
+        """Returns the permissions of the audience (section 4.7).
 
-        More than 200 ids of one filter are asked for in several requests, which go with neither `sort_by` nor
-        `with_total_count`. `sort_by` is an attribute with its direction (`created_at-desc`), `with_total_count` has the
-        first page count them, `count` is the size of a page (1 to 1,000), and `start` a stored position.
+        `granted_account_ids` or `tailored_audience_permission_ids` select some of them. `sort_by`
+        is an attribute with a direction (`created_at-desc`), `with_total_count` adds the total to
+        the first page, `count` is the page size (1 to 1,000), and `start` is a stored
+        `Pager.position`. More than 200 ids of one filter are split into several requests; this
+        excludes `sort_by` and `with_total_count`.
         """
         return self._pages(routes.AUDIENCE_PERMISSIONS, query=query, start=start)
 
     async def create(self, granted_account_id: str | int, permission_level: PermissionLevel) -> AudiencePermission:
-        """Lets another account use the audience, READ_ONLY or READ_WRITE (section 4.7).
+        """Grants another account READ_ONLY or READ_WRITE access. Returns the permission (section
+        4.7).
 
-        The account must own the audience; sharing works within one business, or with the feature
-        SHARE_AUDIENCE_OUTSIDE_BUSINESS. Not repeated when its outcome is unknown.
+        The account must own the audience. Both accounts must belong to one business, or the feature
+        SHARE_AUDIENCE_OUTSIDE_BUSINESS is needed. Not repeated if its outcome is unknown.
         """
         body = {"granted_account_id": granted_account_id, "permission_level": permission_level}
         return await self._call(routes.AUDIENCE_PERMISSION_CREATE, body=body)
 
     async def delete(self, tailored_audience_permission_id: str | int) -> AudiencePermission:
-        """Takes a permission back, and returns its record with `deleted` true (section 4.7).
+        """Revokes a permission. Returns its record, with `deleted` true (section 4.7).
 
-        The other account cannot target the audience in new campaigns any more; running ones go on and keep it, and
-        cannot be copied.
+        The other account can no longer target the audience in new campaigns. Its running campaigns
+        keep the audience but cannot be copied.
         """
         return await self._call(
             routes.AUDIENCE_PERMISSION_DELETE,

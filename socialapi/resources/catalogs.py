@@ -1,4 +1,4 @@
-"""Product catalogs, product sets and products (catalog documentation)."""
+"""Product catalogs, product sets and products (catalogs documentation, sections 4.6 to 4.8)."""
 
 import datetime
 import os
@@ -34,7 +34,9 @@ from socialapi.wire.request import refuse
 
 
 def check_products(shapes: Sequence[Any], *, now: datetime.datetime) -> None:
-    """Raises InvalidInput with every rule that a product breaks, and for ids that stand there more than once."""
+    """Raises InvalidInput with every rule that a product breaks, and for ids that occur more than
+    once.
+    """
     refuse([*_broken(shapes, now), *_repeated(shapes)])
 
 
@@ -62,10 +64,13 @@ AnyFilter = ProductFilter | Mapping[str, Any]
 
 
 class ProductSets(Resource):
-    """Groups of products of a catalog, for ads."""
+    """The product sets of a catalog: groups of products for ads."""
 
     async def get(self, product_set_id: str | int) -> ProductSet:
-        """One set; `processing_status` says whether the products of a FILTERED one are found already (section 4.8)."""
+        """Returns one product set (section 4.8).
+
+        `processing_status` says whether the products of a FILTERED set have been determined.
+        """
         return await self._call(routes.PRODUCT_SET, product_set_id=product_set_id)
 
     async def create(
@@ -77,11 +82,13 @@ class ProductSets(Resource):
         filters: AnyFilter | Sequence[AnyFilter] | Unset = UNSET,
         product_keys: str | int | Sequence[str | int] | Unset = UNSET,
     ) -> ProductSet:
-        """Creates a MANUAL set of the products with the keys, or a FILTERED one (section 4.8).
+        """Creates a MANUAL set of the products with the given keys, or a FILTERED one (section
+        4.8).
 
             await sets.create("Cheap", "FILTERED", filters=[ProductFilter("price", "LESS_THAN", "20 USD")])
 
-        Raises InvalidInput where keys or filters are missing. Not repeated when its outcome is unknown.
+        Returns the set. Raises InvalidInput if the keys or filters are missing. Not repeated if its
+        outcome is unknown.
         """
         body = {
             "name": name,
@@ -94,52 +101,69 @@ class ProductSets(Resource):
 
 
 class UpsertKeywords(TypedDict, total=False):
-    """The options of a load; each can be left out."""
+    """The options of a product load. All are optional."""
 
     concurrency: int | Literal["auto"]
-    """Requests of up to 25 products on their way at once: 8 unless given."""
+    """Requests of up to 25 products in flight at once, 8 by default."""
     journal: str | os.PathLike[str] | Journal | None
-    """File that makes the load resumable: the same call with the same journal goes on where it was, also after a kill.
-    Made if missing; a load of another input, catalog or digest file is refused. Or an object with its methods."""
+    """A file that makes the load resumable, also after a kill: repeat the call with the same
+    journal. It is created if missing. A load of another input, catalog or digest file is refused.
+    An object with the methods of `Journal` is accepted too.
+    """
     rejects: str | os.PathLike[str] | None
-    """File for the rejected products: row, field, reason and the whole row, to be corrected and given again."""
+    """File for the rejected products, with row, field, reason and the whole row, to be corrected
+    and loaded again.
+    """
     dry_run: bool
-    """Reads and checks everything, sends nothing, and forecasts requests and bytes in the report."""
+    """Read and validate everything, send nothing, and forecast requests and bytes in the report."""
     on_progress: OnProgress | None
-    """Called with a `Progress` after every slice that was read and every request that was settled."""
+    """Called with a `Progress` after each slice that was read and each request that was
+    completed.
+    """
     digests: str | os.PathLike[str] | None
-    """File that remembers what was loaded: products that are the same as last time are skipped. Made if missing."""
+    """File that remembers what was loaded: products that have not changed are skipped. It is
+    created if missing.
+    """
     delete_vanished: bool
-    """Deletes products of earlier loads that are not in this feed, once all of it was loaded; needs `digests`. Where a
-    row could not be read nothing is deleted, and the load ends with BulkError: nobody knows then what has vanished."""
+    """Delete the products of earlier loads that are not in this input, once all of it was loaded.
+    Needs `digests`. If a row could not be read, nothing is deleted and the load raises BulkError,
+    because it is not known which products have vanished.
+    """
     max_vanished_share: float
-    """Largest share of the products that may be deleted so; beyond it nothing is, and the job fails. 0.1 by default."""
+    """The largest share of the products that may be deleted as vanished, 0.1 by default. Beyond it
+    nothing is deleted, and the load raises BulkError.
+    """
     max_reject_share: float | None
-    """Largest share of the products read that may be rejected, here or by the service; any share unless given. It is
-    judged once 10,000 are read and at the end, and with `delete_vanished` before anything is sent: beyond it nothing new
-    starts, and the load ends with BulkError."""
+    """The largest share of the products read that may be rejected, by the SDK or the service; no
+    limit by default. It is checked once 10,000 are read and at the end, and with `delete_vanished`
+    before anything is sent. Beyond it no new requests start, and the load raises BulkError.
+    """
     allow_empty: bool
-    """True (the default) gives an empty report for an input without products, False raises InvalidInput. With
-    `delete_vanished` such an input is always refused."""
+    """If True (the default), an input without products gives an empty report; if False,
+    InvalidInput. With `delete_vanished` such an input is always refused.
+    """
 
 
 class Products(Resource):
-    """Products of a catalog."""
+    """The products of a catalog."""
 
     def list(self, *, start: str | None = None, **query: Unpack[ProductsQuery]) -> Pager[StoredProduct]:
-        """The products; of a group only the one that was submitted first, unless the group is asked for by its
-        `item_group_key` (section 4.7).
+        """Returns the products (section 4.7).
+
+        Of an item group only the product submitted first is returned, unless `item_group_key`
+        selects the group. `start` is a stored `Pager.position`.
         """
         return self._pages(routes.PRODUCTS, query=query, start=start)
 
     async def put(
         self, products: Product | Mapping[str, Any] | Iterable[Product | Mapping[str, Any]]
     ) -> Items[ProductResult]:
-        """Creates up to 25 products, or updates those whose ids are known, in one request (section 4.7).
+        """Creates or updates up to 25 products, by id, in one request (section 4.7).
 
-        Returns what became of each: its `status`, and the service's errors and warnings. Raises InvalidInput with every
-        broken rule, by product, field and rule, before anything is sent; an id that is given twice is one, since the
-        service would ignore both. For any number of products there is `upsert`.
+        Returns one result per product: its `status`, and the service's errors and warnings. Raises
+        InvalidInput with every broken rule, by product and field, before anything is sent. A
+        repeated id is refused too, because the service would ignore all its products. Use `upsert`
+        for more products.
         """
         shapes = shaped(tuple[Product, ...], tuple(several(products)))
         check_products(shapes, now=self._session.now())
@@ -147,17 +171,21 @@ class Products(Resource):
         return Items.of(results.products_response, results.partial_errors)
 
     async def upsert(self, products: ProductSource, **options: Unpack[UpsertKeywords]) -> UpsertReport:
-        """Loads any number of products as a job, and reports what became of every one (section 4.7).
+        """Loads any number of products as a job. Returns a report that accounts for every one
+        (section 4.7).
 
-        `products` is a path or an open binary file (CSV or TSV with the names of the fields, JSON Lines, or a JSON array,
-        each also packed with gzip or Zstandard; Parquet), a table (whatever has `__arrow_c_stream__`, like
-        DataFrames), or an iterable or async iterable of `Product` or mappings. They are put 25 at a time, several requests
-        at once; products with the same id are never in one request and keep their order, as do the variants of a group.
-        What is not answered is sent again, and nothing else is. With `digests`, what has not changed since the last load is skipped; with
-        `journal`, what an earlier run of the same load has confirmed is counted and not sent again.
+        `products` is a path or an open binary file (CSV or TSV with the names of the fields, JSON
+        Lines, or a JSON array, each optionally compressed with gzip or Zstandard; Parquet), a table
+        (any object with `__arrow_c_stream__`, such as a DataFrame), or an iterable or async
+        iterable of `Product` or mappings. They are sent 25 at a time, in several requests at once.
+        Products with the same id are never in one request and keep their order, and so do the
+        variants of an item group. Products without an answer, and no others, are sent again. With
+        `digests`, products that have not changed since the last load are skipped. With `journal`,
+        products that an earlier run of the same load confirmed are counted and not sent again.
 
-        Raises InvalidInput for options and input that cannot be used at all, BulkError with the report so far when the
-        service refuses the whole job, cannot be reached for `Config.max_elapsed_seconds`, or the input breaks.
+        Raises InvalidInput for options or input that cannot be used at all. Raises BulkError, with
+        the report so far, if the service refuses the whole job, if it cannot be reached for
+        `Config.max_elapsed_seconds`, or if reading the input fails.
         """
         check_arguments(UpsertKeywords, options)
         job = UpsertJob(
@@ -166,10 +194,10 @@ class Products(Resource):
         return await job.run()
 
     async def delete(self, product_keys: str | int | Sequence[str | int]) -> Items[ProductDeletion]:
-        """Deletes the products with the keys, for good (section 4.7).
+        """Deletes the products with the given keys for good (section 4.7).
 
-        Returns what became of each: its `product_key`, or `failed_product_key` and a `message`. Not repeated when its
-        outcome is unknown.
+        Returns one result per product: its `product_key`, or `failed_product_key` and a `message`.
+        Not repeated if its outcome is unknown.
         """
         body = {"product_keys": product_keys}
         results = await self._call(routes.PRODUCTS_DELETE, body=body)
@@ -177,36 +205,42 @@ class Products(Resource):
 
 
 class Catalog(Resource):
-    """A catalog, by id."""
+    """One product catalog."""
 
     @property
     def products(self) -> Products:
-        """Its products."""
+        """The products of the catalog."""
         return Products(self._session, self._options, **self._path)
 
     @property
     def product_sets(self) -> ProductSets:
-        """Its groups of products."""
+        """The product sets of the catalog."""
         return ProductSets(self._session, self._options, **self._path)
 
 
 class Catalogs(Resource):
-    """The catalogs of users, of which each has one. In early access."""
+    """The product catalogs of users, at most one per user. In early access."""
 
     def list(self, *, user_id: str | int | Unset = UNSET, start: str | None = None) -> Pager[ProductCatalog]:
-        """The catalogs of the user, or of another one (section 4.6)."""
+        """Returns the catalogs of the calling user or of `user_id` (section 4.6). `start` is a
+        stored `Pager.position`.
+        """
         query = {"user_id": user_id}
         return self._pages(routes.CATALOGS, query=query, start=start)
 
     async def create(self, name: str, *, user_id: str | int | Unset = UNSET) -> ProductCatalog:
-        """Creates the catalog of the user, or of another one (section 4.6). Not repeated when its outcome is unknown."""
+        """Creates the catalog of the calling user or of `user_id` (section 4.6). Returns its
+        record.
+
+        Not repeated if its outcome is unknown.
+        """
         body = {"name": name, "user_id": user_id}
         return await self._call(routes.CATALOG_CREATE, body=body)
 
     async def rename(self, product_catalog_id: str | int, name: str) -> ProductCatalog:
-        """Gives a catalog another name (section 4.6)."""
+        """Renames a catalog. Returns the new record (section 4.6)."""
         return await self._call(routes.CATALOG_RENAME, body={"name": name}, product_catalog_id=product_catalog_id)
 
     async def delete(self, product_catalog_id: str | int) -> ProductCatalog:
-        """Deletes a catalog with all its products, for good, and returns its record (section 4.6)."""
+        """Deletes a catalog and all its products for good. Returns its record (section 4.6)."""
         return await self._call(routes.CATALOG_DELETE, product_catalog_id=product_catalog_id)

@@ -1,7 +1,7 @@
 """Articles, news, community notes and powerstream rules (platform section 4.4).
 
-The documentation names these endpoints and little more: what it names is typed, further keywords are sent as they
-are (unless they are nearly one that is named), and results keep every field.
+The documentation gives few details of these endpoints. Documented parameters are typed. Other
+keywords are sent as given, unless their name is nearly a documented one. Results keep every field.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ from socialapi.wire.request import path_id
 
 
 class Articles(Resource):
-    """Articles, in the name of a user."""
+    """Articles of a user."""
 
     async def draft(
         self,
@@ -38,7 +38,11 @@ class Articles(Resource):
         cover_media: Mapping[str, Any] | Unset = UNSET,
         **further: Any,
     ) -> Article:
-        """Creates a draft from a title, a rich-text content state and optionally cover media."""
+        """Creates a draft from a title, a rich-text content state and optional cover media (section
+        4.4).
+
+        Returns the article. Raises InvalidInput for arguments of another type.
+        """
         check_further(self.draft, further)
         check_argument("content_state", Mapping, content_state)
         check_argument("cover_media", Mapping | Unset, cover_media)
@@ -46,7 +50,7 @@ class Articles(Resource):
         return await self._call(routes.ARTICLE_DRAFT, body=body)
 
     async def publish(self, article_id: str | int) -> PublishedArticle:
-        """Publishes a draft; returns the `post_id` of the post it became."""
+        """Publishes a draft. Returns the `post_id` of the resulting post (section 4.4)."""
         return await self._call(routes.ARTICLE_PUBLISH, article_id=article_id)
 
 
@@ -56,7 +60,11 @@ class News(Resource):
     def search(
         self, query: str, *, news_fields: Sequence[NewsField | str] = (), start: str | None = None, **further: Any
     ) -> Pager[NewsStory]:
-        """Stories for a query. A deprecated search operator in it gives a DeprecationWarning."""
+        """Returns the stories that match a query (section 4.4).
+
+        A deprecated search operator in the query causes a DeprecationWarning. `start` is a stored
+        `Pager.position`.
+        """
         check_further(self.search, further)
         check_argument("query", str, query)
         warn_of_search_operators(query)
@@ -66,7 +74,7 @@ class News(Resource):
     async def get(
         self, story_id: str | int, *, news_fields: Sequence[NewsField | str] = (), **further: Any
     ) -> NewsStory:
-        """One story."""
+        """Returns one story (section 4.4)."""
         check_further(self.get, further)
         parameters = {**_news_fields(news_fields), **further}
         return await self._call(routes.NEWS_STORY, query=parameters, id=path_id("story_id", story_id))
@@ -80,29 +88,31 @@ class Notes(Resource):
     """Community notes."""
 
     async def evaluate(self, **fields: Any) -> Note:
-        """Evaluates a drafted note."""
+        """Returns the evaluation of a draft note. The fields are not documented and sent as given
+        (section 4.4).
+        """
         return await self._call(routes.NOTE_EVALUATE, body=NoteDraft(extra=fields))
 
     async def submit(self, **fields: Any) -> Note:
-        """Submits a note. Not repeated when its outcome is unknown."""
+        """Submits a note and returns it (section 4.4). Not repeated if its outcome is unknown."""
         return await self._call(routes.NOTE_SUBMIT, body=NoteDraft(extra=fields))
 
     def eligible_posts(self, *, fields: Fields | None = None, start: str | None = None, **further: Any) -> Pager[Post]:
-        """Posts that a note can be written on."""
+        """Returns the posts on which a note can be written (section 4.4)."""
         check_further(self.eligible_posts, further)
         query = {**selected_by(fields), **further}
         return self._pages(routes.NOTES_ELIGIBLE_POSTS, query=query, start=start)
 
     def written(self, *, start: str | None = None, **further: Any) -> Pager[Note]:
-        """Notes that the caller has written."""
+        """Returns the notes that the caller has written (section 4.4)."""
         check_further(self.written, further)
         return self._pages(routes.NOTES_WRITTEN, query=further, start=start)
 
 
 class Powerstream(Resource):
-    """A dedicated stream instance."""
+    """Powerstream, a dedicated stream instance."""
 
     def rules(self, *, start: str | None = None, **further: Any) -> Pager[PowerstreamRule]:
-        """The rules of the instance."""
+        """Returns the rules of the instance (section 4.4)."""
         check_further(self.rules, further)
         return self._pages(routes.POWERSTREAM_RULES, query=further, start=start)

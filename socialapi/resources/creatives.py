@@ -1,4 +1,6 @@
-"""Account media, the media library, cards, and posts of advertisers (creatives documentation)."""
+"""Account media, the media library, cards and advertiser posts (creatives documentation, section
+4).
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
@@ -27,18 +29,23 @@ from socialapi.unset import UNSET, Unset
 
 
 class AccountMediaResource(Resource):
-    """The media of an account."""
+    """The account media of an account."""
 
     def list(self, *, start: str | None = None, **query: Unpack[AccountMediaFilter]) -> Pager[AccountMedia]:
-        """All of them, those with the ids, or those of the types (section 4.1)."""
+        """Returns the account media, all or those selected by ids or types (section 4.1).
+
+        `start` is a stored `Pager.position`.
+        """
         return self._pages(routes.ACCOUNT_MEDIA, query=query, start=start)
 
     async def get(self, account_media_id: str | int, **query: Unpack[RecordQuery]) -> AccountMedia:
-        """One of them (section 4.1)."""
+        """Returns one account media object (section 4.1). Raises NotFound if it does not exist."""
         return await self._call(routes.ACCOUNT_MEDIUM, query=query, account_media_id=account_media_id)
 
     async def delete(self, account_media_id: str | int) -> AccountMedia:
-        """Deletes one and returns its record, with `deleted` true (section 4.1)."""
+        """Deletes an account media object. Returns its record, with `deleted` true (section
+        4.1).
+        """
         return await self._call(routes.ACCOUNT_MEDIUM_DELETE, account_media_id=account_media_id)
 
 
@@ -46,48 +53,57 @@ class MediaLibrary(Resource):
     """The media library of an account."""
 
     def list(self, *, start: str | None = None, **query: Unpack[MediaLibraryQuery]) -> Pager[LibraryMedia]:
-        """All media, those of a type, or those with a term in name, title, file name or description (section 4.3)."""
+        """Returns the media, all or those of a type, or those with a term in one of their texts
+        (section 4.3).
+
+        The term is looked for in name, title, file name and description. `start` is a stored
+        `Pager.position`.
+        """
         return self._pages(routes.MEDIA_LIBRARY, query=query, start=start)
 
     async def get(self, media_key: str) -> LibraryMedia:
-        """One media object (section 4.3)."""
+        """Returns one media object (section 4.3). Raises NotFound if it does not exist."""
         return await self._call(routes.LIBRARY_MEDIA, media_key=media_key)
 
     async def add(self, media_key: str, **about: Unpack[LibraryMediaChanges]) -> LibraryMedia:
-        """Adds an object that was uploaded with a media category (section 4.3).
+        """Adds a media object that was uploaded with a media category. Returns its record (section
+        4.3).
 
-        One of category AMPLIFY_VIDEO is also found among the account media from then on, as PREROLL. Not repeated
-        when its outcome is unknown.
+        An object of the category AMPLIFY_VIDEO then also appears among the account media, as
+        PREROLL. Not repeated if its outcome is unknown.
         """
         return await self._call(routes.LIBRARY_MEDIA_ADD, body={"media_key": media_key, **about})
 
     async def update(self, media_key: str, **changes: Unpack[LibraryMediaChanges]) -> LibraryMedia:
-        """Changes what is said about an object, and returns its new record (section 4.3).
+        """Changes the metadata of a media object. Returns the new record (section 4.3).
 
-        Title and description are shown under a video only when a post is created with `video_title` and
-        `video_description`.
+        Title and description are shown under a video only if a post is created with `video_title`
+        and `video_description`.
         """
         return await self._call(routes.LIBRARY_MEDIA_UPDATE, body=changes, media_key=media_key)
 
     async def delete(self, media_key: str) -> LibraryMedia:
-        """Deletes an object and returns its record, with `deleted` true (section 4.3)."""
+        """Deletes a media object. Returns its record, with `deleted` true (section 4.3)."""
         return await self._call(routes.LIBRARY_MEDIA_DELETE, media_key=media_key)
 
 
 AnyComponent = Media | SwipeableMedia | Details | Button | Mapping[str, Any]
-"""A component, or a mapping with its fields, `type` among them."""
+"""A component, or a mapping with its fields, including `type`."""
 Components = AnyComponent | Sequence[AnyComponent]
 
 
 class Cards(Resource):
-    """Cards of an account, put together from components."""
+    """The cards of an account, composed of components."""
 
     def list(self, *, start: str | None = None, **query: Unpack[CardsQuery]) -> Pager[Card]:
-        """The cards made by `create`; those of older kinds as well with `include_legacy_cards` (section 4.2)."""
+        """Returns the cards made by `create` (section 4.2).
+
+        `include_legacy_cards` adds cards of older kinds. `start` is a stored `Pager.position`.
+        """
         return self._pages(routes.CARDS, query=query, start=start)
 
     async def get(self, card_id: str | int, **query: Unpack[RecordQuery]) -> Card:
-        """One card (section 4.2)."""
+        """Returns one card (section 4.2). Raises NotFound if it does not exist."""
         return await self._call(routes.CARD, query=query, card_id=card_id)
 
     async def create(
@@ -97,13 +113,14 @@ class Cards(Resource):
         components: Components | Unset = UNSET,
         slides: Sequence[Components] | Unset = UNSET,
     ) -> Card:
-        """Creates a card (section 4.2), from components in the order in which they are shown.
+        """Creates a card from components, in the order in which they are shown (section 4.2).
 
             await cards.create("Boots", components=[Media("3_17"), Details("All boots", Website("https://…"))])
 
-        A carousel whose slides lead to different places is made from the components of each slide. There is one
-        component with media (`Media`, `SwipeableMedia`) and one that leads somewhere (`Details` to a website, `Button`
-        to an app). Raises InvalidInput with every broken rule. Not repeated when its outcome is unknown.
+        A carousel whose slides lead to different places is made of `slides`, each with its own
+        components. A card has one component with media (`Media`, `SwipeableMedia`) and one with a
+        destination (`Details` for a website, `Button` for an app). Returns the card. Raises
+        InvalidInput with every broken rule. Not repeated if its outcome is unknown.
         """
         body = {"name": name, "components": components, "slides": slides}
         return await self._call(routes.CARD_CREATE, body=body)
@@ -116,56 +133,72 @@ class Cards(Resource):
         components: Components | Unset = UNSET,
         slides: Sequence[Components] | Unset = UNSET,
     ) -> Card:
-        """Replaces what is given of a card, each of it as a whole, and returns the new record (section 4.2)."""
+        """Replaces the given parts of a card, each as a whole. Returns the new record (section
+        4.2).
+        """
         body = {"name": name, "components": components, "slides": slides}
         return await self._call(routes.CARD_UPDATE, body=body, card_id=card_id)
 
     async def delete_image_conversation(self, card_id: str | int) -> Card:
-        """Deletes an image conversation card, the only kind that can be, and returns its record (section 4.2)."""
+        """Deletes an image conversation card and returns its record (section 4.2).
+
+        Cards of other kinds cannot be deleted.
+        """
         return await self._call(routes.IMAGE_CONVERSATION_CARD_DELETE, card_id=card_id)
 
 
 class PollCards(Resource):
-    """Polls of an account, which cannot be changed once they are made."""
+    """The poll cards of an account. They cannot be changed after creation."""
 
     def list(self, *, start: str | None = None, **query: Unpack[CreativeCardsFilter]) -> Pager[PollCard]:
-        """All polls, those with the ids, or those whose names begin with `q` (section 4.4)."""
+        """Returns the poll cards, all or those with the given ids or names that begin with `q`
+        (section 4.4).
+
+        `start` is a stored `Pager.position`.
+        """
         return self._pages(routes.POLL_CARDS, query=query, start=start)
 
     async def get(self, card_id: str | int, **query: Unpack[RecordQuery]) -> PollCard:
-        """One poll (section 4.4)."""
+        """Returns one poll card (section 4.4). Raises NotFound if it does not exist."""
         return await self._call(routes.POLL_CARD, query=query, card_id=card_id)
 
     async def create(self, **poll: Unpack[PollCardFields]) -> PollCard:
-        """Creates a poll of two to four choices, which is open for `duration_in_minutes` from now on (section 4.4).
+        """Creates a poll of two to four choices, open for `duration_in_minutes` from now (section
+        4.4).
 
-        Not repeated when its outcome is unknown.
+        Returns the card. Raises InvalidInput with every broken rule. Not repeated if its outcome is
+        unknown.
         """
         return await self._call(routes.POLL_CARD_CREATE, body=poll)
 
 
 class VideoConversationCards(Resource):
-    """Videos with things to say about them."""
+    """The video conversation cards of an account: videos with calls to action."""
 
     def list(self, *, start: str | None = None, **query: Unpack[CreativeCardsFilter]) -> Pager[VideoConversationCard]:
-        """All cards, those with the ids, or those whose names begin with `q` (section 4.5)."""
+        """Returns the cards, all or those with the given ids or names that begin with `q` (section
+        4.5).
+
+        `start` is a stored `Pager.position`.
+        """
         return self._pages(routes.VIDEO_CONVERSATION_CARDS, query=query, start=start)
 
     async def get(self, card_id: str | int, **query: Unpack[RecordQuery]) -> VideoConversationCard:
-        """One card (section 4.5)."""
+        """Returns one card (section 4.5). Raises NotFound if it does not exist."""
         return await self._call(routes.VIDEO_CONVERSATION_CARD, query=query, card_id=card_id)
 
     async def create(self, **card: Unpack[VideoConversationCardFields]) -> VideoConversationCard:
         """Creates a card with a title, a second call to action, or both (section 4.5).
 
-        Every call to action but the first needs its text. Not repeated when its outcome is unknown.
+        Every call to action but the first needs its text. Returns the card. Not repeated if its
+        outcome is unknown.
         """
         return await self._call(routes.VIDEO_CONVERSATION_CARD_CREATE, body=card)
 
     async def update(
         self, card_id: str | int, **changes: Unpack[VideoConversationCardChanges]
     ) -> VideoConversationCard:
-        """Changes a card and returns its new record (section 4.5)."""
+        """Changes a card. Returns the new record (section 4.5)."""
         return await self._call(routes.VIDEO_CONVERSATION_CARD_UPDATE, body=changes, card_id=card_id)
 
 
@@ -173,13 +206,17 @@ class AdvertiserPosts(Resource):
     """Posts that belong to an ad account."""
 
     async def create(self, **post: Unpack[AdvertiserPostFields]) -> AdvertiserPost:
-        """Creates a post in the name of an advertiser, by default one that is shown as an ad only (section 4.5).
+        """Creates a post in the name of an advertiser, by default one shown only as an ad (section
+        4.5).
 
-        `as_user_id` has granted the caller access to the account. A text, or media, or both; up to four images, or one
-        GIF, or one video. Not repeated when its outcome is unknown.
+        `as_user_id` is a user who has granted the caller access to the account. The post has a
+        text, media, or both: up to four images, one GIF, or one video. Returns the post. Not
+        repeated if its outcome is unknown.
         """
         return await self._call(routes.ADVERTISER_POST_CREATE, body=post)
 
     async def rename(self, tweet_id: str | int, name: str) -> AdvertiserPost:
-        """Gives a post another name in the account, of up to 80 characters, and returns it (section 4.5)."""
+        """Renames a post in the account; a name has up to 80 characters. Returns the post (section
+        4.5).
+        """
         return await self._call(routes.ADVERTISER_POST_RENAME, body={"name": name}, tweet_id=tweet_id)

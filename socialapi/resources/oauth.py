@@ -1,4 +1,4 @@
-"""Signing in by OAuth 1.0a and OAuth 2.0, and app-only tokens (platform documentation, section 5)."""
+"""Sign-in by OAuth 1.0a and OAuth 2.0, and app-only tokens (platform documentation, section 5)."""
 
 import base64
 import hashlib
@@ -36,32 +36,40 @@ from socialapi.wire.request import build_request, check, refuse_unfit
 
 MIN_RANDOM_BYTES: Final = 32
 MAX_RANDOM_BYTES: Final = 96
-"""Between them the verifier has the 43 to 128 characters that RFC 7636 section 4.1 asks for."""
+"""With these, the verifier has the 43 to 128 characters that RFC 7636, section 4.1 requires."""
 
 _VERIFIER: Final = re.compile(r"[A-Za-z0-9._~-]{43,128}")
 
 
 def code_verifier(random: bytes) -> str:
-    """The secret that stays here until the code is exchanged, from 32 to 96 random bytes (RFC 7636, section 4.1)."""
+    """Returns a PKCE code verifier made of 32 to 96 random bytes (RFC 7636, section 4.1).
+
+    It is kept secret until the code is exchanged. Raises InvalidInput for another number of bytes.
+    """
     if not MIN_RANDOM_BYTES <= len(random) <= MAX_RANDOM_BYTES:
         raise InvalidInput(f"a code verifier is made of {MIN_RANDOM_BYTES} to {MAX_RANDOM_BYTES} random bytes")
     return _base64url(random)
 
 
 def code_challenge(verifier: str) -> str:
-    """What the page is told of the verifier: its SHA-256 (method S256; RFC 7636, section 4.2)."""
+    """Returns the S256 code challenge of a verifier (RFC 7636, section 4.2).
+
+    Raises InvalidInput for an invalid verifier.
+    """
     if not _VERIFIER.fullmatch(verifier):
         raise InvalidInput("a code verifier has 43 to 128 characters, each a letter, a digit or one of - . _ ~")
     return _base64url(hashlib.sha256(verifier.encode("ascii")).digest())
 
 
 def new_state(random: bytes) -> str:
-    """What ties the answer of the page to the sign-in that was begun here (RFC 6749, section 10.12)."""
+    """Returns a `state` value, which ties the redirect to the sign-in that was started here (RFC
+    6749, section 10.12).
+    """
     return _base64url(random)
 
 
 def same(given: str, expected: str) -> bool:
-    """Whether two texts are the same, compared in a time that does not tell how much of them is."""
+    """Returns whether two strings are equal, compared in constant time."""
     return hmac.compare_digest(given.encode(), expected.encode())
 
 
@@ -70,31 +78,35 @@ def _base64url(content: bytes) -> str:
 
 
 OUT_OF_BAND: Final = "oob"
-"""The callback that stands for PIN mode."""
+"""The callback value for PIN mode."""
 
 DOCUMENTED_SCOPES: Final = ("tweet.read", "tweet.write", "users.read")
-"""What writing needs (section 5.4); the full list of scopes is not documented."""
+"""The scopes needed to write (section 5.4). The full list of scopes is not documented."""
 
 
 class OAuth(Resource):
-    """The token endpoints. Calls fetch the tokens they need by themselves; these methods are for looking after them,
-    and for signing people in: by OAuth 1.0a with `request_token`, `authorize_url` and `access_token`, by OAuth 2.0
-    with `authorization_url` and `exchange_code`.
+    """The token endpoints (platform section 5).
+
+    Calls fetch the tokens they need by themselves. These methods manage tokens and sign users in:
+    by OAuth 1.0a with `request_token`, `authorize_url` and `access_token`, by OAuth 2.0 with
+    `authorization_url` and `exchange_code`.
     """
 
     async def app_only_token(self) -> AppOnlyToken:
-        """The app's one outstanding bearer token, from the cache or the service (section 5.2).
+        """Returns the app's bearer token, from the cache or the service (section 5.2).
 
-        Raises Forbidden with code 99 when it was asked for too often, and then for a minute without asking again.
+        Raises Forbidden with code 99 if it was requested too often; for the next minute it is
+        raised again without a request.
         """
         token = await self._session.authenticators.app().token(self._options)
         return AppOnlyToken(access_token=token, token_type="bearer")  # noqa: S106  # a kind, no secret
 
     async def invalidate_app_only_token(self) -> InvalidatedToken:
-        """Ends the app's outstanding token, here and at the service; the next call fetches a different one.
+        """Invalidates the app's token, here and at the service. The next call fetches another one
+        (section 5.2).
 
-        The answer names the token that ended. An outcome that stays unknown is not repeated: a second request could
-        end the token that replaced it.
+        Returns the token that was invalidated. Not repeated if its outcome is unknown: a second
+        request could invalidate the token's replacement.
         """
         app = self._session.authenticators.app()
         token = await app.token(self._options)
@@ -105,7 +117,8 @@ class OAuth(Resource):
                 authenticator=basic(app.credential),
             )
         finally:
-            # Also when it was dead already, or its fate is unknown: one that lives is handed out again.
+            # Also if the token was dead already or the outcome is unknown: if it is still valid,
+            # the service returns it again.
             await app.forget(token)
 
     # OAuth 1.0a in three steps (section 5.3)
@@ -113,10 +126,11 @@ class OAuth(Resource):
     async def request_token(
         self, callback: str, *, access_type: Literal["read", "write"] | Unset = UNSET
     ) -> RequestToken:
-        """Begins a sign-in: the first step of OAuth 1.0a (section 5.3). Needs the app's key (AppOnly or OAuth1).
+        """Starts a sign-in: the first step of OAuth 1.0a (section 5.3). Returns the request token.
 
-        `callback` is a URL that is registered for the app, or `oob`: the page then shows a PIN. `access_type` lowers
-        what the app asks for. Raises DecodeError when the service does not confirm the callback.
+        Needs the app's key (AppOnly or OAuth1). `callback` is a URL registered for the app, or
+        `oob` to show the user a PIN. `access_type` lowers the access that the app requests. Raises
+        DecodeError if the service does not confirm the callback.
         """
         if callback != OUT_OF_BAND:
             _check_url("callback", callback, f", or {OUT_OF_BAND} for a PIN")
@@ -137,10 +151,10 @@ class OAuth(Resource):
         force_login: bool | Unset = UNSET,
         screen_name: str | Unset = UNSET,
     ) -> str:
-        """The page on which the user allows access: the second step, required for desktop apps (section 5.3).
+        """Returns the URL of the page on which the user allows access (section 5.3).
 
-        `force_login` asks for the user's password even if they are signed in, `screen_name` fills in their name.
-        Nothing is sent from here.
+        This is the second step, and the one required for desktop apps. `force_login` asks for the
+        password even if the user is signed in; `screen_name` prefills the user name. Sends nothing.
         """
         return self._page(routes.AUTHORIZE, request_token, force_login, screen_name)
 
@@ -151,17 +165,20 @@ class OAuth(Resource):
         force_login: bool | Unset = UNSET,
         screen_name: str | Unset = UNSET,
     ) -> str:
-        """As `authorize_url`, for signing in with the service: whoever allowed access before is not asked again, where
-        the app has its sign-in setting enabled (section 5.3).
+        """Returns the URL of the page on which the user signs in with the service (section 5.3).
+
+        Works like `authorize_url`, except that users who allowed access before are not asked again
+        if the app has its sign-in setting enabled. Sends nothing.
         """
         return self._page(routes.AUTHENTICATE, request_token, force_login, screen_name)
 
     async def access_token(self, token: RequestToken | str, verifier: str) -> AccessToken:
-        """The user's token and secret: the third step (section 5.3). Not repeated when its outcome is unknown.
+        """Returns the user's token and secret: the third step (section 5.3). Not repeated if its
+        outcome is unknown.
 
-        `token` is what `request_token` gave, or the `oauth_token` that the callback names; `verifier` comes with the
-        callback, or is the PIN. A token that another process began is best given whole: its secret signs the request.
-        Raises InvalidInput for an empty verifier, without which the step fails.
+        `token` is the result of `request_token`, or the `oauth_token` in the callback. `verifier`
+        comes with the callback, or is the PIN. If another process started the sign-in, pass its
+        RequestToken: its secret signs the request. Raises InvalidInput for an empty verifier.
         """
         check_argument("token", RequestToken | str, token)
         name = token.oauth_token if isinstance(token, RequestToken) else token
@@ -170,16 +187,18 @@ class OAuth(Resource):
         refuse_unfit(**given)
         sign_ins = self._session.authenticators.sign_ins
         secret = token.oauth_token_secret if isinstance(token, RequestToken) else sign_ins.secret(name)
-        # Both are fields of the header (RFC 5849, section 3.5.1), where they are signed and in no log of addresses.
+        # Both are fields of the header (RFC 5849, section 3.5.1), so that they are signed and
+        # appear in no log of URLs.
         signer = self._signer(request_token=name, request_token_secret=secret, verifier=verifier)
         result = await self._call(routes.ACCESS_TOKEN, authenticator=signer)
         sign_ins.ended(name)
         return result
 
     async def invalidate_token(self) -> InvalidatedToken:
-        """Ends the user's OAuth 1.0a token that this client is configured with (section 5.3).
+        """Invalidates the user's OAuth 1.0a token of this client (section 5.3).
 
-        Any later use gives Unauthorized with code 89. Not repeated when its outcome is unknown.
+        Returns the token that was invalidated. Later calls with it raise Unauthorized with code 89.
+        Not repeated if its outcome is unknown.
         """
         user = self._session.authenticators.user()
         return await self._call(routes.INVALIDATE_TOKEN, authenticator=user)
@@ -208,10 +227,11 @@ class OAuth(Resource):
         scopes: Sequence[str] = DOCUMENTED_SCOPES,
         state: str | None = None,
     ) -> OAuth2SignIn:
-        """Begins a sign-in by OAuth 2.0 with PKCE: the page to open, with what has to be kept (section 5.4).
+        """Starts a sign-in by OAuth 2.0 with PKCE (section 5.4).
 
-        `redirect_uri` is registered for the app. `state` is made up unless given; the page sends it back. Nothing is
-        sent from here.
+        Returns the URL of the page to open and the values to keep. `redirect_uri` must be
+        registered for the app. `state` is random unless given; the page sends it back. Sends
+        nothing.
         """
         _check_url("redirect_uri", redirect_uri)
         verifier = code_verifier(secrets.token_bytes(MIN_RANDOM_BYTES))
@@ -231,10 +251,11 @@ class OAuth(Resource):
     async def exchange_code(
         self, code: str, *, client_id: str, redirect_uri: str, code_verifier: str, client_secret: str | None = None
     ) -> OAuth2Token:
-        """The user's tokens for the code that the page sent back (section 5.4); `expires_in` is in seconds.
+        """Returns the user's tokens for the code that the page sent back (section 5.4).
 
-        Take the code only if the `state` beside it is the one of the sign-in. Not repeated when its outcome is
-        unknown: a code serves once. Raises Unauthorized when it was used already, has ended, or is another sign-in's.
+        `expires_in` is in seconds. Use the code only if the `state` beside it is the one of the
+        sign-in. Not repeated if its outcome is unknown, because a code can be used once. Raises
+        Unauthorized if it was used, has expired, or belongs to another sign-in.
         """
         body = OAuth2TokenRequest(
             grant_type="authorization_code",
@@ -246,10 +267,11 @@ class OAuth(Resource):
         return await self._user_tokens(body, client_secret, CODE_ADVICE)
 
     async def refresh(self, refresh_token: str, *, client_id: str, client_secret: str | None = None) -> OAuth2Token:
-        """New tokens for a refresh token (section 5.4), which the service may replace: store both before using them.
+        """Returns new tokens for a refresh token (section 5.4).
 
-        An `OAuth2User` credential with a refresh token does all that by itself. Not repeated when its outcome is
-        unknown. Raises Unauthorized when the refresh token is of no use any more.
+        The service may replace the refresh token: store both before using them. An `OAuth2User`
+        credential with a refresh token does this by itself. Not repeated if its outcome is unknown.
+        Raises Unauthorized if the refresh token is no longer valid.
         """
         body = OAuth2TokenRequest(grant_type="refresh_token", client_id=client_id, refresh_token=refresh_token)
         token = await self._user_tokens(body, client_secret, REFRESH_ADVICE)

@@ -19,14 +19,14 @@ from socialapi.wire.request import check, path_id
 
 
 class Posts(Resource):
-    """Posts."""
+    """Reading and creating posts."""
 
     async def lookup(self, ids: str | int | Iterable[str | int], *, fields: Fields | None = None) -> Page[Post]:
-        """Posts by id, in the order of the ids and each of them once; those that do not exist are in `errors`
-        (section 4.3).
+        """Returns posts by id, in the order of the ids and without repetitions (section 4.3).
 
-        More than 100 ids are asked for in several requests, whose answers are put together. Raises InvalidInput for
-        no ids at all, ApiError with the problems when none of the posts can be had.
+        Ids that do not exist are in `errors`. More than 100 ids are split into several requests,
+        whose answers are merged. Raises InvalidInput if no id is given, and ApiError with the
+        problems if none of the posts is available.
         """
         wanted = list(dict.fromkeys(check(tuple[AnyId, ...], ids, now=self._session.now(), path="ids")))
         selected = selected_by(fields)
@@ -39,7 +39,7 @@ class Posts(Resource):
             except ApiError as refusal:
                 if refusal.status != HTTPStatus.OK:
                     raise
-                # Nothing of this part exists, which is no reason to lose the other parts.
+                # Nothing of this part exists. The other parts may still succeed.
                 fruitless.append(refusal)
                 page = Page(errors=(*refusal.problems, *refusal.errors))
             pages.append(page)
@@ -59,10 +59,10 @@ class Posts(Resource):
         fields: Fields | None = None,
         start: str | None = None,
     ) -> Pager[Post]:
-        """A user's posts, the newest first (section 4.3).
+        """Returns a user's posts, newest first (section 4.3).
 
-        `max_results` (5 to 100) is the size of a page; `pagination_token` begins with the page of that token, and
-        `start` with the item after a `Pager.position`.
+        `max_results` (5 to 100) is the page size. `pagination_token` starts at the page of that
+        token, and `start` after the item of a stored `Pager.position`.
         """
         if pagination_token is not None:
             check_argument("pagination_token", str, pagination_token)
@@ -73,12 +73,12 @@ class Posts(Resource):
         return self._pages(routes.USER_POSTS, query=query, start=start, id=path_id("user_id", user_id))
 
     async def create(self, draft: PostDraft | Mapping[str, Any] | str) -> Post:
-        """Creates a post in the name of the user, from a draft (or a mapping with its fields) or a text, and returns it
-        with its id (section 4.4).
+        """Creates a post in the name of the user and returns it with its id (section 4.4).
 
-        Raises InvalidInput for a text beyond 25,000 characters; Forbidden where the service does not let the user
-        reply (the author of the post must have mentioned or quoted them) or edit (own posts of the last hour, premium
-        authors only). Not repeated when its outcome is unknown.
+        `draft` is a `PostDraft`, a mapping with its fields, or the text. Raises InvalidInput for a
+        text of more than 25,000 characters. Raises Forbidden if the user may not reply (the author
+        of the other post must have mentioned or quoted them) or may not edit (own posts of the last
+        hour, premium authors only). Not repeated if its outcome is unknown.
         """
         check_argument("draft", PostDraft | Mapping | str, draft)
         body = {"text": draft} if isinstance(draft, str) else draft
@@ -86,7 +86,7 @@ class Posts(Resource):
 
 
 def _joined(refusals: Sequence[ApiError]) -> ApiError:
-    """The parts of a lookup that found nothing at all as one error."""
+    """Returns one error with the problems of all parts of a lookup."""
     first = refusals[0]
     first.problems = tuple(chain.from_iterable(each.problems for each in refusals))
     first.errors = tuple(chain.from_iterable(each.errors for each in refusals))
@@ -94,7 +94,9 @@ def _joined(refusals: Sequence[ApiError]) -> ApiError:
 
 
 def _merged(pages: Sequence[Page[Post]]) -> Page[Post]:
-    """Pages of one lookup as one; an object that several of them include stands there once."""
+    """Returns the pages of one lookup as one page. Objects included by several of them
+    occur once.
+    """
     includes = [page.includes for page in pages]
     data = tuple(chain.from_iterable(page.data for page in pages))
     meta = {name: value for page in pages for name, value in page.meta.items()}
@@ -116,7 +118,7 @@ def _merged(pages: Sequence[Page[Post]]) -> Page[Post]:
 
 
 def _further(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Included objects of kinds that this version does not know."""
+    """Returns the included objects of unknown kinds, merged."""
     merged: dict[str, Any] = {}
     for kind, objects in chain.from_iterable(part.items() for part in parts):
         known = merged.get(kind)

@@ -1,4 +1,4 @@
-"""What every group of methods holds: the session, the options of its calls, and the account or catalog."""
+"""The base class of resources, and helpers for their arguments."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -20,17 +20,19 @@ T = TypeVar("T")
 
 
 def flat(given: Iterable[Any]) -> tuple[Any, ...]:
-    """Arguments that were given one by one, or as lists (or other iterables) of them."""
+    """Returns arguments that were given one by one, or as iterables, as one tuple."""
     return tuple(item for each in given for item in several(each))
 
 
 def several(given: Any) -> Iterable[Any]:
-    """What was given as one or as an iterable."""
+    """Returns an iterable of the values given: the argument itself, or a tuple with it."""
     return cast("Iterable[Any]", given) if _is_several(given) else (given,)
 
 
 def unless_empty(given: Any) -> Any:
-    """One value or several; UNSET for an empty list, which asks for nothing."""
+    """Returns the argument, iterables as a tuple, and UNSET for an empty one, so that it is not
+    sent.
+    """
     return tuple(given) or UNSET if _is_several(given) else given
 
 
@@ -41,7 +43,10 @@ def _is_several(given: Any) -> bool:
 
 
 class Resource:
-    """A group of methods. `path` has the path parameters that they all share, such as the id of an account."""
+    """A group of API methods.
+
+    `path` holds the path parameters that they share, such as the id of an account.
+    """
 
     def __init__(self, session: Session, options: CallOptions, **path: str | int) -> None:
         self._session = session
@@ -57,7 +62,11 @@ class Resource:
         authenticator: "Authenticator | None" = None,
         **path: str | int,
     ) -> R:
-        """The result of a route; `path` has the path parameters that are not shared. Raises what the error tree says."""
+        """Returns the decoded result of a route. `path` has the path parameters that are not
+        shared.
+
+        Every failure is raised as a SocialApiError.
+        """
         target = Target(route, self._path | path if path else self._path)
         return await self._session.call(
             target, options=self._options, query=query, body=body, authenticator=authenticator
@@ -71,6 +80,8 @@ class Resource:
         start: str | None = None,
         **path: str | int,
     ) -> Pager[T]:
-        """The pages of a collection. Raises InvalidInput for what does not go together."""
+        """Returns a pager over a collection. Raises InvalidInput for parameters that exclude one
+        another.
+        """
         target = Target(route, self._path | path if path else self._path)
         return self._session.pages(target, options=self._options, query=query, start=start)

@@ -1,4 +1,7 @@
-"""Filtered-stream rules, the persistent streams, activity subscriptions and connections (platform documentation, sections 4.1, 4.4, 6 and 8)."""
+"""Stream rules, persistent streams, activity subscriptions and connections.
+
+Platform documentation, sections 4.1, 4.4, 6 and 8.
+"""
 
 import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,18 +45,20 @@ from socialapi.wire.request import check
 MOST_AT_ONCE: Final = 100
 """How many rules are added or deleted in one request."""
 MOST_ROUNDS: Final = 5
-"""How often the rules are looked at, while others change them, too."""
+"""How often the rules are read and changed again, in case another process changes them too."""
 
 _OF_RULES: Final = (DuplicateRules, InvalidRules, NoncompliantRules, RuleCap)
 _MAY_PASS: Final = (DuplicateRules, RuleCap)
-"""Why a rule is refused that may be taken once others are gone, or that is there already."""
+"""Reasons to refuse a rule that may pass once others are deleted, or that mean it exists."""
 
 Key = tuple[str, str]
 Refusals = list[Problem | ServiceError]
 
 
 def wanted_drafts(wanted: Any, now: datetime.datetime) -> dict[Key, RuleDraft]:
-    """The rules by value and tag; one that is given twice is one. Raises InvalidInput for what is no rule."""
+    """Returns the rules by value and tag, without repetitions. Raises InvalidInput for anything
+    that is no rule.
+    """
     given = [wanted] if isinstance(wanted, str | RuleDraft | Mapping) else wanted
     if isinstance(given, bytes) or not isinstance(given, Iterable):
         raise InvalidInput("wanted must be rules, as texts or RuleDraft")
@@ -69,15 +74,19 @@ def wanted_drafts(wanted: Any, now: datetime.datetime) -> dict[Key, RuleDraft]:
 
 @attrs.frozen
 class WantedRules:
-    """Looks at the rules, adds what is missing and deletes what is not wanted, until nothing is left to do."""
+    """Reads the rules, adds missing ones and deletes unwanted ones until there is nothing left to
+    do.
+    """
 
     stream: "FilteredStream"
     drafts: Mapping[Key, RuleDraft]
     remove_others: bool
 
     async def ensure(self) -> tuple[StreamRule, ...]:
-        """All rules as they are then. Raises ApiError for those that are refused, DecodeError for a rule that cannot be
-        read where others are to be deleted.
+        """Returns all rules in their final state.
+
+        Raises ApiError for rules that are refused, and DecodeError if others are to be deleted and
+        a rule cannot be decoded.
         """
         refused: Refusals = []
         for rounds_left in reversed(range(MOST_ROUNDS)):
@@ -97,7 +106,7 @@ class WantedRules:
         raise _error(refused)
 
     async def _change(self, missing: Sequence[RuleDraft], others: Sequence[StreamRule]) -> Refusals:
-        """Adds, then deletes; the rules that were refused and that nothing was done about."""
+        """Adds, then deletes. Returns the refusals that deleting may not have resolved."""
         refused = await self._add(missing)
         if not all(isinstance(each, _MAY_PASS) for each in refused):
             raise _error(refused)
@@ -105,7 +114,7 @@ class WantedRules:
         return [] if others else refused
 
     def _others(self, rules: Sequence[StreamRule]) -> list[StreamRule]:
-        """The rules to be deleted. Raises DecodeError where one of them has no id to delete it by."""
+        """Returns the rules to delete. Raises DecodeError if one of them has no id."""
         others = [rule for rule in rules if _key(rule) not in self.drafts]
         if any(rule.id is None for rule in others):
             raise DecodeError("data.id", "is missing, so the rule cannot be deleted")
@@ -162,17 +171,18 @@ def _error(refused: Refusals) -> ApiError:
 
 
 Rule = str | RuleDraft | Mapping[str, Any]
-"""A rule by its value, as a `RuleDraft` with its tag, or as a mapping of both."""
+"""A rule as its value, as a `RuleDraft` with a tag, or as a mapping of both."""
 
 
 class FilteredStream(Resource):
-    """The app's filtered stream."""
+    """The app's filtered stream and its rules."""
 
     async def link(self, webhook_id: str | int, *, fields: Fields | None = None) -> StreamLink:
-        """Has posts that match the app's rules delivered to a webhook, with these fields (section 4.1).
+        """Links the stream to a webhook, which then receives the matching posts with these fields
+        (section 4.1).
 
-        Returns whether the link is `provisioned`, and the problems that came beside it. Not repeated when its outcome
-        is unknown.
+        Returns whether the link is `provisioned`, and the problems beside it. Not repeated if its
+        outcome is unknown.
         """
         return await self._call(routes.STREAM_LINK, query=selected_by(fields), webhook_id=webhook_id)
 
@@ -187,18 +197,19 @@ class FilteredStream(Resource):
         event_id_paths: str | Sequence[str] | None = None,
         **further: Any,
     ) -> Stream[MatchedPost]:
-        """The posts that match the app's rules, as they are published, with these fields (section 4.1).
+        """Returns the stream of posts that match the app's rules, with these fields (section 4.1).
 
             async with client.filtered_stream.connect(Fields(post=["author_id"])) as posts:
                 async for post in posts: ...
 
-        `on_gap` is told each time in which nothing could arrive (a function, or an async one that is waited for),
-        `on_slow` that the posts are read more slowly than they come. `backfill_minutes` (1 to 5) has every connection
-        begin so far back; what comes a second time is left out. Without `give_up_after_seconds` a service that cannot
-        be reached is tried for ever; with it, the last attempt is made when they have passed without a connection.
-        `event_id_paths` are dotted paths of the id by which posts are told apart, instead of `data.id`; with them what
-        comes a second time is left out also without a backfill. What is raised is listed at `Stream`. Further parameters
-        are sent as they are; one that is nearly the name of one of these is InvalidInput.
+        `on_gap` is called with each period in which nothing could arrive; it may be async and is
+        awaited. `on_slow` is called if posts are processed more slowly than they arrive.
+        `backfill_minutes` (1 to 5) makes every connection start that far back; repeated posts are
+        dropped. `give_up_after_seconds` ends the stream after that time without a connection; by
+        default it reconnects forever. `event_id_paths` are dotted paths of the id that identifies a
+        post, instead of `data.id`; if given, repeated posts are dropped without a backfill too.
+        Other parameters are sent as given. Raises InvalidInput for one whose name is nearly that of
+        a known parameter. `Stream` lists the errors of iteration.
         """
         check_further(self.connect, further)
         query = {**selected_by(fields), "backfill_minutes": backfill_minutes, **further}
@@ -211,39 +222,45 @@ class FilteredStream(Resource):
     def rules(
         self, *, ids: str | int | Iterable[str | int] | None = None, start: str | None = None
     ) -> Pager[StreamRule]:
-        """The app's rules, or those with the ids (section 4.1). Raises InvalidInput for what is no id."""
+        """Returns the app's rules, or those with the given ids (section 4.1).
+
+        `start` is a stored `Pager.position`. Raises InvalidInput for an invalid id.
+        """
         query = {"ids": ids if ids is None else check(tuple[AnyId, ...], ids, now=self._session.now(), path="ids")}
         return self._pages(routes.STREAM_RULES, query=query, start=start)
 
     async def add_rules(self, *rules: "Rule | Iterable[Rule]", dry_run: bool = False) -> Page[StreamRule]:
-        """Adds rules of up to 2,048 characters, given one by one or as a sequence; `dry_run` only tests them
-        (sections 4.1 and 8).
+        """Adds rules of up to 2,048 characters, given one by one or as iterables (sections 4.1 and
+        8).
 
-        The page holds the rules added, `errors` the problems of the others (duplicate, invalid or noncompliant ones,
-        the cap), and `meta["summary"]` counts both. Raises InvalidInput for a rule that is empty or too long, ApiError
-        with the same problems when no rule was added.
+        `dry_run` only tests them. The returned page holds the rules added, its `errors` the
+        problems of the others (duplicate, invalid, noncompliant or over the cap), and
+        `meta["summary"]` counts both. Raises InvalidInput for a rule that is empty or too long, and
+        ApiError with the problems if no rule was added.
         """
         drafts = [{"value": rule} if isinstance(rule, str) else rule for rule in flat(rules)]
         return await self._change({"add": drafts}, dry_run=dry_run)
 
     async def delete_rules(self, *ids: str | int | Iterable[str | int], dry_run: bool = False) -> Page[StreamRule]:
-        """Deletes the rules with the ids, given one by one or as a sequence; `meta["summary"]` counts them
-        (section 4.1).
+        """Deletes the rules with the given ids, one by one or as iterables (section 4.1).
+
+        `meta["summary"]` of the returned page counts them. `dry_run` only tests the request.
         """
         return await self._change({"delete": {"ids": flat(ids)}}, dry_run=dry_run)
 
     async def ensure_rules(
         self, wanted: Rule | Iterable[Rule], *, remove_others: bool = False
     ) -> tuple[StreamRule, ...]:
-        """Adds the rules that are missing, and returns all rules as they are then (sections 4.1 and 8).
+        """Adds the missing rules and returns all rules in their final state (sections 4.1 and 8).
 
-        To be called at every start: what is there already stays as it is. A rule is told from others by its value and
-        its tag, where no tag is an empty one. With `remove_others` all other rules are deleted, after the missing ones
-        were added, and before that where they stand in the way: with the same value under another tag, or at the cap.
+        Call it at every start: existing rules stay as they are. Rules are compared by value and
+        tag; no tag equals an empty one. `remove_others` deletes all other rules, after the missing
+        ones were added, or before if they are in the way: with the same value under another tag, or
+        at the cap.
 
-        Raises InvalidInput for a rule that is empty or too long, before anything is sent; ApiError with the `problems`
-        of rules that are refused; DecodeError where others are to be deleted and a rule cannot be read, before
-        anything is changed.
+        Raises InvalidInput for a rule that is empty or too long before anything is sent, ApiError
+        with the `problems` of refused rules, and DecodeError before anything is changed if others
+        are to be deleted and a rule cannot be decoded.
         """
         check_argument("remove_others", bool, remove_others)
         drafts = wanted_drafts(wanted, self._session.now())
@@ -267,14 +284,14 @@ class Activity(Resource):
         event_id_paths: str | Sequence[str] | None = None,
         **further: Any,
     ) -> Stream[ActivityEvent]:
-        """What the app has subscribed to, as it happens (sections 4.4 and 6.2). Options as those of
-        `filtered_stream.connect`.
+        """Returns the stream of subscribed activity events (sections 4.4 and 6.2).
 
             async with client.activity.stream() as events:
                 async for event in events: ...
 
-        `event_id_paths` are dotted paths of ids, looked at in their order instead of `data.event_uuid`, `event_uuid`,
-        `data.event_id`, `event_id` and `id`.
+        The options are those of `filtered_stream.connect`. `event_id_paths` are dotted paths of
+        ids, tried in order, instead of `data.event_uuid`, `event_uuid`, `data.event_id`, `event_id`
+        and `id`.
         """
         check_further(self.stream, further)
         query = {"backfill_minutes": backfill_minutes, **further}
@@ -293,11 +310,12 @@ class Activity(Resource):
         direction: Direction | Unset = UNSET,
         **further: Any,
     ) -> Subscription:
-        """Subscribes to events of a type (section 6.2): of a user, with a keyword; messages also by direction.
+        """Subscribes to events of a type and returns the subscription (section 6.2).
 
-        An alias of an event type (`profile.update.profile_picture`) is replaced by its present name, and so is a deprecated
-        one, with a DeprecationWarning that names the new one. Raises InvalidInput for a name that is nearly that of a known
-        type; names that are like none are sent.
+        `user_id` and `keyword` filter the events, and `direction` filters messages. An alias of an
+        event type (`profile.update.profile_picture`) is replaced by its current name. So is a
+        deprecated name, with a DeprecationWarning that names the new one. Raises InvalidInput for a
+        name that is nearly a known type; other unknown names are sent as given.
         """
         check_further(self.subscribe, further)
         check_argument("event_type", str, event_type)
@@ -311,21 +329,24 @@ class Connections(Resource):
     """The app's streaming connections."""
 
     def list(self, *, start: str | None = None, **further: Any) -> Pager[Connection]:
-        """Active and past connections (section 4.4). `further` parameters are sent as they are."""
+        """Returns active and past connections (section 4.4). `further` parameters are sent as
+        given.
+        """
         check_further(self.list, further)
         return self._pages(routes.CONNECTIONS, query=further, start=start)
 
     async def end(self, *uuids: str | Iterable[str]) -> EndedConnections:
-        """Ends the connections with these UUIDs, given one by one or as a sequence.
+        """Ends the connections with these UUIDs, given one by one or as iterables (section 4.4).
 
-        Raises InvalidInput for none at all; those that are not active are in `errors`.
+        Returns what was ended; connections that are not active are in `errors`. Raises InvalidInput
+        if no UUID is given.
         """
         return await self._call(routes.CONNECTIONS_END, body={"uuids": flat(uuids)})
 
     async def end_endpoint(self, endpoint_id: str) -> EndedConnections:
-        """Ends the connections of one streaming endpoint."""
+        """Ends the connections of one streaming endpoint. Returns what was ended (section 4.4)."""
         return await self._call(routes.CONNECTIONS_END_ENDPOINT, endpoint_id=endpoint_id)
 
     async def end_all(self) -> EndedConnections:
-        """Ends all active connections of the app."""
+        """Ends all active connections of the app. Returns what was ended (section 4.4)."""
         return await self._call(routes.CONNECTIONS_END_ALL)

@@ -21,30 +21,31 @@ from socialapi.session.pager import Pager
 from socialapi.wire.request import check
 
 _MAY_EXIST: Final = frozenset({"DuplicateUrlFailed", "WebhookLimitExceeded"})
-"""Why an address is not registered that another process may have registered meanwhile."""
+"""Reasons for a refusal that can mean that another process has registered the address meanwhile."""
 
 
 class Webhooks(Resource):
-    """Webhook configurations of the app. Receiving events is `socialapi.webhooks`."""
+    """The app's webhook configurations. To receive events, see `socialapi.webhooks`."""
 
     async def create(self, url: str) -> WebhookConfig:
-        """Registers an address for events; the service sends it a challenge at once (section 4.1).
+        """Registers an address for events, which the service challenges at once (section 4.1).
 
-        Raises WebhookRejected with its `reason` when the challenge fails, the address is registered already or the app
-        has as many webhooks as it may; WebhookUrlRejected, which is an InvalidInput as well, for an address that is not
-        https or has a port, whether that is found here or by the service.
+        Returns the webhook. Raises WebhookRejected with its `reason` if the challenge fails, the
+        address is already registered or the app has no webhook left. Raises WebhookUrlRejected,
+        which is an InvalidInput too, for an address that is not https or has a port, whether found
+        here or by the service.
         """
         self._check_url(url)
         return await self._call(routes.WEBHOOK_CREATE, body={"url": url})
 
     async def ensure(self, url: str) -> WebhookConfig:
-        """The valid webhook for an address: the one there is, after a new challenge if it is invalid, or else a new one
-        (sections 3.1 and 4.1).
+        """Returns a valid webhook for an address (sections 3.1 and 4.1).
 
-        To be called at every start, once the address is served: the service sends a challenge. Several processes may
-        call it at once. Schemes and hosts are compared in lower case.
+        An existing one is used, after a new challenge if it is invalid; otherwise one is created.
+        Call it at every start, once the address is served, because the service sends a challenge.
+        Several processes may call it at once. Schemes and hosts are compared in lower case.
 
-        Raises as `create` does, and WebhookRejected also for a webhook that stays invalid.
+        Raises the same errors as `create`, and WebhookRejected for a webhook that stays invalid.
         """
         url = _normal(url)
         self._check_url(url)
@@ -52,7 +53,7 @@ class Webhooks(Resource):
         return known if known.valid else await self._validated(known)
 
     def _check_url(self, url: Any) -> None:
-        """Raises WebhookUrlRejected for what cannot be the address of a webhook."""
+        """Raises WebhookUrlRejected for a value that cannot be the address of a webhook."""
         try:
             check(WebhookDraft, {"url": url}, now=self._session.now())
         except InvalidInput as refused:
@@ -62,7 +63,9 @@ class Webhooks(Resource):
         raise error
 
     async def _created(self, url: str) -> WebhookConfig:
-        """A new webhook, or the one that is found where creating it failed and may have been done all the same."""
+        """Returns a new webhook, or an existing one if creating it failed but may have
+        succeeded.
+        """
         try:
             return await self.create(url)
         except (OutcomeUnknown, ServerError) as problem:
@@ -81,16 +84,18 @@ class Webhooks(Resource):
         return found
 
     async def _find(self, url: str) -> WebhookConfig | None:
-        """The webhook with this address; a valid one if there are several."""
+        """Returns the webhook with this address, preferably a valid one; None if there is none."""
         found = [each async for each in self.list() if each.url is not None and _is_same(each.url, url)]
         return next((each for each in found if each.valid), found[0] if found else None)
 
     async def _validated(self, webhook: WebhookConfig) -> WebhookConfig:
-        """The webhook after a new challenge. Raises WebhookRejected unless the service says that it is valid."""
+        """Returns the webhook after a new challenge. Raises WebhookRejected unless it is valid
+        then.
+        """
         is_valid = await self._passes_challenge(webhook.id)
         if is_valid is not False:
             webhook = await self._listed(webhook.id) or webhook
-        # The answer to the challenge counts; the list does where that answer does not say.
+        # The answer to the challenge decides; if it says nothing, the list does.
         if webhook.valid if is_valid is None else is_valid:
             return attrs.evolve(webhook, valid=True)
         refusal = WebhookRejected(200, summary=f"webhook {webhook.id} stays invalid: it did not pass the challenge")
@@ -98,7 +103,7 @@ class Webhooks(Resource):
         raise refusal
 
     async def _passes_challenge(self, webhook_id: str) -> bool | None:
-        """Whether the webhook passes a new challenge; None where the answer does not say."""
+        """Returns whether the webhook passes a new challenge; None if the answer does not say."""
         try:
             return (await self.validate(webhook_id)).valid
         except DecodeError as problem:
@@ -110,27 +115,33 @@ class Webhooks(Resource):
         return next((each for each in await self.list().collect() if each.id == webhook_id), None)
 
     def list(self) -> Pager[WebhookConfig]:
-        """The app's webhooks, valid or not (section 4.1)."""
+        """Returns the app's webhooks, valid or not (section 4.1)."""
         return self._pages(routes.WEBHOOKS)
 
     async def validate(self, webhook_id: str | int) -> WebhookValidity:
-        """Has the service send a new challenge, which makes the webhook valid again if it passes (section 4.1).
+        """Has the service send a new challenge, which makes the webhook valid again if it passes.
 
-        Raises WebhookRejected with the reason CrcValidationFailed or WebhookIdInvalid.
+        Returns the result (section 4.1). Raises WebhookRejected with the reason CrcValidationFailed
+        or WebhookIdInvalid.
         """
         return await self._call(routes.WEBHOOK_VALIDATE, webhook_id=webhook_id)
 
     async def delete(self, webhook_id: str | int) -> Deleted:
-        """Removes a webhook (section 4.1). Raises WebhookRejected with the reason WebhookIdInvalid."""
+        """Deletes a webhook (section 4.1). Raises WebhookRejected with the reason
+        WebhookIdInvalid.
+        """
         return await self._call(routes.WEBHOOK_DELETE, webhook_id=webhook_id)
 
     async def replay(self, **parameters: Any) -> Replay:
-        """Has events delivered again (section 4.4). The parameters are not documented and are sent as they are."""
+        """Has events delivered again (section 4.4). Returns the answer of the service.
+
+        The parameters are not documented and sent as given.
+        """
         return await self._call(routes.WEBHOOK_REPLAY, body=ReplayRequest(extra=parameters))
 
 
 def _normal(url: Any) -> Any:
-    """The address with scheme and host in lower case; anything but a text as it is."""
+    """Returns the address with scheme and host in lower case; non-strings unchanged."""
     if not isinstance(url, str):
         return url
     scheme, separator, rest = url.partition("://")
@@ -139,7 +150,7 @@ def _normal(url: Any) -> Any:
 
 
 def _is_same(one: str, other: str) -> bool:
-    """Whether two addresses are the same one; no path is the path /."""
+    """Returns whether two addresses are equal. An empty path equals /."""
     return _with_path(_normal(one)) == _with_path(_normal(other))
 
 

@@ -1,4 +1,4 @@
-"""The advertising API: one row per endpoint."""
+"""Routes of the advertising API: accounts, line items, insights and audiences."""
 
 from typing import Final
 
@@ -217,7 +217,7 @@ KEYWORD_INSIGHTS: Final = Route(
     section="4.6",
 )
 
-# Audiences of others, and what targets an audience (sections 4.7 and 4.8)
+# Permissions of audiences, and campaigns that target one (sections 4.7 and 4.8)
 AUDIENCE_PERMISSIONS: Final = Route(
     "GET",
     ADS,
@@ -254,7 +254,8 @@ TARGETED: Final = Route(
 
 # Uploads (sections 4.9 and 4.10)
 CUSTOM_AUDIENCE_UPLOADS: Final = RateLimit("custom_audience_uploads", 1_500, 60.0, per=("account_id",))
-# No limit is documented for do-not-reach lists; the one of audiences is assumed, counted apart.
+# No limit is documented for do-not-reach lists. The same one as for audiences is assumed, counted
+# separately.
 DO_NOT_REACH_UPLOADS: Final = RateLimit("do_not_reach_uploads", 1_500, 60.0, per=("account_id",))
 
 CUSTOM_AUDIENCE_USERS: Final = Route(

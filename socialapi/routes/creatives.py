@@ -1,4 +1,4 @@
-"""Creatives of the advertising API: one row per endpoint (creatives documentation, sections 4.1 to 4.5)."""
+"""Routes of media, cards and advertiser posts (creatives documentation, sections 4.1 to 4.5)."""
 
 from typing import Final
 

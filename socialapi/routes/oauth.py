@@ -1,4 +1,4 @@
-"""Tokens: one row per endpoint (platform documentation, sections 5.2 to 5.4)."""
+"""Routes of the token endpoints (platform documentation, sections 5.2 to 5.4)."""
 
 from typing import Final
 
@@ -19,7 +19,7 @@ from socialapi.models.oauth import (
 from socialapi.routes.route import OAUTH, Route
 
 APP_ONLY_TOKEN: Final = Route(
-    # Repeatable: the service answers the same token until it is invalidated.
+    # Repeatable: the service returns the same token until it is invalidated.
     "POST",
     OAUTH,
     "/oauth2/token",
@@ -33,7 +33,8 @@ INVALIDATE_APP_ONLY_TOKEN: Final = Route(
     "POST", OAUTH, "/oauth2/invalidate_token", InvalidatedToken, InvalidateTokenRequest, "form", section="5.2"
 )
 
-# OAuth 1.0a in three steps (section 5.3). An unused request token is harmless, so asking again is.
+# OAuth 1.0a in three steps (section 5.3). An unused request token is harmless, so the first step is
+# repeatable.
 REQUEST_TOKEN: Final = Route(
     "POST", OAUTH, "/oauth/request_token", RequestToken, RequestTokenQuery, "query", repeatable=True, section="5.3"
 )
@@ -44,6 +45,6 @@ ACCESS_TOKEN: Final = Route(
 )
 INVALIDATE_TOKEN: Final = Route("POST", OAUTH, "/1.1/oauth/invalidate_token", InvalidatedToken, section="5.3")
 
-# OAuth 2.0 with PKCE (section 5.4). The paths are ours: `Config.paths` puts others in their place.
+# OAuth 2.0 with PKCE (section 5.4). The paths are assumed; `Config.paths` can replace them.
 OAUTH2_AUTHORIZE: Final = Route("GET", OAUTH, "/2/oauth2/authorize", object, query=OAuth2AuthorizeQuery, section="5.4")
 OAUTH2_TOKEN: Final = Route("POST", OAUTH, "/2/oauth2/token", OAuth2Token, OAuth2TokenRequest, "form", section="5.4")

@@ -1,4 +1,4 @@
-"""The core platform API: one row per endpoint (platform documentation, section 4)."""
+"""Routes of the core platform API (platform documentation, section 4)."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""A route is a row that carries every fact about an endpoint; a family carries what its endpoints share."""
+"""Routes and API families: declarations of everything that is known about an endpoint."""
 
 from collections.abc import Mapping
 from typing import Any, Final, Generic, Literal, TypeVar
@@ -15,7 +15,9 @@ BodyPlace = Literal["query", "json", "form"]
 
 @attrs.frozen
 class RateLimit:
-    """A documented limit: so many requests in a window, for each value of the path parameters in `per`."""
+    """A documented rate limit: requests per window, for each value of the path parameters
+    in `per`.
+    """
 
     name: str
     requests: int
@@ -23,20 +25,22 @@ class RateLimit:
     per: tuple[str, ...] = ()
 
     def configured(self, overrides: Mapping[str, tuple[int, float]]) -> "RateLimit":
-        """The limit as `Config.rate_limits` has it, where it names this one."""
+        """Returns the limit with the values of `Config.rate_limits`, if it is named there."""
         requests, window_seconds = overrides.get(self.name, (self.requests, self.window_seconds))
         return attrs.evolve(self, requests=requests, window_seconds=window_seconds)
 
 
 TOTAL_COUNT_READS: Final = RateLimit("total_count_reads", 200, 900.0)
-"""Reads that ask for a total count share a limit of their own, whatever they read (advertising section 4.1)."""
+"""All reads that ask for a total count share this limit (advertising section 4.1)."""
 
 
 @attrs.frozen
 class Family:
-    """An API of the platform: the `Config` field of its host, the credentials it takes (the preferred first), paging.
+    """An API of the platform: the `Config` field of its host, accepted credentials (preferred
+    first), and paging.
 
-    `envelope` says whether results are wrapped in `{"data": …}`, `total_counts` limits reads with a total count.
+    `envelope` says whether results are wrapped in `{"data": …}`. `total_counts` is the limit of
+    reads with a total count.
     """
 
     name: str
@@ -48,13 +52,13 @@ class Family:
 
 
 PLATFORM: Final = Family("platform", "base_url", ("AppOnly", "Bearer", "OAuth2User", "OAuth1"), "pagination_token")
-# What is done in a user's name is done with the user's own credential.
+# Acting in a user's name requires the user's own credential.
 PLATFORM_USER: Final = Family("platform_user", "base_url", ("OAuth1", "OAuth2User"), "pagination_token")
-# What is the caller's own is the user's where there is one.
+# These endpoints are about the caller: the user's credential is preferred over the app's.
 PLATFORM_CALLER: Final = Family(
     "platform_caller", "base_url", ("OAuth2User", "OAuth1", "AppOnly", "Bearer"), "pagination_token"
 )
-# Basic authentication with an app's key is not in the list: the token endpoints alone take it.
+# Basic authentication with an app's key is not listed: only the token endpoints accept it.
 OAUTH: Final = Family("oauth", "base_url", (), "pagination_token", envelope=False)
 _OF_ADVERTISERS: Final[tuple[CredentialKind, ...]] = ("OAuth1", "OAuth2User", "Bearer", "AppOnly")
 ADS: Final = Family("ads", "ads_url", _OF_ADVERTISERS, "cursor", total_counts=TOTAL_COUNT_READS)
@@ -69,12 +73,14 @@ FAMILIES: Final[Mapping[str, Family]] = {
 class Route(Generic[R]):
     """One endpoint.
 
-    `path` is the documented path with its version, and `path_rules` the rules of its parameters; `result` what comes
-    back (a collection when it is `Page[T]`); `query` the declared query parameters; `body` the declared type of what
-    goes out and `body_in` where it goes. `repeatable` says whether an attempt whose outcome is unknown may be repeated.
-    `open_answer` says that the answer is not documented, so that any object is one. `resent_unread` says that the request is also sent again when its answer cannot be read, where others raise.
-    `max_body_bytes` bounds the request body. `label` stands for a path that a caller wrote out. `section` is where the
-    service documents it.
+    `path` is the documented path with its version, and `path_rules` are the rules of its
+    parameters. `result` is the type of the answer (a collection if it is `Page[T]`), `query`
+    declares the query parameters, `body` is the declared type of the body and `body_in` says where
+    it is sent. `repeatable` says whether an attempt whose outcome is unknown may be repeated.
+    `open_answer` says that the answer is not documented, so that any object is accepted.
+    `resent_unread` says that the request is also sent again if its answer cannot be decoded, where
+    other routes raise. `max_body_bytes` bounds the request body. `label` replaces a path written
+    out by the caller in logs. `section` is the section of the service's documentation.
     """
 
     method: Method
@@ -95,20 +101,23 @@ class Route(Generic[R]):
 
     @property
     def shown(self) -> str:
-        """The path as it stands in logs and limit keys: the template, since what fills it may be personal."""
+        """The path in logs and limit keys: the template, because the values in it may be personal
+        data.
+        """
         return self.label or self.path
 
     def limit(self, query: Mapping[str, Any]) -> RateLimit | None:
-        """The documented limit of a request with these query parameters."""
+        """Returns the documented limit of a request with these query parameters."""
         if self.family.total_counts is not None and _is_true(query.get("with_total_count")):
             return self.family.total_counts
         return self.rate_limit
 
     def template(self, overrides: Mapping[str, str], versions: Mapping[str, str] | None = None) -> str:
-        """The path with its parameters in braces: the documented one, or the one that replaces it in `overrides`.
+        """Returns the path with its parameters in braces: the documented one, or its replacement in
+        `overrides`.
 
-        A first segment that is a key of `versions` is replaced, in the advertising API. What a caller wrote out goes
-        out as it was written.
+        In the advertising API, a first segment that is a key of `versions` is replaced. Paths
+        written out by the caller are not changed.
         """
         template = overrides.get(self.path)
         if template is None:
@@ -119,12 +128,14 @@ class Route(Generic[R]):
         return template
 
     def at(self, **path_parameters: str | int) -> "Target[R]":
-        """The route with its path filled in. Values are percent-encoded, so none can leave its segment."""
+        """Returns the route with its path filled in. Values are percent-encoded, so none can leave
+        its segment.
+        """
         return Target(self, path_parameters)
 
 
 COUNTED_BY: Final = ("account_id",)
-"""The path parameters by whose values a limit that is not documented is counted."""
+"""The path parameters by whose values an undocumented limit is counted."""
 
 
 @attrs.frozen(eq=False)
@@ -135,15 +146,15 @@ class Target(Generic[R]):
     path_parameters: Mapping[str, str | int]
 
     def path(self, overrides: Mapping[str, str], versions: Mapping[str, str] | None = None) -> str:
-        """The encoded path: the template of the route, filled in."""
+        """Returns the encoded path: the template of the route, filled in."""
         encoded = {name: encode_segment(value) for name, value in self.path_parameters.items()}
         return self.route.template(overrides, versions).format_map(encoded)
 
     def limit_key(self, limit: RateLimit | None) -> str:
-        """What requests that share a rate limit have in common.
+        """Returns the key that requests sharing a rate limit have in common.
 
-        Limits that are documented say what they are counted by; others are assumed to be counted by endpoint and
-        account, which the headers of the first answer then fill with numbers.
+        A documented limit says what it is counted by. Others are assumed to be counted by endpoint
+        and account; the headers of the first answer supply the numbers.
         """
         name = limit.name if limit else f"{self.route.method} {self.route.shown}"
         per = limit.per if limit else tuple(p for p in COUNTED_BY if p in self.path_parameters)
@@ -151,10 +162,12 @@ class Target(Generic[R]):
 
 
 def _is_true(value: Any) -> bool:
-    """Whether a query parameter says true, however that is spelt: what a caller wrote out is sent as it is."""
+    """Returns whether a query parameter means true, in any common spelling, because ad hoc queries
+    are sent as written.
+    """
     return str(value).strip().lower() in ("true", "t", "1", "yes", "y", "on")
 
 
 def encode_segment(value: str | int) -> str:
-    """A path segment, percent-encoded."""
+    """Returns a path segment, percent-encoded."""
     return quote(str(value), safe="")

@@ -1,4 +1,4 @@
-"""From a path that a caller wrote out to a route, with what is documented about it."""
+"""Routes for paths that a caller writes out, with what is documented about them."""
 
 import functools
 import re
@@ -12,9 +12,9 @@ from socialapi.errors import InvalidInput
 from socialapi.routes.route import ADS, ADS_SANDBOX, FAMILIES, CredentialKind, Family, Method, RateLimit, Route, Target
 
 Api = Literal["platform", "ads", "ads_sandbox"]
-"""The APIs by name."""
+"""The API names."""
 Auth = Literal["app", "user"]
-"""Whose credentials are used."""
+"""Whose credentials to use."""
 
 _CREDENTIALS: Final[Mapping[str, tuple[CredentialKind, ...]]] = {
     "app": ("AppOnly", "Bearer"),
@@ -22,17 +22,19 @@ _CREDENTIALS: Final[Mapping[str, tuple[CredentialKind, ...]]] = {
 }
 _METHOD: Final = re.compile("[A-Za-z]{1,32}")
 _NOT_FOR_SERVICES: Final = frozenset({"CONNECT", "TRACE"})
-"""Methods that are about the connection itself."""
+"""Methods that concern the connection itself."""
 _PATH: Final = re.compile(r"(/([A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})*)+")
 
 _UNFIT: Final = re.compile(r"\.\.?|[\s\S]*[\x00-\x1f\x7f][\s\S]*")
-"""Segments that proxies resolve, or do not pass on, however they are encoded."""
+"""Segments that proxies resolve or refuse even when encoded."""
 
 
 def ad_hoc_target(method: str, path: str, api: str, auth: str | None) -> Target[Any]:
-    """What a caller asks for whose path has no row here; only GET and PUT are repeated after an unknown outcome.
+    """Returns the target for a path that has no declared route. Only GET and PUT are repeated after
+    an unknown outcome.
 
-    Raises InvalidInput for an API that there is not, and for a method or a path that would not arrive as it is.
+    Raises InvalidInput for an unknown API, and for a method or path that could not be sent
+    unchanged.
     """
     family = _family(api, auth)
     if not _is(_METHOD, method) or method.upper() in _NOT_FOR_SERVICES:
@@ -74,7 +76,10 @@ def _is(pattern: re.Pattern[str], value: object) -> bool:
 
 
 def documented_limit(method: str, family: Family, path: str) -> tuple[RateLimit | None, Mapping[str, str]]:
-    """The documented limit of an encoded path and the values it is counted by; (None, {}) where there is none."""
+    """Returns the documented limit of an encoded path and the values it is counted by.
+
+    Returns (None, {}) if there is none.
+    """
     for route in _limited() if family in (ADS, ADS_SANDBOX) else ():
         match = _pattern(route.path).fullmatch(path) if (route.method, route.family) == (method, family) else None
         if match is not None:
@@ -84,7 +89,7 @@ def documented_limit(method: str, family: Family, path: str) -> tuple[RateLimit 
 
 @functools.cache
 def _limited() -> tuple[Route[Any], ...]:
-    """The routes with a limit of their own, all of which are the advertising API's."""
+    """Returns the routes with a limit of their own, all of the advertising API."""
     from socialapi.routes import ads
 
     return tuple(route for route in vars(ads).values() if isinstance(route, Route) and route.rate_limit is not None)
@@ -195,5 +200,7 @@ _WORDS: Final = frozenset(
 
 
 def label_of(path: str) -> str:
-    """The path with a star for each segment that is not a known word of these APIs: an id, a name, an address."""
+    """Returns the path for logs: a star for each segment that is not a known word of these APIs,
+    such as an id or a name.
+    """
     return "/".join(segment if segment in _WORDS else "*" for segment in path[1:].split("/")).join(("/", ""))

@@ -1,4 +1,4 @@
-"""Authenticators: what makes the `Authorization` header of each attempt, and renews what has expired."""
+"""Authenticators: they make the `Authorization` header of each attempt and renew expired tokens."""
 
 import asyncio
 import copy
@@ -30,24 +30,24 @@ SIGN_INS_REMEMBERED: Final = 1_000
 
 
 class PendingSignIns:
-    """The secrets of request tokens whose sign-ins have begun here, the latest ones."""
+    """The token secrets of pending OAuth 1.0a sign-ins, bounded to the most recent ones."""
 
     def __init__(self, capacity: int = SIGN_INS_REMEMBERED) -> None:
         self._capacity = capacity
         self._secrets: OrderedDict[str, str] = OrderedDict()
 
     def began(self, token: str, secret: str) -> None:
-        """Keeps the secret of a request token, in place of the oldest one if there are too many."""
+        """Stores the secret of a request token and drops the oldest one when there are too many."""
         self._secrets[token] = secret
         while len(self._secrets) > self._capacity:
             self._secrets.popitem(last=False)
 
     def secret(self, token: str) -> str | None:
-        """The secret, or None if the sign-in did not begin here or is long ago."""
+        """Returns the secret, or None if the sign-in did not begin here or was dropped since."""
         return self._secrets.get(token)
 
     def ended(self, token: str) -> None:
-        """Forgets a request token that was used."""
+        """Forgets a request token that was exchanged."""
         self._secrets.pop(token, None)
 
 
@@ -60,20 +60,22 @@ if TYPE_CHECKING:
 DEAD_TOKEN: Final = 89
 ASKED_TOO_OFTEN: Final = 99
 ASKED_TOO_OFTEN_PAUSE_SECONDS: Final = 60.0
-"""How long no token is asked for after code 99; no number is documented."""
+"""How long no token is requested after code 99. The documentation names no number."""
 _MAY_PASS: Final = (TransportError, RateLimited, RateLimitTooLong, ServerError)
-"""Failures that a call with more patience might not see."""
+"""Failures that may not happen again to a call with a longer timeout or more retries."""
 
 
 @attrs.frozen
 class Authorization:
-    """A header for one attempt (none if it is empty), and the token in it, if one can be renewed."""
+    """The header of one attempt (none if empty), and the token in it if that token can be
+    renewed.
+    """
 
     header: str = attrs.field(repr=False)
     token: str | None = attrs.field(default=None, repr=False)
 
     headers: Mapping[str, str] = attrs.field(init=False, repr=False)
-    """What is sent."""
+    """The headers to send: one, or none."""
 
     @headers.default
     def _headers(self) -> Mapping[str, str]:
@@ -84,30 +86,33 @@ class Authenticator(Protocol):
     """Makes the `Authorization` header of each attempt."""
 
     async def authorize(self, request: Request[Any], options: "CallOptions | None" = None) -> Authorization:
-        """The header for this attempt of a call with these options."""
+        """Returns the header for this attempt of a call with these options."""
 
     async def renew(self, dead: Authorization, options: "CallOptions | None" = None) -> bool:
-        """Called after a 401 with code 89; whether another attempt will carry something new."""
+        """Tries to replace a token that was refused with a 401 and code 89. Returns whether the
+        next attempt will carry a different one.
+        """
 
 
 class StaticAuthenticator:
-    """A header that never changes: a ready bearer token, or an app's key and secret."""
+    """Sends a header that never changes: a ready bearer token, or HTTP Basic authentication."""
 
     def __init__(self, header: str) -> None:
         self._authorization = Authorization(header)
 
     async def authorize(self, request: Request[Any], options: "CallOptions | None" = None) -> Authorization:
-        """The header."""
+        """Returns the header."""
         return self._authorization
 
     async def renew(self, dead: Authorization, options: "CallOptions | None" = None) -> bool:
-        """Nothing new can be had."""
+        """Returns False: there is no other token to send."""
         return False
 
 
 class OAuth1Authenticator:
-    """Signs with a user's token, or a step of a sign-in: nonce and timestamp are fresh for every attempt, so none is
-    taken for a replay.
+    """Signs requests with OAuth 1.0a, for a user's token or for a step of a sign-in.
+
+    Every attempt has a fresh nonce and timestamp, so that the service takes none for a replay.
     """
 
     def __init__(self, credential: OAuth1 | SignIn, clock: Clock) -> None:
@@ -115,7 +120,7 @@ class OAuth1Authenticator:
         self._clock = clock
 
     async def authorize(self, request: Request[Any], options: "CallOptions | None" = None) -> Authorization:
-        """The signature of this very request."""
+        """Returns the OAuth 1.0a signature of this request."""
         header = oauth1_header(
             self._credential,
             request.method,
@@ -127,15 +132,16 @@ class OAuth1Authenticator:
         return Authorization(header)
 
     async def renew(self, dead: Authorization, options: "CallOptions | None" = None) -> bool:
-        """A user's token can only be granted anew by the user."""
+        """Returns False: only the user can grant another token."""
         return False
 
 
 class AppOnlyAuthenticator:
-    """One token per app, fetched once however many tasks and processes ask, renewed when the service refuses it.
+    """Holds one app-only token per app and fetches another when the service refuses it.
 
-    A fetch takes as long, and is repeated as often, as the options of the call that waits for it say. Calls that wait for
-    the fetch of another one share its token, and its failure where theirs would be no other.
+    Concurrent calls, and processes that share the token cache, cause one fetch. The fetch uses the
+    timeout and retries of the call that triggered it. Calls that wait for it share its token. They
+    share its failure too, unless their own options could have led to another outcome.
     """
 
     def __init__(
@@ -159,12 +165,12 @@ class AppOnlyAuthenticator:
         self._refused_until = 0.0
 
     async def authorize(self, request: Request[Any], options: "CallOptions | None" = None) -> Authorization:
-        """The app's token. Raises what the token endpoint raised."""
+        """Returns the header with the app's token. Raises what the token endpoint raised."""
         token = self._token or await self.token(options)
         return Authorization(bearer_header(token), token)
 
     async def token(self, options: "CallOptions | None" = None) -> str:
-        """The token from memory, the cache, or the service, in this order."""
+        """Returns the token from memory, the cache, or the service, in this order."""
         failures = self._failures
         async with self._turn:
             if self._token is None and self._failures > failures:
@@ -174,13 +180,18 @@ class AppOnlyAuthenticator:
             return self._token
 
     def _raise_failure_for(self, options: "CallOptions | None") -> None:
-        """What whoever went first was told holds for those who waited, unless they have more or less patience."""
+        """Raises the failure of the fetch that this call waited for.
+
+        Does nothing if the failure may pass and this call has other options: then it tries itself.
+        """
         if self._failure is None or (isinstance(self._failure, _MAY_PASS) and options != self._failed_with):
             return
         raise copy.copy(self._failure)
 
     async def _cached(self) -> str | None:
-        """The token of the cache; one that could not be sent counts as none, and is replaced."""
+        """Returns the token in the cache, or None if there is none or it cannot be sent as a
+        header.
+        """
         token = await self._cache.load(self._key)
         return token if is_token(token) else None
 
@@ -188,10 +199,11 @@ class AppOnlyAuthenticator:
         if self._failure is not None and self._clock.monotonic() < self._refused_until:
             raise copy.copy(self._failure)
         async with self._cache.lock(self._key):
-            # Another process may have fetched one while this one waited.
+            # Another process may have fetched one while this one waited for the lock.
             token = await self._cached()
             if token is None:
-                # Kept before it is stored: a full disk must not make the next call ask for it again.
+                # Kept in memory before it is stored: with a full disk, the next call must not fetch
+                # again.
                 token = self._token = await self._ask(options)
                 await self._cache.store(self._key, token)
         return token
@@ -208,9 +220,9 @@ class AppOnlyAuthenticator:
             raise
 
     async def renew(self, dead: Authorization, options: "CallOptions | None" = None) -> bool:
-        """Drops the token that was refused, unless another task has replaced it already, and gets the one after it.
+        """Drops the refused token and fetches another, unless another task has replaced it already.
 
-        A service that still hands out the refused token would only refuse it again.
+        Returns False if the service still hands out the same token, which it would refuse again.
         """
         if dead.token is None:
             return False
@@ -218,7 +230,7 @@ class AppOnlyAuthenticator:
         return await self.token(options) != dead.token
 
     async def forget(self, token: str) -> None:
-        """Drops exactly this token, here and in the cache."""
+        """Drops this token, and no other, from memory and from the cache."""
         async with self._turn:
             if self._token == token:
                 self._token = None
@@ -226,7 +238,9 @@ class AppOnlyAuthenticator:
 
 
 class Authenticators:
-    """Chooses the credential for a request: the first kind that the API family takes and the user gave."""
+    """Chooses the credential for a request: the first kind that the API family accepts and the user
+    gave.
+    """
 
     def __init__(
         self,
@@ -274,7 +288,10 @@ class Authenticators:
         return user
 
     def choose(self, family: Family) -> Authenticator:
-        """The authenticator for the family. Raises ConfigurationError when no credential given is one it takes."""
+        """Returns the authenticator for the family.
+
+        Raises ConfigurationError if none of the given credentials is accepted by it.
+        """
         for kind in family.credentials:
             if kind in self._by_kind:
                 return self._by_kind[kind]
@@ -286,7 +303,9 @@ class Authenticators:
         )
 
     def app(self) -> AppOnlyAuthenticator:
-        """The app's own authenticator. Raises ConfigurationError when no AppOnly credential was given."""
+        """Returns the app-only authenticator. Raises ConfigurationError if no AppOnly credential
+        was given.
+        """
         for app in self._apps.values():
             return app
         raise ConfigurationError(
@@ -295,7 +314,10 @@ class Authenticators:
         )
 
     def app_key(self) -> tuple[str, str]:
-        """The app's key and secret, for signing people in. Raises ConfigurationError when no credential has them."""
+        """Returns the app's key and secret, which sign-ins need.
+
+        Raises ConfigurationError if no given credential has them.
+        """
         for credential in self._credentials:
             if isinstance(credential, AppOnly | OAuth1):
                 return credential.api_key, credential.api_key_secret
@@ -305,7 +327,10 @@ class Authenticators:
         )
 
     def user(self) -> Authenticator:
-        """What signs with the user's OAuth 1.0a token. Raises ConfigurationError when no such credential was given."""
+        """Returns the authenticator that signs with the user's OAuth 1.0a token.
+
+        Raises ConfigurationError if no OAuth1 credential was given.
+        """
         if OAuth1.__name__ in self._by_kind:
             return self._by_kind[OAuth1.__name__]
         raise ConfigurationError(
@@ -314,18 +339,22 @@ class Authenticators:
         )
 
     async def aclose(self) -> None:
-        """Lets renewals under way end, for as long as an attempt may take."""
+        """Waits for token renewals in progress, for at most the configured `timeout_seconds`."""
         for user in self._renewing:
             await user.aclose(self._config.timeout_seconds)
 
 
 def client_authentication(client_id: str, client_secret: str | None) -> StaticAuthenticator:
-    """An OAuth 2.0 client at its token endpoint: by HTTP Basic if it has a secret, else by the `client_id` alone
-    (RFC 6749, section 2.3.1).
+    """Returns the authenticator of an OAuth 2.0 client at the token endpoint.
+
+    A client with a secret uses HTTP Basic. A client without one sends no header, only its
+    `client_id` in the body (RFC 6749, section 2.3.1).
     """
     return StaticAuthenticator(basic_header(client_id, client_secret) if client_secret else "")
 
 
 def basic(credential: AppOnly) -> StaticAuthenticator:
-    """The app's key and secret as HTTP Basic authentication, for the token endpoints (section 5.2)."""
+    """Returns HTTP Basic authentication with the app's key and secret, for the token endpoints
+    (platform section 5.2).
+    """
     return StaticAuthenticator(basic_header(credential.api_key, credential.api_key_secret))

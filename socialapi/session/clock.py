@@ -1,4 +1,4 @@
-"""Time and fairness: the clock that everything asks, and turns for jobs that share the event loop."""
+"""Clocks, waits with a timeout, and fair scheduling of tasks on the event loop."""
 
 import asyncio
 import functools
@@ -12,35 +12,40 @@ T = TypeVar("T")
 
 
 class Clock(Protocol):
-    """What tells the time and waits. Socket timeouts alone use real time."""
+    """Tells the time and sleeps. Pass one to control time in tests; only socket timeouts use real
+    time.
+    """
 
     def time(self) -> float:
-        """Wall time in epoch seconds."""
+        """Returns the wall time in epoch seconds."""
 
     def monotonic(self) -> float:
-        """Seconds from some fixed moment; never goes back."""
+        """Returns seconds since a fixed moment; never goes back."""
 
     async def sleep(self, seconds: float) -> None:
-        """Waits."""
+        """Waits for `seconds`."""
 
 
 class SystemClock:
-    """The clock of the machine."""
+    """The clock of the operating system."""
 
-    # Not a method around it: a stream asks for every item.
+    # A static method without a wrapper, because streams call it for every item.
     monotonic = staticmethod(time.monotonic)
 
     def time(self) -> float:
-        """Wall time in epoch seconds."""
+        """Returns the wall time in epoch seconds."""
         return time.time()
 
     async def sleep(self, seconds: float) -> None:
-        """Waits."""
+        """Waits for `seconds`."""
         await asyncio.sleep(seconds)
 
 
 async def acquire_within(clock: Clock, lock: asyncio.Lock, seconds: float) -> bool:
-    """Takes the lock, waiting at most so long by the clock; whether it was taken. Leaves no task behind."""
+    """Acquires the lock, waiting at most `seconds` by the clock. Returns whether it was acquired.
+
+    Leaves no task behind.
+    """
     if not lock.locked():
         return await lock.acquire()
     taking = asyncio.ensure_future(lock.acquire())
@@ -61,7 +66,10 @@ async def acquire_within(clock: Clock, lock: asyncio.Lock, seconds: float) -> bo
 
 
 async def wait_for_event(clock: Clock, event: asyncio.Event, seconds: float) -> bool:
-    """Waits for the event, at most so long by the clock; whether it was set. Leaves no task behind."""
+    """Waits for the event, at most `seconds` by the clock. Returns whether it was set.
+
+    Leaves no task behind.
+    """
     setting = asyncio.ensure_future(event.wait())
     waiters = (setting, asyncio.ensure_future(clock.sleep(seconds)))
     try:
@@ -70,14 +78,16 @@ async def wait_for_event(clock: Clock, event: asyncio.Event, seconds: float) -> 
         for waiter in waiters:
             waiter.cancel()
         await asyncio.gather(*waiters, return_exceptions=True)
-    # Not `event.is_set()` alone: another waiter may have been quicker, and cleared it again.
+    # Not `event.is_set()` alone: another waiter may have run first and cleared it again.
     return event.is_set() or not setting.cancelled()
 
 
 async def within(clock: Clock, seconds: float, work: Coroutine[Any, Any, T], discard: Callable[[T], None]) -> T:
-    """The result of the work, which may take so long by the clock. Raises TimeoutError. Leaves no task behind.
+    """Returns the result of `work`. Raises TimeoutError if it takes longer than `seconds` by the
+    clock.
 
-    `discard` is given a result that came too late, or while the caller was cancelled.
+    Leaves no task behind. `discard` is called with a result that came too late, or that came while
+    the caller was being cancelled.
     """
     working = asyncio.ensure_future(work)
     waiters = (working, asyncio.ensure_future(clock.sleep(seconds)))
@@ -92,7 +102,8 @@ async def within(clock: Clock, seconds: float, work: Coroutine[Any, Any, T], dis
             await asyncio.gather(*waiters, return_exceptions=True)
         taken = in_time
     finally:
-        # Out here, since the caller may also be cancelled when the result is there and the timer is being ended.
+        # In an outer block, because the caller may also be cancelled after the result has arrived,
+        # while the timer is being cancelled.
         if not taken:
             working.add_done_callback(functools.partial(_discard, discard))
     if not taken:
@@ -109,18 +120,20 @@ _Waiting = deque[asyncio.Future[None]]
 
 
 class FairScheduler:
-    """A queue for the event loop: each time round, one of those who wait goes on, and everybody else in between.
+    """Lets waiting tasks run one per iteration of the event loop, so that other tasks run in
+    between.
 
-    `asyncio.sleep(0)` would let all of them go on the next time round, one right behind the other. A turn is for a
-    millisecond or two of work: for less, others would be kept waiting for nothing.
+    `asyncio.sleep(0)` would resume all of them in the next iteration, one right after the other. A
+    turn is meant for one or two milliseconds of work; for less work, waiting costs more than it
+    saves.
     """
 
     def __init__(self) -> None:
-        # What ends with its loop must not stand in the way of those who use the client in another one.
+        # One queue per event loop: an abandoned loop must not block callers in the next one.
         self._queues: WeakKeyDictionary[asyncio.AbstractEventLoop, _Waiting] = WeakKeyDictionary()
 
     async def yield_turn(self) -> None:
-        """Returns when it is the caller's turn; those who came before go first."""
+        """Returns when it is the caller's turn, in order of arrival."""
         loop = asyncio.get_running_loop()
         waiting = self._queues.setdefault(loop, deque())
         turn = loop.create_future()
@@ -130,10 +143,10 @@ class FairScheduler:
         await turn
 
     def _give(self, loop: asyncio.AbstractEventLoop, waiting: _Waiting) -> None:
-        """Gives the next turn; runs as long as anybody waits."""
+        """Resumes the next waiting task, and schedules itself again while tasks are waiting."""
         while waiting:
             turn = waiting.popleft()
-            if not turn.done():  # as it is when its caller was cancelled
+            if not turn.done():  # its caller was cancelled
                 turn.set_result(None)
                 break
         if waiting:

@@ -1,4 +1,4 @@
-"""Passing on what was received: bodies as they are, to one address, until it takes or refuses them."""
+"""Forwards received bodies unchanged to one address, retrying until it accepts or refuses them."""
 
 import os
 import random
@@ -18,19 +18,23 @@ from socialapi.session.transport import NOT_SENT, why_not_sent
 from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, BACKOFF_SECONDS, JITTER_SHARE
 
 MOST_BYTES_READ: Final = 65_536
-"""What is read of an answer, so that its connection can be used again; after a longer one it is closed."""
+"""How much of an answer is read so that its connection can be reused. After a longer one it is
+closed.
+"""
 
 _LATER: Final = frozenset({408, 425, 429})
-"""What is answered, beside 5xx, by who may take the same thing another time."""
+"""Statuses, besides 5xx, after which the same request may succeed later."""
 
 
 class Forwarder:
     """POSTs bodies to one address. Redirects are not followed.
 
-    While the address cannot be reached, or says that it may take them another time, they are sent again and again, with
-    growing waits. `network` says through which proxy it is reached, and by which certificates; by default the
-    environment does. `tell` is told that this has begun and why, each time the reason changes, and that it is over. Raises ConfigurationError for an
-    address that is neither https nor on this machine.
+    A body is sent again, with growing waits, while the address cannot be reached or answers 5xx,
+    408, 425 or 429. `network` sets the proxy and certificates; by default they come from the
+    environment. `tell` receives a message when retrying begins, each time the reason changes, and
+    when it ends.
+
+    Raises ConfigurationError for an address that is neither https nor on this machine.
     """
 
     def __init__(
@@ -61,9 +65,11 @@ class Forwarder:
         await self.aclose()
 
     async def post(self, content: bytes, headers: Mapping[str, str]) -> int:
-        """The status of the answer that decides: the body is taken if it is 2xx, and refused otherwise.
+        """Sends a body until an answer is final, and returns its status: 2xx if the body was
+        accepted.
 
-        Answers 5xx, 408, 425 and 429 and lost connections decide nothing, so that a body may arrive more than once.
+        Lost connections and the answers 5xx, 408, 425 and 429 are not final, so a body may arrive
+        more than once.
         """
         failures = 0
         told: int | str | None = None
@@ -83,7 +89,7 @@ class Forwarder:
         return outcome
 
     async def _once(self, content: bytes, headers: Mapping[str, str]) -> int | str:
-        """The status of the answer, or why there is none."""
+        """Returns the status of the answer, or the reason why there is none."""
         if self._session is None:
             self._session = aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar(), timeout=self._timeout)
         way = await self._network.way(self._url.scheme, self.host, self._url.port)
@@ -106,7 +112,7 @@ class Forwarder:
             return "the connection was lost before the answer"
 
     async def aclose(self) -> None:
-        """Closes the connections. Idempotent."""
+        """Closes the connections. Safe to call twice."""
         session, self._session = self._session, None
         if session is not None:
             await session.close()

@@ -1,4 +1,4 @@
-"""A user's OAuth 2.0 tokens: renewed once for everybody, and saved before they are used (platform section 5.4)."""
+"""OAuth 2.0 user tokens: renewed once for all callers, stored before use (platform section 5.4)."""
 
 import asyncio
 import hashlib
@@ -26,21 +26,26 @@ if TYPE_CHECKING:
 logger: Final = logging.getLogger("socialapi")
 
 ENDED_GRANT: Final = "invalid_grant"
-"""What a token endpoint answers when a code or refresh token is of no use any more (RFC 6749, section 5.2)."""
+"""The error of a token endpoint for a code or refresh token that is no longer valid (RFC 6749,
+section 5.2).
+"""
 
 RENEW_AHEAD_SECONDS: Final = 60.0
 RENEW_AHEAD_SHARE: Final = 0.1
-"""A token is renewed this long before its end, or in the last tenth of its life if that is shorter."""
+"""A token is renewed this long before it expires, or in the last tenth of a shorter lifetime."""
 
 EARLY_RETRY_SECONDS: Final = 10.0
-"""How long nothing is tried after a renewal ahead of time that failed, while the old token still serves."""
+"""How long to wait after a failed early renewal, while the old token is still valid."""
 
 Ask = Callable[[OAuth2TokenRequest, Authenticator], Awaitable[OAuth2Token]]
 
 
 @attrs.frozen
 class TokenPair:
-    """An access token and what renews it; the times are epoch seconds, None when the service did not say."""
+    """An access token and its refresh token.
+
+    Times are epoch seconds, or None if the service named no lifetime.
+    """
 
     access_token: str = attrs.field(repr=False)
     refresh_token: str = attrs.field(repr=False)
@@ -49,7 +54,10 @@ class TokenPair:
 
     @classmethod
     def answered(cls, token: OAuth2Token, *, used: str, now: float) -> "TokenPair":
-        """The pair of an answer; a service that does not rotate refresh tokens leaves the one that was `used`."""
+        """Returns the pair in an answer of the token endpoint.
+
+        Keeps the refresh token that was `used` if the service does not rotate refresh tokens.
+        """
         lifetime = token.expires_in
         if lifetime is None or lifetime < 1:
             return cls(token.access_token, token.refresh_token or used)
@@ -58,7 +66,7 @@ class TokenPair:
 
     @classmethod
     def from_text(cls, text: str | None) -> "TokenPair | None":
-        """What `to_text` made; None for anything else, which is then as good as nothing."""
+        """Returns the pair that `to_text` wrote, or None for any other text."""
         try:
             given = json.loads(text or "")
             texts = [given["access_token"], given["refresh_token"]]
@@ -69,31 +77,36 @@ class TokenPair:
         return cls(*texts, *times) if right else None
 
     def to_text(self) -> str:
-        """The pair as JSON, for a token cache."""
+        """Returns the pair as JSON, to store in a token cache."""
         return json.dumps(attrs.asdict(self))
 
     def is_due(self, now: float) -> bool:
-        """Whether it is time to renew it."""
+        """Returns whether the pair should be renewed now."""
         return self.renew_at is not None and now >= self.renew_at
 
     def is_over(self, now: float) -> bool:
-        """Whether its end is known to have come."""
+        """Returns whether the access token is known to have expired."""
         return self.expires_at is not None and now >= self.expires_at
 
 
 def pair_key(host: str, credential: OAuth2User) -> str:
-    """Where the newest pair of a credential is kept: named after the refresh token it began with, which it outlives."""
+    """Returns the cache key of a credential's newest pair.
+
+    The key is derived from the first refresh token, which stays the same when pairs are renewed.
+    """
     began_with = hashlib.sha256((credential.refresh_token or "").encode()).hexdigest()
     return cache_key("oauth2 user", host, credential.client_id or "", began_with)
 
 
 class OAuth2UserAuthenticator:
-    """Bearer tokens of a user, one renewal at a time in all tasks, and in all processes that share the token cache.
+    """Holds a user's bearer token and renews it, once for all tasks and for all processes that
+    share the token cache.
 
-    The pair in the cache goes before the one of the credential, since the service takes each refresh token once. A
-    new pair is used only after the cache has it. A renewal under way is not cancelled together with who waits for
-    it: the pair in its answer would be lost, and the user would have to sign in again. For the same reason it follows
-    the client's own options, and not those of a call.
+    A pair in the cache takes precedence over the one in the credential, because the service accepts
+    each refresh token once. A new pair is used only after it is stored. A renewal is not cancelled
+    with the call that waits for it: its answer may hold the only valid refresh token, and without
+    it the user would have to sign in again. For the same reason it uses the options of the client,
+    not those of a call.
     """
 
     def __init__(self, credential: OAuth2User, cache: TokenCache, clock: Clock, ask: Ask, host: str) -> None:
@@ -114,14 +127,16 @@ class OAuth2UserAuthenticator:
         self._early_again_at = -math.inf
 
     async def authorize(self, request: Request[Any], options: "CallOptions | None" = None) -> Authorization:
-        """The newest access token; renewed first when it is known to end soon."""
+        """Returns the newest access token, renewed first if it is about to expire."""
         pair = self._pair or await self._load()
         if pair.is_due(self._clock.time()):
             pair = await self._renew_early(pair)
         return Authorization(bearer_header(pair.access_token), pair.access_token)
 
     async def renew(self, dead: Authorization, options: "CallOptions | None" = None) -> bool:
-        """Whether there is another token than the one that was refused. Raises Unauthorized when there can be none."""
+        """Returns whether there is a token other than the refused one. Raises Unauthorized if the
+        refresh token is no longer valid.
+        """
         pair = self._pair or await self._load()
         if pair.access_token == dead.token:
             pair = await self._renewed(pair)
@@ -134,7 +149,7 @@ class OAuth2UserAuthenticator:
             return self._pair
 
     async def _renew_early(self, pair: TokenPair) -> TokenPair:
-        """The next pair, or this one if it still serves and no other can be had."""
+        """Returns the next pair, or this one if the renewal fails and it is still valid."""
         is_over = pair.is_over(self._clock.time())
         if not is_over and self._clock.monotonic() < self._early_again_at:
             return pair
@@ -154,7 +169,9 @@ class OAuth2UserAuthenticator:
         return await asyncio.shield(self._renewal)
 
     async def _renew(self, old: TokenPair) -> TokenPair:
-        """The pair after the old one, from another process or from the service, in the cache before it is used."""
+        """Returns the pair after the old one, from another process or from the service. It is
+        stored before it is used.
+        """
         async with self._cache.lock(self._key):
             stored = TokenPair.from_text(await self._cache.load(self._key))
             if self._unsaved is None:
@@ -162,7 +179,8 @@ class OAuth2UserAuthenticator:
                     self._pair = stored
                     return stored
                 self._unsaved = await self._next(stored or old)
-            # Should the cache fail here, the pair waits for the next call to save it; nothing else renews it any more.
+            # If the cache fails here, the next call stores this pair. Until then no other renewal
+            # starts.
             await self._cache.store(self._key, self._unsaved.to_text())
             self._pair, self._unsaved = self._unsaved, None
             return self._pair
@@ -170,7 +188,8 @@ class OAuth2UserAuthenticator:
     async def _next(self, newest: TokenPair) -> TokenPair:
         used = newest.refresh_token
         if self._refusal is not None and self._refusal[0] == used:
-            raise self._refusal[1].with_traceback(None)  # or its traceback would grow with every call
+            # Otherwise the traceback would grow with every call.
+            raise self._refusal[1].with_traceback(None)
         body = OAuth2TokenRequest(grant_type="refresh_token", client_id=self._client_id, refresh_token=used)
         try:
             token = await self._ask(body, client_authentication(self._client_id, self._client_secret))
@@ -182,7 +201,10 @@ class OAuth2UserAuthenticator:
         return TokenPair.answered(token, used=used, now=self._clock.time())
 
     async def aclose(self, timeout_seconds: float) -> None:
-        """Lets a renewal under way end, for so long: its answer may hold the only refresh token that is still good."""
+        """Waits for a renewal in progress, for at most `timeout_seconds`.
+
+        Its answer may hold the only refresh token that is still valid.
+        """
         renewal = self._renewal
         if renewal is not None and not renewal.done():
             await asyncio.wait({renewal}, timeout=timeout_seconds)
@@ -191,13 +213,15 @@ class OAuth2UserAuthenticator:
 
 
 def _look_at_error(renewal: asyncio.Task[TokenPair]) -> None:
-    """Those who waited have the error; there may be none left, and then nobody needs it."""
+    """Retrieves the exception, so that asyncio does not report it when no call waits any more."""
     if not renewal.cancelled():
         renewal.exception()
 
 
 def with_advice(refusal: ApiError, advice: str) -> ApiError:
-    """The refusal of a code or refresh token that is of no use any more, with what to do; any other as it is."""
+    """Returns the error with advice added if its code or refresh token is no longer valid; any
+    other error as it is.
+    """
     if ENDED_GRANT not in refusal.codes:
         return refusal
     said = next((each.message for each in refusal.errors if each.message), None)

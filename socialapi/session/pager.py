@@ -1,4 +1,4 @@
-"""Walking through a collection, one page read ahead."""
+"""Asynchronous iteration over paginated collections, fetching one page ahead."""
 
 import asyncio
 import contextlib
@@ -23,62 +23,65 @@ Spawn = Callable[[Coroutine[Any, Any, Page[T]]], "asyncio.Task[Page[T]]"]
 
 
 class Pager(Generic[T]):
-    """A collection of the service, read page by page as it is walked through.
+    """A paginated collection, fetched page by page while it is iterated.
 
         async for item in pager: …                 every item
         async for page in pager.pages(): …         every page, with its includes, meta and partial errors
         first = await pager                        the first page
         items = await pager.collect(limit=500)     a list
 
-    It ends when the service names no next page, never because a page is empty. The next page is fetched while one is
-    worked on; leaving the loop wastes at most that one request. Raises DecodeError when a page token repeats, which
-    would never end.
+    Iteration ends when the service names no next page; an empty page does not end it. The next page
+    is fetched while the current one is processed, so leaving the loop early wastes at most one
+    request. Raises DecodeError if a page token repeats, because the iteration would never end.
 
-    `undecoded` counts items that this version could not read, and `partial_errors` errors beside the items, on the pages
-    so far. Neither ends the walk; the pages have them. The log has a warning for each page with items of the first kind,
-    and where items are walked without their pages, also for one with errors.
+    `undecoded` counts the items that could not be decoded, and `partial_errors` the errors beside
+    the items, on the pages so far. Neither ends the iteration; each page holds its own. A warning
+    is logged for each page with undecoded items and, when iterating over items rather than pages,
+    for each page with errors.
     """
 
     def __init__(self, fetch: Fetch[T], spawn: Spawn[T], *, start: str | None = None) -> None:
         self._fetch = fetch
         self._spawn = spawn
         self._begin = Position() if start is None else Position.read(start)
-        self._taken: tuple[str | None, Page[T], int] | None = None  # the last item: its token, page and index
+        # Last item: page token, page, index.
+        self._taken: tuple[str | None, Page[T], int] | None = None
         self.undecoded = 0
         self.partial_errors = 0
 
     @property
     def position(self) -> str:
-        """Where the walk is, as a text to store: given back as `start=`, it goes on with the very next item.
+        """The current position as a string; pass it as `start=` to continue with the next item.
 
-        It belongs to the same method with the same arguments; the size of a page alone may be another. It names the
-        last items taken, up to eight of the page: if one is gone by then it goes on behind the one before it, and if all of
-        them are, at the start of the page, so that rather something comes twice than never.
+        It is valid for the same method with the same arguments, except that the page size may
+        differ. It names up to eight of the items handed out last. If the last one is gone from the
+        collection, iteration continues after the one before it; if all of them are, at the start of
+        that page. An item may then come twice, but none is skipped.
         """
-        # Made when it is asked for, which hardly anybody does at every item.
+        # Built on access, because few callers need it for every item.
         return str(self._begin if self._taken is None else Position.behind(*self._taken))
 
     def __await__(self) -> Generator[None, None, Page[T]]:
         return self.first().__await__()
 
     async def first(self) -> Page[T]:
-        """The first page (of those from `start` on). `position` is behind it then."""
+        """Returns the first page, beginning at `start`. `position` then points behind it."""
         page = self._counted(await self._fetch(self._begin.token))
         self._taken = self._begin.token, page, len(page.data) - 1
         return _without(page, self._begin.find([page])[1]) if self._begin.taken else page
 
     async def __aiter__(self) -> AsyncIterator[T]:
-        # Not by way of `with_pages`: an item that passes two generators costs twice as much.
+        # Not built on `with_pages`: passing each item through two generators costs twice as much.
         async with contextlib.aclosing(self._walk_from_start()) as walk:
             async for token, page, skip in walk:
                 if page.errors:
-                    _warn_of_errors(page)  # which nobody sees who is handed the items alone
+                    _warn_of_errors(page)  # callers who iterate over items never see the page
                 for index in range(skip, len(page.data)):
                     self._taken = token, page, index
                     yield page.data[index]
 
     async def with_pages(self) -> AsyncGenerator[tuple[T, Page[T]], None]:
-        """Every item with the page it is on, whose `includes` have what was asked for beside it."""
+        """Yields every item with the page it is on, whose `includes` hold the expanded objects."""
         async with contextlib.aclosing(self._walk_from_start()) as walk:
             async for token, page, skip in walk:
                 for index in range(skip, len(page.data)):
@@ -86,17 +89,18 @@ class Pager(Generic[T]):
                     yield page.data[index], page
 
     async def pages(self) -> AsyncIterator[Page[T]]:
-        """Every page. After one is handed out, `position` is behind it."""
+        """Yields every page. `position` points behind the page that was yielded last."""
         async with contextlib.aclosing(self._walk_from_start()) as walk:
             async for token, page, skip in walk:
                 self._taken = token, page, len(page.data) - 1
                 yield _without(page, skip)
 
     async def collect(self, *, limit: int | None = None) -> list[T]:
-        """The items as a list, at most `limit` of them.
+        """Returns the items as a list, at most `limit` of them.
 
-        An error on the way has what had arrived in `collected`, and where to go on in `position`: nothing short is
-        returned as if it were whole.
+        An incomplete list is never returned as if it were complete. An error has the items fetched
+        so far in `collected`, and the place to continue from in `position`. Raises InvalidInput if
+        `limit` is not an int.
         """
         items: list[T] = []
         if limit is not None and type(limit) is not int:
@@ -114,10 +118,10 @@ class Pager(Generic[T]):
         return items
 
     async def _walk_from_start(self) -> AsyncGenerator[tuple[str | None, Page[T], int], None]:
-        """Every page from the start on, with how many of its first items are before it.
+        """Yields every page from the start on, with its token and the number of its items to skip.
 
-        Pages may be smaller than they were when the start was noted. They are held back until the item just before it
-        is found, or there are as many items as were before it then.
+        Pages may be smaller now than when the position was taken. They are held back until the item
+        just before the position is found, or as many items have arrived as were before it then.
         """
         left = self._begin.taken
         held: list[tuple[str | None, Page[T]]] = []
@@ -175,12 +179,12 @@ def _more(count: int) -> str:
 
 
 def _kind_of(error: Problem | ServiceError) -> str:
-    """The type or the code of an error, which name no value, as its other texts may."""
+    """Returns the type or code of an error. Its other texts may contain personal data."""
     if isinstance(error, Problem):
         return printable_name(error.slug)
     return f"code {error.code}" if isinstance(error.code, int) else printable_name(error.code)
 
 
 def _without(page: Page[T], count: int) -> Page[T]:
-    """The page without so many of its first items."""
+    """Returns the page without its first `count` items."""
     return attrs.evolve(page, data=page.data[count:], places=None) if count else page

@@ -1,4 +1,4 @@
-"""Waiting for the documented and reported rate limits: one sliding window for each limit, shared by all callers."""
+"""Rate limiting: one sliding window per limit, shared by all callers of a client."""
 
 import asyncio
 import collections
@@ -16,15 +16,17 @@ from socialapi.session.clock import Clock, acquire_within, wait_for_event
 from socialapi.wire.rate_limit_headers import LimitReading
 
 UNKNOWN: Final = math.inf
-"""A wait whose end no clock knows: it depends on an answer that is still out."""
+"""A wait of unknown length: it ends with a reply that has not arrived yet."""
 
 SAME_RESET_SECONDS: Final = 2.0
-"""How far apart two reports of the same reset can be: they are in whole seconds, and answers take their time."""
+"""How far apart two reports of the same reset can be. Resets are whole seconds, and replies take
+time to arrive.
+"""
 
 
 @attrs.frozen
 class LimitStatus:
-    """What is known of a limit now: `limit` and `remaining` are None while the service has not said."""
+    """The state of a rate limit. `limit` and `remaining` are None until they are known."""
 
     limit: int | None
     remaining: int | None
@@ -33,15 +35,17 @@ class LimitStatus:
 
 
 PROBE_SECONDS: Final = 5.0
-"""How long the answer to the first request of a limit is waited for before others go out as well."""
+"""How long the first request of an unknown limit goes out alone."""
 
 
 class SlidingWindow:
-    """Counts requests by the moment of their *reply*, so that jitter on the way never makes two windows overlap.
+    """Counts requests by the time of their *reply*, so that network jitter never puts too many into
+    one window of the service.
 
-    Our own count over the last window bounds what goes out, where the length of the window is documented; where
-    requests of others were counted as well, so does the `remaining` that the service reported last. While nothing is
-    known of a limit, one request goes out alone until its answer tells, for a few seconds at most.
+    If the length of the window is documented, our own count over the last window bounds what goes
+    out. If the service also counted requests of others, so does the `remaining` it reported last.
+    While nothing is known of a limit, the first request goes out alone until its reply arrives, for
+    at most `PROBE_SECONDS`.
     """
 
     def __init__(self, documented: RateLimit | None, *, reserve_share: float) -> None:
@@ -61,21 +65,21 @@ class SlidingWindow:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is on its way."""
+        """Whether no request is in flight."""
         return self.in_flight == 0
 
     def take(self, now: float) -> None:
-        """A request goes out."""
+        """Counts a request as sent."""
         if not self._answered and self.in_flight == 0:
             self._probed_until = now + PROBE_SECONDS
         self.in_flight += 1
 
     def unsent(self) -> None:
-        """A request did not reach the service: its place is free at once."""
+        """Frees the slot of a request that did not reach the service."""
         self.in_flight -= 1
 
     def replied(self, now: float, reading: LimitReading | None, *, refused_for_seconds: float | None = None) -> None:
-        """An answer came, or the outcome is unknown. `refused_for_seconds` is given after a 429."""
+        """Records a reply or an unknown outcome. `refused_for_seconds` is given after a 429."""
         self.in_flight -= 1
         self._answered = True
         if self.window_seconds is not None:
@@ -102,10 +106,10 @@ class SlidingWindow:
         self._ours_alone = self._explains(now, reading.remaining)
 
     def _explains(self, now: float, remaining: int) -> bool:
-        """Whether our own requests explain what is used of the service's window.
+        """Returns whether our own requests account for all that is used of the service's window.
 
-        Then our count alone is obeyed: it is exact, while a reset is told in whole seconds by a clock in whole seconds,
-        so that waiting for it would leave up to two seconds of every window unused.
+        If so, only our own count is applied. It is exact, while a reset is reported in whole
+        seconds, so that waiting for it would leave up to two seconds of every window unused.
         """
         if self.limit is None or self.window_seconds is None:
             return False
@@ -114,7 +118,9 @@ class SlidingWindow:
         return self.limit - remaining <= ours
 
     def _is_overtaken(self, now: float, remaining: int, reset: float) -> bool:
-        """Whether a later answer came first: it had less remaining in the same window, or was of the next window."""
+        """Returns whether a newer report arrived before this one: it had less remaining in the same
+        window, or belonged to the next window.
+        """
         if self._reported_remaining is None or now >= self._reported_reset:
             return False
         if reset <= self._former_reset + SAME_RESET_SECONDS:
@@ -122,15 +128,18 @@ class SlidingWindow:
         return remaining > self._reported_remaining and abs(reset - self._reported_reset) <= SAME_RESET_SECONDS
 
     def _left(self) -> int:
-        """What remains of the service's window.
+        """Returns how many requests remain in the service's window.
 
-        The service may or may not have counted what is still on its way, and what ended without a word; assuming that
-        it will avoids a 429.
+        Requests in flight, and those whose reply had no limit headers, are assumed to count. This
+        avoids a 429.
         """
         return (self._reported_remaining or 0) - self.in_flight - self._unaccounted
 
     def wait_seconds(self, now: float, *, bulk: bool, ahead: int = 0) -> float:
-        """How long until a request may go out when `ahead` others go first: 0 is now, `UNKNOWN` after a reply."""
+        """Returns the seconds until a request may go out if `ahead` others go first.
+
+        0 means now, `UNKNOWN` that it depends on a reply.
+        """
         reserve = self._reserve() if bulk else 0
         return max(
             0.0,
@@ -140,8 +149,9 @@ class SlidingWindow:
         )
 
     def probe_seconds(self, now: float) -> float:
-        """How long to wait for the answer to the first request, which tells what the limit is; nothing is lost by going
-        out earlier but perhaps a 429.
+        """Returns the seconds left to wait for the first reply, which reports the limit.
+
+        Sending earlier costs nothing but perhaps a 429.
         """
         return 0.0 if self._answered or self.in_flight == 0 else max(0.0, self._probed_until - now)
 
@@ -155,7 +165,8 @@ class SlidingWindow:
             return 0.0
         places = self.limit - reserve
         free = places - self.in_flight - self._recent(now)
-        # Places come back one window after their replies, in the order of these; those on their way reply now at best.
+        # Slots become free one window after their replies, in that order. Requests in flight are
+        # assumed to be answered now.
         turns, place = divmod(ahead, places)
         if place < free:
             first = 0.0
@@ -166,7 +177,7 @@ class SlidingWindow:
         return first + turns * self.window_seconds
 
     def _recent(self, now: float) -> int:
-        """How many requests were answered within the last window."""
+        """Returns how many requests were answered within the last window."""
         while self._replies and self._replies[0] + (self.window_seconds or 0.0) <= now:
             self._replies.popleft()
         return len(self._replies)
@@ -175,13 +186,13 @@ class SlidingWindow:
         if self._reported_remaining is None or self._ours_alone:
             return 0.0
         if now >= self._reported_reset:
-            # A new window of the service, of which nothing is known but its size.
+            # The service has opened a new window, of which only the size is known.
             full = self.limit
             return UNKNOWN if full is not None and self.in_flight + ahead >= max(1, full - reserve) else 0.0
         return 0.0 if self._left() - reserve > ahead else self._reported_reset - now
 
     def status(self, now: float) -> LimitStatus:
-        """What is known now."""
+        """Returns the state of the limit now."""
         candidates: list[int] = []
         if self.limit is not None and self.window_seconds is not None:
             candidates.append(self.limit - self.in_flight - self._recent(now))
@@ -196,34 +207,41 @@ class SlidingWindow:
 
 
 MAX_WINDOWS: Final = 10_000
-"""Limit keys remembered; beyond that, windows with nothing on its way are forgotten, the least recently used first."""
+"""How many limit keys are kept. Beyond that, the least recently used idle windows are dropped."""
 
 
 class Slot(Protocol):
-    """The right to send one request. Exactly one of its methods is called, once."""
+    """The right to send one request. Call exactly one of its methods, once."""
 
     def replied(self, reading: LimitReading | None, *, refused_for_seconds: float | None = None) -> None:
-        """The service answered (after a 429 with the wait), or may have counted the request."""
+        """Records that the service replied, or may have counted the request.
+
+        `refused_for_seconds` is the wait it asked for with a 429.
+        """
 
     def unsent(self) -> None:
-        """The request did not reach the service."""
+        """Records that the request did not reach the service."""
 
 
 class Pacer(Protocol):
-    """What decides when a request may go out."""
+    """Decides when a request may go out."""
 
     async def acquire(self, key: str, documented: RateLimit | None, *, bulk: bool, max_wait_seconds: float) -> Slot:
-        """Waits for a place in the window of `key`. Raises RateLimitTooLong instead of waiting too long."""
+        """Waits for a slot in the window of `key`. Raises RateLimitTooLong if the wait would exceed
+        `max_wait_seconds`.
+        """
 
     def limits(self) -> Mapping[str, LimitStatus]:
-        """What is known of each window now."""
+        """Returns the state of each limit now, by limit key."""
 
     def requests_per_second(self, key: str, documented: RateLimit | None) -> float | None:
-        """The rate that the limit allows in the long run; None while it is not known."""
+        """Returns the sustained rate that the limit allows, or None while it is unknown."""
 
 
 class _Lane:
-    """The queue of one kind of caller: bulk jobs wait in their own, so that they never stand before a person."""
+    """The queue of one kind of caller. Bulk jobs wait in their own, so that they never delay
+    interactive calls.
+    """
 
     def __init__(self) -> None:
         self.turn = asyncio.Lock()
@@ -231,7 +249,7 @@ class _Lane:
 
 
 class _Paced:
-    """A window with its waiters."""
+    """A window with its waiting callers."""
 
     def __init__(self, window: SlidingWindow) -> None:
         self.window = window
@@ -258,7 +276,9 @@ class _WindowSlot:
 
 
 class SlidingWindowPacer:
-    """The default pacer: one sliding window per limit key, in this process, corrected by what the service reports."""
+    """The default pacer: one sliding window per limit key in this process, corrected by what the
+    service reports.
+    """
 
     def __init__(self, config: Config, clock: Clock) -> None:
         self._config = config
@@ -273,7 +293,7 @@ class SlidingWindowPacer:
             limit = documented.configured(self._config.rate_limits) if documented else None
             window = SlidingWindow(limit, reserve_share=self._config.interactive_reserve)
             paced = _Paced(window)
-        self._windows[key] = paced  # at the end: the order is that of use
+        self._windows[key] = paced  # reinserted at the end, so that the order is that of use
         return paced
 
     def _forget_one(self) -> None:
@@ -282,9 +302,11 @@ class SlidingWindowPacer:
             del self._windows[unused]
 
     async def acquire(self, key: str, documented: RateLimit | None, *, bulk: bool, max_wait_seconds: float) -> Slot:
-        """Waits for a place in the window of `key`; callers of one kind are served in the order they came.
+        """Waits for a slot in the window of `key`. Callers of one kind are served in order of
+        arrival.
 
-        Raises RateLimitTooLong, before waiting where the wait is known to be too long, else when the time is up.
+        Raises RateLimitTooLong at once if the wait is known to exceed `max_wait_seconds`, otherwise
+        when that time is up.
         """
         paced = self._paced(key, documented)
         lane = paced.lanes[bulk]
@@ -294,7 +316,7 @@ class SlidingWindowPacer:
             and not paced.window.probe_seconds(begin)
             and paced.window.wait_seconds(begin, bulk=bulk) <= 0
         ):
-            # Nobody has to be waited for, so there is no queue to stand in.
+            # Nobody is waiting and a slot is free: no need for the queue.
             paced.window.take(begin)
             return _WindowSlot(paced, self._clock)
         await self._until_probed(paced, begin + max_wait_seconds)
@@ -338,12 +360,12 @@ class SlidingWindowPacer:
         return RateLimitTooLong(key, wait, resets_at)
 
     def limits(self) -> Mapping[str, LimitStatus]:
-        """What is known of each window now."""
+        """Returns the state of each limit now, by limit key."""
         now = self._clock.monotonic()
         return {key: paced.window.status(now) for key, paced in self._windows.items()}
 
     def requests_per_second(self, key: str, documented: RateLimit | None) -> float | None:
-        """The rate that the limit allows in the long run; None while it is not known."""
+        """Returns the sustained rate that the limit allows, or None while it is unknown."""
         window = self._paced(key, documented).window
         if window.limit is None or window.window_seconds is None:
             return None

@@ -1,4 +1,4 @@
-"""The one loop that every call goes through: pace, sign, send, read, and decide about a failure."""
+"""The session: it paces, signs, sends and retries every call."""
 
 import asyncio
 import datetime
@@ -34,9 +34,10 @@ if TYPE_CHECKING:
 
 
 class RetryBudget:
-    """Every success earns one repeat, up to `size`; every repeat costs one.
+    """A retry budget for one host. Each success adds one retry, up to `size`; each retry costs one.
 
-    A service that answers two requests of three is never short of budget; one that answers none uses it up once.
+    A host that answers two requests of three never runs out. One that answers none uses the budget
+    up once.
     """
 
     def __init__(self, size: int) -> None:
@@ -44,11 +45,11 @@ class RetryBudget:
         self._left = size
 
     def earn(self) -> None:
-        """An attempt succeeded."""
+        """Adds a retry after a success."""
         self._left = min(self._size, self._left + 1)
 
     def spend(self) -> bool:
-        """Takes one repeat; whether there was one."""
+        """Takes one retry. Returns False if none is left."""
         if self._left < 1:
             return False
         self._left -= 1
@@ -57,7 +58,9 @@ class RetryBudget:
 
 @attrs.frozen(kw_only=True)
 class CallOptions:
-    """How long a call may take and how often it is repeated; `bulk` calls leave the reserve of each limit alone."""
+    """The timeout and retry policy of a call. `bulk` calls do not use the reserve of each rate
+    limit.
+    """
 
     timeout_seconds: float
     policy: RetryPolicy
@@ -65,7 +68,7 @@ class CallOptions:
 
     @classmethod
     def interactive(cls, config: Config) -> "CallOptions":
-        """The options of a single call."""
+        """Returns the options of a single call."""
         return cls(
             timeout_seconds=config.timeout_seconds,
             policy=RetryPolicy(max_attempts=config.retries + 1, max_wait_seconds=config.max_wait_seconds),
@@ -74,7 +77,7 @@ class CallOptions:
 
 @attrs.frozen
 class Attempt:
-    """What became of one attempt, for those who count: the job's report and its choice of concurrency."""
+    """The outcome of one attempt, for the counters of a job and its choice of concurrency."""
 
     seconds: float
     body_bytes: int
@@ -110,11 +113,13 @@ Outcome = Reply | LiveReply | TransportError
 logger: Final = logging.getLogger("socialapi")
 
 DEFAULT_RETRY_AFTER_SECONDS: Final = 1.0
-"""How long a limit counts as exhausted after a 429 that names no wait."""
+"""How long a limit counts as exhausted after a 429 without `Retry-After` or a reset time."""
 
 
 class Session:
-    """What the resources call: it owns the transport, the credentials, the pacer and the budget."""
+    """Carries out the calls of the resources. Owns the transport, credentials, pacer and retry
+    budgets.
+    """
 
     def __init__(
         self,
@@ -143,7 +148,7 @@ class Session:
         self._closed = False
 
     def now(self) -> datetime.datetime:
-        """The wall time, aware."""
+        """Returns the wall time as an aware datetime."""
         return datetime.datetime.fromtimestamp(self.clock.time(), datetime.UTC)
 
     async def call(
@@ -155,7 +160,7 @@ class Session:
         body: Any = None,
         authenticator: Authenticator | None = None,
     ) -> R:
-        """The result of a route. Raises what the error tree says: nothing else comes out of here."""
+        """Returns the decoded result of a route. Every failure is raised as a SocialApiError."""
         request = self._plan(target.route).request(target.path_parameters, query, body, self.now)
         result = await self.read(request, options=options, authenticator=authenticator)
         if target.route.family is OAUTH:
@@ -166,7 +171,7 @@ class Session:
         plan = self._plans.get(route)
         if plan is None:
             plan = Plan(route, self.config)
-            if not route.label:  # routes to paths that a caller wrote out are made anew for every call
+            if not route.label:  # a route written out by the caller is new for every call
                 self._plans[route] = plan
         return plan
 
@@ -178,8 +183,10 @@ class Session:
         authenticator: Authenticator | None = None,
         observer: Observer | None = None,
     ) -> R:
-        """The result of a request that is built already. Where the route says so, it is sent again when its answer cannot
-        be read. Raises as `call`.
+        """Returns the decoded result of a request that is already built.
+
+        If the route allows it, the request is sent again when its answer cannot be decoded. Raises
+        the same errors as `call`.
         """
         route = request.target.route
         results: list[R] = []
@@ -190,7 +197,7 @@ class Session:
             except DecodeError as problem:
                 return Failure("unknown", problem.fault, reply.status)
             except ApiError:
-                pass  # raised below, by reading it once more
+                pass  # raised below, when the reply is read again
             return None
 
         wanted = accept if route.resent_unread else None
@@ -205,9 +212,10 @@ class Session:
         query: Mapping[str, Any] | None = None,
         start: str | None = None,
     ) -> Pager[T]:
-        """A pager over a collection; the task that reads ahead belongs to this session and ends with it.
+        """Returns a pager over a collection. Its read-ahead task ends with this session at the
+        latest.
 
-        Raises InvalidInput for what does not go together.
+        Raises InvalidInput for invalid arguments.
         """
         collection = Collection.of(target, query, start)
         return Pager(functools.partial(self._page, collection, options), self.spawn, start=start)
@@ -217,7 +225,9 @@ class Session:
         return page if collection.split is None else collection.split.answer(page, token)
 
     def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """A task that belongs to this session and ends with it at the latest. Raises RuntimeError after that."""
+        """Returns a task that ends with this session at the latest. Raises RuntimeError if the
+        session is closed.
+        """
         if self._closed:
             work.close()
             raise RuntimeError("this client is closed")
@@ -229,7 +239,8 @@ class Session:
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
-            task.exception()  # whoever left the loop early does not want to hear of it
+            # Retrieved, so that asyncio does not report it when the caller left the loop early.
+            task.exception()
 
     async def request(
         self,
@@ -240,7 +251,9 @@ class Session:
         body: Any = None,
         authenticator: Authenticator | None = None,
     ) -> Reply:
-        """As `call`, with the reply as it came."""
+        """Returns the raw reply. Raises the same errors as `call`, except for an answer that cannot
+        be decoded.
+        """
         request = self._plan(target.route).request(target.path_parameters, query, body, self.now)
         return await self.send(request, options=options, authenticator=authenticator)
 
@@ -253,10 +266,12 @@ class Session:
         observer: Observer | None = None,
         accept: Accept | None = None,
     ) -> Reply:
-        """The successful reply to a request, after as many attempts as the options and the route allow.
+        """Returns the successful reply to a request, after as many attempts as the options and the
+        route allow.
 
-        `accept` looks at each reply whose status is a success, and names what makes it a failed attempt all the same.
-        Raises ApiError, TransportError or OutcomeUnknown of the last attempt, RateLimitTooLong before waiting.
+        `accept` is called with each reply whose status is a success, and returns a Failure to have
+        it retried. Raises the ApiError, TransportError or OutcomeUnknown of the last attempt, and
+        RateLimitTooLong instead of waiting too long.
         """
         authenticator = authenticator or self.authenticators.choose(request.target.route.family)
         call = Call(request, options, authenticator, observer, accept, self.clock.monotonic())
@@ -278,11 +293,13 @@ class Session:
         query: Mapping[str, Any] | None = None,
         answer_seconds: float,
     ) -> LiveReply:
-        """The beginning of an answer that does not end, by one attempt (and another with a new token where the first
-        one was dead), which may take so long by the clock. When to try again is for the stream to say: its waits are
-        not those of other calls.
+        """Returns the start of an answer whose body does not end.
 
-        Raises ApiError, TransportError, and RateLimitTooLong before waiting.
+        Makes one attempt, and a second one if the token had to be replaced. Each may take
+        `answer_seconds` by the clock. Retrying is up to the stream, whose waits differ from those
+        of other calls.
+
+        Raises ApiError, TransportError, and RateLimitTooLong instead of waiting too long.
         """
         request = self._plan(target.route).request(target.path_parameters, query, None, self.now)
         authenticator = self.authenticators.choose(target.route.family)
@@ -307,7 +324,9 @@ class Session:
                 raise outcome if isinstance(outcome, TransportError) else read_error(outcome)
 
     async def _attempt(self, call: Call, send: Callable[..., Awaitable[A]]) -> A | TransportError:
-        """One attempt: the reply, or the transport's error as a value, since both are judged alike."""
+        """Makes one attempt. Returns the reply, or the transport error as a value, because both
+        lead to the same decision.
+        """
         request, options = call.request, call.options
         slot = await self.pacer.acquire(
             request.limit_key,
@@ -323,17 +342,19 @@ class Session:
             outcome = await send(request, call.authorization.headers, timeout_seconds=options.timeout_seconds)
         except TransportError as problem:
             if started is None:
-                raise  # the token could not be had, after repeats of its own
+                raise  # the token could not be fetched, which was retried already
             outcome = problem
         finally:
-            # Also when cancelled, or without a token: the place in the window must not leak.
+            # Also when cancelled or without a token: the slot must not leak.
             self._settle(slot, outcome, sent=started is not None)
         call.failure = self._failure(call, outcome)
         self._observe(call, self.clock.monotonic() - started)
         return outcome
 
     def _settle(self, slot: Slot, outcome: Outcome | None, *, sent: bool) -> None:
-        """Tells the pacer what the attempt cost; one that was cut short on its way may have been counted."""
+        """Reports the outcome to the pacer. An attempt that was cut off on its way may have been
+        counted.
+        """
         if isinstance(outcome, Reply | LiveReply):
             refused: float | None = None
             if outcome.status == 429:
@@ -364,18 +385,21 @@ class Session:
     def _failure(self, call: Call, outcome: Outcome) -> Failure | None:
         if isinstance(outcome, TransportError):
             if outcome.is_lasting:
-                return Failure("yes", outcome.reason)  # which is as final
+                # Treated like an executed request: it is not repeated.
+                return Failure("yes", outcome.reason)
             return Failure("unknown" if outcome.may_be_executed else "no", outcome.reason)
         if outcome.ok:
             return call.accept(outcome) if call.accept is not None and isinstance(outcome, Reply) else None
         return failure_of_status(outcome.status, self.retry_after_seconds(outcome.headers))
 
     def retry_after_seconds(self, headers: Mapping[str, str]) -> float | None:
-        """How long from now the headers of a refusal ask to wait, if they do."""
+        """Returns how many seconds from now the headers ask to wait, or None."""
         return retry_after_seconds(headers, self.config.rate_limit_header_prefixes, self.clock.time())
 
     async def _renewed(self, call: Call, outcome: Outcome) -> bool:
-        """Whether a dead token was replaced, which is done once per call; a 401 was surely not executed."""
+        """Replaces a token that was refused, once per call. Returns whether to try again; a 401
+        means that nothing was executed.
+        """
         if call.renewed or call.authorization is None or not isinstance(outcome, Reply) or outcome.status != 401:
             return False
         if DEAD_TOKEN not in read_error(outcome).codes:
@@ -400,7 +424,8 @@ class Session:
         if not self._budget(call.request).spend():
             if call.options.policy.max_elapsed_seconds is None:
                 self._raise(call, outcome, GiveUp("attempts"))
-            # A job does not give up before its time, but no longer asks a dead service at the usual pace.
+            # A job keeps retrying until its time is up, but slows down for a host that does not
+            # answer.
             seconds = max(seconds, min(BACKOFF_CEILING_SECONDS, call.options.policy.max_wait_seconds))
         logger.info(
             "%s %s: %s, repeating in %.1f s",
@@ -451,7 +476,7 @@ class Session:
         return await self.call(routes.OAUTH2_TOKEN.at(), options=options, body=body, authenticator=authenticator)
 
     async def aclose(self) -> None:
-        """Lets renewals of tokens end, ends what reads ahead, and closes the transport."""
+        """Waits for token renewals, cancels read-ahead tasks, and closes the transport."""
         self._closed = True
         await self.authenticators.aclose()
         tasks = list(self._tasks)

@@ -1,4 +1,4 @@
-"""Where tokens are kept between calls, and between processes."""
+"""Token caches: where tokens are kept between calls and processes."""
 
 import asyncio
 import contextlib
@@ -18,49 +18,51 @@ LOCK_TIMEOUT_SECONDS: Final = 180.0
 
 
 class TokenCache(Protocol):
-    """Keeps one token per key. A key names an app without revealing its secrets."""
+    """Stores one token per key. Keys are hashes and reveal nothing about the app's secrets."""
 
     async def load(self, key: str) -> str | None:
-        """The token, or None."""
+        """Returns the token, or None."""
 
     async def store(self, key: str, token: str) -> None:
-        """Keeps the token in place of any other."""
+        """Stores the token and replaces any other."""
 
     async def discard(self, key: str, token: str) -> None:
-        """Forgets the token if it is still this one; a newer one stays."""
+        """Deletes the token if it is still stored; a newer one stays."""
 
     def lock(self, key: str) -> contextlib.AbstractAsyncContextManager[None]:
-        """Held by the one caller that fetches a token for the key."""
+        """Returns a context manager that is held by the one caller that fetches a token for the
+        key.
+        """
 
 
 def cache_key(*parts: str) -> str:
-    """A name for what the parts identify, from which they cannot be read back."""
+    """Returns a cache key: a hash of the parts, from which they cannot be recovered."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
 class MemoryTokenCache:
-    """Tokens of this process, gone with it."""
+    """Keeps tokens in the memory of this process."""
 
     def __init__(self) -> None:
         self._tokens: dict[str, str] = {}
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def load(self, key: str) -> str | None:
-        """The token, or None."""
+        """Returns the token, or None."""
         return self._tokens.get(key)
 
     async def store(self, key: str, token: str) -> None:
-        """Keeps the token in place of any other."""
+        """Stores the token and replaces any other."""
         self._tokens[key] = token
 
     async def discard(self, key: str, token: str) -> None:
-        """Forgets the token if it is still this one."""
+        """Deletes the token if it is still stored."""
         if self._tokens.get(key) == token:
             del self._tokens[key]
 
     @contextlib.asynccontextmanager
     async def lock(self, key: str) -> AsyncIterator[None]:
-        """One holder at a time in this process."""
+        """Holds the lock of the key; one holder at a time in this process."""
         async with self._locks[key]:
             yield
 
@@ -69,9 +71,10 @@ class MemoryTokenCache:
 
 
 class FileTokenCache:
-    """Tokens in one JSON file (mode 0600) that processes share: locked without blocking, replaced atomically.
+    """Keeps tokens in one JSON file (mode 0600) that processes can share.
 
-    Raises ConfigurationError for what is no path.
+    The file is locked without blocking the event loop and replaced atomically. By default it is in
+    the user's cache directory. Raises ConfigurationError if `path` is not a path.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
@@ -80,26 +83,31 @@ class FileTokenCache:
         self.path = Path(path) if path is not None else _default_path()
 
     async def load(self, key: str) -> str | None:
-        """The token, or None. Raises ConfigurationError when the file cannot be read."""
+        """Returns the token, or None. Raises ConfigurationError if the file cannot be read."""
         return (await asyncio.to_thread(self._read)).get(key)
 
     async def store(self, key: str, token: str) -> None:
-        """Keeps the token in place of any other."""
+        """Stores the token and replaces any other. Raises ConfigurationError if the file cannot be
+        written.
+        """
         async with self._locked("write"):
             await asyncio.to_thread(self._replace, key, None, token)
 
     async def discard(self, key: str, token: str) -> None:
-        """Forgets the token if it is still this one."""
+        """Deletes the token if it is still stored. Raises ConfigurationError if the file cannot be
+        written.
+        """
         async with self._locked("write"):
             await asyncio.to_thread(self._replace, key, token, None)
 
     def lock(self, key: str) -> contextlib.AbstractAsyncContextManager[None]:
-        """One holder at a time in all processes that use the file."""
+        """Returns a context manager: one holder at a time among all processes that use the file."""
         return self._locked(key)
 
     @contextlib.asynccontextmanager
     async def _locked(self, purpose: str) -> AsyncIterator[None]:
-        from filelock import AsyncFileLock, Timeout  # here, because importing it takes a tenth of aiohttp's time
+        # Imported here: it takes a tenth of aiohttp's import time.
+        from filelock import AsyncFileLock, Timeout
 
         await asyncio.to_thread(self._make_folder)
         lock = AsyncFileLock(f"{self.path}.{purpose}.lock", timeout=LOCK_TIMEOUT_SECONDS, mode=0o600)
@@ -133,7 +141,8 @@ class FileTokenCache:
         except OSError as problem:
             raise ConfigurationError(f"the token cache {self.path} cannot be read: {problem.strerror}") from None
         except (ValueError, RecursionError):
-            # Atomic replacement rules out a half-written file, so this is not ours to trust; tokens can be had again.
+            # Files are replaced atomically, so this is not a half-written one of ours. Tokens can
+            # be fetched again.
             return {}
         return {k: v for k, v in tokens.items() if isinstance(v, str)} if isinstance(tokens, dict) else {}
 
@@ -145,7 +154,7 @@ class FileTokenCache:
         if token is not None:
             tokens[key] = token
         try:
-            # mkstemp makes the file with mode 0600, before anything is in it.
+            # mkstemp creates the file with mode 0600, before anything is written.
             handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
         except OSError as problem:
             raise self._cannot_be_written(problem) from None

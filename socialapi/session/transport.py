@@ -1,4 +1,4 @@
-"""The one user of aiohttp's client: sends a request once, and says exactly what became of it."""
+"""The HTTP transport: sends one request with aiohttp and classifies what became of it."""
 
 import contextlib
 import functools
@@ -29,42 +29,51 @@ NOT_SENT: Final = (
     aiohttp.ClientHttpProxyError,
     aiohttp.ServerFingerprintMismatch,
 )
-"""What aiohttp raises before the first byte of a request goes out."""
+"""Raised by aiohttp before the first byte of a request is sent."""
 
 PROXY_REFUSAL: Final = 407
-"""What a proxy answers that wants to know who asks (RFC 9110, section 15.5.8)."""
+"""The status of a proxy that requires authentication (RFC 9110, section 15.5.8)."""
 
 CONNECTING_SHARE: Final = 0.9
-"""Connecting runs out of time before the whole attempt does: afterwards nobody could tell that nothing was sent."""
+"""The connect timeout as a share of the total one. It must end first: after the total timeout
+nobody could tell whether the request was sent.
+"""
 
 
 MAX_REFUSAL_BYTES: Final = 1_000_000
-"""So much is read of an answer that is no success."""
+"""How much is read of an answer without success."""
 
 LIVE_READ_BYTES: Final = 2**15
-"""So much is taken at once of what has arrived: it may be in pieces of a byte or two, of which aiohttp joins each."""
+"""How much of what has arrived is taken at once. It may be in pieces of a byte or two, each of
+which aiohttp joins.
+"""
 LIVE_BUFFER_BYTES: Final = 2**16
-"""Of an answer that does not end, aiohttp stops reading when more than twice as much waits for us."""
+"""The read buffer for an answer that does not end. aiohttp stops reading when more than twice as
+much is unread.
+"""
 
 
 class _Lost(Exception):
-    """A connection that broke, as an exception that aiohttp does not know.
+    """A broken connection, as an exception that aiohttp does not know.
 
-    aiohttp by itself repeats GET, PUT and DELETE once when a reused connection drops, with the headers it has: the
-    signature of the first attempt, uncounted and unpaced. Turning its error into ours inside a middleware, before
-    that code sees it, leaves the decision to the attempt loop.
+    aiohttp repeats GET, PUT and DELETE once when a reused connection drops, with the same headers:
+    the signature of the first attempt, uncounted and unpaced. A middleware that raises this
+    exception instead, before that code sees the error, leaves the decision to the session.
     """
 
 
 class _Unwelcome(Exception):
-    """A handshake that the host has ended since it does not take the certificate of this side, or there is none.
+    """The host ended the handshake because it does not accept the client certificate, or wants one.
 
-    It comes after our last word of a TLS 1.3 handshake, so when aiohttp is done with connecting; nothing was executed.
+    With TLS 1.3 this arrives after the client's last handshake message, so after aiohttp regards
+    the connection as made. Nothing was executed.
     """
 
 
 class _NoTunnel(Exception):
-    """A proxy that was asked for a tunnel hung up, or answered something else than HTTP; nothing was sent on."""
+    """A proxy that was asked for a tunnel closed the connection or did not answer with HTTP.
+    Nothing was sent on.
+    """
 
 
 async def _no_silent_repeat(
@@ -86,7 +95,9 @@ async def _no_silent_repeat(
 
 
 class _Parts(payload.Payload):
-    """A body in parts, written one after another with its length known, so that no part holds the loop for long."""
+    """A body in parts with a known total length. Writing it part by part never blocks the event
+    loop for long.
+    """
 
     _default_content_type = "application/octet-stream"
 
@@ -96,21 +107,21 @@ class _Parts(payload.Payload):
         self._size = sum(map(len, parts))
 
     def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
-        """The whole body as text."""
+        """Returns the whole body as text."""
         return b"".join(self._parts).decode(encoding, errors)
 
     async def write(self, writer: AbstractStreamWriter) -> None:
-        """Writes the parts with back-pressure between them."""
+        """Writes the parts, waiting for the socket in between."""
         for part in self._parts:
             await writer.write(part)
 
 
 LOST: Final = (_Lost, aiohttp.ClientError, TimeoutError)
-"""What is raised once the request may have gone out."""
+"""Raised by aiohttp when the request may have been sent."""
 
 
 class LiveReply:
-    """The beginning of a successful response whose body does not end. Whoever holds it has to close it."""
+    """The start of a successful response whose body does not end. Its holder has to close it."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self._response = response
@@ -124,25 +135,27 @@ class LiveReply:
 
     @property
     def arrived_bytes(self) -> int:
-        """How many bytes of the body have arrived, whether they were read or not."""
+        """The number of bytes of the body that have arrived, read or not."""
         return self._response.content.total_bytes
 
     def read_nowait(self) -> bytes:
-        """The bytes that have arrived and were not read; empty if there are none."""
+        """Returns the bytes that have arrived and are unread; empty if there are none."""
         content = self._response.content
         return b"" if content.exception() is not None else content.read_nowait(LIVE_READ_BYTES)
 
     async def read(self) -> bytes:
-        """The next bytes, as many as have arrived; empty at the end. Raises OutcomeUnknown when the connection broke.
+        """Returns the next bytes that have arrived; empty at the end of the body.
 
-        Cancelling it loses nothing. It must be closed or cancelled to end while the service is silent.
+        Raises OutcomeUnknown if the connection broke. Cancelling it loses no data. While the
+        service is silent it does not return: cancel it or call `close`.
         """
         content = self._response.content
         error: TransportError
         try:
             return await content.read(LIVE_READ_BYTES)
         except LOST as problem:
-            # What had arrived before is still there, but aiohttp only tells of the break from now on.
+            # aiohttp keeps raising its error from now on, although bytes that arrived before are
+            # unread.
             content.set_exception(None)  # type: ignore[arg-type]  # takes it back, though declared to set one only
             rest = content.read_nowait()
             content.set_exception(problem)
@@ -152,18 +165,21 @@ class LiveReply:
         raise error
 
     def close(self) -> None:
-        """Closes the connection; whoever is reading is told that it broke. Idempotent."""
+        """Closes the connection; a pending `read` raises. Safe to call twice."""
         self._response.close()
 
 
 def close_reply(reply: Reply | LiveReply) -> None:
-    """Closes what nobody is going to read."""
+    """Closes a reply that will not be read."""
     if isinstance(reply, LiveReply):
         reply.close()
 
 
 class Transport:
-    """Sends requests over one long-lived aiohttp session, its own or the user's (which stays open at the end)."""
+    """Sends requests through one aiohttp session.
+
+    A session passed by the user is left open at the end.
+    """
 
     def __init__(
         self,
@@ -200,18 +216,20 @@ class Transport:
     def send(
         self, request: Request[Any], headers: Mapping[str, str], *, timeout_seconds: float
     ) -> Coroutine[Any, Any, Reply]:
-        """One attempt: the response whole, whatever its status.
+        """Returns the complete response to one attempt, whatever its status.
 
-        Raises TransportError when the service cannot have executed the request, OutcomeUnknown when it may have.
+        Raises TransportError if the service cannot have executed the request, and OutcomeUnknown if
+        it may have.
         """
         return self._exchange(request, headers, self._reply, timeout_seconds=timeout_seconds, total=timeout_seconds)
 
     async def open(
         self, request: Request[Any], headers: Mapping[str, str], *, timeout_seconds: float
     ) -> Reply | LiveReply:
-        """One attempt at an answer that does not end: its beginning, or the whole of a refusal.
+        """Returns the start of an answer that does not end, or the complete answer if it is no
+        success.
 
-        `timeout_seconds` bounds the connecting alone. Raises as `send`.
+        `timeout_seconds` bounds the connecting only. Raises the same errors as `send`.
         """
 
         async def finish(response: aiohttp.ClientResponse) -> Reply | LiveReply:
@@ -237,7 +255,9 @@ class Transport:
         total: float | None,
         buffer_bytes: int | None = None,
     ) -> A:
-        """Sends the request; what `finish` makes of the response. Errors of aiohttp become ours."""
+        """Sends the request and returns what `finish` makes of the response. Translates errors of
+        aiohttp.
+        """
         url = yarl.URL(request.url, encoded=True)
         connect = min(self._config.connect_timeout_seconds, CONNECTING_SHARE * timeout_seconds)
         way = await self._network.way(url.scheme, url.host or "", url.port)
@@ -271,15 +291,19 @@ class Transport:
         except ValueError:
             if self._owns_session:
                 raise
-            # What aiohttp says when a session with auth=, or one that reads netrc files, is to send another credential.
+            # Raised by aiohttp when a session with auth=, or one that reads netrc files, would send
+            # another credential.
             error = ConfigurationError(OWN_CREDENTIALS)
         except LOST as problem:
             error = OutcomeUnknown(_why_lost(problem, timeout_seconds), url.host or "", port=url.port)
-        # Out here, so that aiohttp's error, which may hold the headers of the request, is not even its context.
+        # Raised outside the handlers: aiohttp's error may hold the headers of the request, so it
+        # must not be the context of ours.
         raise error
 
     async def _reply(self, response: aiohttp.ClientResponse) -> Reply:
-        """The response: of a success that is too large, and of a refusal, only the beginning."""
+        """Returns the response. Of a success that is too large, and of a refusal, only the
+        beginning.
+        """
         async with response:
             return await self._read(response)
 
@@ -300,7 +324,9 @@ class Transport:
         return Reply(response.status, headers, content, max_bytes=limit if size > limit else None)
 
     async def _read_refusal(self, response: aiohttp.ClientResponse) -> bytes:
-        """As much of the body as is read of a refusal; the rest is not waited for, nor does it matter if it breaks off."""
+        """Returns the beginning of the body of a refusal. The rest is not waited for, and a broken
+        connection is ignored.
+        """
         limit = min(MAX_REFUSAL_BYTES, self._config.max_response_bytes)
         content = b""
         with contextlib.suppress(*LOST):
@@ -311,10 +337,12 @@ class Transport:
         return content[:limit]
 
     async def aclose(self) -> None:
-        """Closes the connections, if the session is ours, and those of answers that do not end. Idempotent."""
+        """Closes the connections of its own session, and live replies in any case. Safe to call
+        twice.
+        """
         self._closed = True
         for live in list(self._live):
-            live.close()  # aiohttp would leave whoever reads it waiting
+            live.close()  # aiohttp would leave a pending read waiting
         if self._owns_session and self._session is not None:
             await self._session.close()
             self._session = None
@@ -322,8 +350,10 @@ class Transport:
 
 @functools.lru_cache(maxsize=64)
 def _timeout(total: float | None, connect: float) -> aiohttp.ClientTimeout:
-    """Cached: there are as many as ways to configure a client, and making one takes longer than starting its timer."""
-    # Without rounding, which could let both end together.
+    """Returns the timeout, cached: there are few distinct ones, and creating one costs more than
+    starting its timer.
+    """
+    # No rounding, which could let both expire together.
     return aiohttp.ClientTimeout(total=total, connect=connect, ceil_threshold=math.inf)
 
 
@@ -357,7 +387,7 @@ CERTIFICATE_FAULTS: Final[Mapping[int, str]] = {
     62: "it is for another host: look at the address in the configuration",
     64: "it is for another host: look at the address in the configuration",
 }
-"""What to do about OpenSSL's reasons (X509_V_ERR_…)."""
+"""What to do about the verification errors of OpenSSL (X509_V_ERR_…)."""
 
 
 OWN_CREDENTIALS: Final = (
@@ -369,7 +399,7 @@ UNWELCOME: Final = (
     "set SOCIALAPI_CLIENT_CERT and SOCIALAPI_CLIENT_KEY"
 )
 _ALERTS: Final = ("CERTIFICATE", "UNKNOWN_CA", "ACCESS_DENIED")
-"""What stands in the names of the alerts that are about a certificate (RFC 8446, section 6.2)."""
+"""Words in the names of TLS alerts that concern certificates (RFC 8446, section 6.2)."""
 
 
 def _is_unwelcome(problem: BaseException | None) -> bool:
@@ -378,7 +408,7 @@ def _is_unwelcome(problem: BaseException | None) -> bool:
 
 
 def why_not_sent(problem: Exception) -> str:
-    """Why there was no connection for the request, and what to do about it."""
+    """Returns why no connection could be made, and what to do about it."""
     if isinstance(problem, aiohttp.ClientConnectorCertificateError):
         fault = CERTIFICATE_FAULTS.get(getattr(problem.certificate_error, "verify_code", 0))
         return f"its certificate is not valid: {fault}" if fault else "its certificate is not valid"
@@ -395,9 +425,11 @@ def why_not_sent(problem: Exception) -> str:
 
 
 def _was_asking_proxy(problem: BaseException) -> bool:
-    """Whether a connection was lost while a proxy was asked for a tunnel, so before the first byte of the request.
+    """Returns whether the connection was lost while a proxy was asked for a tunnel, before the
+    first byte of the request.
 
-    aiohttp raises the same errors then, and only the traceback tells. Where this is not found, the outcome is unknown.
+    aiohttp raises the same errors in both cases, and only the traceback tells them apart. If this
+    does not find it, the outcome counts as unknown.
     """
     frames = traceback.walk_tb(problem.__traceback__)
     return any(frame.f_code.co_name == "_create_proxy_connection" for frame, _ in frames)
@@ -410,7 +442,9 @@ def _not_sent(url: yarl.URL, reason: str, *, is_lasting: bool) -> TransportError
 
 
 def _is_lasting(problem: Exception) -> bool:
-    """Whether a connection will be refused again, and asking again may lock an account."""
+    """Returns whether a new attempt would fail the same way. With a proxy, repeating might even
+    lock the account.
+    """
     if isinstance(problem, aiohttp.ClientHttpProxyError):
         return problem.status == PROXY_REFUSAL
     is_about_certificate = isinstance(

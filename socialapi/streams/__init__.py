@@ -1,4 +1,6 @@
-"""Persistent streams: what `client.filtered_stream.connect` and `client.activity.stream` return, and its dispatch."""
+"""Persistent streams: the result of `client.filtered_stream.connect` and
+`client.activity.stream`.
+"""
 
 from socialapi.models.events import (
     ActivityEvent,

@@ -1,4 +1,4 @@
-"""When a stream connects again: a pure decision about why there is no connection, and a schedule of waits."""
+"""Reconnection of streams: classifies disconnects and computes how long to wait. Pure functions."""
 
 from collections.abc import Iterable
 from typing import Final, Literal
@@ -25,9 +25,11 @@ HTTP_CEILING_SECONDS: Final = 320.0
 RATE_LIMIT_START_SECONDS: Final = 60.0
 RATE_LIMIT_CEILING_SECONDS: Final = 960.0
 STEADY_SECONDS: Final = 20.0
-"""A connection that brought data and lived this long has proved that all is well: the schedule starts anew."""
+"""A connection that delivered data and lasted this long resets the backoff."""
 LONG_LIVED_SECONDS: Final = HTTP_CEILING_SECONDS
-"""One that lived this long has proved it without data, too: connecting as seldom as that is no storm."""
+"""A connection that lasted this long resets it without data too: reconnecting so rarely is
+harmless.
+"""
 
 _OF_DISCONNECT: Final[dict[str, DropKind]] = {
     "OperationalDisconnect": "network",
@@ -37,12 +39,12 @@ _OF_DISCONNECT: Final[dict[str, DropKind]] = {
     "ForceDisconnect": "http",
     "InternalError": "http",
     "ClientApplicationStateDegraded": "http",
-    # Nothing would be delivered before somebody has mended the rules.
+    # Nothing would be delivered until the rules are corrected.
     "InvalidRules": "final",
 }
 _OF_ISSUE: Final[dict[str, DropKind]] = {
     "TooManyConnections": "final",
-    # The service says that it is still setting things up.
+    # The service is still setting things up.
     "ProvisioningSubscription": "http",
     "RuleConfigurationIssue": "final",
     "RulesInvalidIssue": "final",
@@ -51,7 +53,11 @@ _OF_ISSUE: Final[dict[str, DropKind]] = {
 
 @attrs.frozen(kw_only=True)
 class Disconnect:
-    """Why there is no connection: which schedule it follows, in words, and what the service or the network said."""
+    """Why there is no connection.
+
+    `kind` selects the backoff and `reason` describes it. `problem` and `error` are what the service
+    or the network reported.
+    """
 
     kind: DropKind
     reason: str
@@ -61,7 +67,7 @@ class Disconnect:
 
 
 def disconnect_of_problems(problems: Iterable[Problem | ServiceError]) -> Disconnect | None:
-    """The end of a connection that problems on it, or in place of it, announce; None if they announce none."""
+    """Returns the disconnect that problems announce, or None if they announce none."""
     for problem in problems:
         if isinstance(problem, OperationalDisconnect):
             name = problem.disconnect_type or "OperationalDisconnect"
@@ -81,10 +87,10 @@ def disconnect_of_problems(problems: Iterable[Problem | ServiceError]) -> Discon
 
 
 def drop_of_refusal(refusal: ApiError, retry_after_seconds: float | None, *, left_behind: bool) -> Disconnect:
-    """What an answer other than a stream means.
+    """Returns the disconnect for an answer that is no stream.
 
-    `left_behind` says that a connection of this very stream broke a moment ago: the service may not have noticed yet,
-    and count it, so that too many connections is no reason to give up.
+    `left_behind` says that a connection of this stream broke recently. The service may still count
+    it, so "too many connections" is no reason to give up.
     """
     kind: DropKind
     drop = disconnect_of_problems(refusal.problems)
@@ -92,7 +98,8 @@ def drop_of_refusal(refusal: ApiError, retry_after_seconds: float | None, *, lef
         issue = getattr(drop.problem, "connection_issue", None)
         kind = "http" if issue == "TooManyConnections" and left_behind else drop.kind
         if kind == "network":
-            # The network brought an answer: what would be replaced at once on an open stream is a refusal here.
+            # The network works, since it brought an answer. What an open stream would reconnect at
+            # once for is a refusal here.
             kind = "rate_limit" if refusal.status == 429 else "http"
         return attrs.evolve(drop, kind=kind, error=refusal, retry_after_seconds=retry_after_seconds)
     kind = "rate_limit" if refusal.status == 429 else "http" if refusal.status >= 500 else "final"
@@ -103,10 +110,11 @@ def drop_of_refusal(refusal: ApiError, retry_after_seconds: float | None, *, lef
 
 @attrs.define
 class Schedule:
-    """How often each kind of failure has followed the last one, and how long to wait after the next.
+    """The number of successive failures of each kind, and the wait after the next one.
 
-    Data alone starts the schedules of refusals anew, but that of lost connections only together with time: a service
-    that sends a line and hangs up, again and again, is connected to more and more seldom.
+    Data alone reset the backoff of refusals. That of lost connections is reset only if the
+    connection also lasted a while: a service that sends a line and hangs up is contacted less and
+    less often.
     """
 
     _network: int = 0
@@ -114,15 +122,16 @@ class Schedule:
     _rate_limit: int = 0
 
     def served(self, lived_seconds: float) -> None:
-        """A connection that brought data, or lived long without, is over."""
+        """Records the end of a connection that delivered data, or lasted long without."""
         self._http = self._rate_limit = 0
         if lived_seconds >= STEADY_SECONDS:
             self._network = 0
 
     def wait_seconds(self, drop: Disconnect, jitter: float) -> float:
-        """How long to wait after the drop, which must not be final; `jitter` is a random number from 0 to 1.
+        """Returns the seconds to wait after a disconnect, which must not be final.
 
-        The first lost connection is replaced at once. A wait that the service told is obeyed where it is longer.
+        `jitter` is a random number from 0 to 1. The first lost connection is replaced at once. A
+        longer wait that the service asked for is used instead.
         """
         if drop.kind == "network":
             wait = min(NETWORK_CEILING_SECONDS, self._network * NETWORK_STEP_SECONDS)

@@ -1,4 +1,4 @@
-"""One connection of a stream: lines, when they came, and a watch over silence and over a consumer who is too slow."""
+"""One connection of a stream: reads lines, and detects silence and slow consumers."""
 
 import asyncio
 import logging
@@ -14,28 +14,28 @@ from socialapi.streams.status import SlowReading
 from socialapi.wire.ndjson import LineFramer
 
 FULL_READ_BYTES: Final = 2 * LIVE_BUFFER_BYTES
-"""What aiohttp buffers before it stops reading: a read that brings as much shows that there was more than we took."""
+"""The size of aiohttp's read buffer. A read of this size shows that data was held back."""
 LOOK_SECONDS: Final = 0.5
-"""How often the watch looks whether the consumer has come back, and whether everything that was sent is here."""
+"""How often the watcher checks the consumer, and whether all data sent has been read."""
 
 logger: Final = logging.getLogger("socialapi")
 
 
 @attrs.frozen(kw_only=True)
 class Patience:
-    """After how much silence a connection is given up, and how slowly it may be read before there is a warning."""
+    """How long a connection may be silent before it is closed, and read slowly before a warning."""
 
     stall_seconds: float
     slow_seconds: float
 
 
 class Connection:
-    """A live answer read line by line. `start` begins the watch, `close` ends it with the connection.
+    """A live answer that is read line by line. `start` starts its watcher, `close` ends both.
 
-    `caught_up_at` is the wall time at which everything that had been sent was here, as far as can be known. Who takes
-    the lines one by one says so with `is_in_use`, with `brought_data` that one of them was data, and with `farewell`
-    that the service has said why it is going to end the connection. `over` says that nothing more is to be read, and
-    why.
+    `caught_up_at` is the latest wall time at which everything sent so far was known to have
+    arrived. The consumer sets `is_in_use` when it takes a line, `brought_data` if the line held
+    data, and `disconnect_notice` if the service announced the end of the connection. `over` is set
+    with the reason when there is nothing more to read.
     """
 
     def __init__(
@@ -70,20 +70,20 @@ class Connection:
 
     @property
     def rest(self) -> bytes:
-        """What came behind the last newline."""
+        """The bytes after the last newline."""
         return self._framer.rest
 
     @property
     def lived_seconds(self) -> float:
-        """How long it has been open, or was."""
+        """How long the connection has been open, or was."""
         return (self._clock.monotonic() if self._closed is None else self._closed) - self._opened
 
     def start(self, spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]) -> None:
-        """Begins the watch, as a task that `spawn` makes."""
+        """Starts the watcher, as a task that `spawn` creates."""
         self.watcher = spawn(self._watch())
 
     def close(self) -> None:
-        """Closes the connection and ends the watch. Idempotent."""
+        """Closes the connection and ends the watcher. Safe to call twice."""
         if self._closed is None:
             self._closed = self._clock.monotonic()
         self._reply.close()
@@ -91,10 +91,10 @@ class Connection:
             self.watcher.cancel()
 
     async def read(self) -> list[bytes] | None:
-        """The lines that are complete by the next bytes, which may be none; None at the end.
+        """Returns the lines completed by the next bytes, perhaps none; None at the end.
 
-        Raises OutcomeUnknown when the connection broke, DecodeError for a line that is too long, once the lines before
-        it were returned.
+        Raises OutcomeUnknown if the connection broke, and DecodeError for a line that is too long,
+        after the lines before it were returned.
         """
         self._framer.check()
         if self._framer.has_more:
@@ -113,7 +113,7 @@ class Connection:
 
     async def _wait_for_bytes(self) -> bytes:
         if self._silent_since is None:
-            # Not anew with every read: somebody who waits only briefly, again and again, would never notice silence.
+            # Not reset by every read: otherwise repeated short waits would never notice silence.
             self._silent_since = self._clock.monotonic()
         self._is_reading = True
         try:
@@ -123,7 +123,9 @@ class Connection:
             self._idle_since = self._clock.monotonic()
 
     def _note_fullness(self, waiting_bytes: int) -> None:
-        """Notes whether so much had arrived and not been read that the connection was held up."""
+        """Records since when unread data has been filling the buffer, which holds up the
+        connection.
+        """
         if waiting_bytes < FULL_READ_BYTES:
             self._full_since = None
             self._is_warned = False
@@ -135,13 +137,17 @@ class Connection:
             self._warn(now - self._full_since, consumer=False)
 
     def _warn(self, seconds: float, *, consumer: bool) -> None:
-        """Once, until the reading has caught up."""
+        """Reports slow reading, once until the reader has caught up."""
         if not self._is_warned:
             self._is_warned = True
             self._on_slow(SlowReading(seconds=seconds, waiting_for="consumer" if consumer else "throughput"))
 
     async def _watch(self) -> None:
-        """Nobody would notice silence any more if this ended by itself, so the connection ends with it."""
+        """Watches the connection until it is silent. If the watcher fails, it closes the
+        connection.
+
+        Without a watcher nobody would notice silence.
+        """
         try:
             while (left := await self._look()) is not None:
                 await self._clock.sleep(min(left, LOOK_SECONDS))
@@ -150,10 +156,10 @@ class Connection:
             self._reply.close()
 
     async def _look(self) -> float | None:
-        """How long there is nothing to notice; None once a silent connection was closed."""
+        """Returns the seconds until the next check; None after closing a silent connection."""
         now = self._clock.monotonic()
         if self._reply.arrived_bytes != self.received_bytes:
-            self._silent_since = None  # though nobody has come to read it yet
+            self._silent_since = None  # even if the consumer has not read it yet
         if self._silent_since is not None:
             left = self._silent_since + self._patience.stall_seconds - now
             if left <= 0:
@@ -166,19 +172,20 @@ class Connection:
             return LOOK_SECONDS
         left = self._idle_since + self._patience.slow_seconds - now
         if left <= 0:
-            # Lines that were read together are also handed out while nothing is read.
+            # Lines that were read together are handed out while nothing is being read.
             self._warn(now - self._idle_since, consumer=not self.is_in_use)
             left = LOOK_SECONDS
         self.is_in_use = False
         return left
 
     async def _note_if_empty(self) -> None:
-        """Notes a moment at which nothing was there to read, which is known once the loop has asked the sockets.
+        """Records a time at which there was nothing to read, after the event loop has polled the
+        sockets.
 
-        That proves nothing by itself: a dead connection is silent too. But when something arrives later, everything
-        that was sent before that moment has arrived, but for what takes longer than other things on its way. The moment
-        of the arrival itself would be too late: it may be noticed a while after the service has sent its last byte, and
-        gone on publishing.
+        That alone proves nothing, because a dead connection is silent too. But when something
+        arrives later, everything sent before that time has arrived, except what was delayed in
+        transit. The time of that arrival would be too late: it may be noticed long after the
+        service has sent its last byte and published more.
         """
         at, since = self._clock.time(), self._silent_since
         await asyncio.sleep(0)

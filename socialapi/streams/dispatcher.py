@@ -1,4 +1,4 @@
-"""Handlers for kinds of events, run with bounded concurrency: a thin layer over the iteration of events."""
+"""Dispatches events to handlers by type, with bounded concurrency."""
 
 import asyncio
 import inspect
@@ -31,18 +31,22 @@ logger: Final = logging.getLogger("socialapi")
 
 @runtime_checkable
 class Unfinished(Protocol[E]):
-    """A source that wants to know when an event is done with, such as a webhook receiver with a durable inbox."""
+    """A source that is told when an event has been handled, such as a receiver with an inbox."""
 
     def unfinished(self) -> AsyncIterator[E]:
-        """The events; none of them counts as done because the next one is asked for."""
+        """Returns an iterator over the events. Asking for the next one does not finish the previous
+        one.
+        """
 
     async def finish(self, event: E) -> None:
-        """The event is done with and need not be handed out again."""
+        """Marks the event as handled, so that it is not delivered again."""
 
 
 @attrs.define
 class DispatchCounters:
-    """What a dispatcher has done: events `handled` by every handler of theirs, `failed` ones, and `unhandled` ones."""
+    """The counts of a dispatcher: events `handled` by all their handlers, `failed` and
+    `unhandled`.
+    """
 
     handled: int = 0
     failed: int = 0
@@ -59,14 +63,14 @@ class Dispatcher:
 
         await events.run(stream)
 
-    A handler is a function, or an async one that is waited for; a function runs on the event loop, and must not block
-    it. Events that are handled at once may end in another order than they came in. An exception of a handler is given
-    to `on_error` with its event, or logged; the others go on. So is a cancellation that comes from within a handler, as
-    RuntimeError. An event of a source with `finish` is finished when all of
-    its handlers have returned, and stays unfinished when one raised. One that no handler takes is counted, and finished;
-    the log has a warning of the first one.
+    A handler is a function or an async function. Plain functions run on the event loop and must not
+    block it. Events handled concurrently may finish out of order. An exception in a handler is
+    passed to `on_error` with its event, or logged, and other events continue. A cancellation raised
+    within a handler is treated the same way, as RuntimeError. If the source has `finish`, an event
+    is finished when all its handlers have returned, and stays unfinished if one raised. An event
+    without a handler is counted and finished; a warning is logged for the first one.
 
-    Raises InvalidInput for arguments of other types, and for less than one event at once.
+    Raises InvalidInput for arguments of other types, and for a `max_concurrency` below 1.
     """
 
     def __init__(self, *, max_concurrency: int = 16, on_error: OnError | None = None) -> None:
@@ -84,13 +88,15 @@ class Dispatcher:
         self.counters = DispatchCounters()
 
     def on(self, *kinds: Kind | Iterable[Kind]) -> Callable[[HandlerT], HandlerT]:
-        """Registers the function below for kinds of events, given one by one or as lists.
+        """Returns a decorator that registers a function for kinds of events, one by one or as
+        lists.
 
-        A kind is an event type (deprecated names and aliases stand for the present names), all types below a name
-        (`profile.update.*`), a class such as `MatchedPost` or `Undecoded`, or `*` for everything.
+        A kind is an event type (deprecated names and aliases stand for current ones), all types
+        below a name (`profile.update.*`), a class such as `MatchedPost` or `Undecoded`, or `*` for
+        everything.
 
-        Raises InvalidInput where no kind is named, for what is no kind, and for a name that is nearly that of a known
-        event type; names that are like none are taken, since there may be new ones.
+        Raises InvalidInput if no kind is given, for anything else, and for a name that is nearly a
+        known event type. Other unknown names are accepted, because they may be new types.
         """
         known = [canonical_event_type(kind) if isinstance(kind, str) else kind for kind in _checked_kinds(kinds)]
         if not known:
@@ -104,12 +110,13 @@ class Dispatcher:
         return register
 
     async def run(self, source: AsyncIterable[Any]) -> None:
-        """Handles events until the source ends. Cancelled, it cancels the handlers that are running and waits for them.
+        """Handles events until the source ends. If cancelled, cancels running handlers and waits
+        for them.
 
-        No event is taken from the source before there is a place for it. Raises ConfigurationError, and takes nothing,
-        while there is no handler; InvalidInput for a source that is no async iterable; and what the source raises, also,
-        and then without waiting for the next event, while an event is finished: in either case once the handlers that
-        are running have ended.
+        An event is taken from the source only when a handler can start. Raises ConfigurationError
+        if no handler is registered, InvalidInput for a source that is no async iterable, and what
+        the source raises. An error while finishing an event ends the run without waiting for the
+        next event. Errors are raised after the running handlers have ended.
         """
         self._check_run(source)
         finishing = source if isinstance(source, Unfinished) else None
@@ -130,7 +137,7 @@ class Dispatcher:
                 broken.append(problem)
                 pulling.cancel()
 
-        # A task of its own, so that a source that is quiet does not hide what has broken.
+        # A separate task, so that an error is noticed while the source is waiting.
         pulling = asyncio.create_task(_pull(aiter(events), free, begin))
         try:
             await asyncio.wait([pulling])
@@ -167,7 +174,7 @@ class Dispatcher:
                 problem = RuntimeError("the handler was cancelled from within")
                 problem.__cause__ = cancellation
                 await self._report(event, problem)
-            except Exception as problem:  # noqa: BLE001  # one event that cannot be handled must not end the others
+            except Exception as problem:  # noqa: BLE001  # one event must not end the others
                 failed = True
                 await self._report(event, problem)
         if failed:
@@ -191,14 +198,14 @@ class Dispatcher:
             _log("on_error for", event, another)
 
     def _warn_once(self, event: Any) -> None:
-        """Says of the first event that no handler takes that there are such events."""
+        """Warns, once, that no handler takes an event."""
         if not self._has_warned:
             self._has_warned = True
             logger.warning("no handler takes %s; such events are counted as unhandled", printable_name(_name_of(event)))
 
 
 def _checked_kinds(given: Iterable[Any]) -> Iterator[Any]:
-    """The kinds one by one. Raises InvalidInput for what is none, and for names that are slips."""
+    """Yields the kinds one by one. Raises InvalidInput for invalid kinds and misspelt names."""
     for kind in given:
         if isinstance(kind, type):
             yield kind
@@ -214,12 +221,14 @@ def _checked_kinds(given: Iterable[Any]) -> Iterator[Any]:
 
 
 def _identity(handler: Any) -> Any:
-    """What is the same for the same handler: a bound method is another object every time, and others may be unhashable."""
+    """Returns a key that identifies a handler: bound methods are new objects on every access, and
+    handlers may be unhashable.
+    """
     return (id(handler.__self__), handler.__func__) if inspect.ismethod(handler) else id(handler)
 
 
 def _name_of(event: Any) -> str:
-    """The type of an event, or else its class."""
+    """Returns the event's type, or the name of its class."""
     return str(getattr(event, "event_type", None) or type(event).__name__)
 
 
@@ -228,7 +237,7 @@ def _log(who: str, event: Any, problem: Exception) -> None:
 
 
 async def _pull(events: AsyncIterator[Any], free: asyncio.Semaphore, begin: Callable[[Any], None]) -> None:
-    """Takes events for as long as there are any, each once there is a place for it: what is taken is handled."""
+    """Takes events while there are any, each only once its handling can start."""
     await free.acquire()
     async for event in events:
         begin(event)

@@ -1,4 +1,4 @@
-"""Functions of the application that are told of events: plain ones, and async ones that are waited for."""
+"""Checking and calling handler functions, plain or async."""
 
 import inspect
 from collections.abc import Callable
@@ -8,13 +8,13 @@ from socialapi.errors import InvalidInput
 
 
 def check_handler(name: str, handler: object) -> None:
-    """Raises InvalidInput, which names the argument, for what cannot be called for an event.
+    """Raises InvalidInput, which names the argument, if it is not a function to call with an event.
 
-    That is also a class, and a generator, whose call would run nothing.
+    Classes and generator functions are refused too: calling a generator would run nothing.
     """
     if not callable(handler) or inspect.isclass(handler):
         raise InvalidInput(f"{name} must be a function, not {_what(handler)}")
-    runs = type(handler).__call__  # of an object that can be called
+    runs = type(handler).__call__  # for a callable object
     if any(is_one(each) for is_one in _GENERATORS for each in (handler, runs)):
         raise InvalidInput(f"{name} must be a function without yield: a generator would not run")
 
@@ -23,7 +23,7 @@ _GENERATORS = (inspect.isgeneratorfunction, inspect.isasyncgenfunction)
 
 
 async def call_handler(handler: Callable[..., Any], *given: Any) -> None:
-    """Calls it, and waits for what it returns where that can be waited for."""
+    """Calls the handler and awaits its result if that is awaitable."""
     told = handler(*given)
     if inspect.isawaitable(told):
         await told

@@ -1,4 +1,4 @@
-"""A stream across its connections: it connects, notices what broke, waits and connects again."""
+"""The link of a stream: connects, detects disconnects, waits and reconnects."""
 
 import asyncio
 import datetime
@@ -22,8 +22,8 @@ from socialapi.wire.retry import NOT_EXECUTED
 
 @attrs.define
 class Outage:
-    """The time without a connection that goes on: by what it began, why it goes on (the latest reason), when the next
-    attempt is, and how many there were.
+    """A period without a connection: its first cause, the latest reason, the time of the next
+    attempt and the number of attempts.
     """
 
     cause: Disconnect
@@ -33,10 +33,10 @@ class Outage:
 
 
 class GiveUpTimer:
-    """How long there may be no connection, or for ever; the last attempt is made at the end of that time.
+    """Bounds the time without a connection; None never gives up. The last attempt is at its end.
 
-    A connection that was accepted and of no use does not start it anew, only the time for which it was there does not
-    count: a service that accepts and hangs up, again and again, is given up too.
+    A useless connection does not restart the timer. Only the time it lasted does not count, so that
+    a service that accepts connections and hangs up is given up on too.
     """
 
     def __init__(self, seconds: float | None) -> None:
@@ -46,19 +46,19 @@ class GiveUpTimer:
         self._is_last = False
 
     def attempted(self, now: float) -> None:
-        """An attempt begins."""
+        """Records the start of an attempt."""
         self._since = now if self._since is None else self._since
         self._attempted_at = now
 
     def disconnected(self, now: float, lived_seconds: float, *, was_of_use: bool) -> None:
-        """A connection is over."""
+        """Records the end of a connection."""
         if was_of_use or self._since is None:
             self._since, self._attempted_at, self._is_last = now, None, False
         else:
             self._since += lived_seconds
 
     def due(self, now: float, wait: float) -> float | None:
-        """When the next attempt is, which should come after such a wait; None if there is none any more."""
+        """Returns when the next attempt is due after the given wait; None if there is none left."""
         if self._seconds is None or self._since is None:
             return now + wait
         end = self._since + self._seconds
@@ -74,12 +74,12 @@ OnSlow = Callable[[SlowReading], None]
 logger: Final = logging.getLogger("socialapi")
 
 LEFT_BEHIND_SECONDS: Final = 120.0
-"""How long the service may take to notice that a connection of ours is gone, and count it among those we have."""
+"""How long the service may take to notice a broken connection, and count it as open."""
 
 
 @attrs.frozen(kw_only=True)
 class LinkOptions:
-    """Whom a link tells about gaps and about being read too slowly, and how long it tries to connect."""
+    """The callbacks for gaps and slow reading, and the time after which to give up."""
 
     on_gap: OnGap | None = None
     on_slow: OnSlow | None = None
@@ -87,11 +87,11 @@ class LinkOptions:
 
 
 class Link:
-    """Connects, reads lines, and connects again for as long as that can help.
+    """Connects, reads lines and reconnects as long as that can help.
 
-    Whatever is cancelled while it waits can be called again. Connecting goes on meanwhile, in a task: somebody who waits
-    with a timeout that is shorter than an attempt would never be connected otherwise. `last_id` and what was seen on the
-    connection are told by the stream, which knows what a line means.
+    Every method that waits can be cancelled and called again. Connecting continues in a task
+    meanwhile; otherwise a caller with a timeout shorter than an attempt would never be connected.
+    The stream, which knows what a line means, sets `last_id` and reports what it saw.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class Link:
         self.state: StreamState = "new"
 
     def close(self) -> None:
-        """Closes the connection, and ends the attempts to get one. Idempotent."""
+        """Closes the connection and cancels attempts to connect. Safe to call twice."""
         self.state = "closed"
         connection, self._connection = self._connection, None
         if connection is not None:
@@ -129,14 +129,14 @@ class Link:
             self._connecting.cancel()
 
     async def aclose(self) -> None:
-        """As `close`; leaves no task behind."""
+        """Closes the link like `close`, and leaves no task behind."""
         watcher = self._connection.watcher if self._connection is not None else None
         connecting = self._connecting if self._connecting is not asyncio.current_task() else None
         self.close()
         await asyncio.gather(*filter(None, (watcher, connecting)), return_exceptions=True)
 
     def saw_item(self, *, is_data: bool) -> None:
-        """Something that is no keep-alive is handed out."""
+        """Records that an item other than a keep-alive is handed out."""
         connection = self._connection
         if connection is not None:
             connection.is_in_use = True
@@ -144,15 +144,15 @@ class Link:
                 connection.brought_data = True
 
     def saw_farewell(self, disconnect_notice: Disconnect) -> None:
-        """The service has said that and why it is going to end the connection."""
+        """Records that the service has announced the end of the connection."""
         if self._connection is not None:
             self._connection.disconnect_notice = disconnect_notice
 
     async def read(self) -> list[bytes]:
-        """The next complete lines, in order; there may be none yet.
+        """Returns the next complete lines, in order; perhaps none yet.
 
-        Raises ApiError, StreamEnded, TransportError or RateLimitTooLong when connecting again does not help, DecodeError
-        for a line that is too long, and RuntimeError once the client is closed.
+        Raises ApiError, StreamEnded, TransportError or RateLimitTooLong if reconnecting does not
+        help, DecodeError for a line that is too long, and RuntimeError once the client is closed.
         """
         connection = self._connection
         if connection is None or self._connecting is not None:
@@ -160,15 +160,18 @@ class Link:
             return []
         if connection.over is None and (lines := await self._lines_of(connection)) is not None:
             return lines
-        if self._connection is connection and connection.over is not None:  # else it was closed by us
+        # Otherwise it was closed by us.
+        if self._connection is connection and connection.over is not None:
             self._disconnected(connection, connection.over)
         return []
 
     async def _lines_of(self, connection: Connection) -> list[bytes] | None:
-        """The next lines of the connection; None when there are no more, and it is closed."""
+        """Returns the next lines of the connection; closes it and returns None when there are no
+        more.
+        """
         before = connection.received_bytes
         try:
-            # Nothing is expected behind a farewell, whether the service hangs up or not.
+            # Nothing follows a disconnect notice, whether the service hangs up or not.
             lines = None if connection.disconnect_notice is not None else await connection.read()
         except TransportError as problem:
             drop = Disconnect(kind="network", reason=problem.reason, error=problem)
@@ -183,12 +186,14 @@ class Link:
         connection.over = drop
         connection.close()
         is_ours = self._connection is connection and connection.disconnect_notice is None
-        # It is looked at before anything is decided: it may be the event that was the use of the connection, or say why
-        # the connection is over.
+        # An incomplete line is examined first: it may be the event that made the connection useful,
+        # or say why it ended.
         return [connection.rest] if is_ours and is_whole(connection.rest) else None
 
     def _disconnected(self, connection: Connection, drop: Disconnect) -> None:
-        """The connection is over: what that means, and since when something may be missing."""
+        """Handles the end of a connection: classifies it and determines since when data may be
+        missing.
+        """
         now, lived_seconds = self._session.clock.monotonic(), connection.lived_seconds
         self._connection = None
         if connection.disconnect_notice is not None:
@@ -198,20 +203,21 @@ class Link:
         self._broke_at = now if drop.error is not None else None
         if connection.brought_data or lived_seconds >= LONG_LIVED_SECONDS:
             self._schedule.served(lived_seconds)
-        # Silence until the stall time is of no use, keep-alives for as long are.
+        # Silence until the stall timeout is useless; keep-alives for as long are not.
         was_of_use = connection.brought_data or (connection.received_bytes > 0 and lived_seconds >= STEADY_SECONDS)
         self._endurance.disconnected(now, lived_seconds, was_of_use=was_of_use)
         if not connection.brought_data and drop.kind == "network":
-            # Accepted, and closed without data: a service that does so is not well, and is not asked again at once.
+            # A service that accepts connections and closes them without data is not asked again at
+            # once.
             drop = attrs.evolve(drop, kind="http")
         started_at = max(connection.opened_at, connection.caught_up_at - self._session.config.gap_margin_seconds)
-        # A wall clock that was put back may have it opened later than it was read.
+        # If the wall clock was set back, it may have opened later than it was read.
         started_at = min(connection.caught_up_at, started_at)
         self._gap_started_at = datetime.datetime.fromtimestamp(started_at, datetime.UTC)
         self._dropped(drop)
 
     def _dropped(self, drop: Disconnect) -> None:
-        """There is no connection, for this reason: when the next attempt is due, or that there is none."""
+        """Records why there is no connection, and when the next attempt is due, if any."""
         self._break = attrs.evolve(self._break, drop=drop) if self._break else Outage(drop, drop)
         self.state = "waiting"
         if drop.kind == "final":
@@ -233,12 +239,15 @@ class Link:
             logger.warning("%s: %s; connecting again in %.1f s", shown, drop.reason, due - now)
 
     async def connect(self) -> None:
-        """Returns once there is a connection, after as many attempts and waits as it takes. Raises as `read`."""
+        """Returns once there is a connection. Waits and retries as often as needed. Raises as
+        `read` does.
+        """
         if self._connecting is None:
             self._connecting = self._session.spawn(self._connect())
         connecting = self._connecting
         if not connecting.done():
-            await asyncio.wait([connecting])  # which leaves the task alone when it is cancelled
+            # Which does not cancel the task when it is cancelled itself.
+            await asyncio.wait([connecting])
         self._connecting = None
         if not connecting.cancelled():
             connecting.result()
@@ -302,14 +311,14 @@ class Link:
         error = drop.error or StreamEnded(200, problems=problems, summary=drop.reason)
         try:
             await self._report_gap(None)
-        except Exception as another:  # noqa: BLE001  # it is not lost: it is the context of what is raised
-            # What ends the stream is not hidden by what the application does about it, which is its context.
+        except Exception as another:  # noqa: BLE001  # it becomes the context of the error raised
+            # An error of the application's callback must not hide what ended the stream.
             error.add_note(f"on_gap raised {type(another).__name__}")
             raise error  # noqa: B904
         raise error
 
     async def _report_gap(self, ended_at: datetime.datetime | None) -> None:
-        """Before the first connection there is no gap: nothing was promised."""
+        """Reports the gap that has ended. There is none before the first connection."""
         over, started_at = self._break, self._gap_started_at
         self._break = self._gap_started_at = None
         if over is None or started_at is None:

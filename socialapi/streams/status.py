@@ -1,4 +1,4 @@
-"""What a stream tells about itself: its state, what it has counted, its gaps, and that it is read too slowly."""
+"""The state, counters, gaps and slow-reading warnings of a stream."""
 
 import datetime
 from typing import Literal
@@ -12,10 +12,11 @@ StreamState = Literal["new", "connecting", "connected", "waiting", "closed"]
 
 @attrs.define
 class StreamCounters:
-    """What a stream has done so far.
+    """The counts of a stream.
 
-    `attempts` counts connections asked for, `connections` those that the service accepted, `items` what was handed
-    out (`undecoded` of them as they came), `repeated` what was left out because a backfill brought it a second time.
+    `attempts` counts attempts to connect and `connections` those accepted. `items` counts the items
+    handed out, `undecoded` those of them that could not be decoded, and `repeated` the items
+    dropped because they had been handed out before.
     """
 
     attempts: int = 0
@@ -30,14 +31,16 @@ class StreamCounters:
 
 @attrs.frozen(kw_only=True)
 class Gap:
-    """A time in which nothing could arrive; as far as can be known, whatever was missed was sent between `started_at`
-    and `ended_at`.
+    """A period in which nothing could arrive.
 
-    Both are aware UTC times by this machine's clock, which may differ from the service's. `started_at` is the last
-    moment at which everything that had been sent was here, less `Config.gap_margin_seconds` for what was still on its
-    way, so it lies before the break. It is never earlier than the connection that broke. `ended_at` is when the service accepted the next connection,
-    None if there will be none. `after_id` is the id of the last post or event before the gap, `reason` says why there
-    was one, and `problem` what the service said about it, if it did. `attempts` is how often it was connected to.
+    As far as is known, everything missed was sent between `started_at` and `ended_at`. Both are
+    aware UTC times by this machine's clock, which may differ from the service's. `started_at` is
+    the last time at which everything sent had arrived, less `Config.gap_margin_seconds` for data in
+    transit; it is before the disconnect, but never before that connection opened. `ended_at` is the
+    time at which the service accepted the next connection, or None if there will be none.
+    `after_id` is the id of the last post or event before the gap, `reason` says why there was one,
+    and `problem` is what the service reported, if anything. `attempts` is the number of attempts to
+    connect.
     """
 
     started_at: datetime.datetime
@@ -50,10 +53,12 @@ class Gap:
 
 @attrs.frozen(kw_only=True)
 class SlowReading:
-    """The stream is read more slowly than it comes, which the service ends before long (SlowReader).
+    """A warning that the stream is read more slowly than data arrives. The service ends such
+    streams.
 
-    `seconds` is for how long already. With `waiting_for` "consumer" the application has not come back for the next
-    event in that time; with "throughput" it does come back, and what has arrived fills the buffers all the same.
+    `seconds` says for how long. If `waiting_for` is "consumer", the application has not asked for
+    the next event in that time. If it is "throughput", it does ask, but the buffers are full all
+    the same.
     """
 
     seconds: float

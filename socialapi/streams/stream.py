@@ -1,4 +1,4 @@
-"""A persistent stream as an application sees it: an async iterator of what the service sends."""
+"""The `Stream`: an async iterator over what a persistent stream delivers."""
 
 import asyncio
 import logging
@@ -21,50 +21,54 @@ from socialapi.wire.events import LINE_READERS, NO_EVENT_ID, checked_paths, iden
 T = TypeVar("T")
 
 REMEMBERED_IDS: Final = 100_000
-"""Ids of what came last, with which a backfill is compared."""
+"""How many of the last ids are remembered, to recognise repeated items."""
 TURN_SECONDS: Final = 0.003
-"""How long items are handed out one after another before others get their turn on the event loop."""
+"""How long items are handed out in one go before other tasks get a turn."""
 MOST_BETWEEN_LOOKS: Final = 128
-"""How many lines are taken at most between two looks at the clock."""
+"""The most lines that are taken between two looks at the clock."""
 QUICK_SECONDS: Final = 0.00075
-"""After lines that took less, twice as many are taken before the next look; after twice as long, one."""
+"""If lines took less time than this, twice as many are taken before the next look; if they took
+twice as long, one.
+"""
 READ_BY_ANOTHER: Final = "another task is reading this stream, which one at a time does: connect another stream for it"
 
 logger: Final = logging.getLogger("socialapi")
 
 
 class Stream(Generic[T]):
-    """What the service sends, for weeks: `async with stream:` connects, `async for item in stream:` goes on.
+    """A persistent stream. `async with stream:` connects, `async for item in stream:` iterates.
 
-    Items are of type `T`. A line that this version cannot read comes as `Undecoded`, and what the
-    service says beside events as `StreamNotice`. `run` gives each item to a function instead, for a
-    task that does nothing else.
+    Items are of type `T`. Lines that could not be decoded come as `Undecoded`, and notices of the
+    service as `StreamNotice`. `run` passes each item to a function instead, for a task that does
+    nothing else.
 
-    A lost connection is replaced: at once the first time, then after waits that grow (to 16 seconds
-    after network errors, 320 after refusals, 16 minutes after a 429). Each time in which nothing could
-    arrive is a `Gap`, which `on_gap` is told when it is over, before the first item behind it.
+    A lost connection is replaced: at once the first time, then after growing waits (up to 16
+    seconds after network errors, 320 seconds after refusals, 16 minutes after a 429). Each period
+    in which nothing could arrive is a `Gap`, passed to `on_gap` when it is over, before the first
+    item after it.
 
-    Nothing is buffered beyond what a connection buffers: a slow reader slows the service down, and is
-    warned. What `on_slow` raises is logged, what `on_gap` raises comes out of the iteration, which can
-    go on. `state` and `counters` tell how it is doing.
+    Only the buffers of the connection are filled: a slow reader slows the service down, and a
+    warning is logged. Errors in `on_slow` are logged. Errors in `on_gap` are raised by the
+    iteration, which can be continued. `state` and `counters` show what the stream is doing.
 
     Entering and iterating raise
 
-    - ApiError where the service refuses for good (credentials, too many connections);
-    - StreamEnded where it says so on an open stream;
-    - RateLimitTooLong where it asks for a wait beyond `Config.bulk_max_wait_seconds`;
-    - when `give_up_after_seconds` have passed without a connection, and the last attempt, made at their end, failed too:
-      what that raised (TransportError, ApiError or RateLimitTooLong), or TransportError where the service accepts
-      connections and hangs up;
-    - DecodeError for a line beyond `Config.max_line_bytes`, once what came before it was handed out;
-    - InvalidInput for parameters that break rules, ConfigurationError where a host or credential is missing, and
-      RuntimeError once the client is closed, or while another task waits for the next item.
+    - ApiError if the service refuses for good (credentials, too many connections);
+    - StreamEnded if it does so on an open stream;
+    - RateLimitTooLong if it asks for a wait beyond `Config.bulk_max_wait_seconds`;
+    - the error of the last attempt (TransportError, ApiError or RateLimitTooLong) after
+      `give_up_after_seconds` without a connection, or TransportError if the service accepts connections
+      and hangs up;
+    - DecodeError for a line beyond `Config.max_line_bytes`, after the items before it;
+    - InvalidInput for invalid parameters, ConfigurationError if a host or credential is missing, and
+      RuntimeError once the client is closed or while another task waits for the next item.
 
-    `anext(stream)` may be cancelled, by a timeout for example, and called again: nothing is lost. However many lines have
-    arrived, other tasks get their turn every few milliseconds.
+    `anext(stream)` may be cancelled, by a timeout for example, and called again without losing
+    items. However many lines have arrived, other tasks get a turn every few milliseconds.
 
-    What comes a second time is left out where a backfill was asked for or `event_id_paths` are given: by the id of a
-    post, of an event by the one at the paths. An event without an id is handed out, and a warning of it logged once.
+    Repeated items are dropped if a backfill was requested or `event_id_paths` are given. They are
+    recognised by the id of the post, or of the event at these paths. An event without an id is
+    handed out, and a warning is logged once.
     """
 
     def __init__(
@@ -82,8 +86,8 @@ class Stream(Generic[T]):
         (kind,) = get_args(target.route.result)
         self._read_line: Callable[[bytes, Sequence[str] | None], Any] = LINE_READERS[kind]
         self._shown = target.route.shown
-        self._arrived: list[bytes] = []  # the next one last
-        self._lines: list[bytes] = []  # those of them that come before the next look at the clock
+        self._arrived: list[bytes] = []  # in reverse order
+        self._lines: list[bytes] = []  # those before the next look at the clock, in reverse order
         self._paths = checked_paths(event_id_paths)
         is_compared = bool(query.get("backfill_minutes")) or self._paths is not None
         self._seen: OrderedDict[str, None] | None = OrderedDict() if is_compared else None
@@ -93,11 +97,11 @@ class Stream(Generic[T]):
         self._monotonic = session.clock.monotonic
         self._looked_at = 0.0
         self._between_looks = 1
-        self._turn_ends_at = 0.0  # 0 when the event loop has gone round since
+        self._turn_ends_at = 0.0  # 0 after the event loop has run other tasks
 
     @property
     def state(self) -> StreamState:
-        """What it is doing: new, connecting, connected, waiting for the next attempt, or closed."""
+        """The state: new, connecting, connected, waiting for the next attempt, or closed."""
         return self._link.state
 
     async def __aenter__(self) -> Self:
@@ -116,7 +120,7 @@ class Stream(Generic[T]):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Closes the connection; the iteration is over. Idempotent."""
+        """Closes the connection and ends the iteration. Safe to call twice."""
         self._arrived.clear()
         self._lines.clear()
         await self._link.aclose()
@@ -125,7 +129,7 @@ class Stream(Generic[T]):
         return self
 
     async def __anext__(self) -> T | StreamNotice | Undecoded:
-        """The next item; waits for it as long as it takes."""
+        """Returns the next item, waiting until there is one."""
         while True:
             while self._lines:
                 item = self._take(self._lines.pop())
@@ -133,7 +137,8 @@ class Stream(Generic[T]):
                     return item
             if self._arrived:
                 if self._is_turn_over():
-                    await asyncio.sleep(0)  # before anything is taken that a cancellation could lose
+                    # Before anything is taken that a cancellation could lose.
+                    await asyncio.sleep(0)
                 else:
                     self._lines, self._arrived = _cut(self._arrived, self._between_looks)
                 continue
@@ -148,7 +153,7 @@ class Stream(Generic[T]):
                 self._arrived = lines
 
     async def _read(self) -> list[bytes]:
-        """The next lines, the next one last."""
+        """Returns the next lines in reverse order."""
         if self._is_waiting:
             raise RuntimeError(READ_BY_ANOTHER)
         self._is_waiting = True
@@ -163,11 +168,12 @@ class Stream(Generic[T]):
         return lines
 
     async def run(self, handler: Callable[[T | StreamNotice | Undecoded], Awaitable[object] | object]) -> None:
-        """Gives every item to `handler`, a function or an async one that is waited for, until it is cancelled.
+        """Passes every item to `handler`, a function or an async function, until it is cancelled.
 
-        Connects the stream unless that was done, and closes it at the end. Raises what ends the stream, as iterating
-        does, and what the handler raises, so that a task of a TaskGroup never ends unnoticed; InvalidInput for what is no
-        function, and RuntimeError, which leaves the stream as it is, while another task reads it. Returns only after `aclose`.
+        Connects the stream if it is new, and closes it at the end. Raises what iterating raises and
+        what the handler raises, so that a task of a TaskGroup never ends unnoticed. Raises
+        InvalidInput if `handler` is no function, and RuntimeError, leaving the stream open, while
+        another task reads it. Returns only after `aclose`.
         """
         check_handler("handler", handler)
         if self._is_waiting or self._is_running:
@@ -179,13 +185,16 @@ class Stream(Generic[T]):
             async for item in self:
                 await call_handler(handler, item)
                 if (task := asyncio.current_task()) is not None and task.cancelling():
-                    await asyncio.sleep(0)  # where the cancellation is raised, before the items that have arrived
+                    # Raises the cancellation before the items that have arrived.
+                    await asyncio.sleep(0)
         finally:
             self._is_running = False
             await self.aclose()
 
     def _is_turn_over(self) -> bool:
-        """Whether others have waited for so long that it is their turn; looks how long lines take, too."""
+        """Returns whether other tasks should get a turn. Also adapts how many lines are taken at
+        once.
+        """
         now = self._monotonic()
         if not self._turn_ends_at:
             self._turn_ends_at = now + TURN_SECONDS
@@ -202,14 +211,14 @@ class Stream(Generic[T]):
         return False
 
     def _end_turn(self) -> None:
-        """The event loop has gone round."""
+        """Records that the event loop has run other tasks."""
         self._turn_ends_at = 0.0
 
     def _take(self, line: bytes) -> T | StreamNotice | Undecoded | None:
-        """What a line is to the consumer.
+        """Returns the item in a line.
 
-        None for a keep-alive, for a notice that only announces the end of the connection, and for an item that was
-        handed out before.
+        Returns None for a keep-alive, for a notice that only announces the end of the connection,
+        and for a repeated item.
         """
         if not line:
             self.counters.keep_alives += 1
@@ -235,7 +244,9 @@ class Stream(Generic[T]):
         return taken
 
     def _notice(self, notice: StreamNotice) -> StreamNotice | None:
-        """What is left of a notice without a farewell, which is told with the gap."""
+        """Returns a notice without the disconnect notice in it, which is reported with the gap;
+        None if nothing is left.
+        """
         disconnect_notice = disconnect_of_problems(notice.problems)
         if disconnect_notice is not None:
             self._link.saw_farewell(disconnect_notice)
@@ -248,14 +259,16 @@ class Stream(Generic[T]):
         return notice
 
     def _is_repeated(self, item: Any) -> bool:
-        """Whether it was handed out before, which is looked at where repeated items are left out."""
+        """Returns whether the item was handed out before; False if repeated items are not
+        dropped.
+        """
         identity = identity_of_item(item, self._paths)
         if identity is None:
             self._warn_once()
         if identity is None or self._seen is None:
             return False
         if identity in self._seen:
-            # The next backfill may bring it once more.
+            # The next backfill may bring it again.
             self._seen.move_to_end(identity)
             return True
         self._seen[identity] = None
@@ -264,14 +277,14 @@ class Stream(Generic[T]):
         return False
 
     def _warn_once(self) -> None:
-        """Says of the first event without an id what that means."""
+        """Warns, once, of events without an id."""
         if not self._has_warned:
             self._has_warned = True
             logger.warning("%s: %s", self._shown, NO_EVENT_ID)
 
 
 def _cut(lines: list[bytes], count: int) -> tuple[list[bytes], list[bytes]]:
-    """So many lines from the end, and those before them."""
+    """Returns the last `count` lines, and those before them."""
     if len(lines) <= count:
         return lines, []
     return lines[-count:], lines[:-count]

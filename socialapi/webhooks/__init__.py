@@ -1,4 +1,4 @@
-"""Webhooks, on the side of who owns one: challenges, signatures, and a receiver of events.
+"""Receiving webhooks: challenges, signatures, and a receiver of events.
 
     from socialapi.webhooks import Receiver
 
@@ -7,7 +7,7 @@
     app.add_route("/hooks", receiver.asgi, methods=["GET", "POST"])        # FastAPI, Starlette
     async for event in receiver: ...
 
-Registering a webhook is `client.webhooks.ensure(url)`, once the receiver serves.
+Once the receiver is serving, register it with `client.webhooks.ensure(url)`.
 """
 
 from socialapi.models.events import ActivityEvent, DirectMessage, MatchedPost

@@ -1,4 +1,4 @@
-"""A receiver as an ASGI 3 application, for FastAPI, Starlette and every server of this interface."""
+"""A receiver as an ASGI 3 application, for FastAPI, Starlette and ASGI servers."""
 
 import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, MutableMapping
@@ -14,21 +14,21 @@ Send = Callable[[Message], Awaitable[None]]
 
 
 class Lifespan(Protocol):
-    """What opens with an application and closes with it, such as a receiver."""
+    """A resource that is opened and closed with an application, such as a receiver."""
 
     async def __aenter__(self) -> object:
-        """Opens it. Raises ConfigurationError."""
+        """Opens the resource. Raises ConfigurationError."""
 
     async def aclose(self) -> None:
-        """Closes it."""
+        """Closes the resource."""
 
 
 class AsgiApp:
     """Answers challenges and events at every path.
 
-    A server that runs it alone opens and closes the receiver with it, by the lifespan messages. Mounted
-    in another application it gets no such messages: that application opens the receiver, or the first
-    challenge or event does. It is an object because routers wrap plain functions as views.
+    A server that runs it alone opens and closes the receiver through lifespan messages. Mounted in
+    another application it gets none: that application opens the receiver, or the first challenge or
+    event does. It is an object because routers wrap plain functions as views.
     """
 
     def __init__(self, endpoint: Endpoint, lifespan: Lifespan) -> None:
@@ -36,13 +36,13 @@ class AsgiApp:
         self._lifespan = lifespan
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request, or the time for which a server runs the application."""
+        """Handles one request, or the lifespan of the server."""
         if scope["type"] == "http":
             await self._answer(scope, receive, send)
         elif scope["type"] == "lifespan":
             await self._live(receive, send)
         else:
-            await receive()  # a WebSocket that wants to connect
+            await receive()  # a WebSocket handshake
             await send({"type": "websocket.close", "code": 1000})
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -51,12 +51,12 @@ class AsgiApp:
         async with contextlib.aclosing(client.chunks()) as chunks:
             answer = await self._endpoint.respond(scope["method"], query, scope["headers"], chunks)
         if not client.has_left:
-            # A connection of HTTP/2 has no such header; its server gives up the stream alone.
+            # HTTP/2 has no such header; its servers end the stream only.
             closes = answer.leaves_body and scope.get("http_version", "1.1").startswith("1")
             await _send(answer.reply, send, closes=closes)
 
     async def _live(self, receive: Receive, send: Send) -> None:
-        """From the start to the end of the server."""
+        """Handles lifespan messages from the start to the shutdown of the server."""
         while (message := await receive())["type"] != "lifespan.shutdown":
             if message["type"] == "lifespan.startup":
                 if (problem := await self._start()) is not None:
@@ -67,7 +67,7 @@ class AsgiApp:
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _start(self) -> str | None:
-        """Opens the receiver; returns the reason when that fails."""
+        """Opens the receiver. Returns the reason if that fails."""
         try:
             await self._lifespan.__aenter__()
         except (ConfigurationError, RuntimeError) as problem:
@@ -83,7 +83,7 @@ class _Client:
         self.has_left = False
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """The body. Raises ConnectionError when the client has left."""
+        """Yields the body in chunks. Raises ConnectionError if the client disconnects."""
         message: Mapping[str, Any] = {"more_body": True}
         while message.get("more_body", False):
             message = await self._receive()

@@ -1,4 +1,4 @@
-"""Connections of strangers to a server of our own, within a bound that keeps nobody out."""
+"""Bounds the connections of a public server without locking anybody out."""
 
 import asyncio
 import contextlib
@@ -13,15 +13,15 @@ from typing import Any, Final
 from aiohttp import web
 
 MOST_CONNECTIONS: Final = 4_096
-"""How many there may be, and never more than half of the descriptors that the process may have."""
+"""The most connections, further bounded by half of the process's file descriptors."""
 HEAD_SECONDS: Final = 10.0
-"""How long a request may take from its first byte, or from the opening of the connection, until its head is there."""
+"""How long the head of a request may take, from its first byte or the start of the connection."""
 GRACE_SECONDS: Final = 5.0
-"""How long a connection without a whole head is not the first to be closed, while these are at most a quarter of all:
-everybody begins like that.
+"""How long a connection without a complete head is not closed first, while such connections are at
+most a quarter of all. Every connection begins like that.
 """
 QUIET_SECONDS: Final = 60.0
-"""How long nothing more is said about connections that cannot be accepted."""
+"""How long failures to accept connections are not logged again."""
 _NO_ROOM: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -30,7 +30,7 @@ logger: Final = logging.getLogger("socialapi")
 
 
 class _Phase(enum.Enum):
-    """What a connection is at, in the order in which connections are closed to make room."""
+    """The phase of a connection, in the order in which connections are closed to make room."""
 
     HEAD = enum.auto()
     IDLE = enum.auto()
@@ -38,11 +38,11 @@ class _Phase(enum.Enum):
 
 
 class Connections:
-    """Makes the protocols of a server's connections.
+    """Creates the protocols of a server's connections.
 
-    When there is one too many, the oldest is closed that has not sent a whole head of a request; if there is none, the
-    oldest that waits for another request; if there is none either, the one with the oldest request. Never the newcomer,
-    nor those that came just before it.
+    Beyond the limit, it closes the oldest connection without a complete request head. If there is
+    none, it closes the one that has been idle longest, and otherwise the one with the oldest
+    request. It never closes the newest connections.
     """
 
     def __init__(self, most: int = MOST_CONNECTIONS) -> None:
@@ -52,7 +52,7 @@ class Connections:
         self._by_protocol: dict[asyncio.BaseProtocol, _Connection] = {}
 
     def __call__(self) -> asyncio.Protocol:
-        """The protocol of a new connection. Others are closed first if there are too many."""
+        """Returns the protocol of a new connection, after closing others if there are too many."""
         assert self.server is not None
         while len(self._by_protocol) >= self._most:
             self._first_to_close().abort()
@@ -68,9 +68,9 @@ class Connections:
 
     @web.middleware
     async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Notes for how long a connection is at a request whose head is there."""
+        """Records how long a connection is handling a request whose head is complete."""
         connection = self._by_protocol.get(request.protocol)
-        if connection is None:  # it has been closed meanwhile
+        if connection is None:  # it was closed meanwhile
             return await handler(request)
         connection.enter(_Phase.REQUEST)
         try:
@@ -79,20 +79,20 @@ class Connections:
             connection.enter(_Phase.IDLE)
 
     def move(self, connection: "_Connection", before: _Phase | None, after: _Phase) -> None:
-        """The connection is at something else from now on."""
+        """Moves a connection to another phase."""
         if before is not None:
             del self._by_phase[before][connection]
         self._by_phase[after][connection] = None
 
     def forget(self, connection: "_Connection", phase: _Phase | None) -> None:
-        """The connection is closed."""
+        """Removes a closed connection."""
         self._by_protocol.pop(connection.protocol, None)
         if phase is not None:
             del self._by_phase[phase][connection]
 
 
 class _Connection(asyncio.Protocol):
-    """Passes everything on to aiohttp's protocol, and knows since when the head of a request is waited for."""
+    """Forwards everything to aiohttp's protocol, and bounds the wait for the head of a request."""
 
     def __init__(self, connections: Connections, protocol: asyncio.Protocol) -> None:
         self.protocol: Final = protocol
@@ -105,11 +105,11 @@ class _Connection(asyncio.Protocol):
 
     @property
     def has_had_its_grace(self) -> bool:
-        """Whether the head of a request should have been here by now."""
+        """Whether the head of a request should have arrived by now."""
         return asyncio.get_running_loop().time() - self._since >= GRACE_SECONDS
 
     def enter(self, phase: _Phase) -> None:
-        """What it is at from now on; nothing any more once it is closed."""
+        """Sets the phase, unless the connection is closed."""
         if self._is_closed:
             return
         self._connections.move(self, self._phase, phase)
@@ -121,7 +121,7 @@ class _Connection(asyncio.Protocol):
             self._deadline = asyncio.get_running_loop().call_later(HEAD_SECONDS, self.abort)
 
     def abort(self) -> None:
-        """Closes it at once; others have its place from now on."""
+        """Closes the connection at once, which frees its slot."""
         self._leave()
         if self._transport is not None:
             self._transport.abort()
@@ -134,7 +134,7 @@ class _Connection(asyncio.Protocol):
                 self._deadline.cancel()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """It has been accepted, and may have been given up before that."""
+        """Handles an accepted connection, which may have been closed to make room before."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self.protocol.connection_made(transport)
@@ -142,34 +142,34 @@ class _Connection(asyncio.Protocol):
             transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        """The first byte after an answer begins another request."""
+        """Starts the head of another request with the first byte after an answer."""
         if self._phase is _Phase.IDLE:
             self.enter(_Phase.HEAD)
         self.protocol.data_received(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It is closed, by whichever side."""
+        """Handles the end of the connection, by either side."""
         self._leave()
         self.protocol.connection_lost(exc)
 
     def eof_received(self) -> bool | None:
-        """The other side sends nothing more."""
+        """Forwards that the client sends nothing more."""
         return self.protocol.eof_received()
 
     def pause_writing(self) -> None:
-        """The other side does not read."""
+        """Forwards that the client is not reading."""
         self.protocol.pause_writing()
 
     def resume_writing(self) -> None:
-        """The other side reads again."""
+        """Forwards that the client reads again."""
         self.protocol.resume_writing()
 
 
 def descriptors() -> float:
-    """How many descriptors this process may have, after raising that bound to what `MOST_CONNECTIONS` needs."""
+    """Returns the limit of file descriptors, after raising it to what `MOST_CONNECTIONS` needs."""
     try:
         import resource
-    except ImportError:  # Windows, which has no such bound
+    except ImportError:  # Windows has no such limit
         return math.inf
     wanted = 2 * MOST_CONNECTIONS
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -184,7 +184,10 @@ def descriptors() -> float:
 
 @contextlib.contextmanager
 def failing_accepts_said_rarely() -> Iterator[None]:
-    """Where asyncio would log a traceback for every attempt to accept a connection without a descriptor for it."""
+    """Logs failures to accept connections once a minute.
+
+    asyncio would log a traceback for every attempt when there are no file descriptors left.
+    """
     loop = asyncio.get_running_loop()
     previous = loop.get_exception_handler()
     quiet_until = -math.inf

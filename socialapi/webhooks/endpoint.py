@@ -1,4 +1,4 @@
-"""What a receiver answers to a request, whatever serves it."""
+"""Answers webhook requests, independent of the server."""
 
 import asyncio
 import hashlib
@@ -19,37 +19,37 @@ from socialapi.wire.events import NO_EVENT_ID, identity_of, read_delivery
 from socialapi.wire.json_decode import decode_json
 
 MOST_READING_BYTES: Final = 64_000_000
-"""How many bytes of all unfinished bodies may be here, unless it is one body alone. When there would be more, the largest
-of the others is given up.
+"""The most bytes of all unfinished bodies together, unless there is only one. Beyond it, the
+largest of the others is given up.
 """
 MOST_UNANNOUNCED_BYTES: Final = 65_536
-"""How large a body may be whose request has no Content-Length: servers read such bodies chunk by chunk, which takes far
-longer.
+"""The largest body without a Content-Length. Servers read such bodies chunk by chunk, which takes
+much longer.
 """
 MOST_TINY_CHUNKS: Final = 64
 TINY_CHUNK_BYTES: Final = 64
-"""A body is refused when it has come in more chunks than this, and they have fewer bytes than this on average."""
+"""A body is refused if it comes in more chunks than this that average fewer bytes than this."""
 SLICE_BYTES: Final = 131_072
-"""How much is signed at once, so that a large body does not hold the event loop."""
+"""How much is signed at once, so that a large body does not block the event loop."""
 
 Feed = Callable[[memoryview], None]
 
 
 @attrs.frozen
 class Unread:
-    """A body that is not read to its end: with which status it is refused, and why."""
+    """A body that is not read completely: the status of the refusal, and the reason."""
 
     status: int
     reason: str
 
 
 class TinyChunksError(Exception):
-    """The body of a request comes in many chunks of a few bytes, of which each takes as long as a large one."""
+    """A body arrives in many chunks of a few bytes, each of which costs as much as a large one."""
 
 
 @attrs.define(eq=False)
 class _Reading:
-    """A body on its way. Its bytes are gone when it is given up."""
+    """A body being read. Its bytes are dropped when it is given up."""
 
     limit: asyncio.Timeout
     content: bytearray = attrs.field(factory=bytearray)
@@ -57,27 +57,28 @@ class _Reading:
 
     @property
     def size(self) -> int:
-        """How many bytes of it are here. What the request announces counts for nothing."""
+        """The number of bytes that have arrived. The announced length does not count."""
         return len(self.content)
 
 
 class Bodies:
-    """Reads bodies that are at most so large, arrive within so long, and together take a bounded amount of memory.
+    """Reads bodies within limits of size, time and total memory.
 
-    Whoever comes is read: the largest of the unfinished bodies makes room for others, so that those who fill the room
-    lose theirs, and an event of ordinary size stays. How many there are is not bounded here: each is of a connection,
-    which takes more memory than the first bytes of a body.
+    Every request is read. The largest unfinished body makes room for others, so that senders who
+    fill the memory lose theirs, and an event of ordinary size stays. The number of bodies is not
+    bounded here: each belongs to a connection, which takes more memory than the first bytes of a
+    body.
     """
 
     def __init__(self, *, max_bytes: int, timeout_seconds: float) -> None:
         self._max_bytes = max_bytes
         self._timeout_seconds = timeout_seconds
         self._readings: dict[_Reading, None] = {}  # the oldest first
-        self._bytes = 0  # of all that are being read
+        self._bytes = 0  # of all bodies being read
         self._slicing = asyncio.Lock()
 
     def too_large(self, size: int, *, is_announced: bool = True) -> Unread | None:
-        """Why a body of this size is refused; None if it is not."""
+        """Returns the refusal of a body of this size; None if it is acceptable."""
         if size > self._max_bytes:
             return Unread(413, f"the body is larger than {self._max_bytes:,} bytes")
         if size > MOST_UNANNOUNCED_BYTES and not is_announced:
@@ -85,10 +86,10 @@ class Bodies:
         return None
 
     async def read(self, chunks: AsyncIterator[bytes], feed: Feed, *, is_announced: bool) -> bytes | Unread:
-        """The body, or why it is not read; `feed` gets its parts as they arrive.
+        """Returns the body, or why it was not read. `feed` is called with its parts as they arrive.
 
-        The chunks raise ConnectionError when the client has left, and TinyChunksError. `is_announced` is whether the
-        request has a Content-Length.
+        The chunks raise ConnectionError if the client disconnects, and TinyChunksError.
+        `is_announced` says whether the request has a Content-Length.
         """
         try:
             async with asyncio.timeout(self._timeout_seconds) as limit:
@@ -107,7 +108,9 @@ class Bodies:
             self._forget(reading)
 
     async def feed_all(self, body: bytes, feed: Feed) -> None:
-        """Gives a body that is there already to `feed`: a large one in slices, one slice each time round the loop."""
+        """Passes a body that has arrived to `feed`: in slices, one per iteration of the
+        event loop.
+        """
         view = memoryview(body)
         feed(view[:SLICE_BYTES])
         for start in range(SLICE_BYTES, len(body), SLICE_BYTES):
@@ -134,7 +137,8 @@ class Bodies:
     def _make_room_for(self, newcomer: _Reading) -> None:
         while self._bytes > MOST_READING_BYTES and len(self._readings) > 1:
             others = (each for each in self._readings if each is not newcomer)
-            self._give_up(max(others, key=lambda each: each.size))  # the oldest of those that are as large
+            # The oldest of those of equal size.
+            self._give_up(max(others, key=lambda each: each.size))
 
     def _give_up(self, reading: _Reading) -> None:
         reading.is_given_up = True
@@ -150,13 +154,13 @@ class Bodies:
 
 
 QUIET_SECONDS: Final = 60.0
-"""How long nothing more is said about refused deliveries."""
+"""How long refused deliveries are not logged again."""
 
 logger: Final = logging.getLogger("socialapi")
 
 
 class Refusals:
-    """Warns of the first refused signature at once, then at most once a minute of how many there were meanwhile."""
+    """Logs the first refused signature at once, and later ones as a count once a minute at most."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
@@ -164,7 +168,7 @@ class Refusals:
         self._said_at: float | None = None
 
     def count(self) -> None:
-        """A delivery was refused for its signature."""
+        """Counts a delivery that was refused because of its signature."""
         self._unsaid += 1
         now = self._monotonic()
         if self._said_at is not None and now - self._said_at < QUIET_SECONDS:
@@ -175,22 +179,22 @@ class Refusals:
 
 
 Query = Mapping[str, Any] | str | None
-"""The query of a request: as text, or by name, where a name may have several values."""
+"""The query of a request: a string, or values by name; a name may have several values."""
 Headers = Mapping[Any, Any] | Iterable[tuple[Any, Any]]
-"""The headers of a request: by name, where a name may have several values, or one after another."""
+"""The headers of a request: values by name, where a name may have several, or pairs."""
 
 RETRY_AFTER_SECONDS: Final = 5
 MAX_QUERY_CHARACTERS: Final = 16_384
-"""A longer query is not looked at; servers allow about 8,000 to 64,000 bytes."""
+"""Longer queries are refused. Servers allow about 8,000 to 64,000 bytes."""
 _METHODS: Final = "GET,POST"
 _IDENTITY_BYTES: Final = 16
 _IDENTITY: Final = frozenset({"", "identity"})
-"""What a Content-Encoding may say of a body that is not encoded."""
+"""The values of Content-Encoding for a body that is not encoded."""
 
 
 @attrs.frozen
 class WebhookReply:
-    """What a request is answered with."""
+    """The reply to a request."""
 
     status: int
     headers: dict[str, str] = attrs.field(factory=dict)
@@ -199,9 +203,10 @@ class WebhookReply:
 
 @attrs.frozen
 class Answer:
-    """A reply, and whether it leaves some of the request's body unread, so that the connection cannot go on.
+    """A reply, and whether part of the request's body is left unread, so that the connection must
+    close.
 
-    The connection is cut where reading the rest only to throw it away would take long, too.
+    `cuts` says to close it at once, because discarding the rest would take long too.
     """
 
     reply: WebhookReply
@@ -211,11 +216,12 @@ class Answer:
 
 @attrs.define(kw_only=True)
 class ReceiverCounters:
-    """What a receiver has done since it was made.
+    """The counts of a receiver since it was created.
 
-    Of the requests it answered: `challenges`, events `accepted`, `duplicates` of them, and those refused for their
-    signature, for their body (too large, too slow, broken off or no JSON) and because there was no room. Of the accepted
-    events, including those of an earlier run: `handed_out` and `finished`.
+    It counts answered `challenges`, events `accepted` and `duplicates` of them, and requests
+    refused because of their signature, their body (too large, too slow, incomplete or not JSON), or
+    because the queue is full. Of accepted events, including those of an earlier run, it counts
+    those `handed_out` and `finished`.
     """
 
     accepted: int = 0
@@ -229,10 +235,10 @@ class ReceiverCounters:
 
 
 class Endpoint:
-    """Decides what every request is answered with, and keeps the events.
+    """Answers every request, and stores the events.
 
-    A request whose signature does not match waits for nothing but its own body, and that is read only
-    where the signature is well-formed. Verified events alone wait for the store to be opened.
+    A request with a wrong signature waits for nothing but its own body, which is read only if the
+    signature is well-formed. Only verified events wait for the store to open.
     """
 
     def __init__(
@@ -253,8 +259,9 @@ class Endpoint:
         self._has_warned = False  # of an event without an id
 
     async def respond(self, method: str, query: Query, headers: Headers, chunks: AsyncIterator[bytes]) -> Answer:
-        """The answer to a request whose body is still to be read, chunk by chunk; the chunks raise ConnectionError when
-        the client leaves.
+        """Returns the answer to a request whose body is still to be read.
+
+        The chunks raise ConnectionError if the client disconnects.
         """
         head = _Head.of(headers)
         signature = self._judge_head(method, query, head)
@@ -268,7 +275,7 @@ class Endpoint:
         return Answer(await self._reply_to_event(signature, body))
 
     async def handle(self, method: str, query: Query, headers: Headers, body: bytes) -> WebhookReply:
-        """The answer to a request whose body is there already."""
+        """Returns the reply to a request whose body has arrived."""
         content = _bytes(body)
         signature = self._judge_head(method, query, _Head.of(headers))
         if isinstance(signature, WebhookReply):
@@ -279,7 +286,7 @@ class Endpoint:
         return await self._reply_to_event(signature, content)
 
     def _judge_head(self, method: str, query: Query, head: "_Head") -> WebhookReply | Signature:
-        """The reply that needs no body, or the signature that the body has to fit."""
+        """Returns the reply if it needs no body, or the signature that the body must match."""
         kind = str(method).upper()
         if kind == "GET":
             return self._reply_to_challenge(query)
@@ -294,8 +301,8 @@ class Endpoint:
         if isinstance(query, str) and len(query) > MAX_QUERY_CHARACTERS:
             return _refusal(400, "the query is too long")
         token = _token(query).encode("utf-8", "surrogatepass")
-        # A challenge is answered with what would be the signature of its token as a body, and anybody can send one. So
-        # nothing is answered that would be an event if it were sent back.
+        # The answer to a challenge is what would be the signature of its token as a body, and
+        # anybody can send one. So tokens that would be an event are refused.
         if not token or len(token) > MAX_QUERY_CHARACTERS or begins_as_json(token):
             return _refusal(400, "crc_token is not a challenge" if token else "crc_token is missing")
         self._store.start()
@@ -318,7 +325,9 @@ class Endpoint:
         return WebhookReply(200)
 
     def _identity(self, body: bytes) -> bytes | None:
-        """What tells the event from others, as a digest: as long for every event, and nothing can be read from it."""
+        """Returns a digest that identifies the event, of fixed length and irreversible; None
+        without an id.
+        """
         try:
             identity = identity_of(decode_json(body), self._paths)
         except orjson.JSONDecodeError:
@@ -342,7 +351,9 @@ class Endpoint:
         return _refusal(body.status, body.reason)
 
     def _refuse_encoding(self) -> WebhookReply:
-        """The signature is that of the bytes as they were sent, and servers decode what they hand out."""
+        """Refuses an encoded body: the signature is that of the bytes sent, and servers decode
+        them.
+        """
         self._counters.refused_body += 1
         return _refusal(415, "the body must not have a Content-Encoding", **{"Accept-Encoding": "identity"})
 
@@ -353,7 +364,7 @@ class Endpoint:
 
 @attrs.frozen(kw_only=True)
 class _Head:
-    """What matters of the headers. Two signatures are none."""
+    """The relevant headers. Several signatures count as none."""
 
     signature: str | None
     content_length: int
@@ -363,7 +374,9 @@ class _Head:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the body, if there is one, has a length and no encoding, so that it can be skipped."""
+        """Whether the body, if any, has a known length and no encoding, so that it can be
+        skipped.
+        """
         return not self.is_encoded and (self.announces_length or not self.announces_body)
 
     @classmethod
@@ -388,7 +401,7 @@ class _Head:
 
 
 def _pairs(headers: Any) -> Iterable[tuple[Any, Any]]:
-    """Names and values, of what a framework calls headers."""
+    """Returns headers as pairs. Raises InvalidInput for other types."""
     try:
         return [(name, value) for name, value in (headers.items() if hasattr(headers, "items") else headers)]
     except (TypeError, ValueError):
@@ -397,12 +410,12 @@ def _pairs(headers: Any) -> Iterable[tuple[Any, Any]]:
 
 
 def _text(value: Any) -> str:
-    """A name or value as text; servers have them as bytes, too."""
+    """Returns a name or value as a string; some servers use bytes."""
     return value.decode("latin-1") if isinstance(value, bytes) else value if isinstance(value, str) else ""
 
 
 def _token(query: Any) -> str:
-    """The first `crc_token` of a query; empty if there is none."""
+    """Returns the first `crc_token` of a query; empty if there is none."""
     parameters = parse_qs(query.removeprefix("?"), keep_blank_values=True) if isinstance(query, str) else query
     found: Any = parameters.get("crc_token") if hasattr(parameters, "get") else None
     if isinstance(found, list | tuple):
@@ -411,7 +424,7 @@ def _token(query: Any) -> str:
 
 
 def _bytes(body: Any) -> bytes:
-    """The body of a request; some frameworks have None for none."""
+    """Returns the body of a request as bytes; some frameworks use None for an empty one."""
     if body is None or isinstance(body, bytes | bytearray | memoryview):
         return bytes(body or b"")
     raise InvalidInput(f"body must be bytes, as they were sent, not {type(body).__name__}")

@@ -1,4 +1,4 @@
-"""A durable inbox: what the service was told to be accepted is on the disk, and handed out until it is finished."""
+"""A durable inbox: accepted events are stored on disk and handed out until they are finished."""
 
 import asyncio
 import contextlib
@@ -22,20 +22,22 @@ from socialapi.webhooks.queue import OneLoop, Outcome, Waiting
 MOST_IN_ONE_COMMIT: Final = 1_000
 MOST_ARRIVING: Final = 10_000
 MOST_ARRIVING_BYTES: Final = 64_000_000
-"""Events that wait to be stored or are being stored, and the bytes of all of them, unless it is one alone; further ones
-are refused until some of them are stored.
+"""The most events, and their bytes in total, that wait to be stored. A single event may be larger.
+Further ones are refused until some are stored.
 """
 SLICE_EVENTS: Final = 256
 SLICE_BYTES: Final = 4_000_000
-"""What is read ahead at once of the events that wait on the disk: so many, or a little more than so many bytes."""
+"""How many stored events are read ahead at once, or slightly more than how many bytes."""
 STORE_TIMEOUT_SECONDS: Final = 10.0
 MOST_UNERASED: Final = 1_000
 UNERASED_SECONDS: Final = 1.0
-"""How many finished bodies may still be in the log of the file, and how long, before it is emptied."""
+"""How many erased bodies may remain in the log of the file, and for how long, before it is
+emptied.
+"""
 RETRY_SECONDS: Final = 1.0
-"""How long after a failure of the disk what has to be written or read is tried again, if nothing arrives before."""
+"""How long after a disk failure writing and reading are retried, if nothing arrives before."""
 CLAIM_SECONDS: Final = 3.0
-"""How often the events of processes that are gone are looked for."""
+"""How often to look for events of processes that have ended."""
 
 SCHEMA: Final = Schema(
     application_id=0x53414942,  # "SAIB"
@@ -49,16 +51,16 @@ SCHEMA: Final = Schema(
         "CREATE INDEX waiting_by_queue ON waiting (queue)",
     ),
 )
-"""`state` has the highest number there is, and how many events wait, of all processes. Each process that opens the file
-adds its events to a queue of its own. `holder` is who hands them out: whoever made the queue, and when that one is gone
-another one that holds a lock (`inbox_owner`), or nobody.
+"""`state` holds the highest number, and how many events of all processes wait. Each process that
+opens the file adds its events to a queue of its own. `holder` hands them out: the process that made
+the queue, another one that holds a lock (`inbox_owner`) after it has ended, or nobody.
 """
 logger: Final = logging.getLogger("socialapi")
 
 
 @attrs.frozen(eq=False)
 class _Arrival:
-    """An event that waits to be stored, and what becomes of it."""
+    """An event that waits to be stored, and its outcome."""
 
     identity: bytes | None
     content: bytes = attrs.field(repr=False)
@@ -67,7 +69,7 @@ class _Arrival:
 
 @attrs.define
 class _Queue:
-    """Events to be handed out here: how far it was read, and the highest number in it."""
+    """A queue of events to hand out here: how far it was read, and its highest number."""
 
     id: int
     last: int
@@ -76,7 +78,7 @@ class _Queue:
 
 @attrs.frozen(kw_only=True)
 class _Bounds:
-    """How many events may wait, and how many of the last identities are known."""
+    """How many events may wait, and how many of the last identities are remembered."""
 
     waiting: int
     window: int
@@ -85,11 +87,12 @@ class _Bounds:
 class Inbox:
     """Events in a SQLite file, which several processes of this machine may use at once.
 
-    `add` returns after the commit, which all that arrive during the one before share. Bodies are erased when they are
-    finished, and gone from the file and from its log soon after; identities stay for the last `dedup_window` events.
-    Whoever adds an event hands it out. What is not finished when a process ends is handed out again, first and in its
-    order, by the next one that opens the file, or by one that has it open. While its process lives every event is
-    handed out once. At most `max_waiting` events of all processes wait. Of these only a slice is in memory.
+    `add` returns after the commit; events that arrive during one commit share the next. Bodies are
+    erased when they are finished, and soon after from the log of the file. The identities of the
+    last `dedup_window` events are kept. The process that adds an event hands it out. What is not
+    finished when a process ends is handed out again, first and in order, by the next process that
+    opens the file or by one that has it open. While its process lives, every event is handed out
+    once. At most `max_waiting` events of all processes wait. Only some of them are in memory.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, dedup_window: int, max_waiting: int) -> None:
@@ -97,7 +100,7 @@ class Inbox:
         self._owner = InboxOwner(self._database.path)
         self._loop = OneLoop()
         self._own_queue: _Queue | None = None
-        self._queues: list[_Queue] = []  # those left behind by others before our own
+        self._queues: list[_Queue] = []  # those left behind by others, followed by our own
         self._claim_at = math.inf
         self._dedup_window = dedup_window
         self._max_waiting = max_waiting
@@ -105,16 +108,17 @@ class Inbox:
         self._arriving: dict[bytes, asyncio.Future[Outcome]] = {}
         self._arriving_bytes = 0
         self._finished: list[int] = []
-        self._unerased = 0  # bodies that are deleted and still in the log
+        self._unerased = 0  # bodies that are deleted but still in the log
         self._erase_at = math.inf
-        self._waiting = 0  # events of ours on the disk, including those handed out, and on their way there
+        self._waiting = 0  # our events on disk, including those handed out, and on their way there
         self._ready: deque[Waiting] = deque()
         self._ready_bytes = 0
         self._changed = asyncio.Event()  # set while there is something to take, and after the end
         self._work = asyncio.Event()
-        self._opening: asyncio.Task[str | None] | None = None  # what it returns is why the file cannot be used
+        # Its result is why the file cannot be used.
+        self._opening: asyncio.Task[str | None] | None = None
         self._retry_at = -math.inf
-        self._cannot_open = False  # and whoever opened it was told, so nobody waits for events
+        self._cannot_open = False  # the caller that opened it was told, so nobody waits for events
         self._worker: asyncio.Task[None] | None = None
         self._problem: Exception | None = None  # a bug
         self._stopped = False
@@ -125,21 +129,23 @@ class Inbox:
 
     @property
     def waiting(self) -> int:
-        """How many events are kept by this process, or on their way to the disk, and not finished."""
+        """The number of events of this process that are stored or being stored, and not
+        finished.
+        """
         return self._waiting - len(self._finished)
 
     async def open(self) -> None:
-        """Opens the file, once for all callers: one that is cancelled changes nothing for the others.
+        """Opens the file, once for all callers. Cancelling one of them does not affect the others.
 
-        Raises ConfigurationError when the file cannot be used, which says what to do, and RuntimeError after the end.
-        After a failure it can be opened again.
+        Raises ConfigurationError, which says what to do, if the file cannot be used, and
+        RuntimeError after the end. After a failure it can be opened again.
         """
         self._loop.enter(for_good=True)
         if self._stopped:
             raise RuntimeError("the inbox is closed")
         if self._worker is not None:
             return
-        # Shielded: the opening belongs to the inbox, and goes on without this caller.
+        # Shielded: the opening belongs to the inbox and continues without this caller.
         problem = await asyncio.shield(self._opening or self._start_opening())
         if problem is not None:
             self._cannot_open = True
@@ -147,7 +153,9 @@ class Inbox:
             raise ConfigurationError(problem)
 
     def start(self) -> None:
-        """Begins to open the file where nobody has, also once more a second after a failure. Returns at once."""
+        """Starts opening the file if nobody has, and again a second after a failure. Returns at
+        once.
+        """
         self._loop.enter(for_good=True)
         if self._stopped or self._worker is not None or self._opening is not None:
             return
@@ -161,7 +169,7 @@ class Inbox:
         return self._opening
 
     async def _open(self) -> str | None:
-        """Opens the file and serves it; returns why that is not possible."""
+        """Opens the file and starts serving it. Returns the reason if that fails."""
         try:
             own, left = await self._database.open(functools.partial(_enter, self._owner))
         except ConfigurationError as problem:
@@ -186,7 +194,7 @@ class Inbox:
         self._worker = asyncio.create_task(self._serve(), name="socialapi-webhook-inbox")
 
     def _say_why_not_open(self, opening: asyncio.Task[str | None]) -> None:
-        """Said once, until an event is stored."""
+        """Logs why the file cannot be opened, once until an event is stored."""
         if opening.cancelled():
             return
         bug = opening.exception()
@@ -196,9 +204,9 @@ class Inbox:
             logger.error("events are refused: %s", problem, exc_info=bug)
 
     async def add(self, identity: bytes | None, content: bytes) -> Outcome:
-        """Stores an event, once for each identity; always if it has none. Returns after the commit.
+        """Stores an event, once per identity, and always if it has none. Returns after the commit.
 
-        While the file is being opened events wait for that, within the same bounds.
+        While the file is being opened, events wait for that, within the same limits.
         """
         self._loop.enter(for_good=True)
         if identity is not None and (first := self._arriving.get(identity)) is not None:
@@ -221,9 +229,9 @@ class Inbox:
         return is_full or (self._arriving_bytes > 0 and self._arriving_bytes + size > MOST_ARRIVING_BYTES)
 
     async def take(self) -> Waiting | None:
-        """The next event, once there is one; None after the end, and after an opening whose failure was raised.
+        """Returns the next event once there is one; None after the end, or if opening has failed.
 
-        Raises what has ended the inbox before that.
+        Raises the error that ended the inbox, if any.
         """
         self._loop.enter(for_good=True)
         while not self._has_ended and not self._ready:
@@ -242,11 +250,11 @@ class Inbox:
 
     @property
     def _has_ended(self) -> bool:
-        """Whether nothing can be taken any more."""
+        """Whether nothing more can be taken."""
         return self._stopped or self._cannot_open
 
     def finish(self, number: int) -> bool:
-        """The body is erased with the next commit; whether there will be one."""
+        """Erases the body with the next commit. Returns whether there will be one."""
         if self._worker is None or self._ended:
             return False
         self._loop.enter(for_good=True)
@@ -255,17 +263,17 @@ class Inbox:
         return True
 
     def stop(self) -> None:
-        """Nothing is added or taken any more; what was taken can still be finished."""
+        """Stops adding and handing out events. Those handed out can still be finished."""
         self._stopped = True
         self._claim_at = math.inf
         self._changed.set()
         self._work.set()
 
     async def aclose(self) -> None:
-        """Stores what is on its way and closes the file. Idempotent."""
+        """Stores pending events and closes the file. Safe to call twice."""
         self.stop()
         self._closing = True
-        # Both tasks close the file by themselves, also when this is cancelled or the disk takes its time.
+        # Both tasks close the file by themselves, even if this is cancelled or the disk is slow.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(STORE_TIMEOUT_SECONDS):
                 if self._opening is not None:
@@ -276,14 +284,15 @@ class Inbox:
             self._worker.result()
 
     async def _serve(self) -> None:
-        """Writes and reads, one after another, until all is written after the end."""
+        """Writes and reads in turn, until everything is written after the end."""
         try:
             while True:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout_at(self._next_turn_at()):
                         await self._work.wait()
                 self._work.clear()
-                closing = self._closing  # before the turn, so that there is one more after the end
+                # Read before the turn, so that there is one more turn after the end.
+                closing = self._closing
                 await self._turn()
                 if closing and not self._arrivals and (self._fails or not self._finished):
                     return
@@ -299,10 +308,10 @@ class Inbox:
                     await self._database.run(functools.partial(_leave, self._owner))
             finally:
                 await self._database.aclose()
-                self._owner.release()  # also where the disk has failed
+                self._owner.release()  # even if the disk has failed
 
     def _next_turn_at(self) -> float | None:
-        """When there is something to do though nothing happens; None for never."""
+        """Returns when there is something to do even if nothing arrives; None for never."""
         retry_at = asyncio.get_running_loop().time() + RETRY_SECONDS if self._fails else math.inf
         at = min(retry_at, self._erase_at, self._claim_at)
         return None if at == math.inf else at
@@ -346,11 +355,11 @@ class Inbox:
             self._settle(arrivals, outcomes)
 
     def _refuse_arrivals(self) -> None:
-        """Nobody is left who could store what has arrived."""
+        """Refuses the events that have arrived, because nobody is left to store them."""
         self._settle([self._arrivals.popleft() for _ in range(len(self._arrivals))], [])
 
     def _settle(self, arrivals: Sequence[_Arrival], outcomes: Sequence[Outcome]) -> None:
-        """Tells everybody who waits; without outcomes that there was no room."""
+        """Sets the outcome of all arrivals; "full" if there are no outcomes."""
         told: Iterable[Outcome] = outcomes or itertools.repeat("full")
         for arrival, outcome in zip(arrivals, told, strict=False):
             if arrival.identity is not None:
@@ -364,7 +373,7 @@ class Inbox:
         return has_room and not self._stopped and self._unread() is not None
 
     def _unread(self) -> _Queue | None:
-        """The first queue that has more to read."""
+        """Returns the first queue that has more to read."""
         return next((queue for queue in self._queues if queue.read_up_to < queue.last), None)
 
     async def _read(self) -> None:
@@ -384,7 +393,7 @@ class Inbox:
             self._changed.set()
 
     async def _claim_abandoned(self) -> None:
-        """Takes over the events that other processes left behind: they are handed out here from now on."""
+        """Takes over the events of processes that have ended, which are then handed out here."""
         if self._stopped:
             return
         self._claim_at = asyncio.get_running_loop().time() + CLAIM_SECONDS
@@ -403,7 +412,7 @@ class Inbox:
             self._waiting += waiting
 
     async def _erase(self) -> None:
-        """A body that is deleted is still in the log of the file, until that is emptied."""
+        """Empties the log of the file, where deleted bodies can otherwise still be read."""
         try:
             await self._database.erase()
         except sqlite3.Error:
@@ -413,7 +422,9 @@ class Inbox:
         self._unerased = 0
 
     def _failed(self, problem: sqlite3.Error) -> None:
-        """Said once, until an event is stored again; SQLite's words have no data in them."""
+        """Logs a failure, once until an event is stored again. SQLite's messages contain no
+        data.
+        """
         if not self._is_said:
             logger.error("the %s fails, and events are refused until it works again: %s", self._database, problem)
         self._fails = self._is_said = True
@@ -426,7 +437,10 @@ class Inbox:
 
 
 async def _within_time(outcome: asyncio.Future[Outcome]) -> Outcome:
-    """The outcome, or "full" if the disk takes too long. Others may wait for it too, so it is never cancelled."""
+    """Returns the outcome, or "full" if the disk takes too long.
+
+    The future is never cancelled, because others may wait for it too.
+    """
     try:
         async with asyncio.timeout(STORE_TIMEOUT_SECONDS):
             return await asyncio.shield(outcome)
@@ -434,12 +448,13 @@ async def _within_time(outcome: asyncio.Future[Outcome]) -> Outcome:
         return "full"
 
 
-# What follows runs on the thread of the database.
+# The functions below run on the thread of the database.
 
 
 def _enter(owner: InboxOwner, connection: sqlite3.Connection) -> tuple[_Queue, list[tuple[_Queue, int]]]:
-    """Makes a queue for this process, and claims the queues of processes that are gone."""
-    # Before anybody can find the name in the file: whoever finds the lock free then is right.
+    """Creates a queue for this process, and claims the queues of processes that have ended."""
+    # Locked before the name is in the file: a process that finds the name and a free lock may claim
+    # it.
     if not owner.hold():
         raise damage("the lock of this process is held by another one")
     made = connection.execute("INSERT INTO queues (holder) VALUES (?)", (owner.name,)).lastrowid
@@ -448,21 +463,21 @@ def _enter(owner: InboxOwner, connection: sqlite3.Connection) -> tuple[_Queue, l
 
 
 def _leave(owner: InboxOwner, connection: sqlite3.Connection) -> None:
-    """Gives up all queues of an owner; another process claims those that still hold events."""
+    """Gives up all queues of an owner. Other processes claim those that still hold events."""
     _forget_empty(owner, None, connection)
     connection.execute("UPDATE queues SET holder = NULL WHERE holder = ?", (owner.name,))
     owner.release()
 
 
 def _abandoned_owners(owner: InboxOwner, connection: sqlite3.Connection) -> list[str | None]:
-    """The owners of queues whose processes are gone; None stands for nobody."""
+    """Returns the owners of queues whose processes have ended; None stands for no owner."""
     query = "SELECT DISTINCT holder FROM queues WHERE holder IS NOT ?"
     names = [name for (name,) in connection.execute(query, (owner.name,))]
     return [name for name in names if name is None or owner.other(name).is_gone()]
 
 
 def _claim(owner: InboxOwner, connection: sqlite3.Connection) -> list[tuple[_Queue, int]]:
-    """Takes the queues of owners who are gone; returns each with the number of events in it."""
+    """Claims the queues of owners that have ended. Returns each with its number of events."""
     claimed: list[tuple[_Queue, int]] = []
     for name in _abandoned_owners(owner, connection):
         for (number,) in connection.execute("SELECT id FROM queues WHERE holder IS ?", (name,)).fetchall():
@@ -474,7 +489,7 @@ def _claim(owner: InboxOwner, connection: sqlite3.Connection) -> list[tuple[_Que
 
 
 def _forget_empty(owner: InboxOwner, own: int | None, connection: sqlite3.Connection) -> set[int]:
-    """Deletes the empty queues of an owner, except the one it adds to; returns the ids of the others."""
+    """Deletes an owner's empty queues, except the one it adds to. Returns the ids of the others."""
     connection.execute(
         "DELETE FROM queues WHERE holder = ? AND id IS NOT ?"
         " AND NOT EXISTS (SELECT 1 FROM waiting WHERE queue = queues.id)",
@@ -490,8 +505,9 @@ def _change(
     bounds: _Bounds,
     connection: sqlite3.Connection,
 ) -> tuple[list[Outcome], int, int]:
-    """Stores what is new under the numbers after the newest, erases what is finished; the outcomes, the newest number,
-    and how many were erased.
+    """Stores new events under the next numbers and erases finished ones.
+
+    Returns the outcomes, the highest number, and how many were erased.
     """
     erased = max(0, _delete(finished, connection))
     newest, waiting = before = connection.execute("SELECT newest, waiting FROM state").fetchone()
@@ -514,7 +530,9 @@ def _delete(finished: Sequence[int], connection: sqlite3.Connection) -> int:
 
 
 def _store(arrival: _Arrival, number: int, queue: int, connection: sqlite3.Connection, *, has_room: bool) -> Outcome:
-    """One event, if there is room and it is new; of a duplicate that is said also where there is no room."""
+    """Stores one event if it is new and there is room. A duplicate is reported even without
+    room.
+    """
     if arrival.identity is not None:
         if not has_room:
             known = connection.execute("SELECT 1 FROM seen WHERE identity = ?", (arrival.identity,)).fetchone()
@@ -529,7 +547,7 @@ def _store(arrival: _Arrival, number: int, queue: int, connection: sqlite3.Conne
 
 
 def _slice(queue: _Queue, connection: sqlite3.Connection) -> list[Waiting]:
-    """The next events of a queue, in their order."""
+    """Returns the next events of a queue, in order."""
     found: list[Waiting] = []
     size = 0
     query = "SELECT number, content FROM waiting WHERE queue = ? AND number > ? ORDER BY number LIMIT ?"

@@ -1,4 +1,4 @@
-"""Which processes have an inbox open: each holds a lock file of its own beside it for as long as it lives."""
+"""The processes that have an inbox open. Each holds a lock file of its own while it lives."""
 
 import secrets
 from pathlib import Path
@@ -10,19 +10,22 @@ _NAME_BYTES: Final = 8
 
 
 class InboxOwner:
-    """A process that has an inbox open, known by the lock that it holds.
+    """A process that has an inbox open, identified by the lock that it holds.
 
-    The operating system frees the lock when the process ends, in whatever way. A process whose lock
-    can be taken is therefore gone; how long it has been silent does not matter.
+    The operating system releases the lock when the process ends, however it ends. A process whose
+    lock can be taken has therefore ended; how long it was silent does not matter.
     """
 
     def __init__(self, inbox: Path, name: str = "") -> None:
-        self.name = name  # made with the lock, since processes may have forked from the one that made this object
+        # Set with the lock, because processes may fork after this object was created.
+        self.name = name
         self._inbox = inbox
         self._lock: FileLock | None = None
 
     def hold(self) -> bool:
-        """Takes the lock; returns whether it was free. Idempotent. Raises OSError when its file cannot be made."""
+        """Takes the lock and returns whether it was free. Safe to call twice. Raises OSError if its
+        file cannot be created.
+        """
         if self._lock is None:
             self.name = self.name or secrets.token_hex(_NAME_BYTES)
             lock = FileLock(self._inbox.with_name(f"{self._inbox.name}.{self.name}"))
@@ -32,11 +35,11 @@ class InboxOwner:
         return True
 
     def other(self, name: str) -> "InboxOwner":
-        """Another owner of the same inbox."""
+        """Returns another owner of the same inbox."""
         return InboxOwner(self._inbox, name)
 
     def is_gone(self) -> bool:
-        """Whether the process has ended; the file of its lock is removed then."""
+        """Returns whether the process has ended. The file of its lock is then removed."""
         try:
             is_free = self.hold()
         except OSError:
@@ -45,7 +48,7 @@ class InboxOwner:
         return is_free
 
     def release(self) -> None:
-        """Gives the lock back, and removes its file. Idempotent."""
+        """Releases the lock and removes its file. Safe to call twice."""
         lock, self._lock = self._lock, None
         if lock is not None:
             lock.release()

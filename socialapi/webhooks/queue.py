@@ -1,4 +1,4 @@
-"""Where events wait between the answer to the service and the program that handles them."""
+"""Queues of accepted events that wait to be handled: the interface, and the one in memory."""
 
 import asyncio
 from collections import OrderedDict, deque
@@ -7,32 +7,34 @@ from typing import Final, Literal, Protocol
 import attrs
 
 Outcome = Literal["new", "duplicate", "full"]
-"""What becomes of an event that arrives. One that is `full` is not remembered, so it may be sent again."""
+"""The outcome of adding an event. A `full` one is not remembered, so it can be sent again."""
 
 
 MOST_QUEUED_BYTES: Final = 64_000_000
-"""How large all events together may be that wait in memory, unless it is one alone."""
+"""The most bytes of all events that wait in memory, unless there is only one."""
 MOST_IN_A_TURN: Final = 64
-"""How many events are taken one after another before others get their turn on the event loop."""
+"""How many events are taken in a row before other tasks get a turn."""
 
 
 @attrs.frozen
 class Waiting:
-    """The body of an event, and the number under which it is finished."""
+    """The body of an event, and the number to finish it by."""
 
     number: int
     content: bytes = attrs.field(repr=False)
 
 
 class OneLoop:
-    """The event loop that something is used in: asyncio wakes up nobody who waits in another one."""
+    """Binds an object to one event loop, because asyncio cannot wake tasks in another one."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_for_good = False
 
     def enter(self, *, for_good: bool = False) -> None:
-        """Notes the running loop. Raises RuntimeError if it has been another one, unless that is closed and was not
+        """Binds to the running loop.
+
+        Raises RuntimeError if it was bound to another one, unless that is closed and was not
         entered for good.
         """
         loop = asyncio.get_running_loop()
@@ -47,36 +49,44 @@ class OneLoop:
 
 
 class Store(Protocol):
-    """Holds events in their order. What is awaited raises RuntimeError in another event loop than the first one."""
+    """An ordered queue of events. Its async methods raise RuntimeError in an event loop other than
+    the first one.
+    """
 
     @property
     def waiting(self) -> int:
-        """How many events are kept and not finished."""
+        """The number of events that are kept and not finished."""
 
     async def open(self) -> None:
-        """Makes it ready. Idempotent. Raises ConfigurationError, and RuntimeError after the end."""
+        """Opens the store. Safe to call twice. Raises ConfigurationError, and RuntimeError after
+        the end.
+        """
 
     def start(self) -> None:
-        """Begins to make it ready where nobody has. Returns at once; a failure is logged, and tried again later."""
+        """Starts opening the store if nobody has. Returns at once; failures are logged and retried
+        later.
+        """
 
     async def add(self, identity: bytes | None, content: bytes) -> Outcome:
-        """Keeps an event, once for each identity; always if it has none."""
+        """Adds an event, once per identity, and always if it has none. Returns the outcome."""
 
     async def take(self) -> Waiting | None:
-        """The next event, once there is one; None after the end. Nothing is lost when the caller is cancelled."""
+        """Returns the next event once there is one; None after the end. Cancelling it loses
+        nothing.
+        """
 
     def finish(self, number: int) -> bool:
-        """The event need not be handed out again; whether this can still be kept."""
+        """Marks the event as finished. Returns whether that can still be recorded."""
 
     def stop(self) -> None:
-        """Nothing is added any more."""
+        """Stops adding events."""
 
     async def aclose(self) -> None:
-        """Stops, and keeps what is to be kept. Idempotent."""
+        """Stops, and stores what has to be stored. Safe to call twice."""
 
 
 class MemoryStore:
-    """A bounded queue of this process, gone with it. After the end it is emptied first."""
+    """A bounded queue in memory. After the end, remaining events can still be taken."""
 
     def __init__(self, *, max_queue: int, dedup_window: int) -> None:
         self._loop = OneLoop()
@@ -88,24 +98,24 @@ class MemoryStore:
         self._number = 0
         self._finished = 0
         self._stopped = False
-        self._taken = 0  # since others had their turn
+        self._taken = 0  # since other tasks had a turn
         self._changed = asyncio.Event()  # set while there is something to take, and after the end
 
     @property
     def waiting(self) -> int:
-        """How many events are kept and not finished."""
+        """The number of events that are kept and not finished."""
         return self._number - self._finished
 
     async def open(self) -> None:
-        """There is nothing to open, but it belongs to this event loop from now on."""
+        """Binds the queue to this event loop. There is nothing to open."""
         self._loop.enter(for_good=True)
 
     def start(self) -> None:
-        """There is nothing to open."""
+        """Does nothing but check the event loop: there is nothing to open."""
         self._loop.enter()
 
     async def add(self, identity: bytes | None, content: bytes) -> Outcome:
-        """Keeps an event, once for each identity; always if it has none."""
+        """Adds an event, once per identity, and always if it has none. Returns the outcome."""
         self._loop.enter()
         if identity is not None and identity in self._seen:
             return "duplicate"
@@ -124,7 +134,7 @@ class MemoryStore:
         return "new"
 
     async def take(self) -> Waiting | None:
-        """The next event, once there is one; None after the end."""
+        """Returns the next event once there is one; None after the end."""
         self._loop.enter()
         while not self._queue or self._taken >= MOST_IN_A_TURN:
             if self._queue:
@@ -143,15 +153,15 @@ class MemoryStore:
         return event
 
     def finish(self, number: int) -> bool:
-        """There is nothing to keep."""
+        """Counts the event as finished. Returns True."""
         self._finished += 1
         return True
 
     def stop(self) -> None:
-        """Nothing is added any more; what waits can still be taken."""
+        """Stops adding events. Those that wait can still be taken."""
         self._stopped = True
         self._changed.set()
 
     async def aclose(self) -> None:
-        """Stops."""
+        """Stops adding events."""
         self.stop()

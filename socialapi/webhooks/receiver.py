@@ -1,4 +1,4 @@
-"""The endpoint that the owner of a webhook runs (platform documentation, sections 4.2, 5.5 and 6.1)."""
+"""The `Receiver`: a webhook endpoint for events (platform sections 4.2, 5.5 and 6.1)."""
 
 import asyncio
 import logging
@@ -34,22 +34,22 @@ from socialapi.wire.events import checked_paths, read_delivery
 
 MOST: Final = 10**12
 MOST_SECONDS: Final = 86_400
-"""The largest bounds of a receiver that make sense: larger ones are mistakes of a unit."""
+"""The largest sensible limits of a receiver. Larger ones are probably in the wrong unit."""
 _IN_MEMORY: Final = ":memory:"
-"""A database of SQLite that is no file, so nothing of it survives."""
+"""A SQLite database without a file, of which nothing would survive."""
 
 Delivery = ActivityEvent | MatchedPost | Undecoded
-"""What a webhook receives; `content` is the body exactly as it was sent."""
+"""What a webhook delivers. `content` is the body exactly as it was sent."""
 
 
 logger: Final = logging.getLogger("socialapi")
 
 
 class _WithoutWarning:
-    """Keeps aiohttp from warning of a class that inherits from `web.Application`.
+    """Suppresses aiohttp's warning about subclasses of `web.Application`.
 
-    The warning is there because attributes of such a class may collide with those of a later version.
-    A receiver is meant to be an application, overrides nothing and declares its attributes in `ATTRS`.
+    aiohttp warns because attributes of a subclass may collide with those of a later version. A
+    receiver has to be an application, overrides nothing and declares its attributes in `ATTRS`.
     """
 
     def __init_subclass__(cls, **options: object) -> None:
@@ -57,42 +57,44 @@ class _WithoutWarning:
 
 
 class Receiver(_WithoutWarning, web.Application):
-    """A webhook endpoint, and an async iterator of the events that it accepts.
+    """A webhook endpoint, and an async iterator over the events it accepts.
 
         receiver = Receiver(consumer_secret)
         app.add_subapp("/hooks", receiver)
         async for event in receiver: ...
 
-    It is an aiohttp application that any other can mount, or that runs alone. `asgi` is the same for FastAPI, Starlette
-    and ASGI servers, `handle` for everything else. It answers at its mount point and everywhere below it: challenges,
-    and events, each of them before it is processed.
+    It is an aiohttp application, to be mounted in another one or run alone. `asgi` is the same for
+    FastAPI, Starlette and ASGI servers, and `handle` for any other framework. It answers challenges
+    and events at its mount point and below, and accepts events before they are processed.
 
-    Events come out once for each id within the last `dedup_window`. The id of a post that matches rules is that of the
-    post; that of an event is at `data.event_uuid`, `event_uuid`, `data.event_id`, `event_id` or `id`. `event_id_paths`
-    are looked at instead of all of these. An event without an id always comes out, and a warning is logged once.
+    Events with the same id come out once within the last `dedup_window` events. The id of a matched
+    post is that of the post; the id of an event is at `data.event_uuid`, `event_uuid`,
+    `data.event_id`, `event_id` or `id`. `event_id_paths` replace all of these. Events without an id
+    always come out, and a warning is logged once.
 
-    A signed body that begins with `{` or `[` is always accepted; what this version cannot read comes as `Undecoded`.
-    Anything else is refused, however it is signed: challenges and bodies are signed alike, so anybody can have a text
-    signed by a challenge. No challenge is answered whose token begins so.
+    A signed body that begins with `{` or `[` is always accepted; events that could not be decoded
+    come as `Undecoded`. Any other body is refused, even if it is signed: challenges are signed like
+    bodies, so anybody can have a text signed as a challenge. Challenges whose token begins like
+    that are refused.
 
-    `consumer_secret` is the app's API key secret, or several while it is rotated: the present one first, which answers
-    challenges, then the others whose signatures are accepted. Refused signatures are logged as a warning, at most once a
-    minute.
+    `consumer_secret` is the app's API key secret, or several while it is rotated: first the current
+    one, which answers challenges, then others whose signatures are accepted. Refused signatures are
+    logged as a warning, at most once a minute.
 
     At most `max_queue` events, and 64 MB of them, wait in memory. With `inbox`, the path of a file,
-    they wait there instead, at most `max_waiting` of them: what was accepted is on the disk, and
-    what is not finished when the program ends, in whatever way, comes out first when it runs again.
-    The file is opened with the application, which raises ConfigurationError if it cannot be used.
-    An application that is mounted by ASGI is not told of its start: there `async with receiver`
-    opens the file, or else the first challenge or verified event does; if that fails it is logged,
-    and a later request tries again. Without room, events are refused with 503 and can be sent
-    again.
+    at most `max_waiting` events wait there instead: accepted events are on disk, and those that are
+    not finished when the program ends, however it ends, come out first when it runs again. The file
+    is opened with the application, which raises ConfigurationError if it cannot be used. An
+    application mounted by ASGI is not notified of its start. There `async with receiver` opens the
+    file, or the first challenge or verified event does; failures are then logged and retried with a
+    later request. Without room, events are refused with 503 and can be sent again.
 
-    An event is finished when the task that got it asks for the next one. For concurrent processing
-    there are `unfinished` and `finish`. Several tasks may iterate, each event goes to one of them.
+    An event is finished when the task that took it asks for the next one. For concurrent
+    processing, use `unfinished` and `finish`. Several tasks may iterate; each event goes to one of
+    them.
 
-    Raises ConfigurationError, which names the argument and quotes no secret, for secrets, bounds
-    and an `inbox` that make no sense, and InvalidInput for `event_id_paths` that are none.
+    Raises ConfigurationError, which names the argument and quotes no secret, for invalid secrets,
+    limits and `inbox`, and InvalidInput for invalid `event_id_paths`.
     """
 
     ATTRS = web.Application.ATTRS | {
@@ -136,10 +138,11 @@ class Receiver(_WithoutWarning, web.Application):
         self._endpoint = Endpoint(secrets, self._store, self._bodies, self.counters, event_id_paths=self._paths)
         self._is_stopped = False
         self._asgi = AsgiApp(self._endpoint, self)
-        # The number of every event handed out and not finished, for as long as anybody has the event.
+        # The number of every event that was handed out and not finished, while the event is
+        # referenced.
         self._numbers: dict[int, tuple[weakref.ref[Delivery], int]] = {}
         self._previous: weakref.WeakKeyDictionary[asyncio.Task[object], Delivery] = weakref.WeakKeyDictionary()
-        for path in ("", "/{tail:.*}"):  # the mount point itself, and everything below it
+        for path in ("", "/{tail:.*}"):  # the mount point, and everything below it
             self.router.add_route("*", path, self._respond)
         self.on_startup.append(_open)
         self.on_cleanup.append(_close)
@@ -157,34 +160,37 @@ class Receiver(_WithoutWarning, web.Application):
         return self
 
     def __anext__(self) -> Awaitable[Delivery]:
-        # Which task asks is seen here: what `asyncio.wait_for` awaits, it may await in another one.
+        # Determined here, because `asyncio.wait_for` may await the result in another task.
         return self._next(asyncio.current_task())
 
     @property
     def waiting(self) -> int:
-        """How many accepted events are not finished: those to be handed out, and those that were."""
+        """The number of accepted events that are not finished, whether handed out or not."""
         return self._store.waiting
 
     @property
     def asgi(self) -> Any:
-        """The same endpoint as an ASGI 3 application, to be run alone, mounted or routed to, for example with
-        `app.add_route("/hooks", receiver.asgi, methods=["GET", "POST"])`.
+        """The endpoint as an ASGI 3 application, to run alone, mount or route to.
+
+        For example: `app.add_route("/hooks", receiver.asgi, methods=["GET", "POST"])`.
         """
-        # Any, since routers declare that they take views, and not the applications that they take as well.
+        # Any, because routers are typed to accept views only, although they accept applications.
         return self._asgi
 
     async def handle(
         self, method: str, query: Mapping[str, Any] | str, headers: Mapping[str, Any], body: bytes
     ) -> WebhookReply:
-        """What a request is answered with, for a framework of any kind; an event is kept when this returns.
+        """Returns the reply to a request, for any framework. An event is stored when this returns.
 
-        `query` is the query as it was sent, or its parameters by name. Header names may be in any case, and a value may
-        be a list of several. `body` are the bytes as they were sent: nothing that was decoded and encoded again has the
-        signature. The framework has read them already, so it is the one that has to bound them.
+        `query` is the query string as sent, or its parameters by name. Header names may be in any
+        case, and a value may be a list of several. `body` must be the bytes as sent: data that were
+        decoded and encoded again do not match the signature. The framework has read them already,
+        so it has to limit their size.
 
-        Raises InvalidInput for a body that is no bytes and headers that are no mapping, and RuntimeError in another event
-        loop than the one in which the receiver was opened or is iterated over: a framework without asyncio calls it by
-        `asyncio.run_coroutine_threadsafe`, and not by `asyncio.run`.
+        Raises InvalidInput for a body that is not bytes and headers that are no mapping. Raises
+        RuntimeError in an event loop other than the one in which the receiver was opened or is
+        iterated over: a framework without asyncio must use `asyncio.run_coroutine_threadsafe`, not
+        `asyncio.run`.
         """
         return await self._endpoint.handle(method, query, headers, body)
 
@@ -192,19 +198,19 @@ class Receiver(_WithoutWarning, web.Application):
     async def handled_by(
         self, handle: Callable[["Receiver"], Coroutine[Any, Any, object]]
     ) -> AsyncIterator["Receiver"]:
-        """Opens the receiver, and runs `handle(receiver)` in a task for as long as the block lasts.
+        """Opens the receiver, and runs `handle(receiver)` in a task while the block runs.
 
             async with receiver.handled_by(events.run):  # in the lifespan of a FastAPI or Starlette application
                 yield
 
-        `handle` is `Dispatcher.run`, or an async function of one's own that iterates over the receiver. At
-        the end of the block it is cancelled, and the receiver closed.
+        `handle` is `Dispatcher.run`, or an async function that iterates over the receiver. At the
+        end of the block it is cancelled, and the receiver is closed.
 
-        Nobody would handle events any more if `handle` raised, or returned before `stop`, and the server
-        would go on all the same. So that is logged as an error, and this process gets a SIGTERM, by which
-        uvicorn and other servers shut down. Events are accepted until then; with an inbox, they come out at
-        the next start. Raises ConfigurationError when the inbox cannot be used, and at the end of the block
-        what `handle` raised.
+        If `handle` raises, or returns before `stop`, nobody would handle events while the server
+        kept running. That is logged as an error, and this process gets a SIGTERM, on which uvicorn
+        and other servers shut down. Until then events are accepted; with an inbox, they come out
+        after the next start. Raises ConfigurationError if the inbox cannot be used, and at the end
+        of the block what `handle` raised.
         """
         async with self:
             handling = asyncio.create_task(handle(self), name="socialapi-webhook-handling")
@@ -219,7 +225,7 @@ class Receiver(_WithoutWarning, web.Application):
                 handling.result()
 
     def _end_server(self, handling: "asyncio.Task[object]") -> None:
-        """Nobody handles events any more."""
+        """Tells the server to shut down after the handling of events has ended unexpectedly."""
         problem = None if handling.cancelled() else handling.exception()
         if problem is None and self._is_stopped:
             return
@@ -227,29 +233,32 @@ class Receiver(_WithoutWarning, web.Application):
         signal.raise_signal(signal.SIGTERM)
 
     def unfinished(self) -> AsyncIterator[Delivery]:
-        """The same events, of which none is finished but by `finish`."""
+        """Returns an iterator over the same events, which are finished only by `finish`."""
         return _Unfinished(self)
 
     async def finish(self, event: Delivery) -> None:
-        """The event, which was handed out here, need not be handed out again after a restart.
+        """Marks an event of this receiver as finished, so that it does not come out again after a
+        restart.
 
-        Its body is erased from the inbox soon after; a crash before that hands it out once more. Finishing an event
-        again changes nothing.
+        Its body is erased from the inbox soon after; after a crash before that, it comes out once
+        more. Finishing an event twice has no effect.
         """
         self._finish(event)
 
     def stop(self) -> None:
-        """Accepts no more events and ends the iteration; what was handed out can still be finished.
+        """Stops accepting events and ends the iteration. Events handed out can still be finished.
 
-        Without an inbox, the events that wait are handed out first; with one, they are after the next start.
+        Without an inbox, waiting events come out first. With one, they come out after the next
+        start.
         """
         self._is_stopped = True
         self._store.stop()
 
     async def aclose(self) -> None:
-        """Stops, stores what is on its way and closes the inbox. The application does this at its end. Idempotent.
+        """Stops, stores pending events and closes the inbox. Safe to call twice.
 
-        What is not finished by now comes out again after the next start, if there is an inbox.
+        An aiohttp application calls it at its end. With an inbox, unfinished events come out again
+        after the next start.
         """
         self._is_stopped = True
         await self._store.aclose()
@@ -263,9 +272,9 @@ class Receiver(_WithoutWarning, web.Application):
         return event
 
     async def _take(self) -> Delivery:
-        """The next event; raises StopAsyncIteration after the end."""
+        """Returns the next event. Raises StopAsyncIteration after the end."""
         waiting = await self._store.take()
-        # Nothing is awaited from here on, so that a cancelled caller cannot lose what was taken.
+        # Nothing is awaited from here on, so that cancelling cannot lose the event.
         if waiting is None:
             raise StopAsyncIteration
         event = read_delivery(waiting.content, self._paths)
@@ -287,7 +296,8 @@ class Receiver(_WithoutWarning, web.Application):
         if answer.leaves_body:
             response.force_close()  # the rest of the body is not waited for
         if answer.leaves_body and answer.cuts:
-            # Otherwise aiohttp would read on for a while: by chunks of a byte, or into a broken encoding.
+            # Otherwise aiohttp would continue to read tiny chunks, or a broken encoding, for a
+            # while.
             with suppress(ConnectionError):
                 await response.prepare(request)
                 await response.write_eof()
@@ -296,7 +306,7 @@ class Receiver(_WithoutWarning, web.Application):
 
 
 class _Unfinished:
-    """Events one after another. Not a generator, which a cancelled `anext` would end."""
+    """An iterator over events. Not a generator, which cancelling `anext` would end."""
 
     def __init__(self, receiver: Receiver) -> None:
         self._receiver = receiver
@@ -319,7 +329,9 @@ async def _close(app: web.Application) -> None:
 
 
 async def _chunks(request: web.Request) -> AsyncGenerator[bytes, None]:
-    """The body as it arrives. Raises ConnectionError when the client has left, and TinyChunksError."""
+    """Yields the body as it arrives. Raises ConnectionError if the client disconnects, and
+    TinyChunksError.
+    """
     try:
         if "Transfer-Encoding" not in request.headers:
             async for part in request.content.iter_any():
@@ -337,7 +349,7 @@ async def _chunks(request: web.Request) -> AsyncGenerator[bytes, None]:
     except RuntimeError:
         if request.transport is not None:
             raise
-        # What aiohttp raises where the client had left before the first part was asked for.
+        # aiohttp raises this if the client disconnected before the first part was read.
     else:
         return
     raise ConnectionResetError
@@ -354,12 +366,15 @@ def _check_whole_numbers(**bounds: Any) -> None:
 def _check_seconds(name: str, value: Any) -> None:
     if not isinstance(value, int | float) or isinstance(value, bool):
         raise ConfigurationError(f"{name} must be a number of seconds, not {type(value).__name__}")
-    if not 0 < value <= MOST_SECONDS:  # which NaN is not either
+    if not 0 < value <= MOST_SECONDS:  # which excludes NaN
         raise ConfigurationError(f"{name} must be greater than zero and at most {MOST_SECONDS:,} seconds")
 
 
 def _checked_path(inbox: Any) -> Path:
-    """The path of a file. Raises ConfigurationError for anything else; whether it can be written is seen later."""
+    """Returns the path of a file. Raises ConfigurationError for anything else.
+
+    Whether the file can be written is checked when it is opened.
+    """
     if not isinstance(inbox, str | os.PathLike):
         raise ConfigurationError(f"inbox must be the path of a file, not {type(inbox).__name__}")
     if not is_file_path(inbox) or not isinstance(os.fspath(inbox), str) or os.fspath(inbox) == _IN_MEMORY:
@@ -368,7 +383,9 @@ def _checked_path(inbox: Any) -> Path:
 
 
 def _checked(secrets: Sequence[str]) -> tuple[str, ...]:
-    """The secrets, none of which was read with the end of its line."""
+    """Returns the secrets. Raises ConfigurationError for one with whitespace, such as a line
+    ending.
+    """
     for secret in secrets:
         if any(letter.isspace() or not letter.isprintable() for letter in secret):
             raise ConfigurationError(
@@ -378,9 +395,10 @@ def _checked(secrets: Sequence[str]) -> tuple[str, ...]:
 
 
 def read_event(body: bytes) -> Delivery:
-    """The event in the body of a delivery. Raises nothing: what cannot be read is `Undecoded`, with the reason.
+    """Returns the event in the body of a delivery. Never raises: a body that could not be decoded
+    is `Undecoded`, with the reason.
 
-    The signature is not looked at: `verify_signature` does that.
+    Does not check the signature; use `verify_signature` for that.
     """
     if isinstance(body, str):
         body = body.encode("utf-8", "surrogatepass")

@@ -1,4 +1,4 @@
-"""A receiver on a port of its own."""
+"""Serves a receiver on a port of its own."""
 
 import asyncio
 import contextlib
@@ -17,28 +17,31 @@ from socialapi.webhooks.receiver import Receiver
 SHUTDOWN_SECONDS: Final = 5.0
 _FEWEST: Final = 8
 _TURNS: Final = 64
-"""At most this part of all connections is accepted each time round the loop, which is how asyncio takes a backlog. A
-request is read after about five such turns, and until then its connection must not be pushed out by newer ones.
+"""At most this fraction of all connections is accepted per iteration of the event loop, through the
+size of asyncio's backlog. A request is read after about five iterations, and until then newer
+connections must not push out its connection.
 """
 _MOST_PENDING: Final = 1_024
-"""How many connections may wait in the kernel to be accepted. Those beyond are dropped, and try again after a second."""
+"""How many connections may wait in the kernel to be accepted. Others are dropped, and retried by
+the client after a second.
+"""
 
 _aiohttp_logger: Final = logging.getLogger("socialapi.webhooks.aiohttp")
 
 
 @contextlib.asynccontextmanager
 async def serving(receiver: Receiver, host: str, port: int) -> AsyncIterator[str]:
-    """Runs a receiver alone for as long as the block lasts, and gives its address; port 0 takes a free one.
+    """Runs a receiver alone while the block runs, and yields its URL. Port 0 takes a free one.
 
-    However many connections strangers open, there is room for another one. Raises ConfigurationError when the port
-    cannot be had, or the receiver's inbox cannot be used.
+    However many connections are open, there is room for another one. Raises ConfigurationError if
+    the port is not available or the receiver's inbox cannot be used.
     """
     descriptors = connections.descriptors()
     most = int(max(_FEWEST, min(connections.MOST_CONNECTIONS, descriptors // 2)))
     bounded = Connections(most)
     receiver.middlewares.append(bounded.middleware)
     _aiohttp_logger.addFilter(_is_no_broken_request)
-    # No access log: it would hold the tokens of challenges.
+    # No access log: it would contain the tokens of challenges.
     runner = web.AppRunner(
         receiver, access_log=None, logger=_aiohttp_logger, auto_decompress=False, shutdown_timeout=SHUTDOWN_SECONDS
     )
@@ -61,5 +64,5 @@ async def serving(receiver: Receiver, host: str, port: int) -> AsyncIterator[str
 
 
 def _is_no_broken_request(record: logging.LogRecord) -> bool:
-    """Leaves out what aiohttp says with a traceback of each request that is no HTTP: anybody can send them."""
+    """Filters out aiohttp's tracebacks of malformed requests, which anybody can send."""
     return record.exc_info is None or type(record.exc_info[1]).__module__ != "aiohttp.http_exceptions"

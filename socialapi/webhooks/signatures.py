@@ -10,7 +10,7 @@ from typing import Any, Final
 from socialapi.errors import ConfigurationError, InvalidInput
 
 SIGNATURE_HEADER: Final = "x-service-webhooks-signature"
-"""The header that carries the signature of a body."""
+"""The header with the signature of a body."""
 
 _WHAT_IT_IS: Final = "the consumer secret is the app's API key secret"
 _PREFIX: Final = b"sha256="
@@ -18,15 +18,16 @@ _WELL_FORMED: Final = re.compile(rb"sha256=[A-Za-z0-9+/]{43}=")
 _ASCII_BLANKS: Final = bytes(range(0x21)) + b"\x7f"
 _UTF_16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 _BLANK_CATEGORIES: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
-"""Control and format characters, the byte order mark among them, and blanks of every width."""
+"""Control and format characters, including the byte order mark, and blanks of every width."""
 
 
 def crc_response(crc_token: str, consumer_secret: str) -> dict[str, str]:
-    """What a challenge is answered with, as JSON (section 4.2).
+    """Returns the answer to a challenge, to be sent as JSON (platform section 4.2).
 
-    Bodies are signed with the same key, so an endpoint of one's own must refuse tokens that could be the body of an
-    event, as `Receiver` does. Raises ConfigurationError for a secret that is empty, with which anybody could sign, or
-    no text, and InvalidInput for a token that is no text.
+    Bodies are signed with the same key, so an endpoint of your own must refuse tokens that could be
+    the body of an event, as `Receiver` does. Raises ConfigurationError for a secret that is not a
+    string or is empty, with which anybody could sign, and InvalidInput for a token that is not a
+    string.
     """
     if not isinstance(crc_token, str):
         raise InvalidInput(f"crc_token must be a text, not {type(crc_token).__name__}")
@@ -35,30 +36,32 @@ def crc_response(crc_token: str, consumer_secret: str) -> dict[str, str]:
 
 
 def verify_signature(body: bytes, header: str | None, consumer_secret: str | Sequence[str]) -> bool:
-    """Whether the header is the signature of these very bytes, by any of the secrets (section 5.5).
+    """Returns whether the header is the signature of these bytes, by any of the secrets (platform
+    section 5.5).
 
-    Takes equally long whatever differs and whichever secret fits. A header that is missing or malformed fits none.
-    Raises ConfigurationError when there is no secret, or one that is empty or no text, and InvalidInput for a body that
-    is not bytes.
+    The comparison takes constant time. A missing or malformed header does not match. Raises
+    ConfigurationError if there is no secret, or one that is empty or not a string, and InvalidInput
+    for a body that is not bytes.
     """
     if not isinstance(body, bytes | bytearray | memoryview):
         raise InvalidInput(f"body must be bytes, as they were sent, not {type(body).__name__}")
-    # What no signature has becomes a sign that no signature has, so that bytes are compared with bytes.
+    # Characters that no signature has are replaced by one that none has, so that bytes are
+    # compared.
     given = header.encode("ascii", "replace") if isinstance(header, str) else b""
-    # All of them are compared, whichever fits.
+    # All of them are compared, whichever matches.
     fits = [hmac.compare_digest(given, _signature(body, secret)) for secret in secrets_of(consumer_secret)]
     return any(fits)
 
 
 def sign(body: bytes, consumer_secret: str) -> str:
-    """The signature of a body, as its header has it."""
+    """Returns the signature of a body, as it is in the header."""
     return _signature(body, consumer_secret).decode("ascii")
 
 
 class Signature:
-    """What a request says is the signature of its body, compared as the body arrives.
+    """The signature in a request, verified as the body arrives.
 
-    `is_well_formed` says whether it can be one at all. `fits` takes equally long whatever differs.
+    `is_well_formed` says whether it could be a signature at all. `fits` takes constant time.
     """
 
     def __init__(self, header: str | None, secrets: Sequence[str]) -> None:
@@ -67,24 +70,26 @@ class Signature:
 
     @property
     def is_well_formed(self) -> bool:
-        """Whether this is how signatures look."""
+        """Whether the header has the form of a signature."""
         return _WELL_FORMED.fullmatch(self._given) is not None
 
     def update(self, part: bytes | memoryview) -> None:
-        """Takes the next part of the body."""
+        """Adds the next part of the body."""
         for digest in self._digests:
             digest.update(part)
 
     def fits(self) -> bool:
-        """Whether it is the signature of what was given, by any of the secrets."""
+        """Returns whether the signature matches the body, by any of the secrets."""
         fits = [hmac.compare_digest(self._given, _encoded(digest.digest())) for digest in self._digests]
         return any(fits)
 
 
 def begins_as_json(content: bytes) -> bool:
-    """Whether the first character is `{` or `[`, but for byte order marks, blanks and what cannot be seen.
+    """Returns whether the first visible character is `{` or `[`, ignoring byte order marks and
+    blanks.
 
-    Only such bodies are events, and no such token is signed: nobody gets an event signed by sending it as a challenge.
+    Only such bodies are events, and no such token is signed. Otherwise anybody could get an event
+    signed by sending it as a challenge.
     """
     if content[:2] in _UTF_16_MARKS:
         return begins_as_json(content.decode("utf-16", "replace").encode("utf-8", "replace"))
@@ -96,8 +101,10 @@ def begins_as_json(content: bytes) -> bool:
 
 
 def secrets_of(consumer_secret: str | Sequence[str]) -> tuple[str, ...]:
-    """One secret or several, as several. Raises ConfigurationError, which never quotes one, when there is none, or one
-    that is empty or no text.
+    """Returns one or several secrets as a tuple.
+
+    Raises ConfigurationError, which never quotes one, if there is none, or one that is empty or not
+    a string.
     """
     given: Any = consumer_secret
     if isinstance(given, Sequence) and not isinstance(given, str | bytes | bytearray):

@@ -1,8 +1,9 @@
-"""The functions that read models from decoded JSON: their text, written from the fields of a class, and what it costs.
+"""Generates the functions that read models from decoded JSON, one set per class.
 
-Every class has one that reads whatever comes, name by name. Objects of a collection mostly have the same names in the
-same order, and for names that keep coming another one is written, which knows what is there, what is not, and what is
-left over: it takes the values all at once. Both do the same with a value. That saves a quarter of the time.
+Every class has a general function that reads any object, name by name. Objects of a collection
+mostly have the same names in the same order, so names that keep coming get a specialised function.
+It knows which fields are present, missing or unknown and takes all values at once, which saves a
+quarter of the time. Both functions convert a value in the same way.
 """
 
 import datetime
@@ -25,13 +26,17 @@ Explain = Callable[[Any, Any, Exception], DecodeError]
 Names = tuple[str, ...]
 
 COMES_OFTEN: Final = 16
-"""So often have the same names to come before a function is written for them, which takes a millisecond."""
+"""How often the same names must come before a function is generated for them, which takes a
+millisecond.
+"""
 MAX_SHAPES: Final = 64
-"""So many of these functions does a class have at most; names that come later are read by the one for all."""
+"""The most specialised functions of a class. Later names are read by the general function."""
 MAX_COUNTED: Final = 1024
-"""So many sets of names are counted at a time."""
+"""The most sets of names that are counted at a time."""
 MAX_LEFT_OVER: Final = 16
-"""Objects with more unknown names than this are not counted: each may have others, and they may be long."""
+"""Objects with more unknown names than this are not counted: their names may all differ, and be
+long.
+"""
 
 ODD: Final[Mapping[Any, str]] = {
     str: "{v}.__class__ is not str",
@@ -39,15 +44,21 @@ ODD: Final[Mapping[Any, str]] = {
     int: "{v}.__class__ is not int",
     float: "{v}.__class__ is not float and {v}.__class__ is not int",
 }
-"""When a value of a kind has to be looked at: any other is taken as it is."""
+"""For each kind, the expression that is true if a value needs conversion. Any other value is used
+as it is.
+"""
 
 
 UNREADABLE: Final = (AttributeError, KeyError, TypeError, ValueError, DecodeError)
-"""What the functions raise for data that are not what they should be."""
+"""What the generated functions raise for data of an unexpected shape."""
 
 
 def without_none(annotation: Any) -> Any:
-    """The type that a value has when there is one: `Literal[…] | str | None` is a str, `int | None` an int."""
+    """Returns the type without None and annotations: `Literal[…] | str | None` gives str, `int |
+    None` gives int.
+
+    Raises TypeError for a union of several types.
+    """
     if is_tagged(annotation):
         return annotation
     if typing.get_origin(annotation) is typing.Annotated:
@@ -61,29 +72,31 @@ def without_none(annotation: Any) -> Any:
 
 
 def is_tagged(declared: Any) -> bool:
-    """Whether this is a union of classes of which a field of the object says which it is."""
+    """Returns whether this is a union of classes told apart by the value of a field."""
     return any(isinstance(each, Tagged) for each in getattr(declared, "__metadata__", ()))
 
 
 def kind_of(field: "attrs.Attribute[Any]") -> Any:
-    """What a field is read as: its type, unless that depends on other fields and a hook of the class sees to it."""
+    """Returns what a field is read as: its type, or its `read_as` metadata if the type depends on
+    other fields.
+    """
     return field.metadata.get("read_as") or without_none(field.type)
 
 
 def is_tuple(declared: Any) -> bool:
-    """Whether this is read from an array."""
+    """Returns whether this type is read from an array."""
     return typing.get_origin(declared) is tuple
 
 
 def item_kind(declared: Any) -> Any:
-    """What the items of an array are read as."""
+    """Returns what the items of an array are read as."""
     return without_none(typing.get_args(declared)[0])
 
 
 def scalar_reader(kind: Any, field_name: str = "") -> Read | None:
-    """What reads a single value of the kind, however it is written; None for a kind that is no single value.
+    """Returns the function that reads a single value of the kind; None if the kind is no scalar.
 
-    Texts under the name of an id are read as ids.
+    Strings in fields named like an id are read as ids.
     """
     if kind is str and _names_an_id(field_name):
         return scalars.identifier
@@ -94,16 +107,17 @@ _names_an_id: Final = re.compile(r"(?:.*_)?(?:id|ids|key|keys|uuid|uuids|token)"
 
 
 def required(value: Any) -> Any:
-    """A value that has to be there. Raises DecodeError for one that says nothing."""
+    """Returns the value. Raises DecodeError if it is None."""
     if value is None:
         raise DecodeError("", "is empty")
     return value
 
 
 def read_items(items: Sequence[Any], kind: Any, hook: Any) -> tuple[Any, ...]:
-    """The items of an array, one by one; `hook` is what reads the kind. Raises DecodeError with the index of the fault.
+    """Returns the items of an array, each read by `hook`. Raises DecodeError with the index of the
+    item at fault.
 
-    A null is no item, except among numbers: there the place of an item may say what it is about.
+    A null is skipped, but refused among numbers, where the index of an item may carry meaning.
     """
     found: list[Any] = []
     for index, item in enumerate(items):
@@ -125,7 +139,9 @@ _TEXTS_AND_OBJECTS: Final = (str, Any)
 
 
 def read_value(kind: Any, hook: Any, value: Any) -> Any:
-    """A value of the kind, by what reads it; None for one that says nothing. Raises DecodeError."""
+    """Returns a value of the kind, read by `hook`; None for a null or empty one. Raises
+    DecodeError.
+    """
     if kind is Any or value is None:
         return value
     if scalar_reader(kind) is not None:
@@ -136,15 +152,18 @@ def read_value(kind: Any, hook: Any, value: Any) -> Any:
 
 
 def join_path(name: str, rest: str) -> str:
-    """The path of a field and, within it, of what could not be read: `a` and `b` are `a.b`, `a` and `[0]` are `a[0]`."""
+    """Returns the path of a field within another: `a` and `b` give `a.b`, `a` and `[0]` give
+    `a[0]`.
+    """
     return name + rest if rest.startswith("[") else f"{name}.{rest}" if rest else name
 
 
 class Reader(dict[Names, Read]):
-    """What reads objects of an attrs class: the function for their names, by these names.
+    """Reads objects of an attrs class. Maps the names of an object to the function that reads it.
 
-    `hook_of` finds what reads the kind of a field, `explain` says what is wrong with data that cannot be read. The
-    functions for objects within call one another without coming here: who asked for the outermost gets the error.
+    `hook_of` returns the reader of a field's kind, `explain` the error for data that cannot be
+    read. The functions for nested objects call one another directly; only the outermost caller
+    turns a failure into a DecodeError.
     """
 
     def __init__(self, cls: Any, hook_of: Callable[[Any], Structure], explain: Explain) -> None:
@@ -155,7 +174,7 @@ class Reader(dict[Names, Read]):
         self._counts: dict[Names, int] = {}
 
     def __call__(self, data: Any, _: Any = None) -> Any:
-        """The object that the data are. Raises DecodeError."""
+        """Returns the model instance for the data. Raises DecodeError."""
         try:
             return self[tuple(data)](data)
         except UNREADABLE as problem:
@@ -163,11 +182,13 @@ class Reader(dict[Names, Read]):
         raise error
 
     def explain(self, data: Any, problem: Exception) -> DecodeError:
-        """Which field is at fault, after a function has failed; slow."""
+        """Returns the error that names the field at fault. Slow: it reads the data again."""
         return self._explain(self._cls, data, problem)
 
     def __missing__(self, names: Names) -> Read:
-        """The function for all names, until these have come often enough."""
+        """Returns the general function until the names have come often enough for one of
+        their own.
+        """
         if len(self) >= MAX_SHAPES or not self._writer.takes(names):
             return self._for_all
         if len(self._counts) >= MAX_COUNTED:
@@ -181,7 +202,9 @@ class Reader(dict[Names, Read]):
 
 
 class _Writer:
-    """Writes and compiles the functions of a class. What is read never becomes part of their text."""
+    """Generates and compiles the functions of a class. Data that are read never become part of
+    their source.
+    """
 
     def __init__(self, cls: Any, hook_of: Callable[[Any], Structure]) -> None:
         attrs.resolve_types(cls, include_extras=True)
@@ -207,11 +230,15 @@ class _Writer:
         self._required = frozenset(name for name, field in self._fields.items() if field.default is attrs.NOTHING)
 
     def takes(self, names: Names) -> bool:
-        """Whether a function for these names is worth its while: what lacks a required one cannot be read."""
+        """Returns whether to generate a function for these names. Not if a required one is missing:
+        then nothing can be read.
+        """
         return len(names) <= len(self._fields) + MAX_LEFT_OVER and self._required.issubset(names)
 
     def function(self, names: Names | None) -> Read:
-        """The function for objects that have exactly these names in this order, or for any object."""
+        """Returns the function for objects with exactly these names in this order, or for any
+        object if None.
+        """
         scope, lines = dict(self._scope), ["def read(data):"]
         values = {name: f"v{index}" for index, name in enumerate(self._fields if names is None else names)}
         if names is None:
@@ -242,7 +269,9 @@ class _Writer:
         return read
 
     def _conversion(self, field: "attrs.Attribute[Any]", v: str) -> list[str]:
-        """What makes the value of a field of what came; a missing one, and one that says nothing, get the default."""
+        """Returns the lines that convert the value of a field. Missing, null and empty values get
+        the default.
+        """
         kind = kind_of(field)
         if kind is Any:
             lines = []
@@ -263,7 +292,9 @@ class _Writer:
         return lines + self._or_default(field, v)
 
     def _scalar(self, field: "attrs.Attribute[Any]", v: str) -> list[str]:
-        """One question where all is well, so the type is asked first."""
+        """Returns the lines for a scalar. The type is tested first, so that a regular value costs
+        one test.
+        """
         is_odd, hook = ODD[kind_of(field)].format(v=v), f"hook_{field.name}"
         if field.default is attrs.NOTHING:
             return [f"if {is_odd}: {v} = required({hook}({v}))"]
@@ -276,7 +307,7 @@ class _Writer:
         return [f"if {v} is None: {v} = {_default(field)}"]
 
     def _object(self, field: "attrs.Attribute[Any]", v: str) -> list[str]:
-        """What reads an object; an array of one stands for what is in it."""
+        """Returns the lines for an object, which may also come as an array of one."""
         hook = f"hook_{field.name}"
         if not isinstance(self._scope[hook], Reader):
             return [f"{v} = {hook}({v}, kind_{field.name})"]
@@ -286,7 +317,9 @@ class _Writer:
         ]
 
     def _array(self, field: "attrs.Attribute[Any]", v: str) -> list[str]:
-        """What reads an array: all items at once as long as nothing is odd about them, else one by one."""
+        """Returns the lines for an array: all items at once, or one by one if any needs
+        conversion.
+        """
         item, hook = self._scope[f"kind_{field.name}"], f"hook_{field.name}"
         lines = [f"if {v}.__class__ is not list: {v} = several({v})", f"if {v} is not None:"]
         one_by_one = f"{v} = read_items({v}, kind_{field.name}, {hook})"
@@ -304,14 +337,15 @@ class _Writer:
         return [*lines, f"    {v} = tuple({v})" if item is Any else f"    {one_by_one}"]
 
     def _making(self, values: Mapping[str, str], extra: str) -> list[str]:
-        """What makes the object of the values of its fields."""
+        """Returns the lines that create the object from the values of its fields."""
         of_fields = {field.name: values[name] for name, field in self._fields.items()}
         if self._has_extra:
             of_fields["extra"] = extra if "extra" in self._late else f"{extra} or {{}}" if extra else "{}"
         if not self._is_bare:
             given = ((field.alias, of_fields[field.name]) for field in self._every if field.name in of_fields)
             return [f"return cls({', '.join(f'{alias}={value}' for alias, value in given)})"]
-        # Attributes are set where `__init__` would take as many arguments by keyword and do just this.
+        # Setting the attributes does the same as `__init__` without passing as many keyword
+        # arguments.
         lines = ["self = new(cls)"]
         for field in self._every:
             value = of_fields.get(field.name, "")
@@ -323,9 +357,10 @@ class _Writer:
 
 
 class _Late:
-    """An attribute that is made when it is first asked for: most objects have nothing unknown, and nobody looks.
+    """An attribute whose default is created on first access.
 
-    An empty dictionary for each costs as much as the fields of a small object, and the garbage collector more.
+    Most objects have no unknown fields. An empty dictionary for each would cost as much as the
+    fields of a small object, and more in the garbage collector.
     """
 
     __slots__ = ("make", "slot")
@@ -352,7 +387,9 @@ class _Late:
 
 
 def _is_made_late(cls: Any, field: "attrs.Attribute[Any]") -> bool:
-    """Whether an attribute is made when it is asked for, which is so where its default is made anew for each object."""
+    """Returns whether the default of an attribute is created on access; true if it has a
+    factory.
+    """
     make, slot = getattr(field.default, "factory", None), getattr(cls, field.name, None)
     if make is not None and isinstance(slot, types.MemberDescriptorType):
         setattr(cls, field.name, _Late(slot, make))
@@ -360,13 +397,13 @@ def _is_made_late(cls: Any, field: "attrs.Attribute[Any]") -> bool:
 
 
 def _default(field: "attrs.Attribute[Any]") -> str:
-    """The default of a field as an expression; a factory is called anew for every object."""
+    """Returns the default of a field as an expression. A factory is called for every object."""
     factory = getattr(field.default, "factory", None)
     return "{}" if factory is dict else f"default_{field.name}()" if factory else f"default_{field.name}"
 
 
 def _is_bare(cls: Any) -> bool:
-    """Whether making an object does nothing but to set its attributes."""
+    """Returns whether creating an object does nothing but set its attributes."""
     return (
         cls.__setattr__ is object.__setattr__
         and cls.__new__ is object.__new__

@@ -1,4 +1,4 @@
-"""From decoded JSON to models and problems: one generated function per class, registered with cattrs."""
+"""Turns decoded JSON into models and problems, with one generated reader per class in cattrs."""
 
 import functools
 import typing
@@ -33,7 +33,9 @@ from socialapi.wire.class_readers import (
 
 
 def structure(data: Any, cls: Any) -> Any:
-    """`data` as an instance of `cls`. Raises DecodeError with the path of the first field that cannot be read."""
+    """Returns `data` as an instance of `cls`. Raises DecodeError with the path of the first field
+    that cannot be read.
+    """
     hook = CONVERTER.get_structure_hook(cls)
     if isinstance(hook, Reader):
         try:
@@ -45,18 +47,21 @@ def structure(data: Any, cls: Any) -> Any:
             return hook(data, cls)
         except DecodeError as problem:
             error = DecodeError(problem.path, problem.reason)
-    # Made anew out here: the context of the other one may hold what was to be read.
+    # A new error outside the handler: the context of the caught one may hold the data.
     raise error
 
 
 def structure_each(items: list[Any], cls: Any, path: str) -> tuple[tuple[Any, ...], tuple[Undecoded, ...]]:
-    """The items as instances of `cls`, and those that cannot be read; `path` is where the array stands."""
+    """Returns the items as instances of `cls`, and those that cannot be read.
+
+    `path` is the path of the array; it begins the path of each fault.
+    """
     hook = CONVERTER.get_structure_hook(cls)
     if isinstance(hook, Reader):
         try:
             return tuple([hook[tuple(item)](item) for item in items]), ()
         except UNREADABLE:
-            pass  # which of them it is, is found out below
+            pass  # the item at fault is found below
     read: list[Any] = []
     undecoded: list[Undecoded] = []
     for index, item in enumerate(items):
@@ -70,14 +75,14 @@ def structure_each(items: list[Any], cls: Any, path: str) -> tuple[tuple[Any, ..
 
 @functools.cache
 def names_of(cls: Any) -> frozenset[str]:
-    """What the members of an object of the class are called; nothing for what is no class of ours."""
+    """Returns the names of a class's fields on the wire; an empty set for any other type."""
     if not attrs.has(cls):
         return frozenset()
     return frozenset(wire_name(field) for field in attrs.fields(cls) if field.init and field.name != "extra")
 
 
 def required_value(kind: Any, value: Any, field_name: str = "") -> Any:
-    """A value of the kind. Raises DecodeError for one that says nothing."""
+    """Returns a value of the kind. Raises DecodeError for a null or empty one."""
     found = read_value(kind, _hook_of(kind, field_name), value)
     if found is None and kind is not Any:
         raise DecodeError("", _missing(kind))
@@ -85,14 +90,17 @@ def required_value(kind: Any, value: Any, field_name: str = "") -> Any:
 
 
 def _missing(kind: Any) -> str:
-    """What is wrong with a value that says nothing where there has to be one of the kind."""
+    """Returns why a null or empty value is refused where one of the kind is required."""
     if scalar_reader(kind) is not None:
         return "is empty"
     return "expected an array" if is_tuple(kind) else "expected an object"
 
 
 def _tagged_fn(declared: Any) -> Structure:
-    """Reads what the tag says; an object with a tag that is not known, or unlike what its tag says, stays as it came."""
+    """Returns a reader that chooses the class by the tag field.
+
+    An object with an unknown tag, or one that does not fit its tag's class, is kept as a dict.
+    """
     field = next(each.field for each in declared.__metadata__ if isinstance(each, Tagged))
     members = members_by_tag(declared.__origin__, field)
 
@@ -110,12 +118,12 @@ def _tagged_fn(declared: Any) -> Structure:
 
 
 def _structure_fn(cls: Any) -> Structure:
-    """The function that reads `cls`; a failure is looked up field by field afterwards."""
+    """Returns the reader of a class."""
     return Reader(cls, CONVERTER.get_structure_hook, _explain)
 
 
 def _explain(cls: Any, data: Any, problem: Exception) -> DecodeError:
-    """Which field was at fault; slow, and only walked after a failure."""
+    """Returns the error with the field at fault. Slow; called only after a failure."""
     if not isinstance(data, Mapping):
         return DecodeError("", "expected an object")
     for field in attrs.fields(cls):
@@ -185,7 +193,9 @@ CONVERTER: Final = _make_converter()
 
 
 def _upload_counts(data: Any, _: Any) -> UploadCounts:
-    """Audiences answer one pair of counts, do-not-reach lists one for each operation, which are added up."""
+    """Returns the counts of an upload. Audiences answer one pair, do-not-reach lists one per
+    operation, which are added up.
+    """
     if not isinstance(data, list):
         counts: UploadCounts = _read_counts(data, UploadCounts)
         return counts
@@ -202,7 +212,9 @@ CONVERTER.register_structure_hook(UploadCounts, _upload_counts)
 
 
 def _history_entry(data: Any, _: Any) -> HistoryEntry:
-    """The snapshot of a campaign is typed; that of anything else stays as it came."""
+    """Returns a history entry. The snapshot of a campaign becomes a CampaignSnapshot; others stay
+    dicts.
+    """
     entry: HistoryEntry = _read_history_entry(scalars.only_object(data), HistoryEntry)
     if entry.entity == "CAMPAIGN":
         entry.entity_data = _below("entity_data", entry.entity_data, CampaignSnapshot)
@@ -222,7 +234,9 @@ CONVERTER.register_structure_hook(HistoryEntry, _history_entry)
 
 
 def _ended_connections(data: Any, _: Any) -> EndedConnections:
-    """Counts of what was ended, with or without a result for each connection (platform section 4.4)."""
+    """Returns the counts of ended connections, with or without a result per connection (platform
+    section 4.4).
+    """
     ended: EndedConnections = _read_ended_connections(scalars.only_object(data), EndedConnections)
     if ended.ended_count is None:
         ended.ended_count = ended.successful_kills
@@ -236,7 +250,7 @@ CONVERTER.register_structure_hook(EndedConnections, _ended_connections)
 
 
 def _includes(data: Any, _: Any) -> Includes | None:
-    """Objects that cannot be read are set aside, and cost none of the others."""
+    """Returns the included objects. Those that cannot be read are in `undecoded`."""
     given = scalars.only_object(data)
     if given is None:
         return None
@@ -269,7 +283,10 @@ MAX_CODE_DIGITS: Final = 10
 
 
 def read_problem(data: Mapping[str, Any]) -> Problem:
-    """The problem as its documented type, chosen by the last segment of `type`; an odd one as the base class."""
+    """Returns the problem as the documented type named by the last segment of `type`.
+
+    A problem that does not fit that type becomes a plain Problem.
+    """
     slug = str(data.get("type", "")).rstrip("/").rpartition("/")[2]
     for cls in (PROBLEM_TYPES.get(slug, Problem), Problem):
         try:
@@ -282,7 +299,7 @@ def read_problem(data: Mapping[str, Any]) -> Problem:
 
 
 def read_service_error(item: Mapping[str, Any]) -> ServiceError:
-    """A coded error of either API."""
+    """Returns a coded error of either API."""
     code = item.get("code")
     return ServiceError(
         code=_code(code),
@@ -292,7 +309,7 @@ def read_service_error(item: Mapping[str, Any]) -> ServiceError:
 
 
 def _code(given: Any) -> int | str | None:
-    """A code; one that came as digits in a text is a number, as documented."""
+    """Returns a code. Digits in a string become a number, as documented."""
     if isinstance(given, str):
         return int(given) if given.isascii() and given.isdecimal() and len(given) < MAX_CODE_DIGITS else given
     if isinstance(given, float) and given.is_integer():
@@ -301,7 +318,9 @@ def _code(given: Any) -> int | str | None:
 
 
 def read_errors(listed: Any) -> tuple[Problem | ServiceError, ...]:
-    """The errors of an answer, none of which is dropped; null stands for none. Raises DecodeError for what is no array."""
+    """Returns the errors of an answer, dropping none; null counts as none. Raises DecodeError if
+    they are not an array.
+    """
     if listed is None:
         return ()
     if not isinstance(listed, list):
@@ -310,7 +329,9 @@ def read_errors(listed: Any) -> tuple[Problem | ServiceError, ...]:
 
 
 def read_partial_error(data: Any) -> Problem | ServiceError:
-    """An error beside data: a typed problem, a coded error, or the text or number that stands in the place of one."""
+    """Returns an error beside data: a typed problem, a coded error, or one made of a bare string or
+    number.
+    """
     if not isinstance(data, Mapping):
         is_code = isinstance(data, int) and not isinstance(data, bool)
         return ServiceError(code=data if is_code else None, message=_text(data) or (None if is_code else NO_OBJECT))
@@ -318,7 +339,7 @@ def read_partial_error(data: Any) -> Problem | ServiceError:
 
 
 def is_problem(data: Mapping[str, Any]) -> bool:
-    """Whether an error is a typed problem rather than a coded error."""
+    """Returns whether an error is a typed problem rather than a coded error."""
     return "title" in data or "type" in data
 
 

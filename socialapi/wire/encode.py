@@ -1,4 +1,4 @@
-"""From Python values to what travels: the shape that is declared, JSON, query strings and form bodies."""
+"""Encodes Python values as JSON, query strings and form bodies."""
 
 import datetime
 import decimal
@@ -38,19 +38,22 @@ NOT_UNICODE: Final = "is not valid Unicode text: it has half of a surrogate pair
 
 
 def json_shape(value: Any) -> Any:
-    """The value as `dict`, `list` and scalars, named as the service names it; what is `UNSET` is left out."""
+    """Returns the value as dicts, lists and scalars under their names on the wire. `UNSET` is left
+    out.
+    """
     kind = value.__class__
     if kind in _SCALARS:
         return value
-    if isinstance(value, (list, tuple)):  # a tuple of types, because a union is made anew at each call
+    if isinstance(value, (list, tuple)):  # a tuple of types: a union would be created on every call
         return [json_shape(each) for each in value]
     if kind is not dict and attrs.has(kind):
         fields = ((wire_name(f), getattr(value, f.name)) for f in attrs.fields(type(value)) if f.init)
         shape = {name: json_shape(each) for name, each in fields if each is not UNSET}
-        # What a class has no field for, a caller may give in `extra`; it stands beside the fields.
+        # A caller may give fields that the class does not have in `extra`; they are sent beside the
+        # others.
         further = shape.pop("extra", {})
         return {**shape, **mapping_of_further(further)}
-    if kind is dict or isinstance(value, Mapping):  # asking the abstract class is slow
+    if kind is dict or isinstance(value, Mapping):  # the test for the abstract class is slow
         return {name: json_shape(each) for name, each in value.items() if each is not UNSET}
     if isinstance(value, datetime.datetime):
         return format_timestamp(value)
@@ -58,25 +61,27 @@ def json_shape(value: Any) -> Any:
 
 
 def mapping_of_further(further: Any) -> Mapping[str, Any]:
-    """What a caller gives in `extra`. Raises InvalidInput for what is no mapping."""
+    """Returns the mapping that a caller gave as `extra`. Raises InvalidInput if it is no
+    mapping.
+    """
     if not isinstance(further, Mapping):
         raise InvalidInput("extra must be a mapping of names to values")
     return further
 
 
 def _plain(value: Any) -> Any:
-    """A member of an enumeration, or a scalar of a class of its own, as what it stands for."""
+    """Returns a member of an enumeration, or a scalar of a subclass, as the plain value."""
     if isinstance(value, enum.Enum) and value is not UNSET:
         return json_shape(value.value)
     if isinstance(value, str):
-        return str.__str__(value)  # not str(value), as which a class of its own may show something else
+        return str.__str__(value)  # not str(value), which a subclass may override
     if isinstance(value, int):
         return int.__int__(value)
     return float.__float__(value) if isinstance(value, float) else value
 
 
 def unsendable(shape: Any) -> list[BrokenRule]:
-    """What of JSON-shaped data JSON has no form for, or another than Python. No value is quoted."""
+    """Returns what in JSON-shaped data cannot be sent as JSON. No value is quoted."""
     try:
         return list(_unsendable(shape, ""))
     except RecursionError:
@@ -104,7 +109,7 @@ def _why_not_json(value: Any) -> str | None:
         return None if math.isfinite(value) else "it is not a finite number"
     if isinstance(value, int):
         return None if _SMALLEST <= value <= _LARGEST else "it has more than 64 bits"
-    # Besides these, orjson writes dates, times and data classes, and members of enumerations, of which UNSET is one.
+    # orjson also writes dates, times, data classes and enumerations; UNSET is one of the latter.
     return (
         None
         if value is None or (value is not UNSET and _is_written(value))
@@ -121,7 +126,7 @@ def _is_written(value: Any) -> bool:
 
 
 def json_bytes(shape: Any) -> bytes:
-    """JSON-shaped data as bytes. Raises InvalidInput for what JSON has no form for."""
+    """Returns JSON-shaped data as bytes. Raises InvalidInput for what JSON cannot represent."""
     try:
         return orjson.dumps(shape)
     except orjson.JSONEncodeError as problem:
@@ -130,9 +135,11 @@ def json_bytes(shape: Any) -> bytes:
 
 
 def parameters(values: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Query or form parameters: lists are joined with commas, booleans are `true` and `false`, None is empty.
+    """Returns query or form parameters: lists joined with commas, `true` and `false`, empty for
+    None.
 
-    Raises InvalidInput for names that are no texts, and for values that are neither scalars nor lists of them.
+    Raises InvalidInput for names that are not strings, and for values that are neither scalars nor
+    lists of them.
     """
     pairs: list[tuple[str, str]] = []
     for name, value in values.items():
@@ -150,9 +157,10 @@ def parameters(values: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def query_string(values: Mapping[str, Any]) -> str:
-    """The parameters percent-encoded as RFC 3986 has it, so that what is signed is byte for byte what is sent.
+    """Returns the parameters percent-encoded per RFC 3986, so that the signed bytes are the sent
+    ones.
 
-    Raises InvalidInput as `parameters`, and for text that is not Unicode.
+    Raises InvalidInput as `parameters` does, and for text that is not valid Unicode.
     """
     pairs = parameters(values)
     broken = [name for name, value in pairs if has_lone_surrogate(name + value)]
@@ -166,12 +174,12 @@ def _quoted(text: str) -> str:
 
 
 def has_lone_surrogate(text: str) -> bool:
-    """Whether a text has half of a surrogate pair, for which no encoding has bytes."""
+    """Returns whether a text has half of a surrogate pair, which cannot be encoded."""
     return not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def _text(value: Any) -> str | None:
-    """The value as it is written in a query; None if it has no such form."""
+    """Returns the value as it is written in a query; None if it cannot be."""
     if value.__class__ is str:
         text: str = value
         return text
@@ -192,7 +200,7 @@ _WRITERS: Final[Sequence[tuple[type | tuple[type, ...], Callable[[Any], str | No
     (decimal.Decimal, lambda value: str(value) if value.is_finite() else None),
     ((str, int, datetime.date), str),
 )
-"""How values are written in a query, by their types; the first one that fits counts."""
+"""How values are written in a query, by type. The first match counts."""
 
 
 Shape = Callable[[Any], Any]
@@ -202,22 +210,24 @@ _EMPTY: Final = (Unset, type(None))
 _NO_ID: Final = "must be an id: a text or a whole number"
 _NO_IDS: Final = "must be an id or a list of ids"
 _LARGEST_ID: Final = 10**40
-"""Beyond any id. Python refuses to write out numbers of some thousand digits."""
+"""Larger than any id. Python refuses to format numbers of several thousand digits."""
 
 
 def shaped(declared: Any, value: Any) -> Any:
-    """The value as `dict`, `list` and scalars, as `declared` (None where nothing is declared) has it."""
+    """Returns the value as dicts, lists and scalars of the declared type, or as they are if
+    `declared` is None.
+    """
     return _undeclared(value) if declared is None else shaper(declared)(value)
 
 
 def shaped_query(declared: Any, query: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The query parameters as `declared` has them. `None` is not sent, nor is what is `UNSET`."""
+    """Returns the query parameters of the declared type. None and `UNSET` are left out."""
     values: dict[str, Any] = shaped(declared, query or {})
     return {name: value for name, value in values.items() if value is not None}
 
 
 def _undeclared(value: Any) -> Any:
-    """As `json_shape`, where nothing more is declared; a time that cannot be written is `Unfit` in its place."""
+    """Returns the result of `json_shape`, with `Unfit` in place of times that cannot be written."""
     try:
         return json_shape(value)
     except InvalidInput as problem:
@@ -232,7 +242,7 @@ def _undeclared(value: Any) -> Any:
 
 
 def _refuse_slips(given: dict[Any, Any], known: Mapping[str, Any]) -> None:
-    """Makes what has a name that is nearly a known one `Unfit`."""
+    """Replaces values whose name is nearly a known one by `Unfit`, with a suggestion."""
     for name in given:
         if name not in known and isinstance(name, str) and (meant := near_name(name, tuple(known))) is not None:
             given[name] = Unfit(f"is not a field of this object: did you mean {meant!r}?")
@@ -240,7 +250,7 @@ def _refuse_slips(given: dict[Any, Any], known: Mapping[str, Any]) -> None:
 
 @functools.cache
 def shaper(declared: Any) -> Shape:
-    """The function that shapes values of a type."""
+    """Returns the function that shapes values of a type."""
     origin, arguments = typing.get_origin(declared), typing.get_args(declared)
     if origin is typing.Annotated:
         return _annotated(*arguments)
@@ -266,12 +276,12 @@ def _is_id(declared: Any) -> bool:
 
 
 def _whole(value: Any) -> Any:
-    """A whole number of any kind (that of a table, say) as one of Python's."""
+    """Returns integers of other libraries, such as those of table cells, as int."""
     if value.__class__ is int or isinstance(value, bool) or not hasattr(value, "__index__"):
         return _undeclared(value)
     try:
         return operator.index(value)
-    except TypeError:  # an array of several
+    except TypeError:  # an array of several items
         return value
 
 
@@ -285,7 +295,9 @@ def _id(value: Any) -> Any:
 
 
 def _union(members: tuple[Any, ...]) -> Shape:
-    """Several members are scalars, which look alike but for numbers."""
+    """Returns the shaper of a union. Unions of several types are of scalars; only integers need
+    conversion.
+    """
     if len(members) == 1:
         return shaper(members[0])
     return _whole if any(int in _kinds(member) for member in members) else _undeclared
@@ -295,7 +307,8 @@ def _array(item: Any) -> Shape:
     one, alone, is_id = shaper(item), _kinds(item), _is_id(item)
 
     def shape(value: Any) -> Any:
-        if isinstance(value, (list, tuple)):  # a tuple of types, because a union is made anew at each call
+        # A tuple of types: a union would be created on every call.
+        if isinstance(value, (list, tuple)):
             return [one(each) for each in value]
         if isinstance(value, alone) and not isinstance(value, bool):
             return [one(value)]
@@ -307,7 +320,7 @@ def _array(item: Any) -> Shape:
 
 
 def _kinds(item: Any) -> tuple[type, ...]:
-    """What stands for a list of one where a list of such items is expected."""
+    """Returns the types of which a single value is accepted as a list of one."""
     origin, arguments = typing.get_origin(item), typing.get_args(item)
     if origin is typing.Annotated:
         return (str, int) if _is_id(item) else _kinds(arguments[0])
@@ -321,14 +334,18 @@ def _kinds(item: Any) -> tuple[type, ...]:
 
 
 def _fields(cls: Any) -> Mapping[str, tuple[str, Any]]:
-    """The declared fields of a class by their names on the wire: the attribute and its type."""
+    """Returns the fields of a class by their names on the wire, with attribute and type."""
     attrs.resolve_types(cls, include_extras=True)
     return {wire_name(field): (field.name, field.type) for field in attrs.fields(cls) if field.name != "extra"}
 
 
 def _object(cls: Any) -> Shape:
-    """An object of the class, or a mapping with the names of its fields. One of another class is left to the rules."""
-    fields: dict[str, tuple[str, Shape]] = {}  # made when it is needed: a class may hold itself
+    """Returns the shaper of a class, for instances and for mappings with its field names.
+
+    Instances of other classes are left to the validation.
+    """
+    # Filled on first use, because a class may contain itself.
+    fields: dict[str, tuple[str, Shape]] = {}
     is_open = "extra" in attrs.fields_dict(cls)
 
     def shape(value: Any) -> Any:
@@ -348,7 +365,8 @@ def _object(cls: Any) -> Shape:
             for name, each in given.items()
             if each is not UNSET
         }
-        # What a class has no field for, a caller may give in `extra`; it stands beside the fields.
+        # A caller may give fields that the class does not have in `extra`; they are sent beside the
+        # others.
         return known | _undeclared(mapping_of_further(further))
 
     return shape

@@ -1,7 +1,8 @@
-"""Reading what streams and webhooks deliver (platform documentation, sections 4.1 and 6).
+"""Decodes what streams and webhooks deliver (platform documentation, sections 4.1 and 6).
 
-Nothing raises here: what cannot be read is handed over as it came, with the reason. The payloads of events are not
-documented, so their reading asks for little; posts are read as strictly as everywhere.
+Nothing here raises: what cannot be decoded is returned unchanged, with the reason. The payloads of
+events are not documented, so their fields are all optional; posts are decoded as strictly as
+everywhere.
 """
 
 import datetime
@@ -21,18 +22,18 @@ from socialapi.wire.scalars import identifier, moment, only, only_object, text, 
 T = TypeVar("T")
 
 EVENT_ID_PATHS: Final = ("data.event_uuid", "event_uuid", "data.event_id", "event_id", "id")
-"""Where the id of an event is looked for, in this order. What is at `data.id` may be the object that the event is about,
-of which there can be more than one.
+"""The paths where the id of an event is looked for, in this order. `data.id` is not among them: it
+may be the id of the object that the event is about, which can have several events.
 """
 POST_ID_PATHS: Final = ("data.id",)
-"""Where that of a post that matches rules is."""
+"""The path of the id of a matched post."""
 
 NO_OBJECT: Final = "is no JSON object"
 NO_EVENT_ID: Final = (
     "an event came without an id: it is handed out, and duplicates of such events cannot be recognised "
     "(event_id_paths says where ids are)"
 )
-"""What a receiver and a stream log once."""
+"""A receiver and a stream log this once."""
 
 _MESSAGE_TYPES: Final = ("dm.", "chat.")
 _ID_FIELDS: Final = ("event_uuid", "event_id")
@@ -46,14 +47,17 @@ _LEGACY_MESSAGE_KINDS: Final[Mapping[Any, str]] = {
 
 
 Paths = Sequence[str] | None
-"""Where ids are, in place of those above; None for those."""
+"""The paths of ids in place of the defaults; None for the defaults."""
 
 
 def read_post(content: bytes, paths: Paths = None) -> MatchedPost | StreamNotice | Undecoded:
-    """A line of the filtered stream. The id of a post is where it always is."""
+    """Returns a line of the filtered stream. `paths` is ignored: the id of a post is always
+    `data.id`.
+    """
     try:
         try:
-            body = orjson.loads(content)  # not by `decode_json`, which would take a hundredth more for every post
+            # Not `decode_json`, which would take 1 % longer for every post.
+            body = orjson.loads(content)
         except orjson.JSONDecodeError:
             body = decode_json(content)
         if body.__class__ is not dict:
@@ -66,7 +70,7 @@ def read_post(content: bytes, paths: Paths = None) -> MatchedPost | StreamNotice
 
 
 def read_activity(content: bytes, paths: Paths = None) -> ActivityEvent | StreamNotice | Undecoded:
-    """A line of the activity stream."""
+    """Returns a line of the activity stream."""
     try:
         body = decode_json(content)
     except orjson.JSONDecodeError as problem:
@@ -79,7 +83,9 @@ def read_activity(content: bytes, paths: Paths = None) -> ActivityEvent | Stream
 
 
 def read_delivery(content: bytes, paths: Paths = None) -> ActivityEvent | MatchedPost | Undecoded:
-    """The body of a request to a webhook: a post where rules say that they match it, else an activity event."""
+    """Returns the body of a webhook request: a post if it names matching rules, else an activity
+    event.
+    """
     try:
         body = decode_json(content)
         if not isinstance(body, dict):
@@ -95,14 +101,16 @@ LINE_READERS: Final[Mapping[Any, Callable[[bytes, Paths], Any]]] = {
     MatchedPost: read_post,
     ActivityEvent: read_activity,
 }
-"""How a line of a stream is read, by what it holds."""
+"""The function that reads a line of a stream, by the type of its items."""
 
 
 # Ids ---------------------------------------------------------------------------------------------------------------
 
 
 def checked_paths(given: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    """The dotted paths of event ids; one text is one path. Raises InvalidInput for what is no path."""
+    """Returns the dotted paths of event ids; a single string is one path. Raises InvalidInput for
+    anything else.
+    """
     if given is None:
         return None
     paths: Any = (given,) if isinstance(given, str) else given
@@ -112,10 +120,11 @@ def checked_paths(given: str | Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 def identity_of(body: Any, paths: Paths = None) -> str | None:
-    """What tells an event from all others: its id behind its type, since one object may have several kinds of events.
+    """Returns the key that identifies an event: its type and id.
 
-    None for an event without an id at any of the dotted paths, which by default are those of posts for a post, else
-    those of events.
+    The type is included because one object may have several kinds of events. Returns None for an
+    event without an id at any of the dotted paths. By default these are the paths of posts or of
+    events.
     """
     if not isinstance(body, Mapping):
         return None
@@ -124,16 +133,18 @@ def identity_of(body: Any, paths: Paths = None) -> str | None:
 
 
 def event_id_of(body: Mapping[str, Any], paths: Paths = None) -> str | None:
-    """The first id at the paths: a text, or a whole number as digits."""
+    """Returns the first id at the paths: a string, or a whole number as digits; None if there is
+    none.
+    """
     if paths is None:
         paths = POST_ID_PATHS if _is_post(body) else EVENT_ID_PATHS
     return next((found for path in paths if (found := _id(_at(body, path))) is not None), None)
 
 
 def identity_of_item(item: ActivityEvent | MatchedPost, paths: Paths = None) -> str | None:
-    """What tells something that a stream brought from all else that it brings, by the same rule.
+    """Returns the key that identifies an item of a stream, by the rule of `identity_of`.
 
-    The item was read with the same paths.
+    `paths` must be the ones that the item was read with.
     """
     if isinstance(item, MatchedPost):
         return f":{item.data.id}" if paths is None else identity_of(decode_json(item.content), paths)
@@ -141,7 +152,10 @@ def identity_of_item(item: ActivityEvent | MatchedPost, paths: Paths = None) -> 
 
 
 def _at(body: Any, path: str) -> Any:
-    """What is at a dotted path; a number in it counts the items of an array, and an array of one is its item."""
+    """Returns the value at a dotted path.
+
+    A number in the path is an index into an array. An array of one counts as its item.
+    """
     value = body
     for name in path.split("."):
         if isinstance(value, list):
@@ -164,7 +178,7 @@ def _type_of(body: Mapping[str, Any]) -> str | None:
 
 
 def _name(value: Any) -> str | None:
-    """A text that is a name, so no number is one."""
+    """Returns a string. Raises DecodeError for anything else; numbers are not converted."""
     value = only(value)
     if value is None or isinstance(value, str):
         return value
@@ -172,7 +186,7 @@ def _name(value: Any) -> str | None:
 
 
 def _read_or_none(read: Callable[[Any], T | None], value: Any) -> T | None:
-    """The value; None also for one that cannot be read."""
+    """Returns the value, or None if it cannot be read."""
     try:
         return read(value)
     except DecodeError:
@@ -180,7 +194,9 @@ def _read_or_none(read: Callable[[Any], T | None], value: Any) -> T | None:
 
 
 def _inner(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The event with what stands beside it; what is null says nothing."""
+    """Returns the event with the members beside `data`. A null in `data` does not hide one of
+    these.
+    """
     wrapped = body.get("data")
     if isinstance(wrapped, list) and len(wrapped) == 1:
         wrapped = wrapped[0]
@@ -210,7 +226,9 @@ def _matched_post(body: Mapping[str, Any], content: bytes) -> MatchedPost:
 
 
 def _notice(body: Mapping[str, Any], content: bytes) -> StreamNotice | Undecoded:
-    """Problems without data; a bare one is tolerated."""
+    """Returns a notice with the problems in a line without data, which may also be a single bare
+    problem.
+    """
     listed = body.get("errors")
     if listed is None and "title" in body:
         listed = [body]
@@ -223,7 +241,7 @@ def _errors(listed: Sequence[Any]) -> tuple[Problem | ServiceError, ...]:
 
 
 class _Fields:
-    """Reads the fields of an object one after another; what cannot be read is among those that are `left`."""
+    """Reads the fields of an object one after another. What was not read stays in `left`."""
 
     def __init__(self, source: Mapping[str, Any]) -> None:
         self.left = dict(source)
@@ -237,7 +255,7 @@ class _Fields:
         return found
 
     def drop_ids(self, event_id: str | None) -> None:
-        """Drops the id of the event, which was read already; another one stays."""
+        """Removes the id of the event, which was read already. An id with another value stays."""
         for name in _ID_FIELDS:
             value = self.left.get(name)
             says_nothing = value is None or value == [] or (isinstance(value, str) and not value.strip())
@@ -277,7 +295,7 @@ def _message(payload: Mapping[str, Any]) -> DirectMessage | None:
 
 
 def _legacy_message(listed: Any) -> DirectMessage | None:
-    """The one message of a list; several stand in the payload alone."""
+    """Returns the message if the list has exactly one. Several messages stay in the payload."""
     if not isinstance(listed, list) or len(listed) != 1 or not isinstance(listed[0], Mapping):
         return None
     created = _read_or_none(only_object, listed[0].get("message_create")) or {}
@@ -290,12 +308,12 @@ def _legacy_message(listed: Any) -> DirectMessage | None:
         sender_id=_id(created.get("sender_id")),
         text=_read_or_none(text, data.get("text")),
         created_at=fields.read("created_timestamp", _epoch_moment),
-        extra=fields.left,  # with `message_create` as it came
+        extra=fields.left,  # with `message_create` unchanged
     )
 
 
 def _epoch_moment(value: Any) -> datetime.datetime | None:
-    """A time as legacy events have it: milliseconds since 1970."""
+    """Returns a time of the legacy format: milliseconds since 1970."""
     milliseconds = whole_number(value)
     try:
         return None if milliseconds is None else _EPOCH + datetime.timedelta(milliseconds=milliseconds)
@@ -305,7 +323,7 @@ def _epoch_moment(value: Any) -> datetime.datetime | None:
 
 
 def _reason(problem: Exception) -> str:
-    """Why, without what: the bytes are beside it, and messages of decoders may quote them."""
+    """Returns the reason without content: messages of decoders may quote it."""
     if isinstance(problem, orjson.JSONDecodeError):
         return f"is not JSON (at byte {problem.pos})"
     return str(problem)

@@ -1,4 +1,4 @@
-"""Reading JSON that others have written, with all that the standard leaves open."""
+"""A tolerant JSON decoder for input written by others."""
 
 import json
 from typing import Any
@@ -7,18 +7,18 @@ import orjson
 
 
 def decode_json(content: bytes) -> Any:
-    """JSON bytes as Python data, also where they begin with a byte order mark or hold halves of surrogate pairs.
+    """Returns JSON bytes as Python data. A byte order mark and lone surrogates are accepted.
 
-    Raises orjson.JSONDecodeError, which quotes nothing of the content, for what is no JSON, is nested too deeply or is
-    not UTF-8.
+    Raises orjson.JSONDecodeError for invalid JSON, invalid UTF-8 and too deep nesting. The error
+    quotes nothing of the content.
     """
     try:
         return orjson.loads(content)
     except orjson.JSONDecodeError as problem:
         message, position = problem.msg, problem.pos
-    # The standard library is slower by far, and takes the halves that others write as \ud83d.
+    # The standard library is much slower but accepts lone surrogates, which some write as \ud83d.
     try:
         return json.loads(content.decode("utf-8", "surrogatepass").removeprefix("\ufeff"))
     except (ValueError, RecursionError):
         error = orjson.JSONDecodeError(message, "", position)
-    raise error  # out here, so that what cannot be read is not its context
+    raise error  # outside the handler, so that the content is not in its context

@@ -1,4 +1,4 @@
-"""Lines out of the chunks that a connection happens to deliver."""
+"""Newline-delimited JSON: splits the chunks of a connection into lines."""
 
 import itertools
 from typing import Final
@@ -9,13 +9,14 @@ from socialapi.errors import DecodeError
 from socialapi.wire.json_decode import decode_json
 
 MAX_LINES_AT_ONCE: Final = 2_000
-"""More lines than this in one chunk, as of keep-alives alone, are cut in several steps, so that no step takes long."""
+"""The most lines cut in one step, so that a chunk full of keep-alives does not block for long."""
 
 
 class LineFramer:
-    """Cuts a stream of bytes at its newlines. What is behind the last newline is kept until the rest of it arrives.
+    """Splits a byte stream into lines and keeps an incomplete last line until the rest arrives.
 
-    `has_more` says that a chunk had more lines than are cut at once: `feed(b"")` returns the next ones.
+    `has_more` is true if a chunk had more lines than are cut in one step; `feed(b"")` returns the
+    next ones.
     """
 
     def __init__(self, max_line_bytes: int) -> None:
@@ -27,19 +28,20 @@ class LineFramer:
 
     @property
     def has_more(self) -> bool:
-        """Whether some of what was fed is still to be cut."""
+        """Whether some of the bytes fed are still to be cut."""
         return bool(self._uncut)
 
     @property
     def rest(self) -> bytes:
-        """What is behind the last newline: the beginning of a line, or nothing."""
+        """The bytes after the last newline: the start of a line, or nothing."""
         return b"".join(self._parts)
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """The lines that the chunk completes, without what ends them; an empty one is a keep-alive.
+        """Returns the lines that the chunk completes, without line endings; an empty one is a
+        keep-alive.
 
-        Raises DecodeError for a line beyond the bound, however much of it has arrived. If there are lines before it,
-        these are returned, and whatever is called next raises.
+        Raises DecodeError for a line larger than the limit, even before it is complete. If there
+        are lines before it, they are returned first and the next call raises.
         """
         self.check()
         if self._uncut:
@@ -62,7 +64,7 @@ class LineFramer:
         return _without_returns(lines)
 
     def check(self) -> None:
-        """Raises DecodeError if a line was beyond the bound."""
+        """Raises DecodeError if a line was larger than the limit."""
         if self._is_too_long:
             raise DecodeError(
                 "", f"a line is larger than the {self._max_line_bytes:,} bytes that max_line_bytes allows"
@@ -77,7 +79,7 @@ class LineFramer:
         return _without_returns(found)
 
     def _complete(self, lines: list[bytes]) -> None:
-        """Puts what was kept before the first line."""
+        """Prepends the incomplete line to the first one."""
         if self._parts:
             self._parts.append(lines[0])
             lines[0] = b"".join(self._parts)
@@ -88,7 +90,9 @@ def _without_returns(lines: list[bytes]) -> list[bytes]:
 
 
 def is_whole(line: bytes) -> bool:
-    """Whether a line of which no end has arrived is all there: an object of JSON that ends early is none."""
+    """Returns whether a line without a line ending is complete: a truncated JSON object is not
+    valid.
+    """
     if not line.rstrip().endswith(b"}"):
         return False
     try:

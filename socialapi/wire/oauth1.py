@@ -1,4 +1,6 @@
-"""Authorisation headers as pure functions: OAuth 1.0a (platform documentation, section 5.3), Bearer, Basic."""
+"""`Authorization` headers as pure functions: OAuth 1.0a (platform section 5.3), Bearer and
+Basic.
+"""
 
 import base64
 from collections.abc import Mapping
@@ -13,7 +15,7 @@ from socialapi.errors import ConfigurationError, DecodeError
 
 @attrs.frozen(repr=False)
 class _Secrets:
-    """Both secrets, by the names that oauthlib looks for."""
+    """Both secrets, under the names that oauthlib expects."""
 
     client_secret: str
     resource_owner_secret: str
@@ -21,9 +23,10 @@ class _Secrets:
 
 @attrs.frozen
 class SignIn:
-    """Who signs a step of a sign-in (section 5.3): the app, and from the third step on with the request token.
+    """The credentials of one step of an OAuth 1.0a sign-in (platform section 5.3).
 
-    `callback` and `verifier` are fields of the header, as RFC 5849 has it (sections 2.1 and 2.3).
+    These are the app's key and, from the third step on, the request token. `callback` and
+    `verifier` are sent as fields of the header (RFC 5849, sections 2.1 and 2.3).
     """
 
     api_key: str = attrs.field(repr=False)
@@ -37,10 +40,11 @@ class SignIn:
 def oauth1_header(
     credential: OAuth1 | SignIn, method: str, url: str, *, form: str | None = None, nonce: str, timestamp: int
 ) -> str:
-    """The `Authorization` header that signs a request with HMAC-SHA1.
+    """Returns the `Authorization` header that signs a request with HMAC-SHA1.
 
-    The query of `url` and a form body are signed. A JSON body is not, as RFC 5849 section 3.4.1.3.1 has it. The
-    steps are oauthlib's; its `Client`, which takes them all at once, logs key, token and parameters on the way.
+    The query of `url` and a form body are signed; a JSON body is not (RFC 5849, section 3.4.1.3.1).
+    This calls the single steps of oauthlib, because its `Client` logs the key, token and
+    parameters.
     """
     from oauthlib.oauth1.rfc5849 import signature
 
@@ -52,7 +56,7 @@ def oauth1_header(
         ("oauth_consumer_key", credential.api_key),
         *_fields(credential),
     ]
-    steps: Any = signature  # whose published types are not those it takes
+    steps: Any = signature  # its published types are not those it accepts
     collected = steps.collect_parameters(uri_query=urlsplit(url).query, body=form or "")
     normalized = steps.normalize_parameters([*collected, *protocol])
     base = steps.signature_base_string(method, steps.base_string_uri(url), normalized)
@@ -62,7 +66,9 @@ def oauth1_header(
 
 
 def _fields(credential: OAuth1 | SignIn) -> list[tuple[str, str]]:
-    """The fields beyond those of every request; what there is none of is not sent."""
+    """Returns the OAuth fields besides those of every request. Fields without a value are
+    left out.
+    """
     if isinstance(credential, OAuth1):
         return [("oauth_token", credential.access_token)]
     fields = {
@@ -80,7 +86,9 @@ def _token_secret(credential: OAuth1 | SignIn) -> str:
 
 
 def is_token(text: object) -> bool:
-    """Whether this can go out as a token or a secret: a text of visible ASCII characters, not empty (RFC 6750)."""
+    """Returns whether a value can be sent as a token or secret: a non-empty string of visible ASCII
+    (RFC 6750).
+    """
     return isinstance(text, str) and text != "" and text.isascii() and text.isprintable() and " " not in text
 
 
@@ -88,11 +96,13 @@ _TOKENS: Final = ("access_token", "refresh_token", "oauth_token", "oauth_token_s
 
 
 def refuse_unusable(answered: object) -> None:
-    """Raises DecodeError, which does not show it, when a token that was answered could not be sent."""
-    from socialapi.models.oauth import InvalidatedToken  # a module that is there by now
+    """Raises DecodeError, which does not show it, if an answer holds a token that could not be
+    sent.
+    """
+    from socialapi.models.oauth import InvalidatedToken  # already imported by the caller
 
     if isinstance(answered, InvalidatedToken):
-        return  # nobody is going to send it
+        return  # it is never sent
     for name in _TOKENS:
         token = getattr(answered, name, None)
         if token is not None and not is_token(token):
@@ -102,7 +112,9 @@ def refuse_unusable(answered: object) -> None:
 
 
 def check_headers(headers: Mapping[str, str]) -> None:
-    """Raises ConfigurationError, which shows no value, for a header that could not arrive as it is."""
+    """Raises ConfigurationError, which shows no value, for a header value that is not printable
+    ASCII.
+    """
     for name, value in headers.items():
         if not (value.isascii() and value.isprintable()):
             raise ConfigurationError(
@@ -112,11 +124,14 @@ def check_headers(headers: Mapping[str, str]) -> None:
 
 
 def bearer_header(token: str) -> str:
-    """The `Authorization` header of a bearer token."""
+    """Returns the `Authorization` header of a bearer token."""
     return f"Bearer {token}"
 
 
 def basic_header(user: str, password: str) -> str:
-    """The `Authorization` header of an app's key and secret, each percent-encoded first (RFC 6749, section 2.3.1)."""
+    """Returns the `Authorization` header for HTTP Basic with percent-encoded user and password.
+
+    RFC 6749, section 2.3.1 requires the encoding.
+    """
     pair = f"{quote(user, safe='')}:{quote(password, safe='')}"
     return "Basic " + base64.b64encode(pair.encode("ascii")).decode("ascii")

@@ -1,4 +1,4 @@
-"""Pages: reading one, and which one comes next. Pure; the walking is done by the session's pager."""
+"""Decodes pages and finds the next one. Pure functions; `session.pager` fetches the pages."""
 
 import datetime
 import functools
@@ -24,22 +24,23 @@ T = TypeVar("T")
 
 MAX_DIGITS: Final = 18
 MAX_ANCHORS: Final = 8
-"""So many items before a position are named in it."""
+"""The most preceding items that a position names."""
 
 _WHENEVER: Final = datetime.datetime.fromtimestamp(0, datetime.UTC)
-"""No rule about an id asks what time it is."""
+"""A fixed time for the validation of ids, whose rules do not depend on it."""
 
 
 def is_paged(result: Any) -> bool:
-    """Whether a route's result is `Page[T]`."""
+    """Returns whether a route's result is `Page[T]`."""
     return getattr(result, "__origin__", None) is Page
 
 
 def read_page(result: Any, body: Any) -> Page[Any]:
-    """The page that an envelope holds; an array by itself is its data.
+    """Returns the page in an envelope. A bare array counts as its data.
 
-    Items that cannot be read are in `undecoded`. Raises DecodeError with the path of the field for what makes the page
-    as a whole unreadable: without the token of the next page, for example, there is nowhere to go on.
+    Items that cannot be decoded are in `undecoded`. Raises DecodeError with the path of the field
+    if the page as a whole is unusable; without the next page's token, for example, iteration could
+    not continue.
     """
     envelope = _envelope(body)
     kind = typing.get_args(result)[0]
@@ -67,7 +68,7 @@ def read_page(result: Any, body: Any) -> Page[Any]:
 
 
 def _envelope(body: Any) -> Mapping[str, Any]:
-    """The envelope of a page; items that stand below a name of their own are its data."""
+    """Returns the envelope of a page. A single array under another name counts as its data."""
     if isinstance(body, list):
         return {"data": body}
     if not isinstance(body, dict):
@@ -76,13 +77,13 @@ def _envelope(body: Any) -> Mapping[str, Any]:
         return body
     arrays = [value for value in body.values() if isinstance(value, list)]
     if len(arrays) != 1:
-        # Not the end of a collection, but something that is no page at all.
+        # Not an empty collection, but an answer that is no page.
         raise DecodeError("data", "is missing, and so are meta and errors")
     return {**body, "data": arrays[0]}
 
 
 def _items(data: Any, kind: Any) -> list[Any]:
-    """The items of a page: an array, one object by itself, or an array below a name of its own."""
+    """Returns the items of a page: an array, a single object, or an array under another name."""
     if isinstance(data, dict) and names_of(kind).isdisjoint(data):
         arrays = [value for value in data.values() if isinstance(value, list)]
         data = arrays[0] if len(arrays) == 1 else data
@@ -92,7 +93,7 @@ def _items(data: Any, kind: Any) -> list[Any]:
 
 
 def _included(given: Any) -> tuple[Includes, tuple[Undecoded, ...]]:
-    """What was included, and those of its objects that cannot be read."""
+    """Returns the included objects, and those that cannot be decoded."""
     try:
         found = structure(given, Includes) or Includes()
     except DecodeError as problem:
@@ -101,7 +102,9 @@ def _included(given: Any) -> tuple[Includes, tuple[Undecoded, ...]]:
 
 
 def _places(items: Sequence[Any], undecoded: Sequence[Undecoded]) -> tuple[int, ...]:
-    """Where each item that could be read stands, and how many arrived."""
+    """Returns the index of each decoded item in the answer, followed by the number of items that
+    arrived.
+    """
     odd = {each.path.partition("]")[0] for each in undecoded}
     return (*(place for place in range(len(items)) if f"data[{place}" not in odd), len(items))
 
@@ -120,12 +123,14 @@ def _echo(request: Any) -> Mapping[str, Any]:
 
 
 def _token(path: str, value: Any) -> str | None:
-    """A token that cannot be read would end the walk as if there were no more pages."""
+    """Returns a page token. Raises DecodeError if it cannot be read: without it the iteration would
+    just end.
+    """
     return None if value is None else _read_whole(path, scalars.identifier, value) or None
 
 
 def _count(holder: Mapping[str, Any], name: str) -> int | None:
-    """A count that cannot be read is not known; nothing depends on it."""
+    """Returns a count, or None if it cannot be read; nothing depends on it."""
     value = holder.get(name)
     if value is None or value.__class__ is int:
         return value
@@ -136,12 +141,14 @@ def _count(holder: Mapping[str, Any], name: str) -> int | None:
 
 
 def next_token_path(meta: Mapping[str, Any]) -> str:
-    """What the token of the next page is called in the answer that has this `meta`."""
+    """Returns the path of the next page's token in an answer with this `meta`."""
     return "meta.next_token" if "next_token" in meta else "next_cursor"
 
 
 def _next_token(meta: Mapping[str, Any], envelope: Mapping[str, Any]) -> str | None:
-    """The token of the next page, as either API calls it: to look for it in one place alone could end a walk early."""
+    """Returns the token of the next page, wherever either API puts it. Missing it would end the
+    iteration early.
+    """
     for place, holder in (("meta.", meta), ("", envelope)):
         for name in _NEXT:
             if name in holder and (token := _token(place + name, holder[name])) is not None:
@@ -153,11 +160,13 @@ _NEXT: Final = ("next_token", "next_cursor")
 
 
 _KNOWN: Final = frozenset(("data", "includes", "meta", "errors", "request", "total_count", "next_cursor", "next_token"))
-"""The members of an envelope that a page has a place for."""
+"""The members of an envelope that have a field in Page."""
 
 
 def page_query(family: Family, query: Mapping[str, Any], token: str | None) -> dict[str, Any]:
-    """The query for a page: the first one as asked, later ones with the token in place of what it cannot go with."""
+    """Returns the query for a page: the original one, or one with the token and without conflicting
+    parameters.
+    """
     if token is None:
         return dict(query)
     # A total count cannot be combined with a cursor (advertising section 4.1).
@@ -165,19 +174,20 @@ def page_query(family: Family, query: Mapping[str, Any], token: str | None) -> d
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a whole number in decimal digits, and not so long that Python refuses to read it."""
+    """Returns whether a text is a whole number of at most `MAX_DIGITS` decimal digits."""
     return text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS
 
 
 @attrs.frozen
 class Position:
-    """A place between two items of a collection: behind `taken` items of a page, the last of which have the ids `after`.
+    """A position between two items of a collection: after `taken` items of the page of `token`.
 
-    Items that could not be read count as well: another version may read them.
+    `after` holds the ids of the last of these items, the latest first. They matter if the page has
+    changed: new items may have come at its head, and others may have been deleted. The position is
+    after the first of them that is still there, or at the start of the page if none is, since a
+    repeated item is better than a lost one. Items without ids are counted.
 
-    The ids, the latest first, matter where a page is not what it was: the first one grows at its head while nobody
-    looks, and any loses what is deleted. The place is behind the nearest of these items that is still there, and at
-    the start of the page if none is: a repeat is better than a loss. Where items have no ids the number decides.
+    Items that could not be decoded count too: another version may decode them.
     """
 
     token: str | None = None
@@ -186,7 +196,7 @@ class Position:
 
     @classmethod
     def behind(cls, token: str | None, page: Page[Any], index: int) -> "Position":
-        """The place behind the item with this index on the page of the token."""
+        """Returns the position after the item with this index on the page of the token."""
         if index + 1 >= len(page.data) and page.next_token is not None:
             return cls(page.next_token)
         latest = page.data[max(0, index + 1 - MAX_ANCHORS) : index + 1]
@@ -198,7 +208,9 @@ class Position:
 
     @classmethod
     def read(cls, text: object) -> "Position":
-        """The place that a text names. Raises InvalidInput, which does not quote it, for what is none."""
+        """Returns the position that a string names. Raises InvalidInput, which does not quote it,
+        for any other value.
+        """
         if not isinstance(text, str):
             raise InvalidInput(f"start must be the text that Pager.position gave, not {type(text).__name__}")
         before, colon, token = text.partition(":")
@@ -212,11 +224,14 @@ class Position:
         return f"{self.taken}{'@' if after else ''}{after}:{self.token or ''}"
 
     def is_on(self, page: Page[Any]) -> bool:
-        """Whether the item just before this place is on the page, so that no others have to be looked at."""
+        """Returns whether the item just before this position is on the page."""
         return bool(self.after) and any(_key_of(item) == self.after[0] for item in page.data)
 
     def find(self, pages: Sequence[Page[Any]]) -> tuple[int, int]:
-        """Where this place is on pages that begin with its own: the index of one, and how many of its items are before."""
+        """Returns the page and the number of its items before this position.
+
+        `pages` begin with the page of the position; the page is returned as an index into them.
+        """
         if not self.after:
             return self._counted(pages)
         places = {
@@ -246,7 +261,9 @@ def _key_of(item: Any) -> str | None:
 
 @functools.cache
 def _key_name(kind: Any) -> str | None:
-    """The field that tells the items of a collection apart: the one that says so in its metadata, else `id`."""
+    """Returns the field that identifies the items of a collection: the one with `key` metadata,
+    else `id`.
+    """
     fields = attrs.fields(kind) if attrs.has(kind) else ()
     declared = (field.name for field in fields if field.metadata.get("key"))
     return next(declared, "id" if any(field.name == "id" for field in fields) else None)
@@ -254,7 +271,9 @@ def _key_name(kind: Any) -> str | None:
 
 @attrs.frozen
 class Collection(Generic[T]):
-    """A collection as it is asked for: by which query, and in how many parts if it names more ids than a request takes."""
+    """A requested collection: its query, split into parts if it has more ids than a request may
+    have.
+    """
 
     target: Target[Page[T]]
     asked: Mapping[str, Any]
@@ -262,7 +281,9 @@ class Collection(Generic[T]):
 
     @classmethod
     def of(cls, target: Target[Page[T]], query: Mapping[str, Any] | None, start: str | None) -> "Collection[T]":
-        """Raises InvalidInput for what does not go together."""
+        """Returns the collection for a target and its query. Raises InvalidInput for parameters
+        that exclude one another.
+        """
         target = Target(target.route, with_path_texts(target.path_parameters))
         if not query and (query is None or query.__class__ is dict):
             return cls(target, {})
@@ -272,7 +293,7 @@ class Collection(Generic[T]):
         return cls(target, asked, split_of(target.route.query, asked))
 
     def query(self, token: str | None) -> Mapping[str, Any]:
-        """The query for the page of a token."""
+        """Returns the query for the page of a token."""
         if token is None and self.split is None:
             return self.asked
         asked = self.asked
@@ -283,23 +304,25 @@ class Collection(Generic[T]):
 
 @attrs.frozen
 class Split:
-    """A filter of more ids than a request takes: asked for in parts, one after another, as one collection.
+    """A filter with more ids than a request may have, requested in parts one after another.
 
-    The token of a page is that of the service behind the number of the part: `2~` begins the third part.
+    Its page tokens are the service's behind the number of the part: `2~` begins the third part.
     """
 
     parameter: str
     parts: tuple[tuple[Any, ...], ...]
 
     def ask(self, query: Mapping[str, Any], token: str | None) -> tuple[dict[str, Any], str | None]:
-        """The query and the service's token for a page. Raises InvalidInput for a token of another collection."""
+        """Returns the query and the service's token for a page. Raises InvalidInput for a token of
+        another collection.
+        """
         number, _, cursor = (token or "0~").partition("~")
         if not (is_number(number) and int(number) < len(self.parts)):
             raise InvalidInput("start is a position in another collection")
         return {**query, self.parameter: self.parts[int(number)]}, cursor or None
 
     def answer(self, page: Page[T], token: str | None) -> Page[T]:
-        """The page with the token that leads to the next one, in this part or the next."""
+        """Returns the page with the token of the next page, in this part or the next."""
         number = int((token or "0~").partition("~")[0])
         if page.next_token is not None:
             return attrs.evolve(page, next_token=f"{number}~{page.next_token}")
@@ -307,10 +330,10 @@ class Split:
 
 
 def split_of(declared: Any, query: Mapping[str, Any]) -> Split | None:
-    """How a query is to be split, by the declared number of ids of its filters; None where it need not be.
+    """Returns how to split a query whose filter has too many ids; None if it need not be split.
 
-    Raises InvalidInput for what is no id, and where several filters are too long, an order or a total count is asked
-    for or a cursor is given: none of these can be put together.
+    Raises InvalidInput for an invalid id, and for what cannot be merged from parts: several filters
+    that are too long, a sort order, a total count or a cursor.
     """
     too_long = {
         name: filtered
@@ -334,19 +357,19 @@ _NOT_IN_PARTS: Final = ("with_total_count", "cursor", "sort_by")
 
 @attrs.frozen
 class _Filter:
-    """A parameter that is a list of ids: how many it may have, and what each of them is."""
+    """A parameter that is a list of ids: its maximum length and the type of its items."""
 
     size: int
     kind: Any
 
     def broken(self, name: str, ids: Sequence[Any]) -> Sequence[BrokenRule]:
-        """The rules that single ids break, of however many there are."""
+        """Returns the rules that single ids break, whatever the length of the list."""
         return broken_rules(self.kind, ids, now=_WHENEVER, path=name)
 
 
 @functools.cache
 def _id_filters(declared: Any) -> Mapping[str, _Filter]:
-    """The parameters that are lists with a number of items that they may have."""
+    """Returns the list parameters that have a maximum length."""
     if typing.get_origin(declared) is typing.Annotated:
         declared = typing.get_args(declared)[0]
     hints = typing.get_type_hints(declared, include_extras=True) if declared is not None else {}

@@ -1,4 +1,4 @@
-"""What the response headers say about limits and waits, in seconds from now. No clock: the time comes in."""
+"""Reads rate-limit headers and `Retry-After` into seconds from now. The time is an argument."""
 
 import datetime
 import email.utils
@@ -12,14 +12,16 @@ import attrs
 _MILLISECONDS_FROM: Final = 1e11
 _EPOCH_FROM: Final = 1e8
 _LONGEST_SECONDS: Final = 366 * 86_400.0
-"""A wait beyond a year is no wait but a mistake, and read as if it were not there."""
+"""Waits beyond a year are treated as errors and ignored."""
 _MOST_DIGITS: Final = 12
-"""A longer number counts no requests, and as a float it may be beyond all bounds."""
+"""Longer numbers are not counts, and as floats they may overflow."""
 
 
 @attrs.frozen
 class LimitReading:
-    """A limit as the service counts it: requests per window, how many remain, and when the window starts anew."""
+    """A rate limit as reported by the service: requests per window, remaining, and seconds to the
+    reset.
+    """
 
     limit: int | None
     remaining: int | None
@@ -27,14 +29,15 @@ class LimitReading:
 
 
 def names_of_limits(prefixes: Iterable[str]) -> frozenset[str]:
-    """The names of the headers without which there is no limit to read."""
+    """Returns the header names of which at least one is present when a limit is reported."""
     return frozenset(f"{prefix}{name}" for prefix in prefixes for name in ("limit", "remaining"))
 
 
 def read_limit(headers: Mapping[str, str], prefixes: Iterable[str], now: float) -> LimitReading | None:
-    """The first family of `<prefix>limit`, `-remaining` and `-reset` headers that is present, or None.
+    """Returns the first set of `<prefix>limit`, `-remaining` and `-reset` headers present, or None.
 
-    `headers` have lower-case names; `now` is the wall time in epoch seconds, corrected here by the `Date` header.
+    `headers` have lower-case names. `now` is the wall time in epoch seconds; the `Date` header
+    corrects it for clock skew.
     """
     for prefix in prefixes:
         limit, remaining = _whole(headers.get(f"{prefix}limit")), _whole(headers.get(f"{prefix}remaining"))
@@ -45,10 +48,11 @@ def read_limit(headers: Mapping[str, str], prefixes: Iterable[str], now: float) 
 
 
 def retry_after_seconds(headers: Mapping[str, str], prefixes: Iterable[str], now: float) -> float | None:
-    """How long the service asks to wait: `Retry-After` in any form, or else the reset of the limit; None if silent.
+    """Returns the wait the service asks for: `Retry-After` in any form, or the reset of an
+    exhausted limit.
 
-    A moment in the past counts as silence, so that a wrong header never makes a client repeat at once. A limit of
-    which something remains is not what has to be waited for.
+    Returns None if it names none. A time in the past counts as none, so that a wrong header never
+    causes an immediate retry.
     """
     service_now = service_time(headers, now)
     told = _seconds_until(headers.get("retry-after"), service_now)
@@ -60,13 +64,19 @@ def retry_after_seconds(headers: Mapping[str, str], prefixes: Iterable[str], now
 
 
 def service_time(headers: Mapping[str, str], now: float) -> float:
-    """The service's wall time: its `Date` header, or ours when there is none, so that skew does not matter."""
+    """Returns the service's wall time: its `Date` header, or `now` without one. This removes clock
+    skew.
+    """
     moment = _http_date(headers.get("date"))
     return now if moment is None else moment
 
 
 def _seconds_until(text: str | None, now: float) -> float | None:
-    """A wait given as seconds, as epoch seconds or milliseconds, or as an HTTP date; never negative."""
+    """Returns a wait given as seconds, epoch seconds, epoch milliseconds or an HTTP date; never
+    negative.
+
+    Returns None for anything else, and beyond a year.
+    """
     if text is None:
         return None
     try:
@@ -83,14 +93,15 @@ def _seconds_until(text: str | None, now: float) -> float | None:
 
 @functools.lru_cache(maxsize=16)
 def _http_date(text: str | None) -> float | None:
-    """Cached: every answer has a date, and those of one second have the same."""
+    """Returns epoch seconds, cached: all answers within a second have the same date."""
     if not text:
         return None
     try:
         moment = email.utils.parsedate_to_datetime(text)
     except (ValueError, OverflowError):
         return None
-    # HTTP dates are in UTC, the old form without a zone as well; Python takes that one for local time.
+    # HTTP dates are in UTC, also in the obsolete form without a zone, which Python takes for local
+    # time.
     return (moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).timestamp()
 
 

@@ -1,4 +1,4 @@
-"""Building requests: a route, its arguments and the configuration make the bytes that are sent."""
+"""Builds requests from a route, its arguments and the configuration."""
 
 import datetime
 import re
@@ -23,17 +23,17 @@ _ACCEPT: Final[Mapping[str, str]] = {"Accept": JSON}
 _ACCEPT_JSON: Final[Mapping[str, str]] = {"Accept": JSON, "Content-Type": JSON}
 _ACCEPT_FORM: Final[Mapping[str, str]] = {"Accept": JSON, "Content-Type": FORM}
 _EPOCH: Final = datetime.datetime.fromtimestamp(0, datetime.UTC)
-"""No rule about what was not given asks what time it is."""
+"""A fixed time: rules about missing arguments do not depend on it."""
 
 _UNFIT: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 @attrs.frozen(eq=False, repr=False)
 class Request(Generic[R]):
-    """What is sent, but for the authorisation: that is made anew for every attempt.
+    """A request without its authorization, which is made for every attempt.
 
-    `body` is in parts, so that a large one can be written without holding the event loop. `form` is the body once
-    more as text when it is a form, the only kind of body that OAuth 1.0a signs.
+    `body` is in parts, so that writing a large one does not block the event loop. `form` is the
+    same body as text if it is a form, the only kind of body that OAuth 1.0a signs.
     """
 
     target: Target[R]
@@ -63,9 +63,9 @@ class Request(Generic[R]):
 
 
 class Plan(Generic[R]):
-    """What is the same for every request to a route, worked out once for a configuration.
+    """The parts of a request that are the same for every call of a route, computed once.
 
-    Raises ConfigurationError when the host is not set.
+    Raises ConfigurationError if the host is not configured.
     """
 
     def __init__(self, route: Route[R], config: Config) -> None:
@@ -85,7 +85,9 @@ class Plan(Generic[R]):
         body: Any,
         now: Callable[[], datetime.datetime],
     ) -> Request[R]:
-        """A request with its arguments checked. Raises InvalidInput with every broken rule."""
+        """Returns a request with validated arguments. Raises InvalidInput with every broken
+        rule.
+        """
         if not query and body is None and self._takes_nothing and (query is None or query.__class__ is dict):
             return self.assemble(path, {}, ())
         route, path = self.route, _as_texts(path)
@@ -105,7 +107,10 @@ class Plan(Generic[R]):
     def assemble(
         self, path: Mapping[str, str | int], query: Mapping[str, Any], body: tuple[bytes, ...], form: str | None = None
     ) -> Request[R]:
-        """A request from parts that are known to be right, such as the batches of a job."""
+        """Returns a request from parts that are known to be valid, such as the batches of a job.
+
+        Raises InvalidInput for a body larger than the route allows.
+        """
         if self._max_body_bytes is not None and sum(map(len, body)) > self._max_body_bytes:
             most = f"{self._max_body_bytes:,} bytes"
             raise InvalidInput(f"the request body is larger than {most}; send it in several requests")
@@ -121,7 +126,7 @@ class Plan(Generic[R]):
 
 
 def _segments(path: Mapping[str, str | int]) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """The values of path parameters as texts, and percent-encoded."""
+    """Returns the path parameters as strings, and percent-encoded."""
     for value in path.values():
         if value.__class__ is not str or not (value.isalnum() and value.isascii()):
             texts = with_path_texts(path)
@@ -137,15 +142,17 @@ def build_request(
     query: Mapping[str, Any] | None = None,
     body: Any = None,
 ) -> Request[R]:
-    """A single request for `target`, with its arguments checked.
+    """Returns a request for `target` with validated arguments.
 
-    Raises InvalidInput with every broken rule, ConfigurationError when the host is not set.
+    Raises InvalidInput with every broken rule, ConfigurationError if the host is not configured.
     """
     return Plan(target.route, config).request(target.path_parameters, query, body, lambda: now)
 
 
 def shaped_arguments(route: Route[Any], query: Mapping[str, Any] | None, body: Any) -> tuple[dict[str, Any], Any]:
-    """Query and body as the route declares them. Raises InvalidInput for what has no shape at all."""
+    """Returns query and body in the shape that the route declares. Raises InvalidInput if they have
+    none.
+    """
     if query is not None and not isinstance(query, Mapping):
         raise InvalidInput(f"params must be a mapping of names to values, not {type(query).__name__}")
     try:
@@ -158,7 +165,7 @@ def shaped_arguments(route: Route[Any], query: Mapping[str, Any] | None, body: A
 def _broken(
     route: Route[Any], path: Mapping[str, Any], query: Mapping[str, Any], shape: Any, now: datetime.datetime
 ) -> Sequence[BrokenRule]:
-    """Every rule that the path, the query and the body break together."""
+    """Returns every broken rule of the path, the query and the body."""
     broken: list[BrokenRule] = []
     for name, declared in route.path_rules.items():
         broken += broken_rules(declared, path[name], now=now, path=name)
@@ -173,12 +180,14 @@ def _broken(
 def assemble(
     target: Target[R], config: Config, query: Mapping[str, Any], body: tuple[bytes, ...], form: str | None = None
 ) -> Request[R]:
-    """A single request from parts that are known to be right, such as the batches of a job."""
+    """Returns a request from parts that are known to be valid, such as the batches of a job."""
     return Plan(target.route, config).assemble(target.path_parameters, query, body, form)
 
 
 def with_path_texts(path: Mapping[str, str | int]) -> Mapping[str, str]:
-    """Path parameters as texts. Raises InvalidInput for those that cannot stand in a path."""
+    """Returns the path parameters as strings. Raises InvalidInput for those that a path cannot
+    hold.
+    """
     for value in path.values():
         if value.__class__ is not str or not value.isalnum():
             break
@@ -196,7 +205,9 @@ def _as_texts(path: Mapping[str, str | int]) -> Mapping[str, str]:
 
 
 def path_id(name: str, value: object) -> str:
-    """An id for a path as text. Raises InvalidInput, which names the argument, for one that cannot stand in a path."""
+    """Returns an id for a path as a string. Raises InvalidInput, which names the argument, if a
+    path cannot hold it.
+    """
     if value.__class__ is str and value.isalnum():
         return value
     text: str = shaped(AnyId, value)
@@ -205,7 +216,7 @@ def path_id(name: str, value: object) -> str:
 
 
 def refuse_odd_ids(given: Mapping[str, object]) -> None:
-    """Raises InvalidInput for what cannot be a segment of a path, such as None for an id."""
+    """Raises InvalidInput for values that cannot be a path segment, such as None."""
     given = {name: value for name, value in given.items() if not (isinstance(value, str) and value.isalnum())}
     if not given:
         return
@@ -214,19 +225,19 @@ def refuse_odd_ids(given: Mapping[str, object]) -> None:
     if lost := [
         name for name, value in given.items() if isinstance(value, str) and value.strip(" ") in ("", ".", "..")
     ]:
-        # Clients and proxies resolve these, however encoded: the path would become that of something else.
+        # Clients and proxies resolve these even when encoded, so the path would become another one.
         raise InvalidInput(f"{' and '.join(lost)} must not be empty, . or ..")
     refuse_unfit(**given)
 
 
 def refuse_unfit(**texts: object) -> None:
-    """Raises InvalidInput for texts that cannot go out as they are, though nothing else is required of them."""
+    """Raises InvalidInput for texts with control characters or lone surrogates."""
     if unfit := [name for name, text in texts.items() if isinstance(text, str) and _UNFIT.search(text)]:
         raise InvalidInput(f"{' and '.join(unfit)} must have neither control characters nor half of a surrogate pair")
 
 
 def check(declared: Any, value: Any, *, now: datetime.datetime, path: str = "") -> Any:
-    """The value in the shape of the declaration. Raises InvalidInput with every rule of it that is broken."""
+    """Returns the value in the declared shape. Raises InvalidInput with every broken rule."""
     shape = shaped(declared, value)
     refuse(broken_rules(declared, shape, now=now, path=path))
     return shape

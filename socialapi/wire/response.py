@@ -1,4 +1,4 @@
-"""Reading responses: bytes become a model, or an error that says what the service said."""
+"""Decodes responses into models or errors."""
 
 import codecs
 import contextlib
@@ -48,7 +48,7 @@ REQUEST_ID_HEADERS: Final = ("x-transaction-id", "x-request-id")
 class Reply:
     """An HTTP response: status, headers with lower-case names, body.
 
-    `content` is the whole body, unless `max_bytes` says that only so much of it was read.
+    `content` is the whole body, or its first `max_bytes` bytes if that is set.
     """
 
     status: int
@@ -63,18 +63,23 @@ class Reply:
 
     @property
     def is_json(self) -> bool:
-        """Whether the content type says JSON."""
+        """Whether the content type is JSON."""
         kind = self.headers.get("content-type", "").partition(";")[0].strip().lower()
         return kind == "application/json" or kind.endswith("+json")
 
     @property
     def body(self) -> Any:
-        """The body, decoded when it is JSON, else its bytes. Raises DecodeError for JSON that does not decode."""
+        """The decoded body if it is JSON, otherwise its bytes. Raises DecodeError for
+        invalid JSON.
+        """
         self.check_whole(executed=False)
         return decode(self.content) if self.is_json and self.content else self.content
 
     def check_whole(self, *, executed: bool) -> None:
-        """Raises DecodeError for a success of which only a part was read; `executed` says that it answers a write."""
+        """Raises DecodeError for a success of which only a part was read.
+
+        `executed` becomes the error's attribute: whether the request was a write that took place.
+        """
         if self.max_bytes is None or not self.ok:
             return
         error = DecodeError("", f"is larger than the {self.max_bytes:,} bytes that Config.max_response_bytes allows")
@@ -86,29 +91,35 @@ class Reply:
 
 
 def decode(content: bytes) -> Any:
-    """JSON bytes as Python data, also with a byte order mark or half of a surrogate pair. Raises DecodeError."""
+    """Returns JSON bytes as Python data; accepts a byte order mark and lone surrogates. Raises
+    DecodeError.
+    """
     try:
         return decode_json(content)
     except orjson.JSONDecodeError as problem:
         error = DecodeError("", f"is not JSON ({problem.msg} at byte {problem.pos})")
-    # Out here, so that orjson's error, which holds the whole document, is not even its context.
+    # Raised outside the handler: orjson's error holds the whole document and must not be its
+    # context.
     raise error
 
 
 def _decode_form(content: bytes) -> Any:
-    """Ampersand-joined pairs, as the token steps of OAuth 1.0a answer them; JSON is tolerated (section 5.3)."""
+    """Returns the pairs of a form-encoded answer of OAuth 1.0a; JSON is accepted too (platform
+    section 5.3).
+    """
     if content.lstrip()[:1] in (b"{", b"["):
         return decode(content)
     pairs = dict(parse_qsl(content.decode("utf-8", "replace")))
-    # The one of them that is no text; a screen name may well be "true".
+    # The only value that is not a string. A screen name may be "true".
     return pairs | {name: pairs[name] == "true" for name in ("oauth_callback_confirmed",) if name in pairs}
 
 
 def read_result(route: Route[R], reply: Reply) -> R:
-    """The result of a successful call, with the errors that stand beside it.
+    """Returns the result of a successful call, with the errors beside it.
 
-    Raises ApiError for any other status, for errors without data, and for operation errors whatever the status;
-    DecodeError when the answer is not what is documented, which says of a write that it was executed.
+    Raises ApiError for any other status, for errors without data, and for operation errors whatever
+    the status. Raises DecodeError if the answer is not what is documented; after a write, its
+    `executed` is true.
     """
     if not reply.ok:
         raise read_error(reply)
@@ -118,14 +129,15 @@ def read_result(route: Route[R], reply: Reply) -> R:
     except DecodeError as problem:
         error = DecodeError(problem.path, problem.reason)
     error.status, error.executed = reply.status, route.method != "GET"
-    if route.family.envelope and reply.max_bytes is None:  # answers without one hold tokens
+    if route.family.envelope and reply.max_bytes is None:  # answers without an envelope hold tokens
         error.body = reply.content
     raise error
 
 
 def _read_success(route: Route[R], reply: Reply) -> R:
     if not route.family.envelope:
-        # The token steps are said to answer JSON and shown to answer pairs: what came tells, whatever its content type.
+        # The token endpoints are documented as JSON and shown as pairs. The content decides, not
+        # the content type.
         result: R = structure(_decode_form(reply.content), route.result)
         return result
     body = decode(reply.content)
@@ -145,7 +157,7 @@ def _read_success(route: Route[R], reply: Reply) -> R:
 
 
 _ENVELOPE: Final = frozenset({"data", "errors", "request"})
-"""What stands in an envelope beside what is kept of it."""
+"""The members of an envelope besides those that are kept."""
 
 
 def _without_envelope(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -153,7 +165,9 @@ def _without_envelope(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_refusal(body: Any, names: AbstractSet[str]) -> bool:
-    """Whether a successful status does not mean success: operations are refused, or there are errors and nothing else."""
+    """Returns whether an answer with a successful status is an error: it has operation errors, or
+    errors and nothing else.
+    """
     if not isinstance(body, dict):
         return False
     if body.get("operation_errors"):
@@ -162,7 +176,7 @@ def _is_refusal(body: Any, names: AbstractSet[str]) -> bool:
 
 
 def _read_object(route: Route[R], data: Any, path: str) -> R:
-    """The object of an answer, which may stand below a name of its own."""
+    """Returns the object in an answer, which may be nested under another name."""
     result = route.result
     inner, beside = _unwrapped(result, data)
     try:
@@ -179,7 +193,9 @@ def _read_object(route: Route[R], data: Any, path: str) -> R:
 
 
 def _check_shape(result: Any, data: Any) -> None:
-    """One value by itself is no list of results, and an object without any of the documented names is another one."""
+    """Raises DecodeError for a single value in place of a list, and for an object with no
+    documented name.
+    """
     if is_tuple(result) and not isinstance(data, list):
         raise DecodeError("", "expected an array")
     names = names_of(result)
@@ -188,7 +204,7 @@ def _check_shape(result: Any, data: Any) -> None:
 
 
 def _unwrapped(result: Any, data: Any) -> tuple[Any, dict[str, Any]]:
-    """The object within another one that has none of the documented names, and what stands beside it there."""
+    """Returns the object nested in one without documented names, and the members beside it."""
     names = names_of(result)
     outer = data[0] if isinstance(data, list) and len(data) == 1 else data
     if not names or not isinstance(outer, dict) or not names.isdisjoint(outer):
@@ -201,7 +217,9 @@ def _unwrapped(result: Any, data: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def with_partial_errors(result: R, body: Mapping[str, Any]) -> R:
-    """Errors beside data, and whatever else stands there, are kept on results that have a place for them."""
+    """Returns the result with the errors and other members beside its data, if it has attributes
+    for them.
+    """
     errors = read_errors(body.get("errors"))
     if isinstance(result, tuple):
         return cast("R", Items.of(result, errors))
@@ -214,7 +232,9 @@ def with_partial_errors(result: R, body: Mapping[str, Any]) -> R:
 
 
 def read_error(reply: Reply) -> ApiError:
-    """The error that a reply stands for; never raises, so that an HTML page or an empty body keeps its status."""
+    """Returns the error for a reply. Never raises: an HTML page or an empty body keeps its
+    status.
+    """
     body = _refusal_body(reply.content)
     found = [read_partial_error(item) for item in _said(body)[:MAX_SAID]]
     problems = [each for each in found if isinstance(each, Problem)]
@@ -245,11 +265,15 @@ def _refusal_body(content: bytes) -> Any:
 
 
 MAX_SAID: Final = 250
-"""So much is read of what a refusal says: more than the service documents, and little enough not to hold the event loop."""
+"""The most errors read from an answer: more than the service documents, and few enough not to block
+the event loop.
+"""
 
 
 def _said(body: Any) -> list[Any]:
-    """Everything that a refusal says, in whichever place: as problems, coded errors, or plain texts."""
+    """Returns everything an error answer says, wherever it stands: problems, coded errors, plain
+    strings.
+    """
     if isinstance(body, list):
         return [item for item in body[:MAX_SAID] if isinstance(item, dict | str)]
     if not isinstance(body, dict):
@@ -266,7 +290,7 @@ def _said(body: Any) -> list[Any]:
 def _class_of(
     status: int, reason: str | None, problems: Sequence[Problem], errors: Sequence[ServiceError]
 ) -> type[ApiError]:
-    """The class by what the caller does about it: what is not there is not found, whatever the status."""
+    """Returns the error class. An answer that says "not found" is NotFound, whatever the status."""
     says_not_found = [isinstance(each, ResourceNotFound) for each in problems]
     says_not_found += [str(each.code).endswith(NOT_FOUND) for each in errors]
     found = error_class(status)
@@ -280,11 +304,13 @@ def _class_of(
 
 
 NOT_FOUND: Final = "NOT_FOUND"
-"""How the codes end by which the advertising API says that something is not there."""
+"""The suffix of error codes by which the advertising API says that something does not exist."""
 
 
 def _webhook_failure(body: Any) -> str | None:
-    """The reason of section 7.2 that an answer carries, in whichever of its texts."""
+    """Returns the webhook failure reason of platform section 7.2 in an answer, in whichever of its
+    texts.
+    """
     from socialapi.models.webhooks import WEBHOOK_FAILURES
 
     pattern = _one_of(WEBHOOK_FAILURES)
@@ -293,7 +319,7 @@ def _webhook_failure(body: Any) -> str | None:
 
 
 def _texts(body: Any, depth: int = 0) -> Iterator[str]:
-    """The texts of an answer that may tell a reason."""
+    """Yields the texts of an answer that may hold a reason."""
     if isinstance(body, str):
         yield body
     if depth > MAX_DEPTH or not isinstance(body, dict | list):
@@ -311,16 +337,17 @@ def _one_of(words: Sequence[str]) -> re.Pattern[str]:
 _TELLING: Final = ("title", "detail", "reason", "code", "message", "type", "errors", "error", "data", "parameters")
 MAX_DEPTH: Final = 4
 MAX_SEARCHED: Final = 10_000
-"""In so many characters of a text a reason is looked for."""
+"""How many characters of a text are searched for a reason."""
 MAX_OPERATION_ERRORS: Final = 2_500
-"""So many operations a request may have (advertising section 4.7)."""
+"""The most operations of a request (advertising section 4.7)."""
 
 
 def _operation_errors(body: Any) -> Sequence[OperationError]:
-    """Both forms: objects with an `index`, and a list with one (possibly empty) entry for each operation.
+    """Returns the operation errors of either form: objects with an `index`, or a list with one
+    entry per operation.
 
-    An object without an index in a list that has no empty entries may be either, or about nothing in particular; its
-    index stays None.
+    An entry may be empty. An object without an index, in a list without empty entries, could be of
+    either form; its index stays None.
     """
     given = body.get("operation_errors") if isinstance(body, dict) else None
     listed = given if isinstance(given, list) else []

@@ -1,4 +1,4 @@
-"""Whether a failed attempt is repeated, and after how long: a pure decision."""
+"""Retry decisions: whether to repeat a failed attempt, and after how long. Pure functions."""
 
 from typing import Final, Literal
 
@@ -11,9 +11,11 @@ BACKOFF_CEILING_SECONDS: Final = 10.0
 RATE_LIMIT_BACKOFF_SECONDS: Final = 1.0
 RATE_LIMIT_BACKOFF_CEILING_SECONDS: Final = 60.0
 JITTER_SHARE: Final = 0.1
-"""Added to a wait at most, so that clients that failed together do not come back together."""
+"""The most jitter added, as a share of the wait, so that clients do not all come back at once."""
 JITTER_SECONDS: Final = 1.0
-"""Spread of a wait that the service told: clients that were refused together do not come back together."""
+"""The jitter added to a wait that the service asked for, so that refused clients do not return
+together.
+"""
 
 NOT_EXECUTED: Final = frozenset({429, 503})
 OUTCOME_UNKNOWN: Final = frozenset({500, 502, 504})
@@ -21,7 +23,9 @@ OUTCOME_UNKNOWN: Final = frozenset({500, 502, 504})
 
 @attrs.frozen
 class Failure:
-    """A failed attempt: whether the service executed it, what it answered, and the wait it asked for in seconds."""
+    """A failed attempt: whether the service executed it, what it answered, the wait it asked for in
+    seconds.
+    """
 
     executed: Executed
     summary: str
@@ -31,10 +35,10 @@ class Failure:
 
 @attrs.frozen(kw_only=True)
 class RetryPolicy:
-    """How long to go on: after `max_attempts` attempts no more, whatever the time; or, when `max_elapsed_seconds` is
-    given, once that much time has passed and at least `max_attempts` attempts were made.
+    """When to stop retrying.
 
-    `max_wait_seconds` is the longest single wait.
+    Without `max_elapsed_seconds`, after `max_attempts` attempts. With it, once both that much time
+    has passed and `max_attempts` attempts were made. `max_wait_seconds` bounds each single wait.
     """
 
     max_attempts: int
@@ -44,26 +48,26 @@ class RetryPolicy:
 
 @attrs.frozen
 class Wait:
-    """Repeat after so many seconds."""
+    """Retry after this many seconds."""
 
     seconds: float
 
 
 @attrs.frozen
 class GiveUp:
-    """Do not repeat, for this reason."""
+    """Do not retry, for this reason."""
 
     reason: Literal["not repeatable", "attempts", "wait too long", "final"]
 
 
 def failure_of_status(status: int, retry_after_seconds: float | None) -> Failure:
-    """What an answer that is no success means for a repeat."""
+    """Returns what a status other than a success means for a retry."""
     executed: Executed = "yes"
     if status in NOT_EXECUTED:
         executed = "no"
     elif status in OUTCOME_UNKNOWN:
         executed = "unknown"
-    # Other answers may carry limit headers too, which say nothing about when the failure will be over.
+    # Other answers may carry limit headers too, but these do not say when the failure will be over.
     told = retry_after_seconds if status in NOT_EXECUTED else None
     return Failure(executed, f"HTTP {status}", status, told)
 
@@ -71,7 +75,10 @@ def failure_of_status(status: int, retry_after_seconds: float | None) -> Failure
 def decide(
     policy: RetryPolicy, *, repeatable: bool, attempt: int, failure: Failure, elapsed_seconds: float, jitter: float
 ) -> Wait | GiveUp:
-    """What to do after attempt number `attempt` (from 1) failed; `jitter` is a random number from 0 to 1."""
+    """Returns what to do after attempt number `attempt` (from 1) failed.
+
+    `jitter` is a random number from 0 to 1.
+    """
     if failure.executed == "yes":
         return GiveUp("final")
     if failure.executed == "unknown" and not repeatable:
@@ -92,7 +99,7 @@ def _wait_seconds(attempt: int, failure: Failure, jitter: float) -> float:
     start, ceiling = BACKOFF_SECONDS, BACKOFF_CEILING_SECONDS
     if failure.status == 429:
         start, ceiling = RATE_LIMIT_BACKOFF_SECONDS, RATE_LIMIT_BACKOFF_CEILING_SECONDS
-        # Full jitter would let a refused client come back at once, where the limit is surely still exhausted.
+        # Full jitter could retry at once, while the limit is certainly still exhausted.
         jitter = 0.5 + jitter / 2
     doublings = min(attempt - 1, 32)
     return jitter * min(ceiling, start * 2.0**doublings)

@@ -1,12 +1,12 @@
-"""Single values of an answer, and how they may be written.
+"""Converts single JSON values, and accepts the variants in which the service writes them.
 
-The documentation shows few answers, and those that the service gives write numbers as texts (`"10080"`), ids as
-numbers, one object as an array of one, and nothing as an empty text. All of that is read. What would leave the meaning
-in doubt is refused: a boolean for a number, several values for one, a fraction of a whole number, and an id or a
-number that went through floating point and is too large to have come out unchanged.
+The documentation shows few answers. The service writes numbers as strings (`"10080"`), ids as
+numbers, one object as an array of one, and nothing as an empty string. All of that is accepted.
+Ambiguous values are refused: a boolean for a number, several values for one, a fraction for a whole
+number, and a float too large to hold an exact id or number.
 
-Every function returns None for a value that says nothing (null, an empty array, and an empty text where no text is
-expected), and raises DecodeError, which never quotes the value, for one that cannot be read.
+Every function returns None for null, an empty array, and an empty string where no text is expected.
+It raises DecodeError, which never quotes the value, for one that cannot be read.
 """
 
 import datetime
@@ -18,14 +18,16 @@ from typing import Any, Final
 from socialapi.errors import DecodeError
 
 MAX_EXACT: Final = 2**53 - 1
-"""The largest whole number up to which floating point knows every one."""
+"""The largest integer up to which floats are exact."""
 
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,30}(?:\.0*)?", re.ASCII).fullmatch
 _DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?", re.ASCII).fullmatch
 
 
 def only(value: Any) -> Any:
-    """The one value of an array of one; any other value as it is. Raises DecodeError for several."""
+    """Returns the item of an array of one; any other value unchanged. Raises DecodeError for
+    several items.
+    """
     while value.__class__ is list:
         if len(value) > 1:
             raise DecodeError("", "expected one value, not several")
@@ -34,7 +36,7 @@ def only(value: Any) -> Any:
 
 
 def text(value: Any) -> str | None:
-    """A text; a number as it is written."""
+    """Returns a string; a number as its digits."""
     value = only(value)
     if value is None or value.__class__ is str:
         found: str | None = value
@@ -47,13 +49,13 @@ def text(value: Any) -> str | None:
 
 
 def identifier(value: Any) -> str | None:
-    """The text of an id, which may come as a number, but never as a fraction."""
+    """Returns an id as a string. It may be a whole number, but not a fraction."""
     value = only(value)
     return str(_unchanged(value)) if value.__class__ is float else text(value)
 
 
 def whole_number(value: Any) -> int | None:
-    """A whole number, which may come as a text or with a fraction of zero."""
+    """Returns an integer, which may come as a string or with a fraction of zero."""
     value = only(value)
     if value.__class__ is float:
         return _unchanged(value)
@@ -70,7 +72,7 @@ def whole_number(value: Any) -> int | None:
 
 
 def number(value: Any) -> float | None:
-    """A number, which may come as a text."""
+    """Returns a number, which may come as a string."""
     value = only(value)
     if value.__class__ is str:
         digits = value.strip()
@@ -85,7 +87,7 @@ def number(value: Any) -> float | None:
 
 
 def boolean(value: Any) -> bool | None:
-    """True or false, also as a text; no number is either of them."""
+    """Returns a boolean, which may come as a string but not as a number."""
     value = only(value)
     if value.__class__ is str:
         said = value.strip().lower()
@@ -101,7 +103,9 @@ _BOOLEANS: Final[Mapping[str, bool | None]] = {"true": True, "false": False, "":
 
 
 def moment(value: Any) -> datetime.datetime | None:
-    """A time of ISO 8601 with any offset and precision; one without an offset is in UTC."""
+    """Returns an aware datetime from ISO 8601 with any offset and precision; UTC without an
+    offset.
+    """
     value = only(value)
     if value is None:
         return None
@@ -117,7 +121,7 @@ def moment(value: Any) -> datetime.datetime | None:
 
 def _parsed(written: str) -> datetime.datetime | None:
     if _HAS_ODD_FRACTION(written):
-        return None  # a part of a minute or an hour, which Python takes for one of a second
+        return None  # a fraction of a minute or an hour, which Python takes for one of a second
     try:
         return datetime.datetime.fromisoformat(written.upper().replace("\u2212", "-"))
     except ValueError:
@@ -134,9 +138,9 @@ _TIME: Final = re.compile(
 
 
 def _taken_apart(written: str) -> datetime.datetime | None:
-    """The forms of ISO 8601 that Python's parser does not know.
+    """Returns a time in one of the forms of ISO 8601 that Python's parser does not know.
 
-    These are years and months, days of a year, the midnight at the end of a day, and leap seconds.
+    These are years and months, ordinal dates, midnight as 24:00, and leap seconds.
     """
     found = _TIME(written.replace("\u2212", "-"))
     if found is None:
@@ -157,7 +161,7 @@ def _taken_apart(written: str) -> datetime.datetime | None:
 
 
 def _unchanged(value: float) -> int:
-    """The whole number that a float stands for, if it can be only that one."""
+    """Returns the integer of a float. Raises DecodeError if it is not whole or not exact."""
     if not value.is_integer():
         raise DecodeError("", "expected a whole number")
     if abs(value) > MAX_EXACT:
@@ -166,7 +170,7 @@ def _unchanged(value: float) -> int:
 
 
 def only_object(value: Any) -> dict[str, Any] | None:
-    """An object, which may come as an array of one."""
+    """Returns an object, which may come as an array of one."""
     value = only(value)
     if value.__class__ is dict:
         found: dict[str, Any] = value
@@ -177,7 +181,7 @@ def only_object(value: Any) -> dict[str, Any] | None:
 
 
 def several(value: Any) -> list[Any] | None:
-    """An array; one value by itself is an array of one."""
+    """Returns an array; a single value becomes an array of one."""
     if value.__class__ is list:
         found: list[Any] = value
         return found
@@ -191,4 +195,4 @@ READERS: Final[Mapping[Any, Callable[[Any], Any]]] = {
     float: number,
     datetime.datetime: moment,
 }
-"""What reads a value of each kind, however it is written."""
+"""The function that reads a value of each kind."""

@@ -34,6 +34,7 @@ from socialapi.resources.line_items import CuratedCategories, LineItemCuratedCat
 from socialapi.routes import ads
 from socialapi.routes.route import TOTAL_COUNT_READS
 from socialapi.streams.link import LinkOptions
+from socialapi.version import __version__
 from socialapi.webhooks import Receiver
 
 ROOT: Final = Path(__file__).parents[1]
@@ -184,3 +185,9 @@ def test_the_reference_lists_every_setting_with_its_default() -> None:
         is_empty = default in ("", None) or isinstance(default, attrs.Factory)  # type: ignore[arg-type]  # it is a class
         expected[field.name] = NONE if is_empty else shown
     assert listed == expected
+
+
+def test_the_newest_release_of_the_changelog_is_this_version() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    unreleased, newest, *_ = re.findall(r"^## \[([^\]]+)\](?: - \d{4}-\d\d-\d\d)?$", text, re.MULTILINE)
+    assert (unreleased, newest) == ("Unreleased", __version__)

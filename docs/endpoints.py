@@ -147,9 +147,9 @@ def markdown() -> str:
     lines = [
         "# Endpoints",
         "",
-        "Every endpoint, made from the code by `docs/endpoints.py`. *Section* is that of the service's documentation;",
-        "*shape* says whether the documentation tells what goes out and comes back, or we had to choose",
-        "([choices](choices.md)).",
+        "Every endpoint, made from the code by `docs/endpoints.py`. *Section* is that of the service's",
+        "documentation. *Shape* says where the shape of requests and answers comes from: `specified` is the",
+        "documentation, `ours` is a [choice](choices.md) where it is silent.",
     ]
     area = ""
     for row in rows():

@@ -165,10 +165,12 @@ def markdown() -> str:
     lines = [
         "# Advertising resources",
         "",
-        "Every documented field of every resource of the advertising API, its creatives and catalogs among them, made from the code by `docs/resources.py`. The",
-        "classes and enumerations are in `socialapi.types`. A value that an enumeration does not know stays a text, and a",
-        "field that a class does not know is in its `extra`, errors beside the object in its `partial_errors`; times are",
-        "aware, amounts whole millionths of the currency unit (`Micros` makes exact decimals of them).",
+        "Every documented field of every resource of the advertising API, creatives and catalogs included,",
+        "made from the code by `docs/resources.py`. The classes and enumerations are in `socialapi.types`.",
+        "",
+        "A value that an enumeration does not know stays a text. A field that a class does not know is in",
+        "`extra`, and errors beside the object are in `partial_errors`. Times have a time zone. Amounts are",
+        "whole millionths of the currency unit; `Micros` makes exact decimals of them.",
     ]
     for resource in RESOURCES:
         fields = declared(resource.model)

@@ -10,7 +10,7 @@ from typing import Final
 from tests.support.proxy import ForwardProxy
 from tests.support.server import Server, answer
 from tests.support.tls import Authority
-from tests.test_readme import Shell, run_console, run_python, snippets
+from tests.test_readme import Shell, run_console, run_python, snippets_of
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "networks.md"
 HOST: Final = "api.northwind.example"
@@ -21,7 +21,7 @@ async def test_the_page_on_networks_does_what_it_says(tmp_path: Path) -> None:
     (tmp_path / "authority.pem").write_bytes(authority.file.read_bytes())
     (tmp_path / "client.pem").write_bytes(authority.issue("ada.example").read_bytes())
     tls = authority.server(HOST, wants_client=True)
-    by_proxy, shell, by_context, own_session = snippets(PAGE.read_text("utf-8"))
+    by_proxy, shell, by_context, own_session = snippets_of(PAGE)
     bare = {name: value for name, value in os.environ.items() if not name.upper().endswith("_PROXY")}
     bare["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     async with Server(then=answer({"data": [], "meta": {"result_count": 0}}), tls=tls) as server:

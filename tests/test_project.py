@@ -34,12 +34,13 @@ from socialapi.resources.line_items import CuratedCategories, LineItemCuratedCat
 from socialapi.routes import ads
 from socialapi.routes.route import TOTAL_COUNT_READS
 from socialapi.streams.link import LinkOptions
+from socialapi.version import __version__
 from socialapi.webhooks import Receiver
 
 ROOT: Final = Path(__file__).parents[1]
 NONE: Final = "\N{EN DASH}"
 TARGETS: Final = frozenset(
-    {"help", "demo", "test", "lint", "prove", "bench", "bench-growth", "format", "journeys", "clean"}
+    {"help", "demo", "test", "lint", "prove", "bench", "bench-growth", "journeys", "format", "clean"}
 )
 
 
@@ -140,11 +141,21 @@ def arguments_of(method: Any) -> set[str]:
     return found
 
 
-def test_the_reference_lists_every_advertising_method_with_its_arguments() -> None:
-    text = (ROOT / "docs" / "reference.md").read_text("utf-8")
-    section = text[text.index("## The advertising API") : text.index("## Product input")]
-    rows = [line.split("|") for line in section.splitlines() if line.startswith("| `")]
-    listed = {row[1].strip(" `"): set(re.findall(r"`(\w+)`", row[2])) for row in rows}
+def methods_in(page: Path) -> dict[str, set[str]]:
+    """The methods in the tables of a page with the names of their arguments."""
+    found: dict[str, set[str]] = {}
+    is_table = False
+    for line in page.read_text("utf-8").splitlines():
+        is_table = line.startswith("|") and (is_table or line == "| Method | Arguments | Answers |")
+        if is_table and line.startswith("| `"):
+            _, name, arguments, *_ = line.split("|")
+            assert name.strip(" `") not in found
+            found[name.strip(" `")] = set(re.findall(r"`(\w+)`", arguments))
+    return found
+
+
+def test_the_pages_list_every_advertising_method_with_its_arguments() -> None:
+    listed = methods_in(ROOT / "docs" / "advertising.md") | methods_in(ROOT / "docs" / "catalogs.md")
     expected = {
         f"{place}.{name}": arguments_of(method)
         for place, group in (ADS_METHODS | CREATIVE_METHODS).items()
@@ -163,7 +174,7 @@ def test_a_table_of_the_choices_is_in_one_piece() -> None:
 
 def test_the_reference_lists_every_setting_with_its_default() -> None:
     text = (ROOT / "docs" / "reference.md").read_text("utf-8")
-    table = text[text.index("| Setting |") : text.index("`client.with_options")]
+    (table,) = re.findall(r"^(\| Setting \|.*?)\n\n", text, re.MULTILINE | re.DOTALL)
     listed = {
         row[1].strip(" `"): row[2].strip() for row in (line.split("|") for line in table.splitlines()[2:]) if row[1:]
     }
@@ -174,3 +185,9 @@ def test_the_reference_lists_every_setting_with_its_default() -> None:
         is_empty = default in ("", None) or isinstance(default, attrs.Factory)  # type: ignore[arg-type]  # it is a class
         expected[field.name] = NONE if is_empty else shown
     assert listed == expected
+
+
+def test_the_newest_release_of_the_changelog_is_this_version() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    unreleased, newest, *_ = re.findall(r"^## \[([^\]]+)\](?: - \d{4}-\d\d-\d\d)?$", text, re.MULTILINE)
+    assert (unreleased, newest) == ("Unreleased", __version__)

@@ -1,24 +1,31 @@
-"""The README is run: every snippet, in its order, in one folder, against an emulator of its own.
+"""The README and the pages of the documentation are run: the snippets of a page in their order, in one folder, against
+an emulator of its own.
 
     ```python     runs as a script; `await` is fine at its top level
     ```console    a line `$ command` is typed into a shell (`> ` goes on with it), and what it prints is compared with
                   the lines below it. A command that ends with another status than 0 is followed by `$ echo $?`.
                   `…` stands for anything in its line, and for any number of lines when it stands alone.
-    ```sh         how to install or start something: not run, but what it names has to exist
+    ```sh         how to install or start something: not run, but what it names has to exist. A line that starts with
+                  `curl` is sent to the emulator.
+
+Pages are found by their names, so that a new one is run as well.
 
 Numbers with a unit of time, rates, ports and temporary paths may differ, and so may the number of blanks and of signs
 in a rule, which follow from them.
 """
 
 import ast
+import functools
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
 import tempfile
 import tomllib
+import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -29,6 +36,12 @@ import pytest
 
 ROOT: Final = Path(__file__).parents[1]
 README: Final = ROOT / "README.md"
+DOCS: Final = sorted((ROOT / "docs").glob("*.md"))
+PAGES: Final = [README, *DOCS]
+WITH_A_TEST_OF_THEIR_OWN: Final = {"networks.md": "test_networks_page.py"}
+"""Pages whose snippets need more than an emulator, and what runs them."""
+TEXTS: Final = [*PAGES, *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"))]
+MAX_COLUMNS: Final = 100
 
 Environment = Mapping[str, str]
 
@@ -38,11 +51,12 @@ Environment = Mapping[str, str]
 
 @attrs.frozen
 class Snippet:
-    """A fenced block; `line` is where its first line stands."""
+    """A fenced block; `line` is where its first line stands in `page`."""
 
     language: str
     line: int
     text: str
+    page: str = README.name
 
 
 @attrs.frozen
@@ -54,7 +68,7 @@ class Command:
     output: str
 
 
-def snippets(markdown: str) -> list[Snippet]:
+def snippets(markdown: str, page: str = README.name) -> list[Snippet]:
     """The fenced blocks that name a language."""
     found: list[Snippet] = []
     lines = iter(enumerate(markdown.splitlines(), start=1))
@@ -68,8 +82,23 @@ def snippets(markdown: str) -> list[Snippet]:
             if inner.strip() == fence:
                 break
             body.append(inner.removeprefix(indent))
-        found.append(Snippet(language, number + 1, "\n".join(body) + "\n"))
+        found.append(Snippet(language, number + 1, "\n".join(body) + "\n", page))
     return found
+
+
+def snippets_of(path: Path) -> list[Snippet]:
+    """The fenced blocks of a page."""
+    return snippets(path.read_text("utf-8"), path.name)
+
+
+def prose(markdown: str) -> Iterator[tuple[int, str]]:
+    """The lines outside of fenced blocks, with their numbers."""
+    inside = False
+    for number, line in enumerate(markdown.splitlines(), start=1):
+        is_fence = line.strip().startswith("```")
+        if not inside and not is_fence:
+            yield number, line
+        inside ^= is_fence
 
 
 def commands(snippet: Snippet) -> list[Command]:
@@ -79,7 +108,7 @@ def commands(snippet: Snippet) -> list[Command]:
         if line.startswith("$ "):
             found.append(Command(number, line[2:], ""))
         elif not found:
-            raise AssertionError(f"README.md:{number}: a console block starts with `$ `")
+            raise AssertionError(f"{snippet.page}:{number}: a console block starts with `$ `")
         elif line.startswith("> ") and not found[-1].output:
             found[-1] = attrs.evolve(found[-1], text=f"{found[-1].text}\n{line[2:]}")
         else:
@@ -113,7 +142,7 @@ def settled(text: str) -> str:
 
 
 def matches(shown: str, printed: str) -> bool:
-    """Whether what is printed is what the README shows."""
+    """Whether what is printed is what the page shows."""
     pattern = ""
     for line in settled(shown).splitlines():
         if line == "…":
@@ -127,9 +156,9 @@ def matches(shown: str, printed: str) -> bool:
 
 _RUN_SCRIPT: Final = """
 import ast, asyncio, inspect, pathlib, sys
-path, line = sys.argv[1], int(sys.argv[2])
+path, line, page = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 source = "\\n" * (line - 1) + pathlib.Path(path).read_text("utf-8")
-code = compile(source, "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+code = compile(source, page, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
 result = eval(code, {"__name__": "__main__"})
 if inspect.iscoroutine(result):
     asyncio.run(result)
@@ -137,10 +166,10 @@ if inspect.iscoroutine(result):
 
 
 def run_python(snippet: Snippet, folder: Path, environment: Environment) -> str:
-    """Run a block as a script, or as a test if it is one; its line numbers are those of the README. Returns what it printed."""
+    """Run a block as a script, or as a test if it is one; its line numbers are those of the page. Returns what it printed."""
     script = folder / "test_snippet.py"
     script.write_text(snippet.text, "utf-8")
-    how = ["-c", _RUN_SCRIPT, str(script), str(snippet.line)]
+    how = ["-c", _RUN_SCRIPT, str(script), str(snippet.line), snippet.page]
     if "def test_" in snippet.text:
         settings = ("asyncio_mode=auto", "asyncio_default_fixture_loop_scope=function")
         how = ["-m", "pytest", "-p", "no:cacheprovider", *(f"--override-ini={each}" for each in settings), str(script)]
@@ -155,7 +184,7 @@ def run_python(snippet: Snippet, folder: Path, environment: Environment) -> str:
         check=False,
     )
     script.unlink()
-    assert done.returncode == 0, f"README.md:{snippet.line}: the snippet failed\n{done.stdout}"
+    assert done.returncode == 0, f"{snippet.page}:{snippet.line}: the snippet failed\n{done.stdout}"
     return done.stdout
 
 
@@ -208,7 +237,7 @@ def run_console(snippet: Snippet, shell: Shell) -> None:
     for command, following in zip(typed, [*typed[1:], None], strict=True):
         status, printed = shell.run(command.text)
         asked = following is not None and following.text == "echo $?"
-        where = f"README.md:{command.line}: $ {command.text}"
+        where = f"{snippet.page}:{command.line}: $ {command.text}"
         assert status == 0 or asked, f"{where}\nended with status {status}:\n{printed}"
         assert matches(command.output, printed), f"{where}\nshows:\n{command.output}\nbut printed:\n{printed}"
 
@@ -220,7 +249,7 @@ def check_installation(snippet: Snippet) -> list[str]:
     written = set(re.findall(r"--env-file (\S+)", snippet.text))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     return [
-        f"README.md:{number}: {line}"
+        f"{snippet.page}:{number}: {line}"
         for number, line in enumerate(snippet.text.splitlines(), start=snippet.line)
         if not _exists(line.partition("#")[0].split(), targets, project["name"], set(project["scripts"]), written)
     ]
@@ -228,8 +257,8 @@ def check_installation(snippet: Snippet) -> list[str]:
 
 def _exists(words: Sequence[str], targets: set[str], distribution: str, scripts: set[str], written: set[str]) -> bool:
     match words:
-        case [] | ["git", "clone", *_] | ["cd", _]:
-            return True
+        case [] | ["git", "clone", *_] | ["cd", _] | ["curl", "-X", "POST", *_]:
+            return True  # what curl would send, `send_curl` does
         case ["make", *named]:
             return set(named) <= targets
         case ["pip", "install", *what] | ["python", "-m", "pip", "install", *what]:
@@ -239,9 +268,14 @@ def _exists(words: Sequence[str], targets: set[str], distribution: str, scripts:
             return path.removeprefix("./") in written
         case [program, *arguments] if program in scripts:
             named_commands = [word for word in arguments if re.fullmatch(r"[a-z-]+", word) and word[0] != "-"][:1]
-            command: list[str | Path] = [Path(sys.executable).with_name(program), *named_commands, "--help"]
-            return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0
+            return _has_help(program, *named_commands)
     return False
+
+
+@functools.cache
+def _has_help(program: str, *named_commands: str) -> bool:
+    command: list[str | Path] = [Path(sys.executable).with_name(program), *named_commands, "--help"]
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0
 
 
 @pytest.fixture
@@ -278,13 +312,31 @@ def bare_environment(tmp_path: Path) -> dict[str, str]:
     }
 
 
+def send_curl(line: str, base_url: str) -> int:
+    """The status of the reply to what a `curl` line sends, with this emulator in place of the one on port 8080."""
+    match shlex.split(line):
+        case ["curl", "-X", "POST", address, "-d", body]:
+            url = address.replace("localhost:8080", base_url, 1)
+            with urllib.request.urlopen(urllib.request.Request(url, body.encode(), method="POST")) as reply:
+                status: int = reply.status
+                return status
+    raise AssertionError(f"only `curl -X POST address -d body` is understood, not {line}")
+
+
+def name_of(path: Path) -> str:
+    return path.name
+
+
 @pytest.mark.timeout(600)
-def test_every_snippet_of_the_readme_does_what_it_shows(
-    tmp_path: Path, bare_environment: dict[str, str], emulator_variables: Environment
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in WITH_A_TEST_OF_THEIR_OWN], ids=name_of)
+def test_every_snippet_does_what_it_shows(
+    page: Path, tmp_path: Path, bare_environment: dict[str, str], request: pytest.FixtureRequest
 ) -> None:
-    found = snippets(README.read_text("utf-8"))
-    assert {"python", "console"} <= {snippet.language for snippet in found}
-    environment = {**bare_environment, **emulator_variables}
+    found = snippets_of(page)
+    assert {snippet.language for snippet in found} <= {"python", "console", "sh", "json"}
+    if not found:
+        return
+    environment = {**bare_environment, **request.getfixturevalue("emulator_variables")}
     folder = tmp_path / "work"
     folder.mkdir()
     with Shell(folder, environment) as shell:
@@ -293,31 +345,75 @@ def test_every_snippet_of_the_readme_does_what_it_shows(
                 run_python(snippet, folder, environment)
             elif snippet.language == "console":
                 run_console(snippet, shell)
+            for line in snippet.text.splitlines() if snippet.language == "sh" else ():
+                assert not line.startswith("curl ") or send_curl(line, environment["SOCIALAPI_BASE_URL"]) < 300
+
+
+@pytest.mark.parametrize(("page", "tests"), WITH_A_TEST_OF_THEIR_OWN.items())
+def test_a_page_that_is_not_run_here_is_run_elsewhere(page: str, tests: str) -> None:
+    assert page in (ROOT / "tests" / tests).read_text("utf-8")
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("about", ["on_gap=missed", ".run(show)", "webhooks.ensure", "receiver.asgi"])
+@pytest.mark.parametrize("about", ["on_gap=missed", ".run(show)", "webhooks.ensure(URL)", "receiver.asgi"])
 def test_what_shows_how_a_program_starts_can_be_run_again(
     about: str, tmp_path: Path, bare_environment: dict[str, str], emulator_variables: Environment
 ) -> None:
     """A program is started again and again: what it sets up is there already, and what it kept is read again."""
     (snippet, *_) = [
-        each for each in snippets(README.read_text("utf-8")) if each.language == "python" and about in each.text
+        each for page in PAGES for each in snippets_of(page) if each.language == "python" and about in each.text
     ]
     environment = {**bare_environment, **emulator_variables}
     printed = [run_python(snippet, tmp_path, environment) for _ in range(2)]
     assert [len(each.splitlines()) for each in printed] == [len(printed[0].splitlines())] * 2
 
 
-def test_what_the_readme_says_about_installing_exists() -> None:
-    wrong = [each for s in snippets(README.read_text("utf-8")) if s.language == "sh" for each in check_installation(s)]
-    assert not wrong
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_what_a_page_says_about_installing_exists(page: Path) -> None:
+    assert not [each for s in snippets_of(page) if s.language == "sh" for each in check_installation(s)]
 
 
-def test_the_python_of_the_readme_can_be_read() -> None:
-    for snippet in snippets(README.read_text("utf-8")):
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_the_python_and_json_of_a_page_can_be_read(page: Path) -> None:
+    for snippet in snippets_of(page):
         if snippet.language == "python":
-            compile(snippet.text, f"README.md:{snippet.line}", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+            compile(snippet.text, f"{page.name}:{snippet.line}", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        elif snippet.language == "json":
+            json.loads(snippet.text)
+
+
+# Texts -------------------------------------------------------------------------------------------------------------
+
+
+def anchors(path: Path) -> set[str]:
+    """What the headings of a page are linked by."""
+    headings = [line.lstrip("# ") for _, line in prose(path.read_text("utf-8")) if line.startswith("#")]
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", [*TEXTS, *sorted((ROOT / "benchmarks").glob("*.md"))], ids=name_of)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    text = "\n".join(line for _, line in prose(page.read_text("utf-8")))
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if link.startswith("https://"):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (page.parent / name).resolve() if name else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_the_index_lists_every_page() -> None:
+    index = (ROOT / "docs" / "index.md").read_text("utf-8")
+    listed = re.findall(r"^- \[[^\]]+\]\((\S+\.md)\):? \S", index, re.MULTILINE)
+    assert sorted(listed) == sorted(page.name for page in DOCS if page.name != "index.md")
+
+
+@pytest.mark.parametrize("page", [page for page in TEXTS if page.name != "CONTRIBUTING.md"], ids=name_of)
+def test_prose_keeps_to_the_width_of_a_page(page: Path) -> None:
+    for number, line in prose(page.read_text("utf-8")):
+        fits = len(line) <= MAX_COLUMNS or line.lstrip().startswith("|")
+        assert fits, f"{page.name}:{number} has {len(line)} columns"
 
 
 # The tools above ---------------------------------------------------------------------------------------------------

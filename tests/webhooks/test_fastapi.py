@@ -23,7 +23,7 @@ from socialapi.streams import Dispatcher
 from socialapi.webhooks import ActivityEvent, Receiver
 from tests.proofs.test_webhooks import free_port
 from tests.support.clock import turns
-from tests.test_readme import snippets
+from tests.test_readme import snippets_of
 from tests.webhooks.posting import HEADER, SECRET, Sender, event, numbers, signature, take, until
 from tests.webhooks.serving import ROOT, serving_asgi
 
@@ -192,18 +192,15 @@ async def test_what_ends_the_handling_ends_the_server_and_the_inbox_keeps_its_ev
 
 
 async def test_an_application_registers_itself_once_it_serves(
-    socialapi_emulator: Emulator, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    socialapi_emulator: Emulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     for name, value in socialapi_emulator.ready.items():
         monkeypatch.setenv(f"SOCIALAPI_{name.upper()}", str(value))
-    (snippet,) = [
-        each for each in snippets((ROOT / "docs" / "reference.md").read_text("utf-8")) if "def register(" in each.text
-    ]
-    receiver = Receiver(socialapi_emulator.ready["api_key_secret"])
-    events = Dispatcher()
-    events.on("post.create")(print)
-    page: dict[str, Any] = {"receiver": receiver, "events": events}
+    monkeypatch.chdir(tmp_path)
+    (snippet,) = [each for each in snippets_of(ROOT / "docs" / "webhooks.md") if "def register(" in each.text]
+    page: dict[str, Any] = {}
     exec(snippet.text, page)
+    receiver: Receiver = page["receiver"]
     refused = (
         "HTTP 400: CrcValidationFailed: the address cannot be reached: no local target is mapped to it"
         " (POST /_emulator/webhook-targets); is the receiver being served at this address yet, with this app's API key"

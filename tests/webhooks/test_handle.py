@@ -31,7 +31,7 @@ from socialapi.webhooks import (
 )
 from tests.support.clock import turns
 from tests.support.rounds import counted_rounds
-from tests.test_readme import snippets
+from tests.test_readme import snippets_of
 from tests.webhooks.posting import HEADER, SECRET, event, numbers, rest, signature, take
 
 
@@ -416,10 +416,10 @@ def test_reading_one_raises_nothing(body: Any) -> None:
 ONE_LOOP = r"in one only; from other threads call asyncio\.run_coroutine_threadsafe\("
 
 
-def run_reference(namespace: dict[str, Any]) -> None:
-    """What the reference says for a framework without asyncio."""
-    page = (Path(__file__).parents[2] / "docs" / "reference.md").read_text("utf-8")
-    (snippet,) = [each for each in snippets(page) if "run_coroutine_threadsafe" in each.text]
+def run_page(namespace: dict[str, Any]) -> None:
+    """What the page on webhooks says for a framework without asyncio."""
+    page = Path(__file__).parents[2] / "docs" / "webhooks.md"
+    (snippet,) = [each for each in snippets_of(page) if "run_coroutine_threadsafe" in each.text]
     exec(snippet.text, namespace)
 
 
@@ -430,7 +430,7 @@ def test_a_framework_without_asyncio_gives_the_receiver_a_loop_of_its_own(
     monkeypatch.setenv("SOCIALAPI_API_KEY_SECRET", SECRET)
     seen: list[Any] = []
     page: dict[str, Any] = {}
-    run_reference(page)
+    run_page(page)
 
     async def see(each: ActivityEvent) -> None:
         seen.append(each.event_id)

@@ -19,7 +19,6 @@ from socialapi.models.accounts import Account, HistoryEntry
 from socialapi.models.audiences import TargetingCampaign
 from socialapi.models.insights import KeywordInsights
 from socialapi.models.money import Micros
-from socialapi.unset import UNSET
 from socialapi.wire.encode import json_shape
 
 app: Final = App(name="ads", help="Advertising accounts, their line items and history, insights.")
@@ -157,7 +156,7 @@ async def insights(
     service or unreachable.
     """
     begin, unit = time("--start", start), constant(granularity)
-    until = UNSET if end is None else time("--end", end)
+    until = None if end is None else time("--end", end)
     async with open_client() as client:
         with named(_OPTIONS):
             found = await client.ads.keyword_insights(
@@ -165,7 +164,7 @@ async def insights(
                 granularity=unit,  # type: ignore[arg-type]  # checked with everything else
                 start_time=begin,
                 end_time=until,
-                location=UNSET if location is None else location,
+                location=location,
                 negative_keywords=negative or (),
             )
     if json:

@@ -18,7 +18,6 @@ from socialapi.errors import ConfigurationError, InvalidInput, Unauthorized
 from socialapi.session.auth import DEAD_TOKEN
 from socialapi.session.oauth2_user import pair_key
 from socialapi.session.token_cache import FileTokenCache, cache_key
-from socialapi.unset import UNSET
 
 app: Final = App(name="auth", help="Sign in as a user, see who is signed in, sign out.")
 
@@ -80,9 +79,9 @@ async def login(
     if pin and (oauth2 or callback_port is not None):
         raise InvalidInput(f"--pin does not go with {'--oauth2' if oauth2 else '--callback-port'}")
     page = Page(
-        access_type=access_type or UNSET,
-        force_login=force_login or UNSET,
-        screen_name=screen_name or UNSET,
+        access_type=access_type,
+        force_login=force_login or None,
+        screen_name=screen_name or None,
         open_browser=open_,
         timeout_seconds=timeout_seconds,
     )

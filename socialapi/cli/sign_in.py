@@ -20,7 +20,6 @@ from socialapi.client import Client
 from socialapi.errors import ConfigurationError, InvalidInput, SocialApiError
 from socialapi.models.oauth import AccessToken, OAuth2Token, RequestToken
 from socialapi.resources.oauth import same
-from socialapi.unset import UNSET, Unset
 
 PATH: Final = "/callback"
 MAX_HEAD_BYTES: Final = 16_384
@@ -226,9 +225,9 @@ MAX_LINE_BYTES: Final = 4_096
 class Page:
     """How to show the sign-in page, and how long to wait for the user."""
 
-    access_type: Literal["read", "write"] | Unset = UNSET
-    force_login: bool | Unset = UNSET
-    screen_name: str | Unset = UNSET
+    access_type: Literal["read", "write"] | None = None
+    force_login: bool | None = None
+    screen_name: str | None = None
     open_browser: bool = False
     timeout_seconds: float = 300.0
 

@@ -116,7 +116,7 @@ async def posts(
     async with open_client() as client:
         stream = client.filtered_stream.connect(
             Fields(post=names_in(fields), expansions=names_in(expansions)),
-            backfill_minutes=UNSET if backfill_minutes is None else backfill_minutes,
+            backfill_minutes=backfill_minutes,
             on_gap=_say_gap,
             give_up_after_seconds=give_up_after,
         )
@@ -134,7 +134,7 @@ async def activity(
     """Print the events that the app has subscribed to as they happen. Otherwise as `socialapi stream posts`."""
     async with open_client() as client:
         stream = client.activity.stream(
-            backfill_minutes=UNSET if backfill_minutes is None else backfill_minutes,
+            backfill_minutes=backfill_minutes,
             on_gap=_say_gap,
             give_up_after_seconds=give_up_after,
         )

@@ -21,7 +21,6 @@ from socialapi.resources.line_items import CuratedCategories, LineItemCuratedCat
 from socialapi.resources.resource import Resource, unless_empty
 from socialapi.routes import ads as routes
 from socialapi.session.pager import Pager
-from socialapi.unset import UNSET, Unset
 
 if TYPE_CHECKING:
     from socialapi.resources.creatives import (
@@ -221,8 +220,8 @@ class Ads(Resource):
         *,
         granularity: Granularity,
         start_time: datetime.datetime,
-        end_time: datetime.datetime | Unset = UNSET,
-        location: str | Unset = UNSET,
+        end_time: datetime.datetime | None = None,
+        location: str | None = None,
         negative_keywords: str | Sequence[str] = (),
     ) -> KeywordInsights:
         """Returns how many posts contained any of the keywords per DAY or HOUR, and related

@@ -44,7 +44,6 @@ from socialapi.resources.resource import Resource, several
 from socialapi.routes import ads as routes
 from socialapi.session.pager import Pager
 from socialapi.session.session import CallOptions, Session
-from socialapi.unset import UNSET, Unset
 from socialapi.wire.encode import json_bytes, shaped
 from socialapi.wire.request import assemble, refuse
 
@@ -313,7 +312,7 @@ class CustomAudience(Resource):
             **options,
         )
 
-    def targeted(self, *, with_active: bool | Unset = UNSET, start: str | None = None) -> Pager[TargetingCampaign]:
+    def targeted(self, *, with_active: bool | None = None, start: str | None = None) -> Pager[TargetingCampaign]:
         """Returns the campaigns and line items that target the audience (section 4.8).
 
         `with_active=False` also lists line items that cannot be served; they are left out by

@@ -25,10 +25,9 @@ from socialapi.models.validation import broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.reports import UpsertReport
 from socialapi.resources.arguments import check_arguments
-from socialapi.resources.resource import Resource, several
+from socialapi.resources.resource import Resource, given, several
 from socialapi.routes import catalogs as routes
 from socialapi.session.pager import Pager
-from socialapi.unset import UNSET, Unset
 from socialapi.wire.encode import shaped
 from socialapi.wire.request import refuse
 
@@ -78,9 +77,9 @@ class ProductSets(Resource):
         name: str,
         type: ProductSetType,  # noqa: A002  # the documentation's own word
         *,
-        description: str | Unset = UNSET,
-        filters: AnyFilter | Sequence[AnyFilter] | Unset = UNSET,
-        product_keys: str | int | Sequence[str | int] | Unset = UNSET,
+        description: str | None = None,
+        filters: AnyFilter | Sequence[AnyFilter] | None = None,
+        product_keys: str | int | Sequence[str | int] | None = None,
     ) -> ProductSet:
         """Creates a MANUAL set of the products with the given keys, or a FILTERED one (section
         4.8).
@@ -90,13 +89,7 @@ class ProductSets(Resource):
         Returns the set. Raises InvalidInput if the keys or filters are missing. Not repeated if its
         outcome is unknown.
         """
-        body = {
-            "name": name,
-            "type": type,
-            "description": description,
-            "filters": filters,
-            "product_keys": product_keys,
-        }
+        body = given(name=name, type=type, description=description, filters=filters, product_keys=product_keys)
         return await self._call(routes.PRODUCT_SET_CREATE, body=body)
 
 
@@ -221,20 +214,20 @@ class Catalog(Resource):
 class Catalogs(Resource):
     """The product catalogs of users, at most one per user. In early access."""
 
-    def list(self, *, user_id: str | int | Unset = UNSET, start: str | None = None) -> Pager[ProductCatalog]:
+    def list(self, *, user_id: str | int | None = None, start: str | None = None) -> Pager[ProductCatalog]:
         """Returns the catalogs of the calling user or of `user_id` (section 4.6). `start` is a
         stored `Pager.position`.
         """
         query = {"user_id": user_id}
         return self._pages(routes.CATALOGS, query=query, start=start)
 
-    async def create(self, name: str, *, user_id: str | int | Unset = UNSET) -> ProductCatalog:
+    async def create(self, name: str, *, user_id: str | int | None = None) -> ProductCatalog:
         """Creates the catalog of the calling user or of `user_id` (section 4.6). Returns its
         record.
 
         Not repeated if its outcome is unknown.
         """
-        body = {"name": name, "user_id": user_id}
+        body = given(name=name, user_id=user_id)
         return await self._call(routes.CATALOG_CREATE, body=body)
 
     async def rename(self, product_catalog_id: str | int, name: str) -> ProductCatalog:

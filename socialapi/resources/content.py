@@ -20,10 +20,9 @@ from socialapi.models.events import warn_of_search_operators
 from socialapi.models.posts import Post
 from socialapi.models.queries import Fields, names_of, selected_by
 from socialapi.resources.arguments import check_argument, check_further
-from socialapi.resources.resource import Resource, unless_empty
+from socialapi.resources.resource import Resource, given, unless_empty
 from socialapi.routes import platform as routes
 from socialapi.session.pager import Pager
-from socialapi.unset import UNSET, Unset
 from socialapi.wire.request import path_id
 
 
@@ -35,7 +34,7 @@ class Articles(Resource):
         title: str,
         content_state: Mapping[str, Any],
         *,
-        cover_media: Mapping[str, Any] | Unset = UNSET,
+        cover_media: Mapping[str, Any] | None = None,
         **further: Any,
     ) -> Article:
         """Creates a draft from a title, a rich-text content state and optional cover media (section
@@ -45,8 +44,8 @@ class Articles(Resource):
         """
         check_further(self.draft, further)
         check_argument("content_state", Mapping, content_state)
-        check_argument("cover_media", Mapping | Unset, cover_media)
-        body = {**further, "title": title, "content_state": content_state, "cover_media": cover_media}
+        check_argument("cover_media", Mapping | None, cover_media)
+        body = {**further, "title": title, "content_state": content_state, **given(cover_media=cover_media)}
         return await self._call(routes.ARTICLE_DRAFT, body=body)
 
     async def publish(self, article_id: str | int) -> PublishedArticle:

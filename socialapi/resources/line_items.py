@@ -20,7 +20,6 @@ from socialapi.resources.arguments import check_argument
 from socialapi.resources.resource import Resource, unless_empty
 from socialapi.routes import ads as routes
 from socialapi.session.pager import Pager
-from socialapi.unset import UNSET, Unset
 from socialapi.wire.encode import json_shape
 from socialapi.wire.request import check, path_id, refuse
 
@@ -92,7 +91,7 @@ class CuratedCategories(Resource):
         self,
         country_codes: str | Sequence[str] = (),
         *,
-        count: int | Unset = UNSET,
+        count: int | None = None,
         start: str | None = None,
     ) -> Pager[CuratedCategory]:
         """Returns the curated categories, all or those available in one of `country_codes` (section

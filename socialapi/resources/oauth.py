@@ -30,7 +30,7 @@ from socialapi.routes import oauth as routes
 from socialapi.routes.route import Route
 from socialapi.session.auth import OAuth1Authenticator, basic, client_authentication
 from socialapi.session.oauth2_user import CODE_ADVICE, REFRESH_ADVICE, with_advice
-from socialapi.unset import UNSET, Unset
+from socialapi.unset import UNSET
 from socialapi.wire.oauth1 import SignIn
 from socialapi.wire.request import build_request, check, refuse_unfit
 
@@ -124,7 +124,7 @@ class OAuth(Resource):
     # OAuth 1.0a in three steps (section 5.3)
 
     async def request_token(
-        self, callback: str, *, access_type: Literal["read", "write"] | Unset = UNSET
+        self, callback: str, *, access_type: Literal["read", "write"] | None = None
     ) -> RequestToken:
         """Starts a sign-in: the first step of OAuth 1.0a (section 5.3). Returns the request token.
 
@@ -136,7 +136,7 @@ class OAuth(Resource):
             _check_url("callback", callback, f", or {OUT_OF_BAND} for a PIN")
         token = await self._call(
             routes.REQUEST_TOKEN,
-            body=RequestTokenQuery(service_auth_access_type=access_type),
+            body=RequestTokenQuery(service_auth_access_type=UNSET if access_type is None else access_type),
             authenticator=self._signer(callback=callback),
         )
         if token.oauth_callback_confirmed is not True:
@@ -148,8 +148,8 @@ class OAuth(Resource):
         self,
         request_token: RequestToken | str,
         *,
-        force_login: bool | Unset = UNSET,
-        screen_name: str | Unset = UNSET,
+        force_login: bool | None = None,
+        screen_name: str | None = None,
     ) -> str:
         """Returns the URL of the page on which the user allows access (section 5.3).
 
@@ -162,8 +162,8 @@ class OAuth(Resource):
         self,
         request_token: RequestToken | str,
         *,
-        force_login: bool | Unset = UNSET,
-        screen_name: str | Unset = UNSET,
+        force_login: bool | None = None,
+        screen_name: str | None = None,
     ) -> str:
         """Returns the URL of the page on which the user signs in with the service (section 5.3).
 
@@ -208,7 +208,7 @@ class OAuth(Resource):
         return OAuth1Authenticator(SignIn(key, secret, **fields), self._session.clock)
 
     def _page(
-        self, route: Route[Any], token: RequestToken | str, force_login: bool | Unset, screen_name: str | Unset
+        self, route: Route[Any], token: RequestToken | str, force_login: bool | None, screen_name: str | None
     ) -> str:
         check_argument("request_token", RequestToken | str, token)
         name = token.oauth_token if isinstance(token, RequestToken) else token

@@ -9,7 +9,6 @@ from socialapi.models.pages import Page
 from socialapi.routes.route import Route, Target
 from socialapi.session.pager import Pager
 from socialapi.session.session import CallOptions, Session
-from socialapi.unset import UNSET
 from socialapi.wire.request import path_id
 
 if TYPE_CHECKING:
@@ -30,10 +29,15 @@ def several(given: Any) -> Iterable[Any]:
 
 
 def unless_empty(given: Any) -> Any:
-    """Returns the argument, iterables as a tuple, and UNSET for an empty one, so that it is not
+    """Returns the argument, iterables as a tuple, and None for an empty one, so that it is not
     sent.
     """
-    return tuple(given) or UNSET if _is_several(given) else given
+    return tuple(given) or None if _is_several(given) else given
+
+
+def given(**members: Any) -> dict[str, Any]:
+    """Returns the members of a body that are not None."""
+    return {name: value for name, value in members.items() if value is not None}
 
 
 def _is_several(given: Any) -> bool:

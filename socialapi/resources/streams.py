@@ -34,12 +34,11 @@ from socialapi.problems import (
     ServiceError,
 )
 from socialapi.resources.arguments import check_argument, check_further, check_stream_arguments
-from socialapi.resources.resource import Resource, flat
+from socialapi.resources.resource import Resource, flat, given
 from socialapi.routes import platform as routes
 from socialapi.session.pager import Pager
 from socialapi.streams.link import LinkOptions, OnGap, OnSlow
 from socialapi.streams.stream import Stream
-from socialapi.unset import UNSET, Unset
 from socialapi.wire.request import check
 
 MOST_AT_ONCE: Final = 100
@@ -190,7 +189,7 @@ class FilteredStream(Resource):
         self,
         fields: Fields | None = None,
         *,
-        backfill_minutes: int | Unset = UNSET,
+        backfill_minutes: int | None = None,
         on_gap: OnGap | None = None,
         on_slow: OnSlow | None = None,
         give_up_after_seconds: float | None = None,
@@ -267,7 +266,7 @@ class FilteredStream(Resource):
         return await WantedRules(self, drafts, remove_others).ensure()
 
     async def _change(self, change: Mapping[str, Any], *, dry_run: bool) -> Page[StreamRule]:
-        query = {"dry_run": UNSET if dry_run is False else dry_run}
+        query = {"dry_run": None if dry_run is False else dry_run}
         return await self._call(routes.STREAM_RULES_CHANGE, query=query, body=change)
 
 
@@ -277,7 +276,7 @@ class Activity(Resource):
     def stream(
         self,
         *,
-        backfill_minutes: int | Unset = UNSET,
+        backfill_minutes: int | None = None,
         on_gap: OnGap | None = None,
         on_slow: OnSlow | None = None,
         give_up_after_seconds: float | None = None,
@@ -305,9 +304,9 @@ class Activity(Resource):
         self,
         event_type: EventType | str,
         *,
-        user_id: str | int | Unset = UNSET,
-        keyword: str | Unset = UNSET,
-        direction: Direction | Unset = UNSET,
+        user_id: str | int | None = None,
+        keyword: str | None = None,
+        direction: Direction | None = None,
         **further: Any,
     ) -> Subscription:
         """Subscribes to events of a type and returns the subscription (section 6.2).
@@ -320,7 +319,7 @@ class Activity(Resource):
         check_further(self.subscribe, further)
         check_argument("event_type", str, event_type)
         refuse_misspelt_event_type(event_type)
-        chosen = {"user_id": user_id, "keyword": keyword, "direction": direction}
+        chosen = given(user_id=user_id, keyword=keyword, direction=direction)
         body = {**further, "event_type": current_event_type(event_type), "filter": chosen}
         return await self._call(routes.SUBSCRIPTION_CREATE, body=body)
 

@@ -3,16 +3,13 @@
 import asyncio
 import copy
 import secrets
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import attrs
 
-from socialapi.config import Config
-from socialapi.credentials import AppOnly, Bearer, Credentials, OAuth1, OAuth2User, by_kind
+from socialapi.credentials import AppOnly, OAuth1
 from socialapi.errors import (
-    ConfigurationError,
     Forbidden,
     RateLimited,
     RateLimitTooLong,
@@ -20,39 +17,12 @@ from socialapi.errors import (
     SocialApiError,
     TransportError,
 )
-from socialapi.routes.route import Family
 from socialapi.session.clock import Clock
 from socialapi.session.token_cache import TokenCache, cache_key
 from socialapi.wire.oauth1 import SignIn, basic_header, bearer_header, is_token, oauth1_header
 from socialapi.wire.request import Request
 
-SIGN_INS_REMEMBERED: Final = 1_000
-
-
-class PendingSignIns:
-    """The token secrets of pending OAuth 1.0a sign-ins, bounded to the most recent ones."""
-
-    def __init__(self, capacity: int = SIGN_INS_REMEMBERED) -> None:
-        self._capacity = capacity
-        self._secrets: OrderedDict[str, str] = OrderedDict()
-
-    def began(self, token: str, secret: str) -> None:
-        """Stores the secret of a request token and drops the oldest one when there are too many."""
-        self._secrets[token] = secret
-        while len(self._secrets) > self._capacity:
-            self._secrets.popitem(last=False)
-
-    def secret(self, token: str) -> str | None:
-        """Returns the secret, or None if the sign-in did not begin here or was dropped since."""
-        return self._secrets.get(token)
-
-    def ended(self, token: str) -> None:
-        """Forgets a request token that was exchanged."""
-        self._secrets.pop(token, None)
-
-
 if TYPE_CHECKING:
-    from socialapi.session.oauth2_user import Ask, OAuth2UserAuthenticator
     from socialapi.session.session import CallOptions
 
     Fetch = Callable[[AppOnly, CallOptions | None], Awaitable[str]]
@@ -235,113 +205,6 @@ class AppOnlyAuthenticator:
             if self._token == token:
                 self._token = None
             await self._cache.discard(self._key, token)
-
-
-class Authenticators:
-    """Chooses the credential for a request: the first kind that the API family accepts and the user
-    gave.
-    """
-
-    def __init__(
-        self,
-        credentials: Sequence[Credentials],
-        config: Config,
-        cache: TokenCache,
-        clock: Clock,
-        fetch: "Fetch",
-        ask: "Ask",
-    ) -> None:
-        self.sign_ins = PendingSignIns()
-        self._by_kind: dict[str, Authenticator] = {}
-        self._credentials = tuple(credentials)
-        self._ask = ask
-        self._renewing: list[OAuth2UserAuthenticator] = []
-        self._config = config
-        self._apps: dict[AppOnly, AppOnlyAuthenticator] = {}
-        for kind, credential in by_kind(credentials).items():
-            self._by_kind[kind] = self._make(credential, cache, clock, fetch)
-
-    def _make(
-        self,
-        credential: Credentials,
-        cache: TokenCache,
-        clock: Clock,
-        fetch: "Fetch",
-    ) -> Authenticator:
-        if isinstance(credential, AppOnly):
-            app = AppOnlyAuthenticator(credential, cache, clock, fetch, self._config.base_url)
-            self._apps[credential] = app
-            return app
-        if isinstance(credential, OAuth1):
-            return OAuth1Authenticator(credential, clock)
-        if isinstance(credential, Bearer):
-            return StaticAuthenticator(bearer_header(credential.token))
-        return self._of_user(credential, cache, clock)
-
-    def _of_user(self, credential: OAuth2User, cache: TokenCache, clock: Clock) -> Authenticator:
-        if credential.refresh_token is None:
-            return StaticAuthenticator(bearer_header(credential.access_token))
-        from socialapi.session.oauth2_user import OAuth2UserAuthenticator
-
-        user = OAuth2UserAuthenticator(credential, cache, clock, self._ask, self._config.base_url)
-        self._renewing.append(user)
-        return user
-
-    def choose(self, family: Family) -> Authenticator:
-        """Returns the authenticator for the family.
-
-        Raises ConfigurationError if none of the given credentials is accepted by it.
-        """
-        for kind in family.credentials:
-            if kind in self._by_kind:
-                return self._by_kind[kind]
-        given = ", ".join(self._by_kind) or "none"
-        wanted = " or ".join(family.credentials) or "an app's key and secret (AppOnly)"
-        raise ConfigurationError(
-            f"the {family.name} API takes {wanted}, and the credentials given are: {given}. Pass credentials=[…] or set "
-            "SOCIALAPI_API_KEY, _API_KEY_SECRET, _ACCESS_TOKEN and _ACCESS_TOKEN_SECRET"
-        )
-
-    def app(self) -> AppOnlyAuthenticator:
-        """Returns the app-only authenticator. Raises ConfigurationError if no AppOnly credential
-        was given.
-        """
-        for app in self._apps.values():
-            return app
-        raise ConfigurationError(
-            "app-only tokens need the app's key and secret: pass credentials=[AppOnly(…)] or set SOCIALAPI_API_KEY "
-            "and SOCIALAPI_API_KEY_SECRET"
-        )
-
-    def app_key(self) -> tuple[str, str]:
-        """Returns the app's key and secret, which sign-ins need.
-
-        Raises ConfigurationError if no given credential has them.
-        """
-        for credential in self._credentials:
-            if isinstance(credential, AppOnly | OAuth1):
-                return credential.api_key, credential.api_key_secret
-        raise ConfigurationError(
-            "signing in needs the app's key and secret: pass credentials=[AppOnly(…)] or set SOCIALAPI_API_KEY and "
-            "SOCIALAPI_API_KEY_SECRET"
-        )
-
-    def user(self) -> Authenticator:
-        """Returns the authenticator that signs with the user's OAuth 1.0a token.
-
-        Raises ConfigurationError if no OAuth1 credential was given.
-        """
-        if OAuth1.__name__ in self._by_kind:
-            return self._by_kind[OAuth1.__name__]
-        raise ConfigurationError(
-            "this needs a user's OAuth 1.0a token: pass credentials=[OAuth1(…)] or set SOCIALAPI_API_KEY, "
-            "_API_KEY_SECRET, _ACCESS_TOKEN and _ACCESS_TOKEN_SECRET"
-        )
-
-    async def aclose(self) -> None:
-        """Waits for token renewals in progress, for at most the configured `timeout_seconds`."""
-        for user in self._renewing:
-            await user.aclose(self._config.timeout_seconds)
 
 
 def client_authentication(client_id: str, client_secret: str | None) -> StaticAuthenticator:

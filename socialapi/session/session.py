@@ -16,7 +16,8 @@ from socialapi.credentials import AppOnly, Credentials
 from socialapi.errors import ApiError, DecodeError, OutcomeUnknown, RateLimited, RateLimitTooLong, TransportError
 from socialapi.models.pages import Page
 from socialapi.routes.route import OAUTH, Route, Target
-from socialapi.session.auth import DEAD_TOKEN, Authenticator, Authenticators, Authorization, basic
+from socialapi.session.auth import DEAD_TOKEN, Authenticator, Authorization, basic
+from socialapi.session.authenticators import Authenticators
 from socialapi.session.clock import Clock, FairScheduler, within
 from socialapi.session.pager import Pager
 from socialapi.session.rate_limiter import Pacer, Slot

@@ -21,7 +21,8 @@ from socialapi.errors import (
     Unauthorized,
 )
 from socialapi.routes.route import ADS, OAUTH, PLATFORM
-from socialapi.session.auth import AppOnlyAuthenticator, Authenticators, Authorization
+from socialapi.session.auth import AppOnlyAuthenticator, Authorization
+from socialapi.session.authenticators import Authenticators
 from socialapi.session.token_cache import MemoryTokenCache
 from tests.support.clients import client_of
 from tests.support.clock import VirtualClock

@@ -80,46 +80,26 @@ class Client:
         # In a function, so that no repr or traceback of the client shows the environment.
         self._environment: Callable[[], tuple[Mapping[str, str], bool]] = lambda: (os.environ, False)
 
-        def open_session() -> "Session":
-            from socialapi.network import Network
-            from socialapi.session.rate_limiter import SlidingWindowPacer
-            from socialapi.session.session import Session
-            from socialapi.session.transport import Transport
-
-            environ, own = self._environment()
-            network = Network.of(
-                environ,
-                own=own,
-                proxy=proxy,
-                ssl=ssl,
-                has_session=session is not None,
-                has_connector=connector is not None,
-            )
-            return Session(
-                settings,
-                credentials=known,
-                transport=Transport(
-                    settings,
-                    user_agent=f"aiosocialapi/{__version__}",
-                    session=session,
-                    connector=connector,
-                    trace_configs=trace_configs,
-                    network=network,
-                ),
-                token_cache=token_cache or MemoryTokenCache(),
-                pacer=pacer or SlidingWindowPacer(settings, clock),
-                clock=clock,
-                rng=rng,
-            )
-
-        self._open: Callable[[], Session] = open_session
+        self._open = _session_opener(
+            settings,
+            known,
+            token_cache=token_cache or MemoryTokenCache(),
+            pacer=pacer,
+            clock=clock,
+            rng=rng,
+            session=session,
+            connector=connector,
+            trace_configs=trace_configs,
+            proxy=proxy,
+            ssl=ssl,
+        )
 
     @functools.cached_property
     def _session(self) -> "Session":
         """The session of all calls, created on first use, when the modules it needs are
         imported.
         """
-        return self._open()
+        return self._open(*self._environment())
 
     @functools.cached_property
     def _options(self) -> "CallOptions":
@@ -341,6 +321,58 @@ _METHODS: Final[Mapping[str, tuple[str, ...]]] = {
 """The methods that objects passed to a client must have. Their classes do not matter."""
 
 
+def _session_opener(
+    settings: Config,
+    credentials: tuple[Credentials, ...],
+    *,
+    token_cache: TokenCache,
+    pacer: "Pacer | None",
+    clock: Clock,
+    rng: random.Random,
+    session: aiohttp.ClientSession | None,
+    connector: aiohttp.BaseConnector | None,
+    trace_configs: Sequence[aiohttp.TraceConfig],
+    proxy: str | Literal[False] | None,
+    ssl: ssl_module.SSLContext | bool,
+) -> "Callable[[Mapping[str, str], bool], Session]":
+    """Returns a function that opens the session of a client, given the environment and whether it
+    is the client's own. Only that function imports the modules of a session.
+    """
+
+    def open_session(environ: Mapping[str, str], own: bool) -> "Session":
+        from socialapi.network import Network
+        from socialapi.session.rate_limiter import SlidingWindowPacer
+        from socialapi.session.session import Session
+        from socialapi.session.transport import Transport
+
+        network = Network.of(
+            environ,
+            own=own,
+            proxy=proxy,
+            ssl=ssl,
+            has_session=session is not None,
+            has_connector=connector is not None,
+        )
+        return Session(
+            settings,
+            credentials=credentials,
+            transport=Transport(
+                settings,
+                user_agent=f"aiosocialapi/{__version__}",
+                session=session,
+                connector=connector,
+                trace_configs=trace_configs,
+                network=network,
+            ),
+            token_cache=token_cache,
+            pacer=pacer or SlidingWindowPacer(settings, clock),
+            clock=clock,
+            rng=rng,
+        )
+
+    return open_session
+
+
 def _made_on_use(cls: type) -> frozenset[str]:
     """Returns the cached properties of a client, which a view of it creates anew with its own
     options.
@@ -392,5 +424,5 @@ def _is_list(value: object) -> TypeGuard[Iterable[object]]:
     return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
 
 
-def _stay_closed() -> NoReturn:
+def _stay_closed(environ: Mapping[str, str], own: bool) -> NoReturn:
     raise RuntimeError("this client is closed")

@@ -1,9 +1,10 @@
 """Imports only go down: CONTRIBUTING.md draws the house, this walks its imports and fails on any other arrow."""
 
 import ast
+import graphlib
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -70,6 +71,8 @@ MAY_USE_AIOHTTP_WEB: Final = MAY_USE_AIOHTTP | {"webhooks"}
 EXTRAS: Final = frozenset({"pyarrow", "backports", "compression"})
 MAY_USE_EXTRAS: Final = frozenset({"bulk"})
 NOT_IN_WIRE: Final = frozenset({"aiohttp", "asyncio", "time", "random"})
+
+MOST_LINES: Final = 50
 
 PUBLIC_PACKAGES: Final = frozenset(
     {"socialapi", "socialapi.emulator", "socialapi.streams", "socialapi.webhooks", "socialapi.cli"}
@@ -341,3 +344,46 @@ def test_a_planted_keeper_is_found() -> None:
     assert list(keepers(planted)) == [4]
     assert list(keepers(planted.replace("(OSError, ValueError)", "OSError"))) == []
     assert list(keepers(planted.replace("raise InvalidInput('no') from None", "raise"))) == []
+
+
+class _RunTimeImports(ast.NodeTransformer):
+    """Leaves out what is imported for type checkers only."""
+
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:  # the name that ast looks for
+        return node.orelse if ast.unparse(node.test) == "TYPE_CHECKING" else self.generic_visit(node)
+
+
+def imported_modules(source: str, package: str, known: Collection[str]) -> set[str]:
+    """The modules that a module imports, at once or in its functions."""
+    tree = _RunTimeImports().visit(ast.parse(source))
+    names = {each.name for each in imports(ast.unparse(tree), package)}
+    return {name if name in known else name.rpartition(".")[0] for name in names} & set(known)
+
+
+def test_no_modules_import_one_another_in_a_circle() -> None:
+    found = {module: (package, source) for module, package, source in modules() if not source.isspace()}
+    graph = {module: imported_modules(source, package, found) - {module} for module, (package, source) in found.items()}
+    graph["socialapi"] = set()  # it hands out names on first use
+    assert list(graphlib.TopologicalSorter(graph).static_order())
+
+
+def test_a_circle_is_seen_in_functions_and_not_in_annotations() -> None:
+    source = "if TYPE_CHECKING:\n    from a.b import C\ndef f():\n    from a import d\n    from a.e import f"
+    assert imported_modules(source, "a", {"a.b", "a.d", "a.e", "a"}) == {"a.d", "a.e"}
+
+
+def test_no_function_is_longer_than_a_screen() -> None:
+    """Of a command, whose signature is the documentation of its options, only the body counts."""
+    long = [
+        f"{module}:{node.lineno} {node.name}"
+        for module, _, source in modules()
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _length(node, module) > MOST_LINES
+    ]
+    assert not long
+
+
+def _length(function: ast.FunctionDef | ast.AsyncFunctionDef, module: str) -> int:
+    is_command = module.startswith("socialapi.cli.") and bool(function.decorator_list)
+    first = function.body[0].lineno if is_command else function.lineno
+    return (function.end_lineno or first) - first + 1

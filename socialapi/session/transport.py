@@ -175,6 +175,14 @@ def close_reply(reply: Reply | LiveReply) -> None:
         reply.close()
 
 
+_OPTIONS: Final[Mapping[str, Any]] = {
+    "allow_redirects": False,
+    "raise_for_status": False,
+    "middlewares": (_no_silent_repeat,),
+}
+"""The options of every request. They replace those that a session of the user's may have."""
+
+
 class Transport:
     """Sends requests through one aiohttp session.
 
@@ -255,9 +263,7 @@ class Transport:
         total: float | None,
         buffer_bytes: int | None = None,
     ) -> A:
-        """Sends the request and returns what `finish` makes of the response. Translates errors of
-        aiohttp.
-        """
+        """Sends the request, returns what `finish` makes of the response, translates errors."""
         url = yarl.URL(request.url, encoded=True)
         connect = min(self._config.connect_timeout_seconds, CONNECTING_SHARE * timeout_seconds)
         way = await self._network.way(url.scheme, url.host or "", url.port)
@@ -265,20 +271,17 @@ class Transport:
         check_headers(sent)
         error: TransportError | ConfigurationError
         try:
-            reply = await finish(
-                await self._open().request(
-                    request.target.route.method,
-                    url,
-                    headers=sent,
-                    data=_Parts(request.body) if request.body else None,
-                    timeout=_timeout(total, connect),
-                    allow_redirects=False,
-                    raise_for_status=False,
-                    middlewares=(_no_silent_repeat,),
-                    read_bufsize=buffer_bytes,
-                    **way.options,
-                )
+            response = await self._open().request(
+                request.target.route.method,
+                url,
+                headers=sent,
+                data=_Parts(request.body) if request.body else None,
+                timeout=_timeout(total, connect),
+                read_bufsize=buffer_bytes,
+                **_OPTIONS,
+                **way.options,
             )
+            reply = await finish(response)
             if not (way.is_relayed and getattr(reply, "status", None) == PROXY_REFUSAL):
                 return reply
             error = _not_sent(url, _why_not_relayed(PROXY_REFUSAL), is_lasting=True)

@@ -1,4 +1,4 @@
-"""All endpoints of the service. Importing a module of handlers registers them; the table is built once."""
+"""The table of all endpoints. Importing a module of handlers registers them."""
 
 from typing import Final
 

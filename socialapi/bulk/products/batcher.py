@@ -24,9 +24,7 @@ MAX_HELD: Final = 500
 
 
 class Placer:
-    """Takes products in order and submits batches. `stopped` is true when nothing is sent
-    any more.
-    """
+    """Takes products in order and submits batches until `stopped` returns True."""
 
     def __init__(self, submit: Callable[[ProductBatch], Awaitable[None]], stopped: Callable[[], bool]) -> None:
         self._submit = submit

@@ -1,4 +1,4 @@
-"""What happened to the seed data's campaigns: to one of them 2,500 times, on five days in January 2025."""
+"""The history of the seed data's campaigns. One has 2,500 changes on five days in January 2025."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Product sets: chosen one by one, or found by filters a while after they were made (section 4.8)."""
+"""Handlers for product catalogs and product sets (catalogs sections 4.6 and 4.8)."""
 
 from typing import Any, Final
 

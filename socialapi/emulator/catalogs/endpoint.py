@@ -1,4 +1,4 @@
-"""What handlers of catalogs have in common."""
+"""Helpers for the handlers of catalogs."""
 
 from socialapi.emulator.advertising.endpoint import missing_record, user_of
 from socialapi.emulator.catalogs.state import Catalog

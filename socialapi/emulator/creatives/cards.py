@@ -1,4 +1,4 @@
-"""Cards that are put together from components, and those of older kinds (section 4.2)."""
+"""Handlers for cards made of components, and for legacy cards (creatives section 4.2)."""
 
 from collections.abc import Iterable
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Video conversation cards (section 4.5)."""
+"""Handlers for video conversation cards (creatives section 4.5)."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final

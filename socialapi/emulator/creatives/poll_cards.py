@@ -1,4 +1,4 @@
-"""Poll cards, which are never changed (section 4.4)."""
+"""Handlers for poll cards, which cannot be changed (creatives section 4.4)."""
 
 from collections.abc import Iterable
 from typing import Final

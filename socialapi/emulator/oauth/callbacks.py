@@ -1,4 +1,6 @@
-"""Where a browser is sent back to: addresses that are registered for an app (platform sections 5.3 and 5.4)."""
+"""Checks callback addresses against those registered for the app (platform sections 5.3 and
+5.4).
+"""
 
 from collections.abc import Mapping
 from typing import Final

@@ -1,4 +1,4 @@
-"""The steps of OAuth 1.0a that an app takes: request token, access token, the end of a token (platform section 5.3)."""
+"""The OAuth 1.0a endpoints: request token, access token, invalidation (platform section 5.3)."""
 
 import secrets
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""Media, polls and places of the seed data (platform section 2.5)."""
+"""The media, polls and places of the seed data (platform section 2.5)."""
 
 from typing import Any, Final
 

@@ -1,4 +1,6 @@
-"""Posts written by hand: between them they have every field of a post (platform section 2.4)."""
+"""The hand-written posts of the seed data, which together have every field (platform
+section 2.4).
+"""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -23,7 +23,9 @@ def _token(instance: object, attribute: "attrs.Attribute[str]", value: object) -
     """Checks a token, which must also be ASCII because it is sent in a header unchanged."""
     _filled(instance, attribute, value)
     if not str(value).isascii():
-        raise ConfigurationError(f"{type(instance).__name__}.{attribute.name} holds letters that no token has")
+        raise ConfigurationError(
+            f"{type(instance).__name__}.{attribute.name} holds characters beyond ASCII, which tokens never do"
+        )
 
 
 def _bearer_token() -> str:

@@ -244,7 +244,7 @@ class Certificates:
         file = self.authorities[1] if self.authorities else None
         folder = self.directory[1] if self.directory else None
         if folder is not None and self.directory and not any(Path(each).is_dir() for each in folder.split(os.pathsep)):
-            raise ConfigurationError(f"{self.directory[0]} names no directory that is there")
+            raise ConfigurationError(f"{self.directory[0]} names no existing directory")
         if self.alone or (file is None and folder is None):
             return file, folder
         # As in OpenSSL, each variable replaces only its own default.

@@ -278,7 +278,7 @@ class SqliteFile:
         if code == sqlite3.SQLITE_FULL:
             return self._error("cannot be written: the disk is full; make room, and run it again")
         if code == sqlite3.SQLITE_IOERR:
-            return self._error(f"cannot be read or written: {problem}; see to the disk, and run it again")
+            return self._error(f"cannot be read or written: {problem}; check the disk, and run it again")
         return self._error(f"cannot be written: {problem}")
 
     def _error(self, says: str) -> ConfigurationError:

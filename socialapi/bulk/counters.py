@@ -1,4 +1,4 @@
-"""The counts of a job while it runs."""
+"""The counters of a running upload job."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,7 +12,9 @@ from socialapi.session.session import Attempt
 
 @attrs.define(eq=False)
 class RowCounters:
-    """Every row that is read is pending until exactly one of `accept`, `reject` and `repeat` takes it over."""
+    """Counts rows. Every row read is pending until exactly one of `accept`, `reject` and `repeat`
+    is called for it.
+    """
 
     rate: RateLimit | None
     rejects_file: RejectsFile | None = None

@@ -1,4 +1,4 @@
-"""How many requests are on their way at once: enough to fill the quota at the measured latency, and no more."""
+"""Bounded concurrency for batches: as many requests in flight as the rate limit allows."""
 
 import asyncio
 import math
@@ -15,10 +15,10 @@ UNPACED_TARGET: Final = 8
 
 
 class Concurrency:
-    """A limit that is read anew before every batch.
+    """The number of requests in flight, read again before every batch.
 
-    `fixed` stays as it is. Otherwise the limit is rate times latency, halved after a failure (once per round trip,
-    so that failures that come together count once) and regained one by one.
+    With `fixed` it is constant. Otherwise it is rate times latency, halved after a failure (once
+    per round trip, so that simultaneous failures count once) and increased one by one.
     """
 
     def __init__(self, fixed: int | None, *, most: int) -> None:
@@ -54,7 +54,7 @@ MAX_ROWS_LIVE: Final = 64_000
 
 
 class Sendable(Protocol):
-    """What is sent in one request: `after` are others that have to be settled before."""
+    """What is sent in one request. `after` are others that must be settled first."""
 
     number: int
     size_bytes: int
@@ -78,10 +78,10 @@ T = TypeVar("T")
 
 
 class Dispatcher(Generic[B]):
-    """Starts the task of each batch while fewer than `limit()` are live and their rows and bytes stay within bounds.
+    """Starts a task for each batch while fewer than `limit()` run, within bounds of rows and bytes.
 
-    There is no queue: who hands in a batch waits until there is room for it, which slows down the reading. After the
-    first failure nothing new starts, and what is on its way finishes.
+    There is no queue: submitting a batch waits until there is room, which slows down the reading.
+    After the first failure no new batch starts, and those in flight finish.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What the caller of any job can ask for, and what of a call's options holds for its requests."""
+"""The base class of bulk jobs, and the options that all of them have."""
 
 import abc
 import asyncio
@@ -29,7 +29,7 @@ MIN_ATTEMPTS: Final = 12
 
 @attrs.frozen(kw_only=True)
 class JobOptions:
-    """What the caller of any job can ask for; checked before the job opens anything."""
+    """The options of every job, validated before the job opens anything."""
 
     concurrency: int | Literal["auto"] = "auto"
     journal: str | os.PathLike[str] | Journal | None = None
@@ -108,7 +108,7 @@ OURS: Final = (InvalidInput, ConfigurationError)
 
 
 class Job(abc.ABC, Generic[R, B, P]):
-    """One job, run once. `R` are the rows that are read, `B` the batches that are sent, `P` is the report."""
+    """A bulk job, run once. `R` is the type of its rows, `B` of its batches, `P` of its report."""
 
     noun = "upload"
     """What it is called when it stops."""

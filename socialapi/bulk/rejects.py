@@ -1,4 +1,4 @@
-"""The rejects file: one line for each row that was not accepted, and why."""
+"""The rejects file: one line per rejected row, with the reason."""
 
 import csv
 import os
@@ -17,11 +17,14 @@ PLACE: Final = ("file", "file_row")
 
 
 class RejectsFile:
-    """A CSV file of row, field and reason, mode 0600; values stand there only in `columns`, where a job has some.
+    """A CSV file with row, field and reason (mode 0600), plus values in `columns` if the job has
+    any.
 
-    What was in it stays until `begin`, so that a job that never gets to work destroys nothing. One job at a time has the
-    file, until `close`. Bytes that are not UTF-8 are written as they were read: given again uncorrected, they are
-    refused again. So are cells that a spreadsheet would take for formulas: this is data, to be corrected and read again.
+    Its former content stays until `begin`, so that a job that never starts working destroys
+    nothing. One job at a time uses the file, until `close`. Bytes that are not UTF-8 are written as
+    they were read; if the file is loaded uncorrected they are refused again. Cells that a
+    spreadsheet would take for formulas are not changed either, because the file is data to be
+    corrected and read again.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, sources: Sequence[object] = ()) -> None:

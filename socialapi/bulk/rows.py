@@ -1,4 +1,4 @@
-"""The shapes that rows have on their way: as they were read, one by one or as a table, and ready to be sent."""
+"""The rows of an upload: as read, one by one or as a table, and ready to be sent."""
 
 import datetime
 import itertools
@@ -17,12 +17,12 @@ ROWS_PER_CHUNK: Final = 1_250
 
 @attrs.define(eq=False, repr=False, weakref_slot=False)
 class RawRow:
-    """A row of the input before anything is judged.
+    """A row of the input before validation.
 
-    `number` counts data rows from 1. `identifiers` are (field, kind, raw text) triples: `field` is what the input
-    calls it (a column header), for messages. The three overrides are None when the row does not have them. `problem`
-    is a (field, reason) pair when the row could not even be read; `unusable` are such pairs for values that are no text,
-    beside identifiers that are.
+    `number` counts data rows from 1. `identifiers` are (field, kind, raw text) triples; `field` is
+    the name in the input, for messages. The three overrides are None if the row has none. `problem`
+    is a (field, reason) pair if the row could not be read. `unusable` are such pairs for values
+    that are not text, beside identifiers that are.
     """
 
     number: int
@@ -39,7 +39,9 @@ When = str | datetime.datetime | None
 
 @attrs.frozen(eq=False, repr=False)
 class RawColumn:
-    """The cells of one kind of identifier: texts, empty where a row has none. `field` is what the input calls it."""
+    """The cells of one identifier column: texts, empty for rows without one. `field` is its name in
+    the input.
+    """
 
     field: str
     kind: IdentifierKind
@@ -48,11 +50,11 @@ class RawColumn:
 
 @attrs.frozen(eq=False, repr=False)
 class RawTable:
-    """Rows of the input side by side, which are looked at a column at a time as long as nothing is odd about them.
+    """A table of input rows, processed by column as long as nothing in it is irregular.
 
-    `first_number` is the number of the first of `size` rows. `overrides` are the columns of operation types, times of
-    effect and expiries, each None where the input has no such column. `problems` are those of rows that could not be
-    read, by their place in the table.
+    `first_number` is the number of the first of `size` rows. `overrides` are the columns of
+    operation types, times of effect and expiries, each None if the input has none. `problems` are
+    those of rows that could not be read, by their index in the table.
     """
 
     first_number: int
@@ -109,7 +111,9 @@ class RawTable:
 
 @attrs.frozen
 class Action:
-    """What is done with a row's identifiers, as it stands in the request; times are ISO 8601 UTC texts or None."""
+    """The operation on a row's identifiers, as in the request. Times are ISO 8601 UTC strings or
+    None.
+    """
 
     operation_type: OperationType
     effective_at: str | None = None
@@ -124,7 +128,7 @@ Column = tuple[IdentifierKind, Sequence[str]]
 
 @attrs.define(eq=False, repr=False, weakref_slot=False)
 class Row:
-    """A row ready to be sent; `user_json` is its user object in ASCII."""
+    """A row ready to be sent. `user_json` is its user object in ASCII."""
 
     number: int
     action: Action
@@ -134,11 +138,11 @@ class Row:
 
 @attrs.define(eq=False, repr=False, weakref_slot=False)
 class RowBlock:
-    """Rows ready to be sent that follow one another and do the same.
+    """Consecutive rows that are ready to be sent and have the same action.
 
-    Every column has one value of its kind for each row, or an empty text; a kind may have several columns. Texts
-    alone, rather than an object for each row, keep the garbage collector out of it: going through the rows under way
-    took it 100 ms at a time.
+    Every column has one value of its kind per row, or an empty string; a kind may have several
+    columns. Strings, rather than an object per row, save work for the garbage collector, which took
+    100 ms at a time for the rows in progress.
     """
 
     action: Action

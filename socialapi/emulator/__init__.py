@@ -1,4 +1,4 @@
-"""The service itself, in a small form, on localhost: see `Emulator`."""
+"""An emulator of the service on localhost; see `Emulator`."""
 
 from socialapi.emulator.server import Emulator
 

@@ -1,4 +1,4 @@
-"""What a request says, read by the declarations of its route: path, query, body; the checks of platform requests."""
+"""Reads and validates the arguments of platform requests by the declarations of their routes."""
 
 import functools
 import re
@@ -25,9 +25,9 @@ LONGEST_ECHO: Final = 100
 
 @attrs.frozen
 class Arguments:
-    """The parameters of the path and of the query, with their declared types, and the decoded JSON body.
+    """The path and query parameters with their declared types, and the decoded JSON body.
 
-    Of an advertising write `query` has the parameters of a form as well.
+    For an advertising write, `query` includes the parameters of a form.
     """
 
     path: Mapping[str, str]
@@ -41,7 +41,7 @@ class Arguments:
 
 
 class InvalidArguments(Refusal):
-    """A request that breaks declared rules; every one of them is listed in the answer."""
+    """A request that breaks declared rules. The answer lists all of them."""
 
     def __init__(self, broken: Sequence[BrokenRule], given: Callable[[str], Sequence[str]]) -> None:
         errors = [{"message": str(rule), "parameters": {rule.path: list(given(rule.path))}} for rule in broken]
@@ -73,7 +73,7 @@ def read_arguments(call: Call) -> Arguments:
 
 
 class NoQuery(typing.TypedDict):
-    """The query of a route that takes none."""
+    """The query of a route without query parameters."""
 
 
 def _json(call: Call) -> Any:

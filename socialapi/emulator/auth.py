@@ -1,4 +1,4 @@
-"""Who is asking: the ways a request proves it, one function for each kind of endpoint."""
+"""Authentication of requests, with one function per kind of endpoint, and app-only tokens."""
 
 import base64
 import binascii

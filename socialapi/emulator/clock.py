@@ -1,4 +1,4 @@
-"""The emulator's time: that of the wall, moved forward on request."""
+"""The emulator's clock: the wall clock, which requests can move forward."""
 
 import datetime
 import time
@@ -9,7 +9,10 @@ import attrs
 
 @attrs.define
 class EmulatorClock:
-    """Wall time plus what it was advanced by, in epoch seconds. Windows, expiries and timestamps follow it."""
+    """Wall time plus the time it was advanced by, in epoch seconds.
+
+    Rate-limit windows, expiries and timestamps follow it.
+    """
 
     wall: Callable[[], float] = time.time
     """The untouched time, which OAuth timestamps are compared with: a signer does not know about the advance."""

@@ -1,4 +1,6 @@
-"""Telling who waits on a connection that the client has left, also while nothing is read or written."""
+"""Notifies waiting handlers when a client has disconnected, even while nothing is read or
+written.
+"""
 
 import contextlib
 from collections.abc import Awaitable, Callable, Iterator
@@ -8,7 +10,7 @@ from aiohttp import web
 
 
 class Departures:
-    """What is to be called when a connection is gone, by its protocol."""
+    """The callbacks for closed connections, by protocol."""
 
     def __init__(self) -> None:
         self._watched: dict[object, Callable[[], None]] = {}
@@ -29,9 +31,10 @@ class Departures:
 
 
 class Listener(web.Server):
-    """aiohttp's server, which also says when a connection is gone.
+    """aiohttp's server, which also reports closed connections.
 
-    Its own way of telling, `handler_cancellation`, would end every handler, also those that carry out what was asked.
+    Its own option for that, `handler_cancellation`, would cancel every handler, including those
+    that carry out a request.
     """
 
     def __init__(

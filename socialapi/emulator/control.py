@@ -1,4 +1,4 @@
-"""How requests to the control plane are declared: paths, what each is given, and checked bodies."""
+"""The control plane under `/_emulator`: its routes, handlers and validated bodies."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -27,14 +27,16 @@ PREFIX: Final = "/_emulator/"
 
 @attrs.frozen
 class Lines:
-    """An answer of one JSON document a line, made and sent in slices so that others are served in between."""
+    """An answer with one JSON document per line, sent in slices so that other requests are served
+    between them.
+    """
 
     slices: Iterable[bytes]
 
 
 @attrs.frozen
 class Ask:
-    """A control request: the path parameters and the decoded body, None if there was none."""
+    """A control request: its path parameters and decoded body, None without a body."""
 
     service: Service
     parameters: dict[str, str]
@@ -46,7 +48,7 @@ Serve = Callable[[Ask], Awaitable[Answer | Lines]]
 
 @attrs.frozen
 class Control:
-    """What serves a control request, and how large its body may be."""
+    """The handler of a control request, and the limit of its body."""
 
     serve: Serve
     max_body_bytes: int = DEFAULT_BODY_LIMIT
@@ -150,7 +152,7 @@ async def clear_faults(ask: Ask) -> Answer:
 
 @attrs.define
 class Advance:
-    """How far the clock is to be moved; time does not run backwards."""
+    """How far to advance the clock, which cannot go back."""
 
     advance: Annotated[float, Ge(0.0), Le(1e9)]
 
@@ -166,7 +168,7 @@ async def advance_clock(ask: Ask) -> Answer:
 
 @attrs.define
 class NewApp:
-    """Whom the access token of the new app is for (the first user unless given), and the app's tier."""
+    """The user of the new app's access token (by default the first one), and the app's tier."""
 
     user_id: str | None = None
     tier: Tier = "self-serve"
@@ -186,7 +188,7 @@ async def new_app(ask: Ask) -> Answer:
 
 @attrs.define
 class WebhookTarget:
-    """Where the requests to a webhook's URL really go; null takes it back."""
+    """The address to which the requests for a webhook's URL are sent; null removes it."""
 
     url: WebhookUrl
     target: Annotated[str, Pattern(r"https?://\S+", "must be an http address")] | None
@@ -212,7 +214,7 @@ async def publish_events(ask: Ask) -> Answer:
 
 @attrs.define
 class EndStreams:
-    """How the open streams end: with a problem of a type, or in the middle of the answer."""
+    """How to end the open streams: with a problem of a type, or in the middle of a line."""
 
     disconnect_type: Annotated[str, Pattern("[A-Za-z]+", "must be a name in letters")] | None = None
     abruptly: bool = False

@@ -1,4 +1,4 @@
-"""Texts that only this service can make, and that are good for one thing alone: the tokens of pages."""
+"""Signed, opaque texts that only the service can make, such as the tokens of pages."""
 
 import base64
 import binascii

@@ -1,4 +1,4 @@
-"""Waiting in real time, for faults that take a while, without ever holding up the end of the emulator."""
+"""Scripted faults: their declarations, which requests they apply to, and how they are played."""
 
 import asyncio
 import datetime
@@ -18,7 +18,7 @@ from socialapi.models.validation import Pattern, broken_rules
 
 
 class Pauses:
-    """The pauses going on. `end` ends them all, and from then on there are none."""
+    """The pauses of faults in progress. `end` ends them all and allows no further ones."""
 
     def __init__(self) -> None:
         self.ended = False
@@ -92,34 +92,35 @@ _Name = Annotated[str, Pattern("[A-Za-z]+", "must be a name in letters")]
 
 @attrs.frozen(kw_only=True)
 class Fault:
-    """One scripted fault. What a kind has no use for is ignored.
+    """A scripted fault. Fields that its kind does not use are ignored.
 
     - `status`: answer `status` (503) at once, with `Retry-After` if `retry_after_seconds` is given.
-    - `html`: the same with an HTML page for a body.
+    - `html`: the same, with an HTML page as the body.
     - `reset_before`, `reset_after`: reset the connection before or after processing.
-    - `stall`: silence for `delay_seconds` or until the client leaves, then a reset; nothing is processed.
-    - `truncate`: process, then cut the answer after `after_bytes` of its body (default: in the middle).
-    - `slow`: process, then drip the answer over `delay_seconds` (1).
-    - `count_mismatch`: take an upload, apply nothing, and answer a `success_count` one too low.
-    - `operation_error`: refuse an upload for its operation `index` (0); nothing is processed.
-    - `product_missing`: the product `index` (0) of those that are put is lost, and is not in the answer.
-    - `product_error`: the product `index` (0) of those that are put is not taken; the others are.
-    - `latency`: wait `delay_seconds` (1) before whatever else happens; adds to other faults, uses none of them up.
+    - `stall`: silence for `delay_seconds` or until the client disconnects, then a reset; nothing is processed.
+    - `truncate`: process, then cut the answer after `after_bytes` of its body (by default in the middle).
+    - `slow`: process, then send the answer slowly over `delay_seconds` (1).
+    - `count_mismatch`: accept an upload, apply nothing, and answer a `success_count` that is one too low.
+    - `operation_error`: refuse an upload because of its operation `index` (0); nothing is processed.
+    - `product_missing`: lose the product `index` (0) of a request; it is not in the answer.
+    - `product_error`: refuse the product `index` (0) of a request; the others are accepted.
+    - `latency`: wait `delay_seconds` (1) first; it adds to other faults and uses none of them up.
 
-    Of a stream, after `after_lines` (0) lines on that connection, keep-alives not counted:
+    For a stream, after `after_lines` (0) lines on the connection, not counting keep-alives:
 
-    - `stream_close`: it ends as a complete answer, and says nothing about it.
-    - `stream_drop`: it is cut in the middle of a line.
-    - `stream_silence`: nothing comes any more, no keep-alives either.
-    - `stream_long_line`: one line of 600 KB; then it goes on.
-    - `stream_garbage`: one line that is no JSON; then it goes on.
-    - `stream_drip`: from then on each line comes in pieces, over `delay_seconds` (1).
-    - `stream_disconnect`: a problem with `disconnect_type` (OperationalDisconnect) or `connection_issue`, then the end.
+    - `stream_close`: end the answer as complete, without a notice.
+    - `stream_drop`: cut the connection in the middle of a line.
+    - `stream_silence`: send nothing more, not even keep-alives.
+    - `stream_long_line`: send one line of 600 KB, then continue.
+    - `stream_garbage`: send one line that is not JSON, then continue.
+    - `stream_drip`: send each further line in pieces, over `delay_seconds` (1).
+    - `stream_disconnect`: send a problem with `disconnect_type` (OperationalDisconnect) or
+      `connection_issue`, then end the answer.
 
-    Of a delivery to a webhook, before which another one is sent that differs from it:
+    For a delivery to a webhook, send another one before it that differs from it:
 
     - `delivery_duplicate`: in nothing.
-    - `delivery_tampered`: its body is another one, its signature the same.
+    - `delivery_tampered`: in its body; the signature is the same.
     - `delivery_forged`: it is signed with a secret that is not the app's.
     - `delivery_unsigned`: it has no signature.
     """
@@ -147,7 +148,7 @@ class Fault:
 
 
 class _Armed:
-    """A fault with what is left of it."""
+    """A fault, and how often it can still apply."""
 
     def __init__(self, fault: Fault, ordinal: int) -> None:
         self.fault = fault
@@ -180,7 +181,7 @@ class _Armed:
 
 @attrs.frozen
 class Picked:
-    """What a request meets: a delay, and at most one fault beside it."""
+    """The faults of one request: a delay, and at most one other fault."""
 
     delay_seconds: float = 0.0
     fault: Fault | None = None
@@ -189,7 +190,7 @@ class Picked:
 
 
 class Faults:
-    """The scripted faults, in the order they were added; the first that hits a request is the one it gets."""
+    """The scripted faults, in the order they were added. A request gets the first that matches."""
 
     def __init__(self) -> None:
         self._armed: list[_Armed] = []

@@ -1,4 +1,4 @@
-"""A request as a handler sees it, and the registration of handlers for route rows."""
+"""The registration of handlers for routes, and the requests that handlers get."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, Protocol, get_origin
@@ -18,9 +18,10 @@ from socialapi.routes.route import Route
 
 @attrs.define(eq=False)
 class Call:
-    """One authenticated request to an endpoint. `fault` is what the handler itself has to play, if anything.
+    """An authenticated request to an endpoint. `fault` is a fault that the handler itself has to
+    play.
 
-    `state` is what the service held when the request arrived, whatever a reset has done since.
+    `state` is the state when the request arrived, even if it has been reset since.
     """
 
     service: Service
@@ -64,7 +65,9 @@ def shape_of(path: str) -> Shape:
 
 
 class StreamAnswer(Protocol):
-    """An answer that goes on and on: it fills the response by itself, and is asked to exactly once."""
+    """An answer without an end. It writes the response by itself; `serve` is called exactly
+    once.
+    """
 
     async def serve(self, request: web.BaseRequest, response: web.StreamResponse) -> None:
         """Prepares the response, writes it, and returns at its end."""
@@ -77,7 +80,7 @@ Measure = Callable[[Received], tuple[int | None, int | None]]
 
 @attrs.frozen
 class Endpoint:
-    """A route row with what serves it."""
+    """A route with its handler."""
 
     route: Route[Any]
     handler: Handler

@@ -1,4 +1,4 @@
-"""Every request received, for tests that ask what a client really sent."""
+"""The log of received requests, and a summary of what the emulator holds, for tests."""
 
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,9 @@ UNKNOWN_ROUTE: Final = "unknown route"
 
 @attrs.define(kw_only=True)
 class RequestRecord:
-    """One request. `status` stays None while it is served, and for good if its connection was cut unanswered."""
+    """A received request. `status` is None while it is processed, and stays None if the connection
+    was cut without an answer.
+    """
 
     time: float
     """When its head arrived, in epoch seconds of the emulator's clock."""
@@ -45,7 +47,7 @@ class RequestRecord:
 
 
 class RequestLog:
-    """The records, the oldest first, and the answers counted per route and status."""
+    """The records of requests, oldest first, and the number of answers per route and status."""
 
     def __init__(self) -> None:
         self.records: deque[RequestRecord] = deque(maxlen=LOG_LENGTH)
@@ -87,12 +89,15 @@ Entry = dict[str, Any]
 
 
 class Ledger:
-    """Members in force of each audience and list, as count and `Checksum`; answers by route and status; deliveries.
+    """A summary: the members of each audience and list, answers by route and status, and
+    deliveries.
 
-    `products` are those of each catalog, as count and `ProductChecksum`.
-    `records` counts, by account and kind, the other things that belong to accounts and are not deleted.
+    Members in force are given as a number and a `Checksum`, and the `products` of each catalog as a
+    number and a `ProductChecksum`. `records` counts, by account and kind, the other records that
+    are not deleted.
 
-    Filled step by step, since millions of members take seconds: run through `steps`, then `result` is complete.
+    It is computed in steps, because millions of members take seconds: iterate over `steps`, then
+    read `result`.
     """
 
     def __init__(self, state: State, log: RequestLog, deliveries: Deliveries) -> None:

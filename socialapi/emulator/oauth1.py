@@ -1,7 +1,7 @@
-"""Verifying OAuth 1.0a signatures (RFC 5849; platform section 5.3), independently of how the SDK makes them.
+"""Verifies OAuth 1.0a signatures, independently of the SDK (RFC 5849; platform section 5.3).
 
-The base string is built from the request line and the `Host` header as they arrived, so a client that signs another
-address than it asks is refused, as the service would refuse it.
+The base string is built from the request line and the `Host` header as they arrived. A client that
+signs an address other than the one it requests is refused, as by the service.
 """
 
 import base64
@@ -28,7 +28,10 @@ def unauthorized(message: str) -> Refusal:
 
 @attrs.frozen
 class Signed:
-    """What a signature covers, beside the parameters of the `Authorization` header, and the body for its hash."""
+    """The parts of a request that a signature covers, besides the parameters of the header.
+
+    The body is needed for its hash.
+    """
 
     method: str
     host: str
@@ -40,7 +43,9 @@ class Signed:
 
 
 class NonceMemory:
-    """The nonces seen of late, by timestamp: with the timestamp they came with too old, they are of no use."""
+    """The nonces of recent requests, by timestamp. Older timestamps are refused, so their nonces
+    are dropped.
+    """
 
     def __init__(self, capacity: int = NONCES_REMEMBERED) -> None:
         self._capacity = capacity

@@ -1,4 +1,4 @@
-"""Rate-limit windows: a window starts at its first request and lasts as long as documented, on the emulator's clock."""
+"""Rate-limit windows on the emulator's clock. A window starts with its first request."""
 
 import math
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ class Usage:
 
 
 class RateLimits:
-    """The windows in use. `overrides` gives a limit, by its name or by its route, other (requests, seconds)."""
+    """The windows in use. `overrides` maps the name or route of a limit to (requests, seconds)."""
 
     def __init__(self, clock: EmulatorClock, overrides: Mapping[str, tuple[int, float]]) -> None:
         self._clock = clock

@@ -1,4 +1,4 @@
-"""A request as it arrived, before anything of it is judged."""
+"""A request as it arrived, before it is validated."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -15,7 +15,7 @@ _UNREAD: Final = object()
 
 @attrs.define(eq=False)
 class Received:
-    """One request. `complete` is False for a body beyond the limit, of which nothing is kept."""
+    """A request. `complete` is False if the body exceeded the limit; then none of it is kept."""
 
     method: str
     path: str

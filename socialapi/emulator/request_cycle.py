@@ -1,4 +1,4 @@
-"""One request and its answer, from the first byte to the last: receive, fault, authenticate, limit, handle, deliver."""
+"""Serves one request: receive, pick faults, authenticate, check the rate limit, handle, answer."""
 
 import hashlib
 import os
@@ -28,7 +28,7 @@ MOST_BYTES_READ: Final = 64_000_000
 
 
 class Exchange:
-    """Serves one request. The steps of `run` are in the order in which the service takes them."""
+    """Serves one request. `run` takes the steps in the order of the service."""
 
     def __init__(self, service: Service, request: web.BaseRequest, match: Match[Endpoint]) -> None:
         self._service = service

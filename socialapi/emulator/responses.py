@@ -1,4 +1,4 @@
-"""JSON that is kept: in queues, histories and stores, of which there may be hundreds of thousands."""
+"""Answers and refusals, in the formats of each API."""
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
@@ -21,7 +21,7 @@ NDJSON: Final = "application/x-ndjson; charset=utf-8"
 
 @attrs.frozen
 class Answer:
-    """A whole response, before it is sent."""
+    """A complete response, before it is sent."""
 
     status: int
     body: bytes
@@ -30,10 +30,10 @@ class Answer:
 
 
 class Refusal(Exception):
-    """Raised by whatever decides that a request is not carried out; `refused` gives it the API's shape.
+    """Raised to refuse a request; `refused` formats it for the API.
 
-    A `code` that is a number is a token error and looks the same in every API. `problem` is the slug of the problem
-    type (`about:blank` if empty) and `extra` its further fields, for the platform.
+    A numeric `code` is a token error, which looks the same in every API. `problem` is the slug of
+    the problem type (`about:blank` if empty), and `extra` its further fields, for the platform API.
     """
 
     def __init__(

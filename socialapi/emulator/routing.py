@@ -1,4 +1,4 @@
-"""From a method and a path on the wire to an entry. Literal segments win over parameters, whatever the order."""
+"""Finds the entry for a method and path. Literal segments take precedence over parameters."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Generic, TypeVar
@@ -21,7 +21,9 @@ def mounted_path(route: Route[Any]) -> str:
 
 @attrs.frozen
 class Match(Generic[E]):
-    """What was found. `entry` is None where the path exists with other methods (`allowed`) or not at all (none)."""
+    """The result of a lookup. `entry` is None if the path exists only with other methods
+    (`allowed`), or not at all (`allowed` is empty).
+    """
 
     entry: E | None
     template: str | None = None
@@ -42,7 +44,7 @@ class _Row(Generic[E]):
 
 
 class PathTable(Generic[E]):
-    """The paths of a server with what serves each of them."""
+    """The paths of a server, with an entry for each."""
 
     def __init__(self, rows: Iterable[tuple[str, str, E]]) -> None:
         self._by_length: dict[int, list[_Row[E]]] = {}

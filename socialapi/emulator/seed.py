@@ -1,4 +1,4 @@
-"""What the emulator starts with: the same ids, names and secrets every time."""
+"""Creates the seed data of the emulator: the same ids, names and secrets every time."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final

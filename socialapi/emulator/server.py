@@ -1,4 +1,4 @@
-"""`Emulator`: the service in this process, on a port of its own."""
+"""The `Emulator`: runs the service in this process, on a port of its own."""
 
 import asyncio
 import contextlib
@@ -37,18 +37,19 @@ _ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - reco
 
 
 class Emulator:
-    """The service in a small form, on localhost, for as long as the `async with` block lasts.
+    """An emulator of the service on localhost, running while the `async with` block does.
 
         async with Emulator() as emulator:
             async with Client(emulator.config, credentials=emulator.credentials) as client: ...
 
-    It starts with two ad accounts and their audiences, users and posts, whose ids are in `seed`; with `empty=True`
-    with one user and one account and nothing else, so that every audience and list is unknown. `port=0` takes a free
-    one. `clock` replaces the wall clock (a function that returns epoch seconds). `rate_limits` gives limits other
-    values: (requests, window in seconds), by the name of a documented limit, or by any route, for example
-    `GET /2/users/{id}/tweets`. `max_webhooks` is counted by app, as is `max_rules`; `max_connections` by app and
-    streaming endpoint. `webhook_targets` are there from the beginning, and a reset keeps them. Everything that can be
-    asked here can be asked over HTTP under `/_emulator/` as well.
+    It starts with two ad accounts and their audiences, users and posts, whose ids are in `seed`.
+    With `empty=True` it has one user and one account, and every audience and list is unknown.
+    `port=0` takes a free port. `clock` is a function that returns epoch seconds and replaces the
+    wall clock. `rate_limits` overrides limits with (requests, window in seconds), by the name of a
+    documented limit or by route, for example `GET /2/users/{id}/tweets`. `max_webhooks` and
+    `max_rules` apply per app, `max_connections` per app and streaming endpoint. `webhook_targets`
+    exist from the start and survive a reset. Everything that this class offers is also available
+    over HTTP under `/_emulator/`.
     """
 
     def __init__(

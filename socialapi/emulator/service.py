@@ -1,4 +1,4 @@
-"""The service as a whole: its state, its faults, its log, and what the control plane and `Emulator` do with them."""
+"""The emulated service as a whole: its state, faults, log and background work."""
 
 import asyncio
 import contextlib
@@ -26,7 +26,7 @@ SETTLE_SECONDS: Final = 60.0
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    """What can be chosen when an emulator is made."""
+    """The settings of an emulator."""
 
     empty: bool = False
     rate_limits: Mapping[str, tuple[int, float]] = attrs.field(factory=dict)
@@ -39,7 +39,7 @@ class Settings:
 class Service:
     """One emulated service.
 
-    `pauses` is where its requests wait, `challenges` what it asks of webhooks, `deliveries` what it sends them.
+    `pauses` delays its requests, `challenges` checks webhooks, and `deliveries` sends to them.
     """
 
     state: State

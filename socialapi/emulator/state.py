@@ -1,4 +1,4 @@
-"""What the service knows: apps, users, tokens, accounts and what belongs to them. Plain records in dictionaries."""
+"""The state of the service: apps, users, tokens, audiences and the records of each API."""
 
 import hashlib
 from typing import Any, Final, Literal
@@ -23,10 +23,10 @@ REGISTERED_CALLBACK: Final = "https://app.example/callback"
 
 @attrs.define
 class App:
-    """A client app; `bearer_token` is its one outstanding app-only token (platform section 8).
+    """A client app. `bearer_token` is its app-only token (platform section 8).
 
-    `signs_in` is its sign-in setting, by which users who have granted access once are not asked again (section 5.3).
-    Programmatic replies are restricted on the self-serve `tier` (section 8).
+    `signs_in` is its sign-in setting: users who granted access before are not asked again (platform
+    section 5.3). Programmatic replies are restricted on the self-serve `tier` (platform section 8).
     """
 
     api_key: str
@@ -41,7 +41,9 @@ class App:
 
 @attrs.define
 class User:
-    """A person; `account_ids` are the ad accounts associated with them, `profile` what the platform API shows."""
+    """A user. `account_ids` are the associated ad accounts, `profile` is what the platform API
+    shows.
+    """
 
     id: str
     username: str
@@ -56,10 +58,11 @@ class User:
 
 @attrs.frozen
 class Caller:
-    """Who a request comes from. An app-only token has no user; a user's OAuth 2.0 token is a bearer that has one.
+    """The sender of a request. App-only tokens have no user; OAuth 2.0 user tokens are bearer
+    tokens with one.
 
-    `access` is what a user's OAuth 1.0a token permits, `scopes` what their OAuth 2.0 token does (None for the other
-    kinds), `expires_at` the end of a token that has one.
+    `access` is what a user's OAuth 1.0a token permits, and `scopes` what an OAuth 2.0 token does
+    (None for other kinds). `expires_at` is the expiry of tokens that have one.
     """
 
     app: App
@@ -89,7 +92,7 @@ class Audience:
 
 @attrs.define
 class DoNotReach:
-    """A do-not-reach list (section 2)."""
+    """A do-not-reach list (advertising section 2)."""
 
     id: str
     name: str
@@ -106,7 +109,7 @@ OwnedId = tuple[str, str]
 
 @attrs.define
 class State:
-    """Everything that `reset` takes back to the seed data."""
+    """All state that `reset` replaces by the seed data."""
 
     clock: EmulatorClock
     limits: RateLimits

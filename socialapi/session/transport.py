@@ -377,18 +377,18 @@ NOT_SENT_REASONS: Final[Mapping[type[Exception], str]] = {
 }
 
 NOT_TRUSTED: Final = (
-    "nobody who is trusted has signed it. If its authority is your own, name its certificate in SSL_CERT_FILE (or "
+    "it is not signed by a trusted authority. If its authority is your own, name its certificate in SSL_CERT_FILE (or "
     "SOCIALAPI_CA_FILE), or give Client(ssl=…) a context"
 )
 CERTIFICATE_FAULTS: Final[Mapping[int, str]] = {
-    9: "it is not valid yet: look at this machine's clock",
-    10: "it has expired: whoever runs the host has to renew it, unless this machine's clock is wrong",
+    9: "it is not valid yet: check this machine's clock",
+    10: "it has expired: the host's operator has to renew it, unless this machine's clock is wrong",
     18: NOT_TRUSTED,
     19: NOT_TRUSTED,
     20: NOT_TRUSTED,
     21: NOT_TRUSTED,
-    62: "it is for another host: look at the address in the configuration",
-    64: "it is for another host: look at the address in the configuration",
+    62: "it is for another host: check the address in the configuration",
+    64: "it is for another host: check the address in the configuration",
 }
 """What to do about the verification errors of OpenSSL (X509_V_ERR_…)."""
 
@@ -398,7 +398,7 @@ OWN_CREDENTIALS: Final = (
     "entry for the host), make it without them"
 )
 UNWELCOME: Final = (
-    "it does not take the certificate of this side, or wants one: give Client(ssl=…) a context that has loaded one, or "
+    "it does not accept the client certificate, or requires one: give Client(ssl=…) a context that has loaded one, or "
     "set SOCIALAPI_CLIENT_CERT and SOCIALAPI_CLIENT_KEY"
 )
 _ALERTS: Final = ("CERTIFICATE", "UNKNOWN_CA", "ACCESS_DENIED")

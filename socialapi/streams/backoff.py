@@ -82,7 +82,9 @@ def disconnect_of_problems(problems: Iterable[Problem | ServiceError]) -> Discon
         if isinstance(problem, UsageCapped):
             return Disconnect(kind="final", reason="a usage cap is reached", problem=problem)
         if isinstance(problem, ClientDisconnected):
-            return Disconnect(kind="network", reason="the service says that we left", problem=problem)
+            return Disconnect(
+                kind="network", reason="the service reports that the client disconnected", problem=problem
+            )
     return None
 
 

@@ -152,7 +152,7 @@ class Connection:
             while (left := await self._look()) is not None:
                 await self._clock.sleep(min(left, LOOK_SECONDS))
         except Exception:
-            logger.exception("the watch over a connection failed, which is closed")
+            logger.exception("the watcher of a connection failed; the connection is closed")
             self._reply.close()
 
     async def _look(self) -> float | None:

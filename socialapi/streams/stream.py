@@ -30,7 +30,7 @@ QUICK_SECONDS: Final = 0.00075
 """If lines took less time than this, twice as many are taken before the next look; if they took
 twice as long, one.
 """
-READ_BY_ANOTHER: Final = "another task is reading this stream, which one at a time does: connect another stream for it"
+READ_BY_ANOTHER: Final = "another task is reading this stream, and only one can: connect another stream for this one"
 
 logger: Final = logging.getLogger("socialapi")
 

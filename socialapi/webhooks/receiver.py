@@ -378,7 +378,7 @@ def _checked_path(inbox: Any) -> Path:
     if not isinstance(inbox, str | os.PathLike):
         raise ConfigurationError(f"inbox must be the path of a file, not {type(inbox).__name__}")
     if not is_file_path(inbox) or not isinstance(os.fspath(inbox), str) or os.fspath(inbox) == _IN_MEMORY:
-        raise ConfigurationError("inbox must be the path of a file, and this is none")
+        raise ConfigurationError("inbox must be a path that a file can have")
     return Path(inbox)
 
 
@@ -389,7 +389,7 @@ def _checked(secrets: Sequence[str]) -> tuple[str, ...]:
     for secret in secrets:
         if any(letter.isspace() or not letter.isprintable() for letter in secret):
             raise ConfigurationError(
-                "consumer_secret: the consumer secret holds a blank, line break or control character, which none has"
+                "consumer_secret: the consumer secret holds a blank, line break or control character, which secrets never do"
             )
     return tuple(secrets)
 
@@ -404,4 +404,4 @@ def read_event(body: bytes) -> Delivery:
         body = body.encode("utf-8", "surrogatepass")
     if isinstance(body, bytes | bytearray | memoryview):
         return read_delivery(bytes(body))
-    return Undecoded(body, reason="is no body of a request")
+    return Undecoded(body, reason="is not the body of a request")

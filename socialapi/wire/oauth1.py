@@ -118,7 +118,7 @@ def check_headers(headers: Mapping[str, str]) -> None:
     for name, value in headers.items():
         if not (value.isascii() and value.isprintable()):
             raise ConfigurationError(
-                f"the header {name} would hold characters that no header can: what it is made of (a credential, say) "
+                f"the header {name} would hold characters that no header can: its parts (a credential, for example) "
                 "must be visible ASCII"
             )
 

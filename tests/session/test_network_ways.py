@@ -395,16 +395,16 @@ async def test_an_authority_of_ones_own_is_trusted(
         (
             ("127.0.0.1",),
             1,
-            "nobody who is trusted has signed it. If its authority is your own, name its certificate in",
+            "it is not signed by a trusted authority. If its authority is your own, name its certificate in",
         ),
-        (("elsewhere.example",), 1, "it is for another host: look at the address"),
-        (("127.0.0.1",), -1, "it has expired: whoever runs the host has to renew it"),
+        (("elsewhere.example",), 1, "it is for another host: check the address"),
+        (("127.0.0.1",), -1, "it has expired: the host's operator has to renew it"),
     ],
 )
 async def test_a_certificate_that_cannot_be_accepted_is_an_error_that_says_what_to_do(
     hosts: tuple[str, ...], days: int, says: str, authority: Authority, environment: pytest.MonkeyPatch
 ) -> None:
-    if not says.startswith("nobody"):
+    if not says.startswith("it is not signed"):
         environment.setenv("SSL_CERT_FILE", str(authority.file))
     async with Server(tls=authority.server(*hosts, days=days)) as server:
         error = await error_of(client_of(server, retries=0))
@@ -452,7 +452,7 @@ async def test_a_certificate_that_is_wanted_and_not_there_is_an_error_that_says_
     async with Alerting(tls) as url:
         error = await error_of(client_of(url, retries=0, options={"ssl": context}))
     assert type(error) is TransportError
-    assert error.reason.startswith("it does not take the certificate of this side, or wants one: give Client(ssl=…)")
+    assert error.reason.startswith("it does not accept the client certificate, or requires one: give Client(ssl=…)")
 
 
 class Alerting:

@@ -91,7 +91,7 @@ async def test_a_certificate_that_is_not_valid(contexts: tuple[ssl.SSLContext, s
     async with Server(tls=contexts[0]) as server:
         error = await failure(client_of(server, retries=0))
         assert type(error) is TransportError
-        assert error.reason.startswith("its certificate is not valid: nobody who is trusted has signed it")
+        assert error.reason.startswith("its certificate is not valid: it is not signed by a trusted authority")
         assert server.requests == []
 
 

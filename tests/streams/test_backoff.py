@@ -71,7 +71,7 @@ def test_data_forgives_refusals_and_only_with_time_lost_connections(lived: float
         (StreamingConnection(), "http", "the service refused it: streaming-connection"),
         (TOO_MANY, "final", "the service refused it: TooManyConnections"),
         (UsageCapped(), "final", "a usage cap is reached"),
-        (ClientDisconnected(), "network", "the service says that we left"),
+        (ClientDisconnected(), "network", "the service reports that the client disconnected"),
     ],
 )
 def test_a_problem_that_announces_an_end(problem: Problem, kind: str, reason: str) -> None:

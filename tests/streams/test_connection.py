@@ -311,7 +311,7 @@ async def test_a_watch_that_fails_takes_the_connection_with_it(
             await connection.watcher
         assert ids([await reading]) == ["2"]
     assert [each.getMessage() for each in caplog.records if each.levelname == "ERROR"] == [
-        "the watch over a connection failed, which is closed"
+        "the watcher of a connection failed; the connection is closed"
     ]
 
 

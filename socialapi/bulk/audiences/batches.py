@@ -1,4 +1,4 @@
-"""Batches: rows that travel in one request, the bytes they make, and what they have to wait for."""
+"""Batches of rows for one upload request: their size in bytes, and the batches they wait for."""
 
 import asyncio
 import bisect
@@ -24,9 +24,10 @@ PART_BYTES: Final = 131_072
 class Batch:
     """Rows for one request, in the order of the input.
 
-    `after` are earlier batches that hold another operation on one of these identifiers: nothing of this one is sent
-    before they are settled. `followers` repeat rows of this batch and are sent only if the row they repeat is
-    refused; `followed_too` are other batches that decide about them. What may hold identifiers is not shown.
+    `after` are earlier batches with another operation on one of these identifiers. Nothing of this
+    batch is sent before they are settled. `followers` are rows that repeat rows of this batch; they
+    are sent only if the row that they repeat is refused. `followed_too` are other batches that
+    decide about them. Fields that may hold identifiers are not in the repr.
     """
 
     number: int = 0
@@ -59,7 +60,7 @@ class Batch:
 
 @attrs.frozen
 class _Frame:
-    """The text around the users of an operation."""
+    """The JSON text around the users of an operation."""
 
     before: str
     behind: str
@@ -79,10 +80,11 @@ def _frame(action: Action) -> _Frame:
 
 
 class Packer:
-    """Decides what fits into a request, by arithmetic: what a row adds to the body is known before it is encoded.
+    """Decides which rows fit into a request. The size that a row adds is computed before encoding.
 
-    `single` makes an operation of every row, so that an error names the very row; `packed` makes one operation of
-    all rows of a batch that share operation type and times, which takes 12 to 25 times fewer requests.
+    `single` makes one operation per row, so that an error names the row. `packed` makes one
+    operation of all rows of a batch with the same operation type and times, which takes 12 to 25
+    times fewer requests.
     """
 
     def __init__(self, packing: Packing, *, max_operations: int, max_bytes: int) -> None:

@@ -1,8 +1,9 @@
-"""What exports leave around e-mail addresses and phone numbers, and how these are taken out of it.
+"""Removes what exports leave around e-mail addresses and phone numbers.
 
-Spreadsheets, address books and web pages put quotation marks, `mailto:`, angle brackets, separators and characters that
-show nothing there. They are removed where what is left can be nothing else. An apostrophe or a backquote at the beginning
-alone may be part of an e-mail address, and stays; so do quotation marks around its local part.
+Spreadsheets, address books and web pages add quotation marks, `mailto:`, angle brackets, separators
+and invisible characters. They are removed if the rest is unambiguous. An apostrophe or backquote
+only at the start may be part of an e-mail address and is kept, and so are quotation marks around
+the local part.
 """
 
 import re
@@ -73,7 +74,9 @@ _MARKS: Final = "quotation marks"
 
 @attrs.frozen(repr=False)
 class Bare:
-    """A value without what stands around it, and what was removed in words; nothing where it was bare already."""
+    """A value without the debris around it. `removed` describes what was removed; it is empty if
+    nothing was.
+    """
 
     text: str
     removed: tuple[str, ...] = ()

@@ -1,10 +1,11 @@
-"""What recent rows did with which identifier: who must wait for whom, and which row repeats another.
+"""Finds duplicate rows and conflicts between recent rows of an upload.
 
-Pure bookkeeping over batches. It remembers a bounded number of identifiers, and every identifier of a batch that is
-not settled, whatever their number.
+It does no I/O and remembers a bounded number of identifiers, plus all identifiers of batches that
+are not settled.
 
-Which row is a duplicate, and so where a batch ends, follows from the rows alone and never from what is settled when:
-a job that is resumed has to make the same batches again. Time decides only who waits for whom.
+Which row is a duplicate, and therefore where a batch ends, depends only on the rows and not on when
+batches are settled: a resumed job has to make the same batches again. Time decides only which batch
+waits for which.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +23,7 @@ REMEMBERED: Final = 50_000
 
 @attrs.frozen(eq=False)
 class _Placement:
-    """The last operation on an identifier and the batches that carry it, the latest at the end."""
+    """The last operation on an identifier, and the batches that carry it, the latest last."""
 
     action: Action
     batches: tuple[Batch, ...]
@@ -40,12 +41,12 @@ class _Placement:
 
 @attrs.frozen
 class Decision:
-    """What the recent past means for a row.
+    """What recent rows mean for a row.
 
-    `repeats` is the batch whose fate decides about a duplicate (None when it is one already), and `repeats_too` further
-    ones. It is `refused` when nothing is on its way any more and the service has refused the row that it repeats.
-    `conflicts` are batches that hold another operation on one of the row's identifiers, those among them that are
-    unsettled at least.
+    `repeats` is the batch whose outcome decides about a duplicate (None if it is one already), and
+    `repeats_too` are further ones. `refused` is true if no such batch is in flight any more and the
+    service has refused the row that it repeats. `conflicts` are batches with another operation on
+    one of the row's identifiers, at least those that are not settled.
     """
 
     duplicate: bool
@@ -62,7 +63,7 @@ _REFUSED_DUPLICATE: Final = Decision(duplicate=True, refused=True)
 
 @attrs.define(eq=False, repr=False)
 class _Window:
-    """By kind and value the last placement of an identifier, and every placement there is."""
+    """The last placement of each identifier, by kind and value, and all placements."""
 
     by_kind: dict[IdentifierKind, dict[str, _Placement]] = attrs.field(
         factory=lambda: {kind: {} for kind in IDENTIFIER_KINDS}
@@ -100,7 +101,9 @@ class _Window:
 
 
 class RecentIdentifiers:
-    """The window over recent identifiers, in two generations: when the young one is full, the old one is forgotten."""
+    """The window over recent identifiers, in two generations: when the new one is full, the old one
+    is dropped.
+    """
 
     def __init__(self, remembered: int = REMEMBERED) -> None:
         self._remembered = remembered

@@ -1,4 +1,4 @@
-"""What an upload is asked: where users go, what is done with them, and how a journal knows the same call again."""
+"""The upload job: its destination, its options, and how it runs."""
 
 import asyncio
 import datetime
@@ -33,7 +33,7 @@ from socialapi.session.session import CallOptions, Session
 
 @attrs.frozen(kw_only=True)
 class Destination:
-    """Where the users go, and what the service takes there."""
+    """The destination of an upload, and what the service accepts there."""
 
     kind: str
     """What an upload there is called in a journal."""
@@ -46,7 +46,7 @@ class Destination:
 
 @attrs.frozen(kw_only=True)
 class UploadOptions(JobOptions):
-    """What the caller of `upload` asked for."""
+    """The options of `upload`."""
 
     operation: OperationType = "Update"
     packing: Packing = "single"
@@ -117,9 +117,11 @@ MAX_FOLLOWERS: Final = 25_000
 
 
 class UploadJob(Job[RawRow, Batch, UploadReport]):
-    """One upload, run once. `on_accept` is told of the rows of every request that this run has accepted, and `on_reject` of
-    every row that is not. `part_of` are the counts of a job whose rows it uploads, by which the share of rejected ones is
-    judged.
+    """An upload job, run once.
+
+    `on_accept` is called with the rows of every request that the service accepted in this run, and
+    `on_reject` with every rejected row. `part_of` are the counters of a job of which this one
+    uploads a part; the share of rejected rows is then computed from these.
     """
 
     _options: UploadOptions

@@ -1,12 +1,13 @@
-"""From an identifier as somebody wrote it to the text that is sent (advertising documentation, section 4.9).
+"""Normalises and hashes identifiers (advertising documentation, section 4.9).
 
-A normaliser takes the raw text and returns the text to send: the SHA-256 of the normalised value in lower-case
-hexadecimal digits (UTF-8, no salt), or for `partner_user_id` the value itself; and a remark, empty if there is none: what
-was removed from around an e-mail address or a phone number, or that an id may have been another one. A text of nothing but blanks gives `""`: there is no
-such identifier, which is no error. A text that cannot be an identifier of its kind raises `Unusable`, whose reason never
+A normaliser takes the raw text and returns the text to send and a remark. The text is the SHA-256
+of the normalised value in lower-case hexadecimal digits (UTF-8, no salt), or for `partner_user_id`
+the value itself; it is empty for a blank value, which is no error. The remark says what was removed
+around an e-mail address or phone number, or that an id may have been altered; it is empty if there
+is none. A text that cannot be an identifier of its kind raises `Unusable`, whose reason never
 quotes it.
 
-64 hexadecimal digits are a digest that somebody made before; they pass through in lower case.
+64 hexadecimal digits are taken for a digest and are passed through in lower case.
 """
 
 import functools
@@ -56,7 +57,7 @@ NOT_TAKEN: Final = "is of a kind that is not taken here"
 
 
 class Unusable(Exception):
-    """The text is not an identifier of its kind; `reason` says why, without quoting it."""
+    """The text is not an identifier of its kind. `reason` says why, without quoting it."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)

@@ -1,8 +1,9 @@
-"""Phone numbers as E.164 texts: a plus sign, the country calling code, the national number, nothing else.
+"""Converts phone numbers to E.164: a plus sign, the country calling code, the national number.
 
-What counts as a possible number, and what a number in national notation means in a region, is what libphonenumber
-says. Most numbers are decided here from its metadata in a microsecond or two; whatever is not plain digits (letters,
-extensions, international prefixes, carrier codes) is left to the library itself, which takes about ten times as long.
+libphonenumber defines which numbers are possible, and what a national number means in a region.
+Most numbers are decided here from its metadata in one or two microseconds. Anything but plain
+digits (letters, extensions, international prefixes, carrier codes) is left to the library, which
+takes about ten times as long.
 """
 
 import functools
@@ -60,7 +61,9 @@ def check_region(region: str | None) -> str | None:
 
 @attrs.frozen(eq=False)
 class _Plan:
-    """What is needed of the numbering plan of one country calling code, as dialled from one of its regions."""
+    """The parts of the numbering plan of one country calling code, as dialled from one of its
+    regions.
+    """
 
     prefix: str
     """The country calling code with its plus sign."""
@@ -119,7 +122,9 @@ def _pattern(calling_code: int, strip: str | None, lengths: Iterable[int]) -> st
 
 
 class _Plans(dict[str, _Plan | None]):
-    """The plan for the first three digits after a plus sign; found on first use, at most a thousand."""
+    """The plans by the first three digits after a plus sign, at most a thousand, found on first
+    use.
+    """
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,7 @@
-"""The user object of a request, as JSON in ASCII: so that its length in letters is its length in bytes."""
+"""Prepares rows for an upload: validates and normalises them, and encodes users as ASCII JSON.
+
+In ASCII, the number of characters is the number of bytes.
+"""
 
 import datetime
 import functools
@@ -79,10 +82,10 @@ Problem = tuple[str, str]
 
 @attrs.define(eq=False)
 class PreparedChunk:
-    """What became of some rows: each is either in `runs` or in `rejects`.
+    """The result of preparing some rows. Each row is in either `runs` or `rejects`.
 
-    Of rows in `runs`, `warnings` are about values that were left out, `mended` about those that were sent without what
-    stood around them.
+    Of the rows in `runs`, `warnings` are about values that were left out, and `mended` about values
+    that were sent without the debris around them.
     """
 
     runs: list[RowBlock] = attrs.field(factory=list, repr=False)
@@ -94,13 +97,14 @@ class PreparedChunk:
 class Preparer:
     """Prepares the rows of one job.
 
-    `operation` (Update or Delete, in any case), `effective_at` and `expires_at` hold for rows that do not say
-    otherwise; times are ISO 8601 texts or datetimes, with a time zone. `expires_default` is the expiry, as it is sent,
-    of rows that have none by then. `allow_effective` says whether the target takes a time of effect, `kinds` which
-    identifiers it takes, `default_region` what a phone number without a country code means, and `now` when the job
-    starts: expiries that are not later are refused.
+    `operation` (Update or Delete, in any case), `effective_at` and `expires_at` apply to rows that
+    do not override them; times are ISO 8601 strings or datetimes, with a time zone.
+    `expires_default` is the expiry, as sent, of rows without one. `allow_effective` says whether
+    the target accepts a time of effect, `kinds` which identifiers it accepts, and `default_region`
+    is the region of phone numbers without a country code. `now` is the start of the job; expiries
+    that are not later are refused.
 
-    Raises InvalidInput when one of these makes no sense.
+    Raises InvalidInput if one of these is invalid.
     """
 
     def __init__(

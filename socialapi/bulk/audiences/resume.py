@@ -1,8 +1,8 @@
-"""What an upload writes into its journal, and what it takes over from an earlier run.
+"""The use of the journal by an upload: what it records, and what it takes over from an earlier run.
 
-Batches are made anew from the input, and are the same again: what an earlier run confirmed is recognised by its place
-and its digest, and not sent. Rows that had to be sent outside of the batch they belong to, since the service refused
-the row that they repeat, have outcomes of their own.
+Batches are made again from the input, and are the same again. What an earlier run confirmed is
+recognised by its position and digest, and is not sent. Rows that had to be sent outside their
+batch, because the service refused the row that they repeat, have outcomes of their own.
 """
 
 import asyncio

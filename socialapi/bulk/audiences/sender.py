@@ -1,4 +1,4 @@
-"""Sending one upload request until the service has counted every user in it."""
+"""Sends the batches of an upload until the service has counted every user."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
@@ -44,7 +44,7 @@ async def send_until_counted(
 
 @attrs.define
 class _Counting:
-    """Judges the successful replies to one upload."""
+    """Checks the counts in the successful replies to one upload request."""
 
     request: Request[UploadCounts]
     users: int
@@ -87,7 +87,9 @@ batch counts as being on its way.
 
 @attrs.define(eq=False)
 class BatchSender:
-    """What a batch needs to be sent: where to, how, and who counts."""
+    """Sends batches: the session and target, the options, and the counters and journal to
+    update.
+    """
 
     session: Session
     target: Target[UploadCounts]

@@ -1,4 +1,4 @@
-"""From tables in Arrow's memory format to rows. pyarrow is an extra: it is imported when there is a table to read."""
+"""Reads rows from Arrow tables and Parquet files. pyarrow is an extra and imported on first use."""
 
 import collections
 import datetime
@@ -41,7 +41,9 @@ def pyarrow_for(what: str) -> Any:
 
 @attrs.frozen(eq=False)
 class _Column:
-    """A column of identifiers: `cells` gives its texts side by side; where it cannot, `values` gives what each row has."""
+    """A column of identifiers. `cells` gives its texts side by side; if it cannot, `values` gives
+    the values of each row.
+    """
 
     at: int
     name: str
@@ -155,7 +157,9 @@ def _digits(numbers: Sequence[Any]) -> Sequence[str] | None:
 
 
 class _WordCells:
-    """The texts of dictionary-encoded columns. A dictionary is decoded once, unless it is too large to keep."""
+    """The texts of dictionary-encoded columns. A dictionary is decoded once, unless it is too large
+    to keep.
+    """
 
     def __init__(self, cells: Texts) -> None:
         self._cells = cells
@@ -253,21 +257,23 @@ _MIXED: Final = re.compile("Conversion failed for column (.+) with type")
 
 
 class ArrowStream(Protocol):
-    """A table that can be read in Arrow's memory format: a DataFrame, a table, a relation or a stream of batches."""
+    """A table that can be read through Arrow: a DataFrame, a table, a relation or a stream of
+    batches.
+    """
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """A capsule with the stream, as Arrow's PyCapsule interface defines it."""
 
 
 class BatchRows(Protocol[R_co]):
-    """What makes rows of record batches."""
+    """Turns record batches into rows."""
 
     def chunks(self, batch: Any, first_number: int) -> Iterator[Chunk[R_co]]:
         """The rows of a batch, numbered from `first_number`."""
 
 
 class ArrowReader(ThreadedReader[R], Generic[R]):
-    """Reads a table, in a thread. A relation of a database is computed there while it is read."""
+    """Reads a table in a thread. A database relation is computed there while it is read."""
 
     def __init__(self, table: ArrowStream, rows_of: Callable[[Any], BatchRows[R]]) -> None:
         self._table = table

@@ -1,10 +1,10 @@
-"""Finding the identifiers among the columns of a table or the keys of an object.
+"""Detects identifier columns of a table, or keys of an object, by their names.
 
-Names are compared without regard to case, blanks, `_`, `-` and `.`. A name stands for a kind of identifier when it is
-the specification's name or a listed synonym; around it there may be a number (`email2`, `Phone 2`), a plural
-(`emails`), a word that says it is hashed (`email_sha256`, `hashed_phone`) and, for e-mail addresses and phone numbers,
-a word that says which one it is (`work email`). Whatever else is there is not looked at; what only says who a customer
-is elsewhere (`customer_id`, `customer`, `id`, `user_id`) is never an identifier.
+Names are compared without case, blanks, `_`, `-` and `.`. A name stands for an identifier kind if
+it is the specification's name or a listed synonym. It may have a number (`email2`, `Phone 2`), a
+plural (`emails`), a word for hashing (`email_sha256`, `hashed_phone`) and, for e-mail addresses and
+phone numbers, a word that says which one it is (`work email`). Other names are ignored. Names that
+identify a customer elsewhere (`customer_id`, `customer`, `id`, `user_id`) are never identifiers.
 """
 
 import re
@@ -58,10 +58,10 @@ SYNONYMS: Final[Mapping[IdentifierKind, tuple[str, ...]]] = {
 
 @attrs.frozen
 class Columns:
-    """Where things stand in a row: positions in the list of names that was searched.
+    """The positions of columns in the list of names that was searched.
 
-    `identifiers` are (position, name, kind) triples in the order of the kinds; the overrides are None when the row
-    does not have them.
+    `identifiers` are (position, name, kind) triples in the order of the kinds. The overrides are
+    None if there is no such column.
     """
 
     identifiers: tuple[tuple[int, str, IdentifierKind], ...]
@@ -82,7 +82,9 @@ class Columns:
 
 @attrs.frozen
 class Wanted:
-    """Which columns to look for: kinds to detect, and names that were given for a kind or an override."""
+    """The columns to look for: kinds to detect, and names that were given for a kind or an
+    override.
+    """
 
     kinds: tuple[IdentifierKind, ...]
     given: Mapping[str, tuple[str, ...]]

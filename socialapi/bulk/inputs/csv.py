@@ -1,4 +1,4 @@
-"""Reading CSV: tables of text with a line of column names."""
+"""Reads CSV and TSV files with a line of column names."""
 
 import codecs
 import csv

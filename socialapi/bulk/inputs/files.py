@@ -1,4 +1,6 @@
-"""Unpacking gzip and Zstandard archives while they are read."""
+"""Opens input files, unpacks gzip and Zstandard archives, and chooses the reader of their
+format.
+"""
 
 import bisect
 import codecs
@@ -38,7 +40,9 @@ _DAMAGED: Final = "the archive is damaged and cannot be unpacked any further"
 
 
 class _Unpacked(io.RawIOBase):
-    """What is in an archive. What is wrong with the archive is said as InvalidInput, after everything before it."""
+    """The content of an archive. A fault in the archive raises InvalidInput after the content
+    before it.
+    """
 
     def __init__(self, archive: io.BufferedIOBase, faults: tuple[type[Exception], ...]) -> None:
         self._archive = archive
@@ -94,7 +98,7 @@ _BUFFER_BYTES: Final = 131_072
 
 
 class BinaryFile(Protocol):
-    """An open file, pipe or download that gives bytes."""
+    """An open file, pipe or download that returns bytes."""
 
     def read(self, size: int, /) -> bytes:
         """At most so many of the next bytes; none at the end."""
@@ -115,7 +119,7 @@ def why_not_binary(file: object) -> str | None:
 
 
 class _Given(io.RawIOBase):
-    """A file that somebody else opened, from where it stands, and that stays open."""
+    """A file that the caller opened, read from its current position and left open."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -147,7 +151,7 @@ class _Given(io.RawIOBase):
 
 @attrs.frozen(eq=False)
 class InputFile:
-    """An open file. `extension` is what its name says about the content, in lower case; `size` None if not known."""
+    """An open file. `extension` is the lower-case extension of its name, `size` None if unknown."""
 
     content: BufferedReader
     extension: str
@@ -259,10 +263,11 @@ Format = Callable[[BufferedReader, W], Generator[Chunk[R], None, None]]
 
 @attrs.frozen(kw_only=True)
 class Formats(Generic[W, R]):
-    """How files are read, by their extension, and what is read as what where the extension says nothing.
+    """The readers of files, by extension, and the formats to assume if the extension is unknown.
 
-    Parquet is told by its first bytes, whatever the name. Where `judges_rows`, a byte that no text has is a matter of
-    its row; else such a file is refused as a whole. `instead_of_paths` says what to give to who has given addresses.
+    Parquet is recognised by its first bytes, whatever the name. If `judges_rows` is true, invalid
+    bytes only affect their row; otherwise the whole file is refused. `instead_of_paths` is the
+    advice for callers who passed e-mail addresses.
     """
 
     by_extension: Mapping[str, Format[W, R]]
@@ -391,12 +396,13 @@ def are_paths(records: Any) -> TypeGuard[Sequence[str | os.PathLike[str]]]:
 
 
 class FilesReader(ThreadedReader[RawRow]):
-    """Reads several files as one input, whose rows are numbered through.
+    """Reads several files as one input, whose rows are numbered consecutively.
 
-    The files of a pattern come in the order of their names, those of a list as listed. Each has columns of its own. They
-    are looked at before the first one is read, so that one that is missing is said before anything is sent.
+    The files of a pattern are read in the order of their names, those of a list as listed. Each has
+    columns of its own. All are checked before the first is read, so that a missing one is reported
+    before anything is sent.
 
-    Raises InvalidInput for a pattern that nothing matches.
+    Raises InvalidInput for a pattern without a match.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""What can be uploaded, and which reader reads it.
+"""Chooses the reader for the records of an upload.
 
-`SOURCES` is asked from top to bottom; the first whose `accepts` says yes opens the input. A new kind of input is a new
-line there.
+`SOURCES` is searched in order; the first entry whose `accepts` returns true opens the input. Add
+new kinds of input there.
 """
 
 import os

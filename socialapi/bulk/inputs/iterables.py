@@ -1,4 +1,4 @@
-"""From records in memory (users, operations, objects of JSON Lines) to rows."""
+"""Reads rows from iterables of users, operations or mappings."""
 
 import datetime
 import functools
@@ -67,7 +67,7 @@ def texts_of(value: Any) -> Iterator[tuple[str, str]]:
 
 @attrs.define(eq=False)
 class RecordRows:
-    """Turns records into rows, and keeps in mind which keys the first objects among them had."""
+    """Turns records into rows, and remembers the keys of the first objects."""
 
     wanted: Wanted
     _first_names: dict[str, None] | None = attrs.field(factory=dict, init=False)
@@ -229,7 +229,7 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class ItemRows(Protocol[R_co]):
-    """What makes rows of the items of an iterable."""
+    """Turns the items of an iterable into rows."""
 
     @property
     def bundles(self) -> tuple[type, ...]:
@@ -249,9 +249,10 @@ class ItemRows(Protocol[R_co]):
 
 
 class _ItemReader(Reader[R]):
-    """Gathers items until they make a chunk of rows.
+    """Collects items until they make a chunk of rows.
 
-    The state is kept here rather than in a generator, so that a step that is cancelled loses nothing.
+    The state is kept in the object rather than in a generator, so that a cancelled step loses
+    nothing.
     """
 
     def __init__(self, records: object, rows: ItemRows[R]) -> None:
@@ -316,7 +317,7 @@ class _ItemReader(Reader[R]):
 
 
 class IterableReader(_ItemReader[R]):
-    """Reads an iterable, on the event loop: a chunk at a time."""
+    """Reads an iterable on the event loop, a chunk at a time."""
 
     def __init__(self, records: Iterable[Any], rows: ItemRows[R]) -> None:
         super().__init__(records, rows)

@@ -1,4 +1,4 @@
-"""Reading JSON Lines: one object on each line, whose keys are column names."""
+"""Reads JSON Lines: one object per line, whose keys are column names."""
 
 import json
 from collections.abc import Generator, Iterator

@@ -1,7 +1,7 @@
-"""Numbers that a typed table, JSON or a program has where digits are meant: of an id, a code, a phone number, a count.
+"""Restores the digits of ids, codes, phone numbers and counts that became floats.
 
-A column of whole numbers with a gap becomes one of floating-point numbers, in pandas and whatever is written by it. Such
-a number is a whole one again, as long as no digit of it can have been lost on the way.
+In pandas, a column of integers with a gap becomes one of floats. Such a number is turned back into
+an integer if no digit can have been lost.
 """
 
 import math
@@ -24,7 +24,9 @@ _LIMITS_BY_BYTES: Final = {2: 2**11 - 1, 4: 2**24 - 1}
 
 
 class ShortFloat(float):
-    """A number that was read from a type of fewer bits than Python's own; `limit` is up to where that has every one."""
+    """A number read from a float type smaller than Python's. Up to `limit`, that type has every
+    integer.
+    """
 
     __slots__ = ("limit",)
     limit: int
@@ -43,7 +45,7 @@ class ShortFloat(float):
 
 
 class NoDigits(Exception):
-    """The value is not written by digits alone; `reason` says why, without quoting it."""
+    """The value cannot be written as digits. `reason` says why, without quoting it."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)

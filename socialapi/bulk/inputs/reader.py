@@ -1,4 +1,4 @@
-"""What every reader of a bulk input is: an asynchronous iterator of chunks of rows."""
+"""The interface of readers: asynchronous iterators over chunks of rows."""
 
 import abc
 import asyncio
@@ -22,7 +22,7 @@ ROWS_PER_STEP: Final = 250
 
 
 class Chunk(Protocol[R_co]):
-    """Some rows that were read together: a list of them, or something that can make them."""
+    """Rows that were read together: a list, or an object that can make them."""
 
     def __len__(self) -> int: ...
 
@@ -30,13 +30,13 @@ class Chunk(Protocol[R_co]):
 
 
 class NoRows(InvalidInput):
-    """There is nothing in an input, or nothing below its column names: a reader ends with it, and notes why."""
+    """The input has no rows. A reader raises it at the end, and notes why."""
 
 
 class Reader(abc.ABC, Generic[R_co]):
-    """The rows of an input in chunks of at most `ROWS_PER_CHUNK`, each read when it is asked for.
+    """The rows of an input in chunks of at most `ROWS_PER_CHUNK`, each read on demand.
 
-    When the input breaks, the rows before the fault are handed out first; the next step raises the error.
+    If reading fails, the rows before the fault are returned first; the next step raises the error.
     """
 
     paths: Sequence[str] = ()
@@ -115,10 +115,10 @@ THREAD_NAME: Final = "socialapi-reader"
 
 
 class ThreadedReader(Reader[R]):
-    """Opening, reading and parsing happen in a thread, for one chunk at a time.
+    """Opens, reads and parses in a thread, one chunk at a time.
 
-    The thread is one that nobody waits for: a pipe, a network drive or a database may never answer, and then neither
-    closing the reader nor the end of the program may hang on it.
+    Nothing waits for the thread: a pipe, a network drive or a database may never answer, and then
+    neither closing the reader nor the exit of the program may hang.
     """
 
     def __init__(self) -> None:

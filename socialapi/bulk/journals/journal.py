@@ -1,4 +1,4 @@
-"""What a job remembers of itself, so that the same call goes on where it was ended: the seam, and the words for it."""
+"""The interface of journals, which let a job continue where it was stopped."""
 
 import asyncio
 import hashlib
@@ -24,7 +24,9 @@ State = Literal["finished", "stopped", "interrupted"]
 
 @attrs.frozen(kw_only=True)
 class JobIdentity:
-    """What a job is: the same call again has the same. It holds no personal value and no secret."""
+    """The identity of a job, equal for a repeated call. It contains no personal data and no
+    secrets.
+    """
 
     kind: str
     """For example `catalog load`."""
@@ -47,9 +49,10 @@ class JobIdentity:
 
 @attrs.frozen
 class Outcome:
-    """What became of a row. `outcome` is `accepted`, `rejected`, or a word of the job; `digest` has 64 bits (`digest64`).
+    """The outcome of a row: `accepted`, `rejected`, or a word of the job. `digest` is a `digest64`.
 
-    `field` and `reason` are those of a refusal, `warnings` are pairs of them; no value of the row is in any.
+    `field` and `reason` describe a refusal, and `warnings` are pairs of them. None contains a value
+    of the row.
     """
 
     row: int
@@ -62,7 +65,7 @@ class Outcome:
 
 @attrs.frozen
 class RecordedBatch:
-    """A batch that was or is about to be sent: from which row to which, how many, and a digest of what is sent.
+    """A batch that was sent or is about to be: its first and last row, their number, and a digest.
 
     `outcomes` are those of the rows that differ from `accepted`, as far as they were confirmed.
     """
@@ -78,9 +81,10 @@ class RecordedBatch:
 
 @attrs.frozen(kw_only=True)
 class Opened:
-    """What a journal knows when it is opened. `started_at` is when the first run began, which times are computed from.
+    """The state of a journal when it is opened.
 
-    `is_finished` says that an earlier run has settled everything, `last_batch` is the highest number that is confirmed.
+    `started_at` is the start of the first run, from which times are computed. `is_finished` is true
+    if an earlier run settled everything, and `last_batch` is the highest number that was confirmed.
     """
 
     job_id: str
@@ -93,9 +97,10 @@ class Opened:
 
 @runtime_checkable
 class Journal(Protocol):
-    """Where a job keeps what it has done; what returns has been kept for good. One job uses it, between `open` and `aclose`.
+    """Records the progress of a job. Data are stored durably when a method returns.
 
-    Every method raises ConfigurationError when the journal cannot be read or written: nothing more is sent then.
+    One job uses it, between `open` and `aclose`. Every method raises ConfigurationError if the
+    journal cannot be read or written; then nothing more is sent.
     """
 
     async def open(self, identity: JobIdentity, now: datetime) -> Opened:

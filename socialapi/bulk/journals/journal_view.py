@@ -1,4 +1,4 @@
-"""Looking into a journal from outside, for people: what job it is of, how far that is, and deleting it."""
+"""Reads journals from outside a job: which job it is, its progress, and deleting it."""
 
 import contextlib
 import os
@@ -21,11 +21,12 @@ T = TypeVar("T")
 
 @attrs.frozen(kw_only=True)
 class JournalView:
-    """What a journal says that no job uses now.
+    """The content of a journal that no job is using.
 
-    `state` is `finished`, `stopped`, `interrupted` (also for a process that was killed), or `empty`. `batches` and
-    `rows` are confirmed, `unconfirmed` batches were begun. `outcomes` counts rows that have one of their own by what it
-    is, `counts` is what the last run reported; empty if it was killed.
+    `state` is `finished`, `stopped`, `interrupted` (also after a kill) or `empty`. `batches` and
+    `rows` are confirmed; `unconfirmed` batches were started. `outcomes` counts the rows with an
+    outcome of their own by that outcome. `counts` are those that the last run reported, empty if it
+    was killed.
     """
 
     path: Path

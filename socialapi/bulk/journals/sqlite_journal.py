@@ -1,4 +1,4 @@
-"""The journal of a job in a SQLite file: what is confirmed there is not sent again, whatever ended the process."""
+"""A journal in a SQLite file. What it has confirmed is not sent again, even after a kill."""
 
 import hashlib
 import os
@@ -37,10 +37,10 @@ SCHEMA: Final = Schema(
 
 
 class SqliteJournal:
-    """A file that no other process uses meanwhile. What is written while the disk is busy shares the next commit.
+    """A journal in a file of its own. Writes that wait for the disk share the next commit.
 
-    Every line has a seal over what it says, so that a byte that was changed by accident is noticed, and nothing that
-    was not confirmed is taken for confirmed.
+    Every row has a checksum over its content, so that accidental changes are noticed and nothing
+    unconfirmed is taken for confirmed.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -127,7 +127,7 @@ class SqliteJournal:
 
 @attrs.frozen
 class JobLine:
-    """What a file says of its job, as it stands there."""
+    """The row of a journal file that describes its job."""
 
     id: str
     identity: str

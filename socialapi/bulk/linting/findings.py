@@ -1,4 +1,4 @@
-"""Values that are no identifiers of anybody, in plain text and as what hashing makes of them."""
+"""The findings of a lint, and the placeholder values that it recognises, plain and hashed."""
 
 import hashlib
 import re

@@ -1,4 +1,6 @@
-"""Counting rows that repeat others, in bounded memory."""
+"""Lints the records of an upload: counts usable, suspicious and duplicate values in bounded
+memory.
+"""
 
 import asyncio
 import datetime
@@ -26,11 +28,11 @@ MOST_KEPT: Final = 200_000
 
 
 class DuplicateCounter:
-    """Exact as long as there are at most `most` different rows; beyond that an estimate.
+    """Counts duplicate rows: exactly up to `most` distinct rows, beyond that as an estimate.
 
-    Then only rows are followed whose hash ends in zeros, more of them the more rows there are, but each with all its
-    repeats: what is counted of these is multiplied by how few they are. That holds for few repeats as well as for
-    many, where an estimate of the number of different rows would drown them.
+    Then only rows whose hash ends in zeros are followed, the fewer the more rows there are, but
+    each with all its duplicates; the count is scaled up. This is accurate for few duplicates as
+    well as for many, unlike an estimate of the number of distinct rows.
     """
 
     def __init__(self, most: int = MOST_KEPT) -> None:
@@ -112,7 +114,7 @@ async def lint_records(
 
 @attrs.frozen
 class NotingWanted(Wanted):
-    """Keeps in mind which names were looked through, and what each was taken for (an empty text if for nothing)."""
+    """Records which names were searched, and the kind that each was taken for (empty for none)."""
 
     noted: dict[str, str] = attrs.field(factory=dict)
 
@@ -129,7 +131,7 @@ class NotingWanted(Wanted):
 
 @attrs.define
 class _Counts:
-    """The counts of one kind, under their names in `KindLint`; of a column the first two."""
+    """The counts of one kind, named as in `KindLint`; for a column, only the first two."""
 
     present: int = 0
     digests: int = 0
@@ -147,7 +149,7 @@ class _Counts:
 
 
 class Linter:
-    """Counts, row by row."""
+    """Counts row by row."""
 
     def __init__(self, wanted: NotingWanted, preparer: Preparer, default_region: str | None) -> None:
         self.rows = 0

@@ -1,8 +1,9 @@
-"""Putting products into batches of 25 so that the order of those that concern each other is kept.
+"""Batches products by 25, and keeps the order of products that depend on each other.
 
-Two products concern each other when they have the same id, since the later one replaces the earlier one, or the same
-group, since the service shows the variant that was submitted first. A product whose predecessor is on its way is held
-back until that one is settled, and the products behind it go on: no request ever waits for another one.
+Products depend on each other if they have the same id, because the later one replaces the earlier
+one, or the same group, because the service shows the variant submitted first. A product whose
+predecessor is in flight is held back until that is settled, while other products continue: no
+request waits for another one.
 """
 
 import asyncio
@@ -23,7 +24,7 @@ MAX_HELD: Final = 500
 
 
 class Placer:
-    """Takes products one after another, and submits batches; `stopped` says that nothing is sent any more."""
+    """Takes products in order and submits batches until `stopped` returns True."""
 
     def __init__(self, submit: Callable[[ProductBatch], Awaitable[None]], stopped: Callable[[], bool]) -> None:
         self._submit = submit
@@ -120,9 +121,11 @@ IN_MEMORY_BYTES: Final = 8_000_000
 
 
 class WaitingProducts:
-    """Products that keep the rules: first all of them are added, then they are taken in their order.
+    """Valid products that wait in a temporary file: first all are added, then they are taken in
+    order.
 
-    The file has no name and is for its owner alone. Raises InvalidInput when it cannot be written.
+    The file has no name and is readable only by its owner. Raises InvalidInput if it cannot be
+    written.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The counts of a product job while it runs."""
+"""The counters of a running product load."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -20,7 +20,9 @@ Refused = tuple[ProductRow, str, str]
 
 @attrs.define(eq=False)
 class ProductCounters(RowCounters):
-    """Accepted products are created, updated or unchanged; skipped ones are accepted without being sent."""
+    """Counts products. Accepted ones are created, updated, unchanged, or skipped, which means not
+    sent.
+    """
 
     created: int = 0
     updated: int = 0

@@ -1,4 +1,4 @@
-"""What a feed says of a product: from the columns of a table, from objects, from `Product`."""
+"""Turns table rows, objects and `Product` instances into products to load."""
 
 import difflib
 import re
@@ -24,10 +24,10 @@ _whole: Final = re.compile(r"([0-9]{1,18})|([0-9]{1,15})\.0+").fullmatch
 
 @attrs.define(eq=False)
 class Feed:
-    """The names that a feed has, and how a product is made of what stands under them.
+    """The names of a feed's columns, and the conversion of their values into products.
 
-    `columns` are the columns of a table as they are called there, but for those that a rejects file has before them;
-    without a table, the fields of a product.
+    `columns` are the names as written, without those that a rejects file adds in front; without a
+    table, they are the fields of a product.
     """
 
     columns: Sequence[str] = FIELDS

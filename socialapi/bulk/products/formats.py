@@ -1,4 +1,4 @@
-"""What products can be loaded from, and which reader reads it."""
+"""Chooses the reader for the products of a load."""
 
 import os
 from collections.abc import AsyncIterable, Iterable, Mapping

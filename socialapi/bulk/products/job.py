@@ -1,4 +1,4 @@
-"""Whether a product may be sent: what is wrong with it by the rules, before anything of it leaves the process."""
+"""The product load: its options, validation of products, and how it runs."""
 
 import datetime
 import os
@@ -62,7 +62,7 @@ ROWS_AT_ONCE: Final = 75
 
 @attrs.frozen(kw_only=True)
 class UpsertOptions(JobOptions):
-    """What the caller of `upsert` asked for."""
+    """The options of `upsert`."""
 
     concurrency: int | Literal["auto"] = DEFAULT_CONCURRENCY
     digests: str | os.PathLike[str] | None = None
@@ -90,7 +90,7 @@ class UpsertOptions(JobOptions):
 
 
 class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
-    """One load of a catalog, run once."""
+    """A product load, run once."""
 
     noun = "load"
     kind = "catalog load"

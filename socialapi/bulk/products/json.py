@@ -1,4 +1,4 @@
-"""Walking through a JSON array of any size, of which no more than a window is in memory."""
+"""Reads products from JSON Lines, and from JSON arrays of any size in bounded memory."""
 
 import codecs
 import json
@@ -21,7 +21,7 @@ _TAIL: Final = 16
 
 
 class JsonWindow:
-    """The part of a JSON text that is being read."""
+    """The part of a JSON text that is in memory."""
 
     def __init__(self, file: BufferedReader) -> None:
         self._file = file

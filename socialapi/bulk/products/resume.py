@@ -1,7 +1,8 @@
-"""What a load writes into its journal, and finds there: an outcome for every product, since batches depend on timing.
+"""The use of the journal by a load: an outcome per product, because batches depend on timing.
 
-Products with the same id are put one after another, each after the one before is confirmed here: what is not confirmed
-therefore never comes before something that is, and putting it in a later run restores nothing that was replaced.
+Products with the same id are put one after another, each after its predecessor is confirmed. So an
+unconfirmed product never precedes a confirmed one with its id, and putting it in a later run
+restores nothing that was replaced.
 """
 
 import hashlib
@@ -28,7 +29,9 @@ DELETED: Final = "vanished products deleted"
 
 @attrs.frozen(eq=False)
 class LoadJournal:
-    """The journal of a load. Every method raises ConfigurationError when it cannot be read or written."""
+    """The journal of a load. Every method raises ConfigurationError if it cannot be read or
+    written.
+    """
 
     journal: Journal
     batches_before: int

@@ -1,4 +1,4 @@
-"""A product on its way through a job, and what is read of it."""
+"""Products as they were read, and their batches."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -22,11 +22,12 @@ ENVELOPE: Final = (b'{"products":[', b"]}")
 
 @attrs.define(eq=False, repr=False, weakref_slot=False)
 class ProductRow:
-    """A product as it was read: `shape` is what would be sent of it. `number` counts products from 1.
+    """A product as it was read. `shape` is what would be sent, and `number` counts products from 1.
 
-    `problem` is a (field, reason) pair when it could not even be read. `values` are the cells of its line, in the order
-    of the columns of the input; None where there are no columns. `json` is the shape, encoded, once it was judged.
-    `is_blank` says that there is nothing on its line. `warnings` are (field, reason) pairs about what is sent as it is.
+    `problem` is a (field, reason) pair if it could not be read. `values` are the cells of its line
+    in the order of the columns, or None without columns. `json` is the encoded shape, set when it
+    was validated. `is_blank` is true for an empty line. `warnings` are (field, reason) pairs about
+    values that are sent unchanged.
     """
 
     number: int
@@ -58,7 +59,9 @@ class ProductRow:
 
 @attrs.define(eq=False)
 class ProductBatch:
-    """Products for one request, each id once. Nothing on its way has the ids or groups of another batch."""
+    """Products for one request, each id once. No other batch in flight has the same ids or
+    groups.
+    """
 
     number: int
     rows: list[ProductRow] = attrs.field(factory=list, repr=False)

@@ -1,4 +1,7 @@
-"""One batch of products until each has an outcome; the answers are matched by id, and missing ones asked for again."""
+"""Sends batches of products until each product has an outcome.
+
+Answers are matched by id, and products without one are sent again.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -27,7 +30,9 @@ Answered = tuple[ProductRow, ProductResult]
 
 @attrs.frozen(eq=False)
 class ProductSender:
-    """What a batch needs to be sent: where to, how, who counts, and where digests and outcomes are kept."""
+    """Sends batches: the session and target, the options, and the counters, digests and journal to
+    update.
+    """
 
     session: Session
     target: Target[ProductResults]

@@ -1,4 +1,4 @@
-"""What a catalog was loaded with last: a digest for each product, so that what has not changed is not sent again."""
+"""The digest file of a catalog: what was loaded last, so that unchanged products are skipped."""
 
 import hashlib
 import os
@@ -43,9 +43,10 @@ _AT_ONCE: Final = 500
 
 @attrs.frozen
 class Vanished:
-    """A product of earlier loads that the feed does not have: its id, and its key if that is known.
+    """A product of earlier loads that is not in the input: its id, and its key if known.
 
-    `is_asked` says that it was to be deleted before, and `is_doubtful` that nobody was told whether it was.
+    `is_asked` is true if its deletion was requested before, and `is_doubtful` if the outcome is
+    unknown.
     """
 
     id: str
@@ -60,12 +61,14 @@ def digest_of(shape: Mapping[str, Any]) -> bytes:
 
 
 class Digests:
-    """The file of digests of one catalog; use it between `open` and `aclose`. It holds no content of any product.
+    """The digest file of one catalog, to be used between `open` and `aclose`. It stores no product
+    content.
 
-    A digest is taken away before the product is sent and set once the service has taken it, so that a digest that is
-    there is that of what the catalog has, wherever the process was ended. With `keep` they all stay: nothing is sent.
+    A digest is removed before its product is sent, and stored once the service has accepted it. So
+    a stored digest is that of what the catalog has, wherever the process was stopped. With `keep`
+    all digests stay, because nothing is sent.
 
-    Every method raises ConfigurationError when the file cannot be read or written.
+    Every method raises ConfigurationError if the file cannot be read or written.
     """
 
     def __init__(self, path: str | os.PathLike[str], catalog_id: str, *, keep: bool = False) -> None:

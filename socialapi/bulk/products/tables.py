@@ -1,4 +1,4 @@
-"""Reading a feed that is a table: CSV or TSV with the names of the fields in its first line."""
+"""Reads products from CSV, TSV and Parquet tables."""
 
 import csv
 import re
@@ -31,7 +31,9 @@ _SEPARATOR: Final = re.compile(r'"?sep=([^\w\s"]|\t)"?[\r\n]*', re.IGNORECASE).f
 
 
 class _Lines:
-    """The lines of a text, with the number of the one that was read last, and what the present record has of them."""
+    """The lines of a text, with the number of the last one read, and those of the current
+    record.
+    """
 
     def __init__(self, text: TextIOWrapper) -> None:
         self._text = text
@@ -183,7 +185,7 @@ def _fault(lines: _Lines, delimiter: str, begins: int, meaning: str) -> str:
 
 @attrs.frozen(eq=False)
 class ProductBatches:
-    """Turns record batches into chunks of products; each row is judged as the object that it is."""
+    """Turns record batches into chunks of products. Each row is validated as an object."""
 
     feed: Feed
 

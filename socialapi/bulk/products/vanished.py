@@ -1,4 +1,4 @@
-"""Products that a feed does not have any more: finding them, and deleting them."""
+"""Finds and deletes products that are no longer in the input."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,9 +36,9 @@ _says_it_is_gone: Final = re.compile(
 
 @attrs.frozen(eq=False)
 class VanishedProducts:
-    """What is needed to deal with them: where they are, who remembers them, who counts, and who watches.
+    """Finds and deletes vanished products: the session and catalog, the digests and counters.
 
-    `stopped` says that nothing is sent any more, `show` tells how far it is.
+    `stopped` returns whether nothing is sent any more, and `show` reports the progress.
     """
 
     session: Session

@@ -1,4 +1,4 @@
-"""The counts of a sync while it runs, put together from those of its parts."""
+"""The sync job: reads the desired rows, compares them with the snapshot, sends the differences."""
 
 import contextlib
 import datetime
@@ -30,7 +30,9 @@ from socialapi.session.session import CallOptions, Session
 
 
 class SyncCounts:
-    """What is known of a sync so far. Rows of the desired state are pending until they are unchanged, added or rejected."""
+    """The counters of a sync. Desired rows are pending until they are unchanged, added or
+    rejected.
+    """
 
     def __init__(self, session: Session, limit: RateLimit | None, *, dry_run: bool) -> None:
         self._clock = session.clock
@@ -123,9 +125,9 @@ NOT_SYNCED: Final = "cannot be synced, since it is never hashed and a snapshot h
 
 
 class ReadingJob(Job[RawRow, Batch, UploadReport]):
-    """Reads the desired state into a snapshot. In its report the rows that are staged are the accepted ones.
+    """Reads the desired rows into a snapshot. In its report, the staged rows are the accepted ones.
 
-    The rejects file stays open, since the service may refuse rows later: whoever runs this closes it.
+    The rejects file stays open, because the service may refuse rows later. The caller closes it.
     """
 
     noun = "sync"
@@ -236,7 +238,7 @@ Pages = Callable[[int], Awaitable[Sequence[Record]]]
 
 @attrs.frozen(kw_only=True)
 class SyncOptions(JobOptions):
-    """What the caller of `sync` asked for."""
+    """The options of `sync`."""
 
     snapshot: str | os.PathLike[str]
     max_removal_share: float = DEFAULT_REMOVAL_SHARE
@@ -290,7 +292,7 @@ def _place(options: SyncOptions) -> Iterator[Path]:
 
 
 class SyncJob:
-    """One sync, run once."""
+    """A sync, run once."""
 
     def __init__(
         self,

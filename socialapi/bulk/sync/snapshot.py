@@ -1,6 +1,7 @@
-"""The tables of a snapshot, and the statements over all of their rows.
+"""The snapshot of a sync: a SQLite file of digests, and the statements that compare them.
 
-Each statement walks side by side through what it compares: a look at random places would wait for the disk.
+Each statement reads the tables it compares side by side in order; random access would wait for the
+disk.
 """
 
 import os
@@ -118,9 +119,9 @@ _CACHE_KIB: Final = 32_768
 
 @attrs.frozen(repr=False)
 class StagedRow:
-    """A row of the desired state: its identifiers as (code, digest) pairs, its times as they are sent.
+    """A desired row: its identifiers as (code, digest) pairs, and its times as they are sent.
 
-    `until` is when the service lets go of it, in epoch seconds.
+    `until` is when the service removes it, in epoch seconds.
     """
 
     number: int
@@ -132,7 +133,9 @@ class StagedRow:
 
 @attrs.frozen(kw_only=True)
 class Difference:
-    """What there is to do: identifiers that may be in force, rows to be added, identifiers to be removed."""
+    """The difference to apply: identifiers that may be in force, rows to add, identifiers to
+    remove.
+    """
 
     known: int
     additions: int
@@ -140,10 +143,11 @@ class Difference:
 
 
 class Snapshot:
-    """The file of one audience; use it between `open` and `aclose`. It holds digests, never an identifier.
+    """The snapshot of one audience, to be used between `open` and `aclose`. It stores digests only.
 
-    A sync stages what is desired, compares, announces what it is about to send, says what is accepted while it sends, and
-    confirms it at the end of each part. Every method raises ConfigurationError when the file cannot be used.
+    A sync stages the desired rows, compares them, announces what it is about to send, records what
+    is accepted while it sends, and confirms each part at its end. Every method raises
+    ConfigurationError if the file cannot be used.
     """
 
     def __init__(self, path: str | os.PathLike[str], account_id: str, custom_audience_id: str) -> None:

@@ -1,4 +1,6 @@
-"""Accounts, their apps and features; test accounts of the sandbox (section 4.2)."""
+"""Handlers for ad accounts, their apps, features and history, and for sandbox accounts (advertising
+section 4.2).
+"""
 
 import re
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""The identifiers of an audience or list: a set of (kind, value), each with the time it takes effect and expires."""
+"""The members of audiences and lists, and a checksum to compare them."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,9 +12,11 @@ SLICE: Final = 5_000
 
 
 class Members:
-    """A set of (kind, value) identifiers. An identifier is in force while `effective_at <= now < expires_at`.
+    """A set of (kind, value) identifiers. An identifier is in force while `effective_at <= now <
+    expires_at`.
 
-    Millions fit, because each costs one dictionary entry: the times are shared by all members of an operation.
+    Millions of them fit into memory, because each is one dictionary entry: the members of an
+    operation share its times.
     """
 
     def __init__(self) -> None:
@@ -56,10 +58,11 @@ class Members:
 
 
 class Checksum:
-    """Count and order-free checksum of identifiers, to compare two sets without listing them.
+    """The number of identifiers and an order-independent checksum, to compare sets without listing
+    them.
 
-    The checksum is the XOR, over all members, of the first 8 bytes of SHA-256 of `kind:value` in UTF-8, written as 16
-    hexadecimal digits. That of the empty set is all zeros.
+    The checksum is the XOR, over all members, of the first 8 bytes of SHA-256 of `kind:value` in
+    UTF-8, written as 16 hexadecimal digits. That of the empty set is all zeros.
     """
 
     def __init__(self) -> None:

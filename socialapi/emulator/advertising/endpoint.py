@@ -1,4 +1,4 @@
-"""The parameters of an advertising request, checked by the declarations of its route; every broken rule is listed."""
+"""Registration of advertising handlers: parameters, errors, records and paging."""
 
 import functools
 import types
@@ -37,7 +37,7 @@ Rules = Callable[[Call, Arguments], Iterable[BrokenRule]]
 
 
 class InvalidParameters(Refusal):
-    """A request that breaks rules; every one of them is listed in the answer."""
+    """A request that breaks rules. The answer lists all of them."""
 
     def __init__(self, broken: Sequence[BrokenRule]) -> None:
         errors = [_error(rule) for rule in broken]

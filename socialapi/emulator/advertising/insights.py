@@ -1,4 +1,6 @@
-"""How much is said about keywords: made up from the keywords, and always the same for the same ones (section 4.6)."""
+"""The handler for keyword insights, with numbers derived from the keywords (advertising section
+4.6).
+"""
 
 import hashlib
 import math

@@ -1,4 +1,6 @@
-"""Line items: changes, with every rule about them, and deletion (section 4.4)."""
+"""Handlers for line items: changes with all their rules, deletion, and targeting (advertising
+sections 4.4 and 4.8).
+"""
 
 from collections.abc import Iterable
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""What the advertising API starts with, always the same. Only ids are made at once, the records when looked at."""
+"""Fills the advertising API with the seed data. Records are generated when they are first read."""
 
 from functools import partial
 from typing import Final

@@ -1,4 +1,4 @@
-"""The ad accounts and curated categories of the seed data."""
+"""The ad accounts, apps and categories of the seed data."""
 
 from collections.abc import Iterator
 from itertools import product

@@ -1,4 +1,6 @@
-"""The campaigns and line items of the seed data that were written by hand: every objective, every kind of rule."""
+"""The hand-written campaigns and line items of the seed data, for every objective and kind
+of rule.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final

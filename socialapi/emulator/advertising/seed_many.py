@@ -1,4 +1,4 @@
-"""What the first account has many of: campaigns that target one audience, and line item curated categories."""
+"""Large collections of the first account: campaigns that target an audience, and category pairs."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -1,4 +1,4 @@
-"""The records of the advertising API, their history, and where they are kept."""
+"""The records of the advertising API, their order and their history."""
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,7 +17,9 @@ _COMPARED: Final = 200
 
 @attrs.frozen
 class Order:
-    """By the values of a scalar field; records with the same value stand in the order in which they were made."""
+    """An order by the values of a scalar field. Records with equal values are in order of
+    creation.
+    """
 
     field: str
     descending: bool = False
@@ -25,17 +27,20 @@ class Order:
 
 @attrs.frozen
 class Place:
-    """Behind a record in an order: its value there at that time, and its position among all records."""
+    """A place behind a record in an order: its value at that time, and its position among all
+    records.
+    """
 
     value: Any
     position: int
 
 
 class Table:
-    """The records of one kind, in one account or in all. They are never removed: a deleted one says that it is.
+    """The records of one kind, of one account or all. Deleted records are kept and marked as
+    deleted.
 
-    `load` makes those of the seed data, when the table is first looked at. A field must not be changed but by
-    `change`, since the orders that were asked for are kept rather than sorted again.
+    `load` creates those of the seed data when the table is first read. Change fields only with
+    `change`, because sort orders are kept up to date rather than sorted again.
     """
 
     def __init__(self, load: Callable[[], Iterable[Record]] = tuple) -> None:
@@ -138,7 +143,7 @@ def kind_of(entity_type: str) -> str:
 
 
 class History:
-    """The changes of each entity, the oldest first. `seeded` says what happened before the start."""
+    """The changes of each entity, oldest first. `seeded` returns those before the start."""
 
     def __init__(self) -> None:
         self.seeded: Seeded = _nothing
@@ -200,7 +205,7 @@ _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 class Advertising:
-    """The tables, which are empty until the seed data or a request fill them."""
+    """The tables of the advertising API, empty until the seed data or a request fills them."""
 
     def __init__(self) -> None:
         self.accounts = Table()

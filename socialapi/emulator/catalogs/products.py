@@ -1,4 +1,7 @@
-"""What the service finds strange about products that it takes. Which warnings there are is not documented."""
+"""Handlers for products, with their results and warnings (catalogs section 4.7).
+
+Which warnings the service gives is not documented.
+"""
 
 import datetime
 from collections import Counter

@@ -1,4 +1,6 @@
-"""The catalog of the seed data: the first user's, with products in groups and alone, and two product sets."""
+"""The catalog of the seed data, owned by the first user, with products, item groups and product
+sets.
+"""
 
 from collections.abc import Iterator
 from typing import Any, Final

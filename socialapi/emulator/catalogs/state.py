@@ -1,4 +1,4 @@
-"""The products of one catalog, in the order in which they were first submitted. What is removed is gone for good."""
+"""Catalogs, their products in order of submission, and their product sets."""
 
 import hashlib
 import re
@@ -22,7 +22,7 @@ SLICE: Final = 1_000
 
 @attrs.frozen
 class Item:
-    """A product; `content` is what the client said of it, as `content_of` writes it."""
+    """A product. `content` is what the client sent, in the form of `content_of`."""
 
     id: str
     key: str
@@ -32,7 +32,7 @@ class Item:
 
 @attrs.define
 class _Group:
-    """The products with the same `item_group_id`, as their positions among all products, ascending."""
+    """The products with one `item_group_id`, as ascending positions among all products."""
 
     key: str
     positions: list[int] = attrs.field(factory=list)
@@ -45,7 +45,10 @@ def content_of(product: Mapping[str, Any]) -> bytes:
 
 
 class Stock:
-    """Products by id and by key. A hundred thousand fit, because each is kept as the bytes that are compared."""
+    """The products of a catalog by id and key.
+
+    A hundred thousand fit into memory, because each is kept as bytes.
+    """
 
     def __init__(self) -> None:
         self._rows: list[Item | None] = []
@@ -137,10 +140,11 @@ class Stock:
 
 
 class ProductChecksum:
-    """Count and order-free checksum of products, to compare two catalogs without listing them.
+    """The number of products and an order-independent checksum, to compare catalogs without listing
+    them.
 
-    The checksum is the XOR, over all products, of the first 8 bytes of SHA-256 of `content_of` the product, written as
-    16 hexadecimal digits. That of the empty catalog is all zeros.
+    The checksum is the XOR, over all products, of the first 8 bytes of SHA-256 of `content_of` the
+    product, written as 16 hexadecimal digits. That of the empty catalog is all zeros.
     """
 
     def __init__(self) -> None:
@@ -235,7 +239,9 @@ def _words(text: str) -> list[str]:
 
 @attrs.define(kw_only=True)
 class SetOfProducts:
-    """A product set, MANUAL with the keys of its products, or FILTERED: then its products are found at `due_at`."""
+    """A product set: MANUAL with the keys of its products, or FILTERED, whose products are
+    determined at `due_at`.
+    """
 
     id: str
     name: str
@@ -249,7 +255,7 @@ class SetOfProducts:
 
 @attrs.define
 class Catalog:
-    """A catalog of a user."""
+    """A product catalog of a user."""
 
     id: str
     user_id: str
@@ -274,7 +280,7 @@ class Catalog:
 
 
 class Catalogs:
-    """All catalogs by id. A user has one at most."""
+    """All catalogs by id. Each user has at most one."""
 
     def __init__(self) -> None:
         self._by_id: dict[str, Catalog] = {}

@@ -1,4 +1,4 @@
-"""Posts that are made for advertisers, and what they are called in the account (section 4.5)."""
+"""Handlers for advertiser posts and their names (creatives section 4.5)."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final

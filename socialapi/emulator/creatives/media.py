@@ -1,7 +1,7 @@
-"""The media that were uploaded, and those of the library of an account: what they are and where they are found.
+"""Handlers for account media and the media library (creatives sections 4.1 and 4.3).
 
-A record of either has the facts of the file; one of the library also says what people wrote about it. Both are known
-by their media key.
+Records of both have the facts of the uploaded file; those of the library have metadata too. Media
+are identified by their media key.
 """
 
 import re

@@ -1,4 +1,6 @@
-"""What the first account has of creatives at the start. Only ids are made at once, the records when looked at."""
+"""Fills the first account with the creatives of the seed data, generated when they are
+first read.
+"""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""The cards of the first account in the seed data: of every type, of older kinds, polls, and video conversations."""
+"""The cards of the seed data: of every type, legacy ones, polls and video conversations."""
 
 from collections.abc import Iterator
 from itertools import islice

@@ -1,4 +1,4 @@
-"""The media of the seed data: uploads, the library of the first account, and its account media."""
+"""The media of the seed data: uploads, the media library and account media of the first account."""
 
 from collections.abc import Iterator
 from typing import Any, Final, get_args

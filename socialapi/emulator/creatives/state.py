@@ -1,4 +1,4 @@
-"""The records of creatives: cards of every kind, media, and how they are filtered."""
+"""Records of cards and media, and their filters."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final

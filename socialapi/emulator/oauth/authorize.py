@@ -1,4 +1,4 @@
-"""Asking a person in a browser whether an app may act for them: the form, its seal, and who is signed in."""
+"""The sign-in and consent pages in the browser (platform section 5)."""
 
 import hmac
 import re
@@ -28,7 +28,7 @@ _BROWSER: Final = re.compile(r"[\w-]{1,64}", re.ASCII)
 
 
 class PageShown(Exception):
-    """Raised by whatever decides that a browser gets another page than it asked for."""
+    """Raised to show the browser a page other than the one it requested."""
 
     def __init__(self, answer: Answer) -> None:
         super().__init__(answer.status)
@@ -37,7 +37,9 @@ class PageShown(Exception):
 
 @attrs.frozen(kw_only=True)
 class Question:
-    """What a person is asked. `fields` come back with the form, sealed, and say which sign-in it is about."""
+    """What a user is asked. `fields` are sealed, returned with the form, and identify the
+    sign-in.
+    """
 
     app: App
     may: Sequence[str]

@@ -1,4 +1,4 @@
-"""The HTML of the sign-in: one frame, and what stands in it. Everything that comes from outside is escaped."""
+"""The HTML of the sign-in pages. All external text is escaped."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape

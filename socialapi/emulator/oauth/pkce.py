@@ -1,4 +1,6 @@
-"""The step of OAuth 2.0 with PKCE that a person takes in a browser (platform section 5.4; RFC 6749 and 7636)."""
+"""OAuth 2.0 with PKCE: the authorization page and the token endpoint (platform section 5.4; RFC
+6749 and 7636).
+"""
 
 import base64
 import hashlib
@@ -127,7 +129,7 @@ _TOKEN_PARAMETERS: Final = frozenset(field.name for field in attrs.fields(OAuth2
 
 
 class TokenError(Exception):
-    """A refusal of RFC 6749, section 5.2."""
+    """An error of RFC 6749, section 5.2."""
 
     def __init__(self, error: str, description: str, status: int = 400) -> None:
         super().__init__(error)

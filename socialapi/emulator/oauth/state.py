@@ -1,4 +1,6 @@
-"""What is remembered of sign-ins: request tokens, codes, grants, browsers (platform sections 5.3 and 5.4)."""
+"""The state of sign-ins: request tokens, codes, grants and browsers (platform sections 5.3 and
+5.4).
+"""
 
 import secrets
 from typing import Final, Literal
@@ -14,7 +16,7 @@ OUT_OF_BAND: Final = "oob"
 
 @attrs.define(kw_only=True)
 class RequestToken:
-    """The temporary token of an OAuth 1.0a sign-in, from the first step to the third."""
+    """The temporary token of an OAuth 1.0a sign-in, from its first to its third step."""
 
     token: str = attrs.field(repr=False)
     secret: str = attrs.field(repr=False)
@@ -29,7 +31,7 @@ class RequestToken:
 
 @attrs.define(kw_only=True)
 class Code:
-    """An OAuth 2.0 authorization code with what it is bound to."""
+    """An OAuth 2.0 authorization code, and what it is bound to."""
 
     app_key: str
     user_id: str
@@ -41,7 +43,7 @@ class Code:
 
 @attrs.frozen(kw_only=True)
 class RefreshGrant:
-    """What a refresh token renews."""
+    """What a refresh token stands for."""
 
     app_key: str
     user_id: str
@@ -50,7 +52,7 @@ class RefreshGrant:
 
 @attrs.define
 class PendingSignIns:
-    """Sign-ins going on and grants given, for as long as the emulator runs."""
+    """The pending sign-ins and the grants of an emulator."""
 
     request_tokens: dict[str, RequestToken] = attrs.field(factory=dict)
     codes: dict[str, Code] = attrs.field(factory=dict)

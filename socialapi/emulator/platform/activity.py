@@ -1,4 +1,4 @@
-"""Activity subscriptions (platform sections 4.4 and 6.2)."""
+"""The handler for activity subscriptions (platform sections 4.4 and 6.2)."""
 
 from typing import Any, Final, get_args
 

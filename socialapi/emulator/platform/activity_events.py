@@ -1,4 +1,4 @@
-"""Activity events and which apps get them (platform section 6.2)."""
+"""Activity events, and their routing to apps (platform section 6.2)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -18,7 +18,9 @@ Fields = Mapping[str, Any]
 
 @attrs.frozen(kw_only=True)
 class Happening:
-    """Something that happened. `event_type` is as given, also where the name is deprecated; `filter` says to whom."""
+    """An activity event. `event_type` is kept as given, even if deprecated; `filter` says to whom
+    it goes.
+    """
 
     event_id: str
     event_type: str
@@ -103,7 +105,9 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 class EventRouter:
-    """Finds the subscriptions of events, and remembers the events of the last minutes that any app would have got."""
+    """Finds the subscriptions of events, and remembers recent events that any app would have
+    received.
+    """
 
     def __init__(self, streams: StreamHub, deliveries: Deliveries) -> None:
         self._streams = streams

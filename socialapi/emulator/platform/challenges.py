@@ -1,4 +1,4 @@
-"""Asking the owner of a webhook to prove that they hold the app's secret (platform sections 4.2, 5.5 and 6.1)."""
+"""Challenges to the owners of webhooks (platform sections 4.2, 5.5 and 6.1)."""
 
 import asyncio
 import base64
@@ -22,9 +22,9 @@ RECHECK_SECONDS: Final = 3_600.0
 
 
 class Challenges:
-    """Sends challenges and repeats them every hour.
+    """Sends challenges, and repeats them every hour.
 
-    `state_now` gives the state whose webhooks are to be checked again, which a reset replaces.
+    `state_now` returns the state whose webhooks are checked, which a reset replaces.
     """
 
     def __init__(self, outgoing: Outgoing, state_now: Callable[[], State]) -> None:

@@ -1,4 +1,4 @@
-"""The emulator's own HTTP client, and the local addresses to which the requests to webhooks really go."""
+"""Deliveries to webhooks: the HTTP client, the queues, retries and replays."""
 
 import asyncio
 import base64
@@ -20,7 +20,9 @@ _IDLE_SECONDS: Final = 2.0
 
 
 class Outgoing:
-    """Sends requests. `fixed` are the targets that are there from the beginning, also after a reset."""
+    """Sends requests to local addresses. `fixed` targets exist from the start and survive a
+    reset.
+    """
 
     def __init__(self, fixed: Mapping[str, str]) -> None:
         self._fixed = dict(fixed)
@@ -63,7 +65,9 @@ UNANSWERED: Final = "unanswered"
 
 @attrs.define
 class DeliveryCounters:
-    """The outcomes of the deliveries to a webhook. Forged ones, which faults send, are counted by themselves."""
+    """The outcomes of the deliveries to a webhook. Forged ones, sent by faults, are counted
+    separately.
+    """
 
     url: str
     delivered: int = 0
@@ -105,7 +109,7 @@ def is_success(status: int | None) -> bool:
 
 
 class Outbox:
-    """A bounded queue of bodies in the order in which they are to be sent, and a bounded history."""
+    """A bounded queue of bodies in sending order, and a bounded history."""
 
     def __init__(self, webhook: Webhook, tally: DeliveryCounters) -> None:
         self.webhook = webhook
@@ -174,7 +178,7 @@ _LARGE: Final = 1_000_000
 
 
 class Deliveries:
-    """The outboxes of the webhooks, by id, and the deliveries under way."""
+    """The queues of the webhooks, by id, and the deliveries in progress."""
 
     def __init__(self, outgoing: Outgoing, faults: Faults, state_now: Callable[[], State]) -> None:
         self._outgoing = outgoing

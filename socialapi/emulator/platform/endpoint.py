@@ -1,4 +1,6 @@
-"""Registering handlers of the platform API: who may call (section 5), and arguments that keep the declared rules."""
+"""Registration of platform handlers: who may call them, arguments and paging (platform
+section 5).
+"""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -72,7 +74,7 @@ Direction = Literal["n", "p"]
 
 @attrs.frozen
 class Cut:
-    """The keys of the items on a page, in the order in which they are shown, and `meta`."""
+    """The keys of the items on a page, in order, and its `meta`."""
 
     keys: Sequence[int]
     meta: Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""Handing what is published over to streams and webhooks."""
+"""Distributes published posts and events to streams and webhooks."""
 
 import asyncio
 import contextlib
@@ -23,7 +23,7 @@ from socialapi.emulator.state import State
 
 @attrs.frozen
 class Parcel:
-    """The same bytes for some streams and webhooks."""
+    """One body for several streams and webhooks."""
 
     content: bytes
     streams: Sequence[LiveStream] = ()
@@ -32,7 +32,7 @@ class Parcel:
 
 @attrs.define
 class FanOutCount:
-    """How many streams and webhooks something went to."""
+    """The number of streams and webhooks that something was sent to."""
 
     streams: int = 0
     webhooks: int = 0
@@ -80,7 +80,7 @@ RECENT_THINGS: Final = 100_000
 
 
 class Recent(Generic[T]):
-    """The newest things with their times, the oldest first; bounded in time and number."""
+    """The newest items with their times, oldest first; bounded in time and number."""
 
     def __init__(self) -> None:
         self._things: deque[tuple[float, T]] = deque(maxlen=RECENT_THINGS)
@@ -114,7 +114,7 @@ _DETAILS: Final = {
 
 
 class StreamHub:
-    """The live streams, by app and endpoint. `departures` tells when clients leave."""
+    """The open streams, by app and endpoint. `departures` reports disconnected clients."""
 
     def __init__(self, clock: EmulatorClock, problem_base_url: Callable[[], str]) -> None:
         self.departures = Departures()

@@ -1,4 +1,4 @@
-"""What stands in the text of a post, with its offsets (platform section 2.4)."""
+"""Creates the records of new posts, with the entities in their text (platform section 2.4)."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping

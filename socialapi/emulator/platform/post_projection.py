@@ -1,4 +1,4 @@
-"""What posts refer to, as expansions ask for it (platform sections 2.5 and 2.6)."""
+"""Selects the fields and included objects of posts (platform sections 2.5 and 2.6)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -10,7 +10,7 @@ from socialapi.emulator.state import State, User
 
 
 class Includes:
-    """The related objects that expansions name, each of them once."""
+    """The related objects that expansions name, without repetitions."""
 
     def __init__(self, state: State, problem_base_url: str, selected: Selection, *, reader: User | None = None) -> None:
         self._state = state
@@ -104,7 +104,7 @@ _SELECTING: Final = ("tweet.fields", "expansions", "media.fields", "poll.fields"
 
 
 class PostShape:
-    """What a stream or a link selects. Shapes of the same `key` select the same."""
+    """The selection of a stream or link. Shapes with the same `key` select the same."""
 
     def __init__(self, query: Mapping[str, Any]) -> None:
         self._selected = selection(query)

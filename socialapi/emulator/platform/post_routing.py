@@ -1,4 +1,6 @@
-"""Where posts go: the filtered streams and linked webhooks of the apps whose rules they match (sections 4.1 and 6.1)."""
+"""Routes posts to the streams and webhooks whose rules they match (platform sections 4.1
+and 6.1).
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -21,14 +23,14 @@ Matches = Mapping[str, MatchingRules]
 
 @attrs.frozen
 class _Compiled:
-    """The rules of an app in a form that is fast to ask, and those that they were made of."""
+    """The compiled rules of an app, and the rules they were made of."""
 
     rules: Mapping[int, Rule]
     matchers: Sequence[tuple[Matcher, dict[str, str]]]
 
 
 class PostRouter:
-    """Matches posts against rules, and remembers those of the last minutes that any app would have got."""
+    """Matches posts against rules, and remembers recent posts that any app would have received."""
 
     def __init__(self, streams: StreamHub, deliveries: Deliveries, problem_base_url: Callable[[], str]) -> None:
         self._streams = streams

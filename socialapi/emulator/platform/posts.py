@@ -1,4 +1,4 @@
-"""Reading posts: by their ids, and of a user (platform section 4.3)."""
+"""Handlers for reading and creating posts (platform sections 4.3 and 4.4)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""What the control plane is asked to publish: activity events and posts, read and checked."""
+"""Requests to the control plane to publish events and posts, validated."""
 
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,10 @@ _Copies = Annotated[int, Ge(1), Le(MOST_COPIES)]
 
 @attrs.define(kw_only=True)
 class EventDraft:
-    """An activity event. What is not given is made up: its id, its time, and a filter of `user_id` and `keyword`."""
+    """An activity event to publish.
+
+    A missing id or time is generated; a missing `filter` is made of `user_id` and `keyword`.
+    """
 
     event_type: Annotated[str, MinLen(1)]
     event_id: Annotated[str, MinLen(1), MaxLen(MAX_ID_LENGTH)] | None = None
@@ -70,7 +73,7 @@ class _PostDraft(TypedDict, total=False):
 
 @attrs.frozen(kw_only=True)
 class Draft:
-    """One thing to publish, and how many times each delivery of it is made. One of the two is None."""
+    """One event or post to publish, and how often each delivery is made. One of the two is None."""
 
     event: Mapping[str, Any] | None = None
     post: Mapping[str, Any] | None = None

@@ -1,4 +1,6 @@
-"""Publishing posts and activity, as they are made through the API or as the control plane is asked to (section 6)."""
+"""Publishes posts and events, created through the API or by the control plane (platform
+section 6).
+"""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
@@ -24,7 +26,9 @@ Fields = Mapping[str, Any]
 
 
 class Publishing:
-    """`post_created` for what came through the API, `publish` for the control plane."""
+    """Publishes to streams and webhooks: `post_created` for the API, `publish` for the control
+    plane.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The pieces of a filtered-stream rule, and whether they make one. What they mean is in `rule_matching`."""
+"""Parses filtered-stream rules, and matches posts against them."""
 
 import functools
 import itertools
@@ -56,7 +56,7 @@ UsernameOf = Callable[[str], str | None]
 
 
 class PostFacts:
-    """What rules ask about a post; each fact is worked out when it is first asked for."""
+    """What rules ask about a post. Each fact is computed on first use."""
 
     def __init__(self, fields: Mapping[str, Any], username_of: UsernameOf) -> None:
         self._fields = fields
@@ -164,7 +164,7 @@ def _program(pieces: Sequence[str]) -> list[_Step]:
 
 
 class _Compiler:
-    """Brings operators behind their operands, those that bind tighter first."""
+    """Converts a rule to postfix order, by precedence of its operators."""
 
     def __init__(self) -> None:
         self._program: list[_Step] = []

@@ -1,4 +1,6 @@
-"""What the platform API starts with: people, posts, media, news, rules and past connections, always the same."""
+"""Fills the platform API with the seed data: users, posts, media, news, rules and past
+connections.
+"""
 
 import uuid
 from collections.abc import Mapping

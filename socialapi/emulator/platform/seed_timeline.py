@@ -1,4 +1,6 @@
-"""The long timeline of the first user: posts that are made up, always alike, when somebody reads them."""
+"""The long timeline of the first user: posts that are generated when they are read, always the
+same.
+"""
 
 from typing import Any, Final
 
@@ -53,7 +55,7 @@ _DOMAIN: Final = {"id": "47", "name": "Product", "description": "Things that are
 
 
 class SeedTimeline:
-    """So many posts of one user, each made from its position alone."""
+    """The generated posts of one user, each made from its position alone."""
 
     def __init__(self, state: State, author: User, count: int) -> None:
         self.author_id = author.id

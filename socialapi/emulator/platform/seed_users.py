@@ -1,4 +1,4 @@
-"""The people of the seed data, with every field of a user (platform section 2.5)."""
+"""The users of the seed data, with every field of a user (platform section 2.5)."""
 
 from typing import Any, Final
 

@@ -1,4 +1,6 @@
-"""Which fields and related objects a request asks for (platform section 2.6), and objects cut down to them."""
+"""The fields and expansions that a request selects, and objects reduced to them (platform section
+2.6).
+"""
 
 from collections.abc import Collection, Mapping
 from typing import Any, Final, get_args
@@ -33,7 +35,9 @@ _KNOWN: Final[Mapping[str, Collection[str] | None]] = {
 
 @attrs.frozen
 class Selection:
-    """The chosen fields of each kind of object, the default ones among them, and the expansions."""
+    """The selected fields of each kind of object, including the default ones, and the
+    expansions.
+    """
 
     post: Collection[str]
     user: Collection[str]

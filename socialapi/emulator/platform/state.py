@@ -1,4 +1,4 @@
-"""What the platform API remembers."""
+"""The state of the platform API."""
 
 import itertools
 from bisect import bisect_left, insort
@@ -18,7 +18,9 @@ _FORGOTTEN_AT_ONCE: Final = 10_000
 
 @attrs.define(kw_only=True)
 class PostRecord:
-    """A post. `fields` is all that can be shown of it; `shared_with_followers` is asked for when it is created."""
+    """A post. `fields` holds all that can be shown; `shared_with_followers` is set when it is
+    created.
+    """
 
     id: str
     author_id: str
@@ -28,7 +30,7 @@ class PostRecord:
 
 
 class Generated(Protocol):
-    """Posts of one author that are made up when they are asked for, older than any that is kept."""
+    """Generated posts of one author, older than any stored ones."""
 
     author_id: str
 
@@ -66,7 +68,9 @@ class Timeline(Sequence[int]):
 
 
 class PostStore:
-    """Posts by id and by author. What is changed of a made-up or packed post has to be kept."""
+    """Posts by id and by author. Changes to a generated or packed post must be stored with
+    `keep`.
+    """
 
     def __init__(self) -> None:
         self._packed: dict[str, tuple[str, float, bytes]] = {}
@@ -160,7 +164,7 @@ def id_at(milliseconds: int) -> int:
 
 @attrs.define(kw_only=True)
 class Webhook:
-    """A registered webhook of an app (section 2.1)."""
+    """A registered webhook of an app (platform section 2.1)."""
 
     id: str
     url: str
@@ -172,7 +176,9 @@ class Webhook:
 
 @attrs.frozen(kw_only=True)
 class StreamLink:
-    """A link from an app's filtered-stream rules to a webhook, with the field parameters of what is delivered."""
+    """A link from an app's filtered stream to a webhook, with the field parameters of its
+    deliveries.
+    """
 
     webhook_id: str
     app_key: str
@@ -190,7 +196,7 @@ class Rule:
 
 @attrs.define(kw_only=True)
 class StreamConnection:
-    """A streaming connection of an app; active until it is `disconnected_at`."""
+    """A streaming connection of an app, active until `disconnected_at` is set."""
 
     id: str
     app_key: str
@@ -202,7 +208,7 @@ class StreamConnection:
 
 @attrs.define(kw_only=True)
 class StoredArticle:
-    """An article; a draft until it has a `post_id`."""
+    """An article, which is a draft until it has a `post_id`."""
 
     id: str
     author_id: str
@@ -214,7 +220,7 @@ class StoredArticle:
 
 @attrs.frozen(kw_only=True)
 class StoredNote:
-    """A submitted community note; `writer` is a user id, or an app's key."""
+    """A submitted community note. `writer` is a user id, or an app's key."""
 
     id: str
     writer: str
@@ -223,7 +229,7 @@ class StoredNote:
 
 @attrs.frozen(kw_only=True)
 class ActivitySubscription:
-    """An activity subscription of an app (section 6.2)."""
+    """An activity subscription of an app (platform section 6.2)."""
 
     id: str
     app_key: str
@@ -234,7 +240,7 @@ class ActivitySubscription:
 
 @attrs.define
 class Platform:
-    """Everything of the platform API; what belongs to an app is by its key."""
+    """All records of the platform API. Those of apps are stored by app key."""
 
     posts: PostStore = attrs.field(factory=PostStore)
     media: dict[str, Fields] = attrs.field(factory=dict)

@@ -1,4 +1,4 @@
-"""What the faults of streams do to one."""
+"""The scripts that faults of streams play."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final

@@ -1,4 +1,4 @@
-"""Rules of the filtered stream and of the powerstream (platform sections 4.1, 4.4 and 8)."""
+"""Handlers for filtered-stream and powerstream rules (platform sections 4.1, 4.4 and 8)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -52,7 +52,7 @@ async def list_powerstream_rules(call: Call, arguments: Arguments) -> Answer:
 
 @attrs.define
 class _Adding:
-    """The rules as they would be with those that were taken, and the problems of the others."""
+    """The rules including those accepted so far, and the problems of the others."""
 
     call: Call
     rules: dict[int, Rule]

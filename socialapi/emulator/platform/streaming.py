@@ -1,4 +1,4 @@
-"""How a streaming connection ends, and what a fault has it go through before."""
+"""An open stream: its queue, keep-alives, faults and end."""
 
 import asyncio
 from collections import deque
@@ -17,7 +17,9 @@ from socialapi.emulator.platform.state import StreamConnection
 
 @attrs.frozen
 class Ending:
-    """Why and how a stream ends: a `last_line` behind what waits (if `flush`), or in the middle of a line."""
+    """Why and how a stream ends: with a `last_line` (after queued lines if `flush`), or in the
+    middle of a line.
+    """
 
     reason: str
     last_line: bytes | None = None
@@ -29,7 +31,7 @@ class Ending:
 
 @attrs.frozen
 class Script:
-    """What is to go wrong on a stream, and behind how many lines."""
+    """The fault to play on a stream, and the number of lines before it."""
 
     play: Callable[[Any], Awaitable[None]]
     """Is given the stream."""
@@ -64,8 +66,9 @@ _CLIENT_LEFT: Final = (ConnectionError, web.RequestPayloadError)
 class LiveStream:
     """A stream from its acceptance to its end. `serve` runs in the task of the request.
 
-    `shape` says how posts look on it. `ended` is called at once when the end is decided, before the last bytes are
-    written; `problem_line` words the end that the stream decides about itself.
+    `shape` selects the fields of posts on it. `ended` is called as soon as the end is decided,
+    before the last bytes are written. `problem_line` writes the notice for an end that the stream
+    itself decides.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The two persistent streams, and the connections to them (platform documentation, sections 4.1 and 6)."""
+"""Handlers for persistent streams and their connections (platform sections 4.1, 4.4 and 6)."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Webhooks of an app, their states and the link of its filtered stream to one (platform sections 3.1, 4.1, 7.2)."""
+"""Handlers for webhooks and stream links (platform sections 3.1, 4.1 and 7.2)."""
 
 import contextlib
 import datetime

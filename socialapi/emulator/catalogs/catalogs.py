@@ -1,4 +1,4 @@
-"""What handlers of catalogs have in common."""
+"""Handlers of product catalogs and product sets (catalog sections 4.6 to 4.8)."""
 
 from typing import Any, Final
 

@@ -1,4 +1,4 @@
-"""Cards of every kind: with components, polls and conversations (creatives sections 3 to 5)."""
+"""Handlers of cards: with components, polls and video conversations (creatives sections 4.2, 4.4 and 4.5)."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Where a browser is sent back to: addresses that are registered for an app (platform sections 5.3 and 5.4)."""
+"""Handlers of the OAuth 1.0a sign-in in three steps, and the callback URLs of an app (platform section 5.3)."""
 
 import secrets
 from collections.abc import Callable, Mapping

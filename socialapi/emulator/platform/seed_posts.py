@@ -1,4 +1,4 @@
-"""Media, polls and places of the seed data (platform section 2.5)."""
+"""Seed posts with every field of a post, and their media, polls and places (platform sections 2.4 and 2.5)."""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -26,7 +26,7 @@ from socialapi.cli.emulator import emulator
 from socialapi.cli.webhooks import listen
 from socialapi.version import __version__
 
-app = App(
+app: App = App(
     name="socialapi",
     help="A social platform's APIs from the command line, with an emulator of the service to try them on.",
     version=f"socialapi {__version__}",
@@ -35,13 +35,13 @@ app = App(
     suppress_keyboard_interrupt=False,
     result_action="return_value",
 )
-audience = App(name="audience", help="Custom audiences.")
-do_not_reach = App(name="do-not-reach", help="Do-not-reach lists.")
-auth_commands = App(name="auth", help="Sign in as a user, see who is signed in, sign out.")
-ads_commands = App(name="ads", help="Advertising accounts, their line items and history, insights.")
-line_item_commands = App(name="line-item", help="Line items.")
-post_commands = App(name="posts", help="Posts.")
-webhook_commands = App(name="webhooks", help="Addresses that events are delivered to.")
+audience: App = App(name="audience", help="Custom audiences.")
+do_not_reach: App = App(name="do-not-reach", help="Do-not-reach lists.")
+auth_commands: App = App(name="auth", help="Sign in as a user, see who is signed in, sign out.")
+ads_commands: App = App(name="ads", help="Advertising accounts, their line items and history, insights.")
+line_item_commands: App = App(name="line-item", help="Line items.")
+post_commands: App = App(name="posts", help="Posts.")
+webhook_commands: App = App(name="webhooks", help="Addresses that events are delivered to.")
 app.command(audience)
 app.command(do_not_reach)
 app.command(demo)
@@ -51,13 +51,15 @@ audience.command(sync_audience, name="sync")
 audience.command(lint.lint_audience, name="lint")
 do_not_reach.command(upload_do_not_reach, name="upload")
 do_not_reach.command(lint.lint_do_not_reach, name="lint")
-catalog_commands = App(name="catalog", help="Product catalogs.")
+catalog_commands: App = App(name="catalog", help="Product catalogs.")
 app.command(catalog_commands)
 catalog_commands.command(catalog.upsert)
 catalog_commands.command(catalog.list_, name="list")
 catalog_commands.command(catalog.create)
 catalog_commands.command(catalog.products)
-job_commands = App(name="jobs", help="Jobs that were started with --journal: see them, go on with them, forget them.")
+job_commands: App = App(
+    name="jobs", help="Jobs that were started with --journal: see them, go on with them, forget them."
+)
 app.command(job_commands)
 job_commands.command(kept_jobs.list_, name="list")
 job_commands.command(kept_jobs.show)
@@ -77,8 +79,8 @@ ads_commands.command(line_item_commands)
 line_item_commands.command(line_items.update)
 app.command(post_commands)
 post_commands.command(posts.by_user, name="by-user")
-stream_commands = App(name="stream", help="Posts and activity as they happen.")
-rule_commands = App(name="rules", help="Rules of the filtered stream.")
+stream_commands: App = App(name="stream", help="Posts and activity as they happen.")
+rule_commands: App = App(name="rules", help="Rules of the filtered stream.")
 app.command(stream_commands)
 stream_commands.command(stream.posts)
 stream_commands.command(stream.activity)

@@ -41,7 +41,7 @@ class Registry:
     """A folder of JSON files, each for its owner alone."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self.folder = Path(folder)
+        self.folder: Path = Path(folder)
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> "Registry":

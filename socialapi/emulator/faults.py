@@ -21,7 +21,7 @@ class Pauses:
     """The pauses going on. `end` ends them all, and from then on there are none."""
 
     def __init__(self) -> None:
-        self.ended = False
+        self.ended: bool = False
         self._going_on: set[asyncio.Future[None]] = set()
 
     async def pause(self, seconds: float) -> None:

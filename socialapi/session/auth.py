@@ -237,7 +237,7 @@ class Authenticators:
         fetch: "Fetch",
         ask: "Ask",
     ) -> None:
-        self.sign_ins = PendingSignIns()
+        self.sign_ins: PendingSignIns = PendingSignIns()
         self._by_kind: dict[str, Authenticator] = {}
         self._credentials = tuple(credentials)
         self._ask = ask

@@ -28,7 +28,7 @@ class SystemClock:
     """The clock of the machine."""
 
     # Not a method around it: a stream asks for every item.
-    monotonic = staticmethod(time.monotonic)
+    monotonic: "staticmethod[[], float]" = staticmethod(time.monotonic)
 
     def time(self) -> float:
         """Wall time in epoch seconds."""

@@ -44,8 +44,8 @@ class Pager(Generic[T]):
         self._spawn = spawn
         self._begin = Position() if start is None else Position.read(start)
         self._taken: tuple[str | None, Page[T], int] | None = None  # the last item: its token, page and index
-        self.undecoded = 0
-        self.partial_errors = 0
+        self.undecoded: int = 0
+        self.partial_errors: int = 0
 
     @property
     def position(self) -> str:

@@ -81,7 +81,7 @@ class Dispatcher:
         self._on_error = on_error
         self._handlers: list[tuple[Kind, Handler]] = []
         self._has_warned = False
-        self.counters = DispatchCounters()
+        self.counters: DispatchCounters = DispatchCounters()
 
     def on(self, *kinds: Kind | Iterable[Kind]) -> Callable[[HandlerT], HandlerT]:
         """Registers the function below for kinds of events, given one by one or as lists.

@@ -17,7 +17,7 @@ class InboxOwner:
     """
 
     def __init__(self, inbox: Path, name: str = "") -> None:
-        self.name = name  # made with the lock, since processes may have forked from the one that made this object
+        self.name: str = name  # made with the lock, since processes may have forked from the one that made this object
         self._inbox = inbox
         self._lock: FileLock | None = None
 

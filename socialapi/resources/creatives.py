@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
-from socialapi.models.cards import Button, Card, CardsQuery, Details, Media, SwipeableMedia
+from socialapi.models.cards import Button, Card, CardMedia, CardsQuery, Details, SwipeableMedia
 from socialapi.models.creatives import (
     AccountMedia,
     AccountMediaFilter,
@@ -74,7 +74,7 @@ class MediaLibrary(Resource):
         return await self._call(routes.LIBRARY_MEDIA_DELETE, media_key=media_key)
 
 
-AnyComponent = Media | SwipeableMedia | Details | Button | Mapping[str, Any]
+AnyComponent = CardMedia | SwipeableMedia | Details | Button | Mapping[str, Any]
 """A component, or a mapping with its fields, `type` among them."""
 Components = AnyComponent | Sequence[AnyComponent]
 
@@ -99,10 +99,10 @@ class Cards(Resource):
     ) -> Card:
         """Creates a card (section 4.2), from components in the order in which they are shown.
 
-            await cards.create("Boots", components=[Media("3_17"), Details("All boots", Website("https://…"))])
+            await cards.create("Boots", components=[CardMedia("3_17"), Details("All boots", Website("https://…"))])
 
         A carousel whose slides lead to different places is made from the components of each slide. There is one
-        component with media (`Media`, `SwipeableMedia`) and one that leads somewhere (`Details` to a website, `Button`
+        component with media (`CardMedia`, `SwipeableMedia`) and one that leads somewhere (`Details` to a website, `Button`
         to an app). Raises InvalidInput with every broken rule. Not repeated when its outcome is unknown.
         """
         body = {"name": name, "components": components, "slides": slides}

@@ -161,7 +161,7 @@ def _error(refused: Refusals) -> ApiError:
     )
 
 
-Rule = str | RuleDraft | Mapping[str, Any]
+AnyRule = str | RuleDraft | Mapping[str, Any]
 """A rule by its value, as a `RuleDraft` with its tag, or as a mapping of both."""
 
 
@@ -215,7 +215,7 @@ class FilteredStream(Resource):
         query = {"ids": ids if ids is None else check(tuple[AnyId, ...], ids, now=self._session.now(), path="ids")}
         return self._pages(routes.STREAM_RULES, query=query, start=start)
 
-    async def add_rules(self, *rules: "Rule | Iterable[Rule]", dry_run: bool = False) -> Page[StreamRule]:
+    async def add_rules(self, *rules: "AnyRule | Iterable[AnyRule]", dry_run: bool = False) -> Page[StreamRule]:
         """Adds rules of up to 2,048 characters, given one by one or as a sequence; `dry_run` only tests them
         (sections 4.1 and 8).
 
@@ -233,7 +233,7 @@ class FilteredStream(Resource):
         return await self._change({"delete": {"ids": flat(ids)}}, dry_run=dry_run)
 
     async def ensure_rules(
-        self, wanted: Rule | Iterable[Rule], *, remove_others: bool = False
+        self, wanted: AnyRule | Iterable[AnyRule], *, remove_others: bool = False
     ) -> tuple[StreamRule, ...]:
         """Adds the rules that are missing, and returns all rules as they are then (sections 4.1 and 8).
 

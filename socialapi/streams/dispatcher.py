@@ -21,7 +21,7 @@ from socialapi.streams.handlers import call_handler, check_handler
 
 E = TypeVar("E")
 
-Kind = EventType | str | type
+EventKind = EventType | str | type
 Handler = Callable[[Any], Awaitable[object] | object]
 HandlerT = TypeVar("HandlerT", bound=Handler)
 OnError = Callable[[Any, Exception], Awaitable[object] | object]
@@ -79,11 +79,11 @@ class Dispatcher:
             check_handler("on_error", on_error)
         self._max_concurrency = max_concurrency
         self._on_error = on_error
-        self._handlers: list[tuple[Kind, Handler]] = []
+        self._handlers: list[tuple[EventKind, Handler]] = []
         self._has_warned = False
         self.counters: DispatchCounters = DispatchCounters()
 
-    def on(self, *kinds: Kind | Iterable[Kind]) -> Callable[[HandlerT], HandlerT]:
+    def on(self, *kinds: EventKind | Iterable[EventKind]) -> Callable[[HandlerT], HandlerT]:
         """Registers the function below for kinds of events, given one by one or as lists.
 
         A kind is an event type (deprecated names and aliases stand for the present names), all types below a name

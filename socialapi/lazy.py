@@ -3,41 +3,50 @@
 A class of attrs takes about half a millisecond to make, and the package has some two hundred of them. There are two
 ways in which they are put off, and no third:
 
-* The public modules (`socialapi`, `socialapi.types`) hand out names that live elsewhere. They say where in a table, and
-  `on_first_use` makes of it the two functions that PEP 562 asks for. Type checkers and editors read the imports under
-  `if TYPE_CHECKING` instead; `tests/test_imports.py` sees to it that table, imports and `__all__` agree.
+* The public modules hand out names that live elsewhere. Each has a stub beside it (`types.pyi`), which imports its names
+  and is the only list of them: type checkers and editors read it, and `on_first_use` makes of it the two functions that
+  PEP 562 asks for. `lazy_loader` does the same for packages; it has no names from outside of the package that asks, and
+  `socialapi.types` has no others.
 * Everywhere else a function that is the first to need a module imports it, and its annotations name what they need under
   `if TYPE_CHECKING`. An import that was done before takes half a microsecond: little for a request, too much for an
   item of a page or a row of a file, so functions that run for each of these import nothing.
 """
 
+import functools
 import importlib
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 
-def on_first_use(module: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` of a module, for names that live in others.
+def on_first_use(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` of a module, for the names that its stub imports; they are also its `__all__`.
 
-    `homes` has the names by the module that they live in, separated by blanks; `there:here` is a name that is another
-    one here. A name that was asked for once is an ordinary attribute from then on.
+    The stub is read when the first name is asked for. A name that was asked for once is an ordinary attribute from
+    then on.
     """
-    places: dict[str, tuple[str, str]] = {}
-    for home, names in homes.items():
-        for name in names.split():
-            there, _, here = name.partition(":")
-            places[here or there] = (home, there)
+    this = sys.modules[module]
+    homes = functools.cache(lambda: _imported_by_stub(this))
 
     def get_attribute(name: str) -> Any:
-        if name not in places:
+        if name == "__all__":
+            found: Any = sorted(homes())
+        elif name in homes():
+            found = getattr(importlib.import_module(homes()[name]), name)
+        else:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        home, there = places[name]
-        found = getattr(importlib.import_module(home), there)
-        setattr(sys.modules[module], name, found)
+        setattr(this, name, found)
         return found
 
     def directory() -> list[str]:
-        return sorted(vars(sys.modules[module]).keys() | places.keys())
+        return sorted(vars(this).keys() | homes().keys())
 
     return get_attribute, directory
+
+
+def _imported_by_stub(module: Any) -> Mapping[str, str]:
+    """Each name with the module that it lives in. Every line of a stub is `from there import Name as Name`."""
+    spec = module.__spec__
+    stub: bytes = spec.loader.get_data(f"{spec.origin.removesuffix('c')}i")  # by the loader: it may be in a zip file
+    lines = (line.split() for line in stub.decode().splitlines())
+    return {words[3]: words[1] for words in lines if words[:1] == ["from"]}

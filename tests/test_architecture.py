@@ -42,6 +42,7 @@ EVERYTHING_BELOW: Final = {
 ASIDE: Final = {
     "emulator": BOTTOM - {"reports"} | {"models", "routes"},
     "webhooks": BOTTOM | {"models", "routes", "wire"},
+    "journals": BOTTOM,
     "types": BOTTOM | {"models"},
 }
 ALSO: Final = {
@@ -72,7 +73,14 @@ MAY_USE_EXTRAS: Final = frozenset({"bulk"})
 NOT_IN_WIRE: Final = frozenset({"aiohttp", "asyncio", "time", "random"})
 
 PUBLIC_PACKAGES: Final = frozenset(
-    {"socialapi", "socialapi.emulator", "socialapi.streams", "socialapi.webhooks", "socialapi.cli"}
+    {
+        "socialapi",
+        "socialapi.emulator",
+        "socialapi.resources",
+        "socialapi.streams",
+        "socialapi.webhooks",
+        "socialapi.cli",
+    }
 )
 
 

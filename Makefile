@@ -35,6 +35,7 @@ lint: $(DEVELOPMENT) ## check the format, the style and the types
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
+	@$(BIN)/pyright
 
 prove: $(DEVELOPMENT) ## run the proofs at full size; `make test` runs them at a twentieth of it
 	@SOCIALAPI_FULL_SIZE=1 $(BIN)/python -m pytest tests/proofs -s -v --timeout=3600

@@ -73,7 +73,8 @@ class Client:
         if session is not None and (connector is not None or trace_configs):
             raise ConfigurationError("connector and trace_configs belong to a session: give them to the one you pass")
         _check_network(proxy, ssl)
-        self.config = settings = _checked(config)
+        settings = _checked(config)
+        self.config: Config = settings
         known = tuple(by_kind(credentials).values())
         clock = clock or SystemClock()
         rng = rng or random.Random()  # noqa: S311  # jitter is no secret

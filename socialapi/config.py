@@ -342,5 +342,5 @@ def _scalar_type(annotation: object) -> type | None:
 
 
 _SCALARS: Final[Mapping[str, type]] = {
-    field.name: kind for field in attrs.fields(Config) if (kind := _scalar_type(field.type)) is not None
+    field.name: kind for field in attrs.fields(Config) for kind in [_scalar_type(field.type)] if kind is not None
 }

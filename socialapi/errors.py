@@ -64,8 +64,8 @@ class InvalidInput(SocialApiError, ValueError):
 
     def __init__(self, message: str, broken_rules: "Sequence[BrokenRule]" = ()) -> None:
         super().__init__(message, tuple(broken_rules))
-        self.message = message
-        self.broken_rules = tuple(broken_rules)
+        self.message: str = message
+        self.broken_rules: tuple[BrokenRule, ...] = tuple(broken_rules)
 
     def __str__(self) -> str:
         shown = [f"\n  - {rule}" for rule in self.broken_rules[:20]]
@@ -154,10 +154,10 @@ class ApiError(SocialApiError):
     ) -> None:
         super().__init__(status)
         self.status = status
-        self.headers = dict(headers or {})
-        self.errors = tuple(errors)
-        self.problems = tuple(problems)
-        self.operation_errors = tuple(operation_errors)
+        self.headers: dict[str, str] = dict(headers or {})
+        self.errors: tuple[ServiceError, ...] = tuple(errors)
+        self.problems: tuple[Problem, ...] = tuple(problems)
+        self.operation_errors: tuple[OperationError, ...] = tuple(operation_errors)
         self.request_id = request_id
         self.summary = summary
         self.attempts = attempts
@@ -247,8 +247,8 @@ class WebhookUrlRejected(WebhookRejected, InvalidInput):
 
     def __init__(self, status: int = 0, *, refused: InvalidInput | None = None, **said: Any) -> None:
         WebhookRejected.__init__(self, status, **said)
-        self.message = refused.message if refused is not None else self.reason
-        self.broken_rules = refused.broken_rules if refused is not None else ()
+        self.message: str = refused.message if refused is not None else self.reason
+        self.broken_rules: tuple[BrokenRule, ...] = refused.broken_rules if refused is not None else ()
 
     def __str__(self) -> str:
         return WebhookRejected.__str__(self) if self.status else InvalidInput.__str__(self)

@@ -3,43 +3,52 @@
 Creating an attrs class takes about half a millisecond, and the package has some two hundred. There
 are two ways of deferring them, and no third:
 
-* The public modules (`socialapi`, `socialapi.types`) re-export names. A table says where each one
-  is defined, and `on_first_use` turns it into the two functions of PEP 562. Type checkers and
-  editors read the imports under `if TYPE_CHECKING` instead; `tests/test_imports.py` checks that
-  table, imports and `__all__` agree.
+* The public modules re-export names. Each has a stub beside it (`types.pyi`) that imports its names
+  and is the only list of them: type checkers and editors read it, and `on_first_use` makes of it
+  the two functions of PEP 562. `lazy_loader` does the same for packages, but cannot name what is
+  outside of the package that asks, and `socialapi.types` has nothing else.
 * Everywhere else, the first function that needs a module imports it, and annotations use imports
   under `if TYPE_CHECKING`. Importing a loaded module takes half a microsecond: little for a
   request, too much for an item of a page or a row of a file. Functions called for each of these
   therefore import nothing.
 """
 
+import functools
 import importlib
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 
-def on_first_use(module: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Returns `__getattr__` and `__dir__` for a module that re-exports names lazily.
+def on_first_use(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Returns `__getattr__` and `__dir__` of a module, for the names that its stub imports. They are
+    its `__all__` too.
 
-    `homes` maps modules to the names they define, separated by blanks; `there:here` renames one. A
-    name becomes an ordinary attribute when it is first used.
+    The stub is read when the first name is used. A name becomes an ordinary attribute when it is
+    first used.
     """
-    places: dict[str, tuple[str, str]] = {}
-    for home, names in homes.items():
-        for name in names.split():
-            there, _, here = name.partition(":")
-            places[here or there] = (home, there)
+    this = sys.modules[module]
+    homes = functools.cache(lambda: _imported_by_stub(this))
 
     def get_attribute(name: str) -> Any:
-        if name not in places:
+        if name == "__all__":
+            found: Any = sorted(homes())
+        elif name in homes():
+            found = getattr(importlib.import_module(homes()[name]), name)
+        else:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        home, there = places[name]
-        found = getattr(importlib.import_module(home), there)
-        setattr(sys.modules[module], name, found)
+        setattr(this, name, found)
         return found
 
     def directory() -> list[str]:
-        return sorted(vars(sys.modules[module]).keys() | places.keys())
+        return sorted(vars(this).keys() | homes().keys())
 
     return get_attribute, directory
+
+
+def _imported_by_stub(module: Any) -> Mapping[str, str]:
+    """Each name with the module that it lives in. Every line of a stub is `from there import Name as Name`."""
+    spec = module.__spec__
+    stub: bytes = spec.loader.get_data(f"{spec.origin.removesuffix('c')}i")  # by the loader: it may be in a zip file
+    lines = (line.split() for line in stub.decode().splitlines())
+    return {words[3]: words[1] for words in lines if words[:1] == ["from"]}

@@ -65,7 +65,7 @@ class SqliteFile:
     def __init__(
         self, path: str | os.PathLike[str], schema: Schema, *, purpose: str, raw: bool = False, shared: bool = False
     ) -> None:
-        self.path = Path(path)
+        self.path: Path = Path(path)
         self._shared = shared
         self._schema = schema
         self._purpose = purpose

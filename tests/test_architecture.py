@@ -43,6 +43,7 @@ EVERYTHING_BELOW: Final = {
 ASIDE: Final = {
     "emulator": BOTTOM - {"reports"} | {"models", "routes"},
     "webhooks": BOTTOM | {"models", "routes", "wire"},
+    "journals": BOTTOM,
     "types": BOTTOM | {"models"},
 }
 ALSO: Final = {
@@ -75,7 +76,14 @@ NOT_IN_WIRE: Final = frozenset({"aiohttp", "asyncio", "time", "random"})
 MOST_LINES: Final = 50
 
 PUBLIC_PACKAGES: Final = frozenset(
-    {"socialapi", "socialapi.emulator", "socialapi.streams", "socialapi.webhooks", "socialapi.cli"}
+    {
+        "socialapi",
+        "socialapi.emulator",
+        "socialapi.resources",
+        "socialapi.streams",
+        "socialapi.webhooks",
+        "socialapi.cli",
+    }
 )
 
 

@@ -2,9 +2,11 @@
 
 import ast
 import importlib
+import importlib.util
 import json
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
@@ -62,6 +64,12 @@ def below(modules: Iterable[str], *packages: str) -> list[str]:
     return sorted(name for name in modules if any(f"{name}.".startswith(f"{package}.") for package in packages))
 
 
+def names_at_the_top() -> list[str]:
+    module: ModuleType = socialapi
+    names: list[str] = module.__all__
+    return names
+
+
 def test_the_package_alone_loads_neither_a_library_nor_a_model() -> None:
     modules = loaded("import socialapi")
     assert of_package(modules) == BASE
@@ -84,8 +92,8 @@ def test_a_client_that_was_not_used_loads_aiohttp_and_next_to_nothing_else(scrip
     assert "aiohttp" in modules  # so that its time is not taken from the event loop by the first call
 
 
-@pytest.mark.parametrize("name", sorted(set(socialapi.__all__) - {"Client"}))
-def test_a_name_that_is_no_client_loads_no_aiohttp(name: str) -> None:
+@pytest.mark.parametrize("name", sorted(set(names_at_the_top()) - {"Client", "Stream"}))
+def test_a_name_that_is_neither_client_nor_stream_loads_no_aiohttp(name: str) -> None:
     assert not below(loaded(f"from socialapi import {name}"), "aiohttp", "socialapi.client")
 
 
@@ -142,31 +150,43 @@ def test_anything_that_is_written_out_loads_the_limits_of_the_advertising_api_on
     assert "socialapi.routes.ads" in loaded(script.format("ads"))
 
 
-# The public modules, whose names are in a table for Python, in imports for type checkers, and in `__all__`.
+# The public modules, whose names are in a stub: Python reads its lines, type checkers read what it means.
+
+LAZY: Final = [
+    "socialapi",
+    *(f"socialapi.{name}" for name in ["emulator", "journals", "resources", "streams", "types", "webhooks"]),
+]
 
 
-def names_for_type_checkers(module: ModuleType) -> dict[str, tuple[str, str]]:
-    """What is imported under `if TYPE_CHECKING`: each name with the module that it lives in and what it is there."""
-    tree = ast.parse(Path(str(module.__file__)).read_text("utf-8"))
-    (block,) = [each for each in tree.body if isinstance(each, ast.If)]
+def names_for_type_checkers(module: ModuleType) -> dict[str, str]:
+    """Each name that the stub exports, with the module that it lives in."""
+    tree = ast.parse(Path(f"{module.__file__}i").read_text("utf-8"))
+    assert all(isinstance(node, ast.ImportFrom) and not node.level for node in tree.body)
     return {
-        alias.asname or alias.name: (str(each.module), alias.name)
-        for each in block.body
-        if isinstance(each, ast.ImportFrom)
-        for alias in each.names
+        alias.name: str(node.module)
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.asname == alias.name  # what type checkers take for an export
     }
 
 
-@pytest.mark.parametrize("module", [socialapi, types], ids=["socialapi", "types"])
-def test_python_finds_what_type_checkers_find_and_nothing_else(module: ModuleType) -> None:
+@pytest.mark.parametrize("name", LAZY)
+def test_python_finds_what_type_checkers_find_and_nothing_else(name: str) -> None:
+    module = importlib.import_module(name)
     promised = names_for_type_checkers(module)
-    for name, (home, there) in promised.items():
-        assert getattr(module, name) is getattr(importlib.import_module(home), there)
-    eager = {"__version__", "errors"} if module is socialapi else set()
-    assert set(module.__all__) == promised.keys() | eager
-    offered = {name for name in module.__dir__() if not name.startswith("_")}
-    modules_of_its_own = {name for name in offered if isinstance(getattr(module, name), ModuleType)}
-    assert offered - modules_of_its_own - {"TYPE_CHECKING", "on_first_use"} == promised.keys()
+    for each, home in promised.items():
+        assert getattr(module, each) is getattr(importlib.import_module(home), each)
+    assert module.__all__ == sorted(promised)
+    offered = {each for each in dir(module) if not each.startswith("_")}
+    modules_of_its_own = {each for each in offered if isinstance(getattr(module, each), ModuleType)} - {"errors"}
+    assert offered - modules_of_its_own - {"on_first_use"} == promised.keys() - {"__version__"}
+
+
+def test_every_stub_is_that_of_a_public_module() -> None:
+    package = Path(str(socialapi.__file__)).parent
+    found = {str(path.relative_to(package.parent)) for path in package.rglob("*.pyi")}
+    assert found == {f"{importlib.import_module(name).__file__}i".removeprefix(f"{package.parent}/") for name in LAZY}
 
 
 def test_names_are_listed_before_they_are_used() -> None:
@@ -177,24 +197,41 @@ def test_names_are_listed_before_they_are_used() -> None:
 def test_a_star_imports_every_name() -> None:
     names: dict[str, object] = {}
     exec("from socialapi import *", names)
-    assert names.keys() - {"__builtins__"} == set(socialapi.__all__)
+    assert names.keys() - {"__builtins__"} == set(names_at_the_top())
     assert names["Client"] is Client
 
 
-def test_a_name_that_was_asked_for_once_is_an_ordinary_one_and_an_unknown_one_is_refused() -> None:
+def test_a_name_that_was_asked_for_once_is_an_ordinary_one_and_an_unknown_one_is_refused(tmp_path: Path) -> None:
     module = ModuleType("offering")
+    module.__spec__ = importlib.util.spec_from_file_location("offering", tmp_path / "offering.py")
+    (tmp_path / "offering.pyi").write_text(
+        "# Names.\n\nfrom json import dumps as dumps\nfrom json import loads as loads\n"
+    )
     sys.modules[module.__name__] = module
     try:
-        get_attribute, directory = on_first_use(module.__name__, {"json": "dumps loads:read"})
-        assert {"dumps", "read"} <= set(directory())
-        assert get_attribute("read") is json.loads
-        assert vars(module)["read"] is json.loads
+        get_attribute, directory = on_first_use(module.__name__)
+        assert {"dumps", "loads"} <= set(directory())
+        assert get_attribute("loads") is json.loads
+        assert vars(module)["loads"] is json.loads
         assert "dumps" not in vars(module)
-        for unknown in ("loads", "Nothing"):
+        assert get_attribute("__all__") == ["dumps", "loads"]
+        for unknown in ("JSONDecoder", "__path__"):
             with pytest.raises(AttributeError, match=f"module 'offering' has no attribute '{unknown}'"):
                 get_attribute(unknown)
     finally:
         del sys.modules[module.__name__]
+
+
+def test_the_names_are_found_in_a_package_that_is_in_a_zip_file(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "packed.zip", "w") as archive:
+        for path in Path(str(socialapi.__file__)).parent.rglob("*.py*"):
+            if path.suffix in {".py", ".pyi"}:
+                archive.write(path, path.relative_to(Path(str(socialapi.__file__)).parents[1]))
+    script = "from socialapi.types import Micros; import socialapi; print(socialapi.__file__, socialapi.__all__)"
+    command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(tmp_path / 'packed.zip')!r}); {script}"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "packed.zip" in done.stdout
+    assert "'Client'" in done.stdout
 
 
 @pytest.mark.parametrize("module", [socialapi, types], ids=["socialapi", "types"])

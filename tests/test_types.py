@@ -2,6 +2,7 @@
 
 import inspect
 import typing
+from types import ModuleType
 
 import attrs
 import pytest
@@ -11,6 +12,9 @@ from socialapi.models import accounts, audiences, insights, line_items, money
 from socialapi.resources.ads import AccountResource, Accounts, Ads, Sandbox
 from socialapi.resources.audiences import AudiencePermissions, CustomAudience
 from socialapi.resources.line_items import CuratedCategories, LineItemCuratedCategories, LineItems
+
+MODULE: typing.Final[ModuleType] = types
+NAMES: typing.Final[list[str]] = MODULE.__all__
 
 
 @pytest.mark.parametrize(
@@ -26,7 +30,7 @@ def test_models_and_enumerations_of_the_advertising_api_are_exported(module: obj
         or typing.get_origin(value) is typing.Literal
     }
     assert own
-    assert own <= set(types.__all__)
+    assert own <= set(NAMES)
     for name in own:
         assert getattr(types, name) is getattr(module, name)
 
@@ -50,11 +54,11 @@ def test_what_stands_in_the_signatures_of_methods_is_exported() -> None:
     }
     assert {"AccountsFilter", "HistoryFilter", "RecordQuery"} <= queries
     # The options of uploads are described where uploads are.
-    assert {name for name in queries if not name.endswith("Keywords")} <= set(types.__all__)
+    assert {name for name in queries if not name.endswith("Keywords")} <= set(NAMES)
 
 
 def test_every_name_is_there_once_and_documented_where_it_is_a_class() -> None:
-    assert len(types.__all__) == len(set(types.__all__))
-    for name in types.__all__:
+    assert len(NAMES) == len(set(NAMES))
+    for name in NAMES:
         exported = getattr(types, name)
         assert not inspect.isclass(exported) or exported.__doc__, name

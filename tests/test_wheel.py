@@ -71,8 +71,10 @@ def test_the_wheel_has_the_package_its_types_and_its_licence_and_no_tests(wheel:
 
 def test_every_module_of_the_package_is_in_the_wheel(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
-        packed = {name for name in archive.namelist() if name.endswith(".py")}
-    assert packed == {str(path.relative_to(ROOT)) for path in (ROOT / "socialapi").rglob("*.py")}
+        packed = {name for name in archive.namelist() if name.endswith((".py", ".pyi"))}
+    assert packed == {
+        str(path.relative_to(ROOT)) for path in (ROOT / "socialapi").rglob("*.py*") if path.suffix != ".pyc"
+    }
 
 
 def test_the_installed_package_is_complete_and_can_be_imported(installed: Path) -> None:

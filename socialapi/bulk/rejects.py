@@ -32,7 +32,7 @@ class RejectsFile:
 
         Raises InvalidInput when it cannot be written, is an input, or another job has it.
         """
-        self.path = Path(path)
+        self.path: Path = Path(path)
         paths = (source for source in sources if isinstance(source, str | os.PathLike))
         if any(same_file(self.path, source) for source in paths):
             raise InvalidInput(f"the rejects file {self.path} is the input itself; choose another path")

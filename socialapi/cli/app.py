@@ -20,7 +20,7 @@ from socialapi.cli.demo import demo
 from socialapi.cli.emulator import emulator
 from socialapi.version import __version__
 
-app = App(
+app: App = App(
     name="socialapi",
     help="A social platform's APIs from the command line, with an emulator of the service to try them on.",
     version=f"socialapi {__version__}",

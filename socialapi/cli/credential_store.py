@@ -71,7 +71,7 @@ class CredentialStore:
     """Logins in one JSON file (mode 0600), replaced atomically."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+        self.path: Path = Path(path)
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> "CredentialStore":

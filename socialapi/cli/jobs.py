@@ -46,7 +46,7 @@ class Registry:
     """A folder with one JSON file per job, readable only by its owner."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self.folder = Path(folder)
+        self.folder: Path = Path(folder)
 
     @classmethod
     def of(cls, environ: Mapping[str, str]) -> "Registry":

@@ -1,5 +1,5 @@
 """An emulator of the service on localhost; see `Emulator`."""
 
-from socialapi.emulator.server import Emulator
+from socialapi.lazy import on_first_use
 
-__all__ = ["Emulator"]
+__getattr__, __dir__ = on_first_use(__name__)

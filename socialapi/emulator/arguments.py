@@ -49,7 +49,7 @@ class InvalidArguments(Refusal):
         super().__init__(
             400, "INVALID_PARAMETER", f"the request breaks {rules}", problem="invalid-request", errors=errors
         )
-        self.broken = tuple(broken)
+        self.broken: tuple[BrokenRule, ...] = tuple(broken)
 
 
 def read_arguments(call: Call) -> Arguments:

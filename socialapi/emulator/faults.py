@@ -21,7 +21,7 @@ class Pauses:
     """The pauses of faults in progress. `end` ends them all and allows no further ones."""
 
     def __init__(self) -> None:
-        self.ended = False
+        self.ended: bool = False
         self._going_on: set[asyncio.Future[None]] = set()
 
     async def pause(self, seconds: float) -> None:

@@ -54,7 +54,7 @@ class Refusal(Exception):
         self.message = message
         self.parameter = parameter
         self.operation_errors = operation_errors
-        self.headers = headers or {}
+        self.headers: Mapping[str, str] = headers or {}
         self.problem = problem
         self.extra = extra
 

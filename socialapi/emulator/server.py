@@ -169,7 +169,7 @@ class Emulator:
 
     @property
     def state(self) -> State:
-        """What the service holds, for tests that must change what no request can."""
+        """What the service holds, for tests that must change what no request can. Its attributes change without notice."""
         return self._service.state
 
     def ledger(self) -> dict[str, Any]:

@@ -49,15 +49,17 @@ class Service:
     def __init__(self, settings: Settings, clock: EmulatorClock) -> None:
         self._settings = settings
         self.clock = clock
-        self.faults = Faults()
-        self.log = RequestLog()
-        self.pauses = Pauses()
-        self.outgoing = Outgoing(settings.webhook_targets)
-        self.challenges = Challenges(self.outgoing, lambda: self.state)
-        self.deliveries = Deliveries(self.outgoing, self.faults, lambda: self.state)
-        self.streams = StreamHub(clock, lambda: self.problem_base_url)
-        self.publishing = Publishing(self.streams, self.deliveries, lambda: self.state, lambda: self.problem_base_url)
-        self.base_url = ""
+        self.faults: Faults = Faults()
+        self.log: RequestLog = RequestLog()
+        self.pauses: Pauses = Pauses()
+        self.outgoing: Outgoing = Outgoing(settings.webhook_targets)
+        self.challenges: Challenges = Challenges(self.outgoing, lambda: self.state)
+        self.deliveries: Deliveries = Deliveries(self.outgoing, self.faults, lambda: self.state)
+        self.streams: StreamHub = StreamHub(clock, lambda: self.problem_base_url)
+        self.publishing: Publishing = Publishing(
+            self.streams, self.deliveries, lambda: self.state, lambda: self.problem_base_url
+        )
+        self.base_url: str = ""
         self.reset()
 
     async def open(self, base_url: str) -> None:

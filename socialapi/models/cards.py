@@ -84,7 +84,7 @@ class Label:
 
 
 @attrs.define
-class Media:
+class CardMedia:
     """A component: one image or video."""
 
     media_key: Annotated[str, MinLen(1)]
@@ -150,7 +150,7 @@ class Button:
             yield BrokenRule(path="destination.type", reason="must be APP for BUTTON")
 
 
-Component = Annotated[Media | SwipeableMedia | Details | Button, Tagged("type")]
+Component = Annotated[CardMedia | SwipeableMedia | Details | Button, Tagged("type")]
 Components = Annotated[tuple[Component, ...], MinLen(1)]
 
 _MEDIA_TYPES: Final = ("MEDIA", "SWIPEABLE_MEDIA")

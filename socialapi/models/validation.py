@@ -85,7 +85,7 @@ class Unfit:
     __slots__ = ("says",)
 
     def __init__(self, says: str) -> None:
-        self.says = says
+        self.says: str = says
 
 
 @attrs.frozen

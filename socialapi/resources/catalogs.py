@@ -9,7 +9,7 @@ import attrs
 
 from socialapi.bulk.job import OnProgress
 from socialapi.bulk.journals.journal import Journal
-from socialapi.bulk.products.formats import Products as ProductSource
+from socialapi.bulk.products.formats import ProductSource
 from socialapi.bulk.products.job import UpsertJob, UpsertOptions
 from socialapi.models.catalogs import ProductCatalog, ProductFilter, ProductSet, ProductSetType
 from socialapi.models.model import Items

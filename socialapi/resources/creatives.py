@@ -5,7 +5,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
-from socialapi.models.cards import Button, Card, CardsQuery, Details, Media, SwipeableMedia
+from socialapi.models.cards import Button, Card, CardMedia, CardsQuery, Details, SwipeableMedia
 from socialapi.models.creatives import (
     AccountMedia,
     AccountMediaFilter,
@@ -87,7 +87,7 @@ class MediaLibrary(Resource):
         return await self._call(routes.LIBRARY_MEDIA_DELETE, media_key=media_key)
 
 
-AnyComponent = Media | SwipeableMedia | Details | Button | Mapping[str, Any]
+AnyComponent = CardMedia | SwipeableMedia | Details | Button | Mapping[str, Any]
 """A component, or a mapping with its fields, including `type`."""
 Components = AnyComponent | Sequence[AnyComponent]
 
@@ -115,10 +115,10 @@ class Cards(Resource):
     ) -> Card:
         """Creates a card from components, in the order in which they are shown (section 4.2).
 
-            await cards.create("Boots", components=[Media("3_17"), Details("All boots", Website("https://…"))])
+            await cards.create("Boots", components=[CardMedia("3_17"), Details("All boots", Website("https://…"))])
 
         A carousel whose slides lead to different places is made of `slides`, each with its own
-        components. A card has one component with media (`Media`, `SwipeableMedia`) and one with a
+        components. A card has one component with media (`CardMedia`, `SwipeableMedia`) and one with a
         destination (`Details` for a website, `Button` for an app). Returns the card. Raises
         InvalidInput with every broken rule. Not repeated if its outcome is unknown.
         """

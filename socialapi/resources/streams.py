@@ -169,7 +169,7 @@ def _error(refused: Refusals) -> ApiError:
     )
 
 
-Rule = str | RuleDraft | Mapping[str, Any]
+AnyRule = str | RuleDraft | Mapping[str, Any]
 """A rule as its value, as a `RuleDraft` with a tag, or as a mapping of both."""
 
 
@@ -228,7 +228,7 @@ class FilteredStream(Resource):
         query = {"ids": ids if ids is None else check(tuple[AnyId, ...], ids, now=self._session.now(), path="ids")}
         return self._pages(routes.STREAM_RULES, query=query, start=start)
 
-    async def add_rules(self, *rules: "Rule | Iterable[Rule]", dry_run: bool = False) -> Page[StreamRule]:
+    async def add_rules(self, *rules: "AnyRule | Iterable[AnyRule]", dry_run: bool = False) -> Page[StreamRule]:
         """Adds rules of up to 2,048 characters, given one by one or as iterables (sections 4.1 and
         8).
 
@@ -248,7 +248,7 @@ class FilteredStream(Resource):
         return await self._change({"delete": {"ids": flat(ids)}}, dry_run=dry_run)
 
     async def ensure_rules(
-        self, wanted: Rule | Iterable[Rule], *, remove_others: bool = False
+        self, wanted: AnyRule | Iterable[AnyRule], *, remove_others: bool = False
     ) -> tuple[StreamRule, ...]:
         """Adds the missing rules and returns all rules in their final state (sections 4.1 and 8).
 

@@ -56,7 +56,7 @@ class Authenticators:
         fetch: "Fetch",
         ask: "Ask",
     ) -> None:
-        self.sign_ins = PendingSignIns()
+        self.sign_ins: PendingSignIns = PendingSignIns()
         self._by_kind: dict[str, Authenticator] = {}
         self._credentials = tuple(credentials)
         self._ask = ask

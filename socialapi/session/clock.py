@@ -30,7 +30,7 @@ class SystemClock:
     """The clock of the operating system."""
 
     # A static method without a wrapper, because streams call it for every item.
-    monotonic = staticmethod(time.monotonic)
+    monotonic: "staticmethod[[], float]" = staticmethod(time.monotonic)
 
     def time(self) -> float:
         """Returns the wall time in epoch seconds."""

@@ -48,7 +48,7 @@ class Forwarder:
         network: Network | None = None,
     ) -> None:
         self._url = _checked(url)
-        self.host = self._url.host or ""
+        self.host: str = self._url.host or ""
         self._timeout = aiohttp.ClientTimeout(total=timeout_seconds)
         self._clock = clock or SystemClock()
         self._rng = rng or random.Random()  # noqa: S311  # jitter is no secret

@@ -46,8 +46,8 @@ class Pager(Generic[T]):
         self._begin = Position() if start is None else Position.read(start)
         # Last item: page token, page, index.
         self._taken: tuple[str | None, Page[T], int] | None = None
-        self.undecoded = 0
-        self.partial_errors = 0
+        self.undecoded: int = 0
+        self.partial_errors: int = 0
 
     @property
     def position(self) -> str:

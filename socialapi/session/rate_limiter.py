@@ -50,8 +50,8 @@ class SlidingWindow:
 
     def __init__(self, documented: RateLimit | None, *, reserve_share: float) -> None:
         self.limit = documented.requests if documented else None
-        self.window_seconds = documented.window_seconds if documented else None
-        self.in_flight = 0
+        self.window_seconds: float | None = documented.window_seconds if documented else None
+        self.in_flight: int = 0
         self._reserve_share = reserve_share
         self._replies: collections.deque[float] = collections.deque()
         self._answered = documented is not None

@@ -137,8 +137,8 @@ class Session:
         self.pacer = pacer
         self.clock = clock
         self.rng = rng
-        self.scheduler = FairScheduler()
-        self.authenticators = Authenticators(
+        self.scheduler: FairScheduler = FairScheduler()
+        self.authenticators: Authenticators = Authenticators(
             credentials, config, token_cache, clock, self._fetch_token, self._ask_for_user_tokens
         )
         self._transport = transport

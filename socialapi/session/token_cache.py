@@ -80,7 +80,7 @@ class FileTokenCache:
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         if path is not None and not is_file_path(path):
             raise ConfigurationError("the path of a token cache must be a text or a path that a file can have")
-        self.path = Path(path) if path is not None else _default_path()
+        self.path: Path = Path(path) if path is not None else _default_path()
 
     async def load(self, key: str) -> str | None:
         """Returns the token, or None. Raises ConfigurationError if the file cannot be read."""

@@ -125,8 +125,8 @@ class LiveReply:
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self._response = response
-        self.status = response.status
-        self.headers = _headers_of(response)
+        self.status: int = response.status
+        self.headers: dict[str, str] = _headers_of(response)
 
     @property
     def ok(self) -> bool:

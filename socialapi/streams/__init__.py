@@ -2,30 +2,6 @@
 `client.activity.stream`.
 """
 
-from socialapi.models.events import (
-    ActivityEvent,
-    DirectMessage,
-    MatchedPost,
-    MatchingRule,
-    StreamNotice,
-)
-from socialapi.models.pages import Undecoded
-from socialapi.streams.dispatcher import Dispatcher, Unfinished
-from socialapi.streams.status import Gap, SlowReading, StreamCounters, StreamState
-from socialapi.streams.stream import Stream
+from socialapi.lazy import on_first_use
 
-__all__ = [
-    "ActivityEvent",
-    "DirectMessage",
-    "Dispatcher",
-    "Gap",
-    "MatchedPost",
-    "MatchingRule",
-    "SlowReading",
-    "Stream",
-    "StreamCounters",
-    "StreamNotice",
-    "StreamState",
-    "Undecoded",
-    "Unfinished",
-]
+__getattr__, __dir__ = on_first_use(__name__)

@@ -60,13 +60,14 @@ class Connection:
         self._is_warned = False
         self.watcher: asyncio.Task[None] | None = None
         self._empty_at: float | None = None
-        self.opened_at = self.caught_up_at = clock.time()
+        self.opened_at: float = clock.time()
+        self.caught_up_at: float = self.opened_at
         self.disconnect_notice: Disconnect | None = None
         self.over: Disconnect | None = None
-        self.received_bytes = 0
+        self.received_bytes: int = 0
         self.brought_data = False
-        self.is_in_use = False
-        self.is_stalled = False
+        self.is_in_use: bool = False
+        self.is_stalled: bool = False
 
     @property
     def rest(self) -> bytes:

@@ -21,7 +21,7 @@ from socialapi.streams.handlers import call_handler, check_handler
 
 E = TypeVar("E")
 
-Kind = EventType | str | type
+EventKind = EventType | str | type
 Handler = Callable[[Any], Awaitable[object] | object]
 HandlerT = TypeVar("HandlerT", bound=Handler)
 OnError = Callable[[Any, Exception], Awaitable[object] | object]
@@ -83,11 +83,11 @@ class Dispatcher:
             check_handler("on_error", on_error)
         self._max_concurrency = max_concurrency
         self._on_error = on_error
-        self._handlers: list[tuple[Kind, Handler]] = []
+        self._handlers: list[tuple[EventKind, Handler]] = []
         self._has_warned = False
-        self.counters = DispatchCounters()
+        self.counters: DispatchCounters = DispatchCounters()
 
-    def on(self, *kinds: Kind | Iterable[Kind]) -> Callable[[HandlerT], HandlerT]:
+    def on(self, *kinds: EventKind | Iterable[EventKind]) -> Callable[[HandlerT], HandlerT]:
         """Returns a decorator that registers a function for kinds of events, one by one or as
         lists.
 

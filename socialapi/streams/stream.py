@@ -81,7 +81,7 @@ class Stream(Generic[T]):
         *,
         event_id_paths: str | Sequence[str] | None = None,
     ) -> None:
-        self.counters = StreamCounters()
+        self.counters: StreamCounters = StreamCounters()
         self._link = Link(session, target, query, call_options, options, self.counters)
         (kind,) = get_args(target.route.result)
         self._read_line: Callable[[bytes, Sequence[str] | None], Any] = LINE_READERS[kind]

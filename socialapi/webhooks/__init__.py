@@ -10,23 +10,6 @@
 Once the receiver is serving, register it with `client.webhooks.ensure(url)`.
 """
 
-from socialapi.models.events import ActivityEvent, DirectMessage, MatchedPost
-from socialapi.models.pages import Undecoded
-from socialapi.webhooks.endpoint import ReceiverCounters, WebhookReply
-from socialapi.webhooks.receiver import Delivery, Receiver, read_event
-from socialapi.webhooks.signatures import SIGNATURE_HEADER, crc_response, verify_signature
+from socialapi.lazy import on_first_use
 
-__all__ = [
-    "SIGNATURE_HEADER",
-    "ActivityEvent",
-    "Delivery",
-    "DirectMessage",
-    "MatchedPost",
-    "Receiver",
-    "ReceiverCounters",
-    "Undecoded",
-    "WebhookReply",
-    "crc_response",
-    "read_event",
-    "verify_signature",
-]
+__getattr__, __dir__ = on_first_use(__name__)

@@ -18,7 +18,7 @@ class InboxOwner:
 
     def __init__(self, inbox: Path, name: str = "") -> None:
         # Set with the lock, because processes may fork after this object was created.
-        self.name = name
+        self.name: str = name
         self._inbox = inbox
         self._lock: FileLock | None = None
 

@@ -126,7 +126,7 @@ class Receiver(_WithoutWarning, web.Application):
             max_body_bytes=max_body_bytes, max_queue=max_queue, max_waiting=max_waiting, dedup_window=dedup_window
         )
         _check_seconds("body_timeout_seconds", body_timeout_seconds)
-        self.counters = ReceiverCounters()
+        self.counters: ReceiverCounters = ReceiverCounters()
         secrets = _checked(secrets_of(consumer_secret))
         self._paths = checked_paths(event_id_paths)
         self._bodies = Bodies(max_bytes=max_body_bytes, timeout_seconds=body_timeout_seconds)

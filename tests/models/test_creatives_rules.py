@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from socialapi.models.cards import App, Button, CardChanges, CardDraft, CardsQuery, Details, Label, Media, Website
+from socialapi.models.cards import App, Button, CardChanges, CardDraft, CardMedia, CardsQuery, Details, Label, Website
 from socialapi.models.creatives import (
     AccountMediaQuery,
     AdvertiserPostDraft,
@@ -264,7 +264,7 @@ def test_an_app_is_in_one_store_or_both(app: Shape, says: str | None) -> None:
 
 
 def test_components_are_built_as_the_service_takes_them() -> None:
-    assert json_shape(Media("3_1")) == MEDIA
+    assert json_shape(CardMedia("3_1")) == MEDIA
     assert json_shape(Details("Boots", Website("https://shop.example"))) == DETAILS
     assert json_shape(Button("SHOP", App(country_code="US", ios_app_store_identifier="17"))) == BUTTON
     assert Button(Label("SHOP"), App(country_code="US")).label == Button("SHOP", App(country_code="US")).label

@@ -8,7 +8,7 @@ import pytest
 from socialapi import Client
 from socialapi.emulator import Emulator
 from socialapi.errors import ApiError, InvalidInput
-from socialapi.models.cards import App, Button, Card, Details, Label, Media, SwipeableMedia, Website
+from socialapi.models.cards import App, Button, Card, CardMedia, Details, Label, SwipeableMedia, Website
 from socialapi.resources import creatives
 from socialapi.resources.ads import AccountResource
 from socialapi.wire.decode import structure
@@ -41,7 +41,7 @@ async def test_a_card_comes_back_as_it_was_built(account: AccountResource) -> No
 
 async def test_slides_lead_to_different_places_and_keep_their_order(account: AccountResource) -> None:
     slides: list[list[Any]] = [
-        [Media(VIDEO), Details(f"Boots {n}", Website(f"https://shop.example/{n}"))] for n in range(3)
+        [CardMedia(VIDEO), Details(f"Boots {n}", Website(f"https://shop.example/{n}"))] for n in range(3)
     ]
     made = await account.cards.create("Boots", slides=slides)
     assert made.slides == tuple(map(tuple, slides))
@@ -50,21 +50,21 @@ async def test_slides_lead_to_different_places_and_keep_their_order(account: Acc
 
 
 async def test_what_is_replaced_is_replaced_as_a_whole_and_the_rest_stays(account: AccountResource) -> None:
-    made = await account.cards.create("Boots", components=[Media(IMAGE), Details("Boots", SHOP)])
+    made = await account.cards.create("Boots", components=[CardMedia(IMAGE), Details("Boots", SHOP)])
     renamed = await account.cards.update(made.id, name="Other boots")
     assert (renamed.name, renamed.components) == ("Other boots", made.components)
-    changed = await account.cards.update(made.id, components=[Media(VIDEO), Button(Label("SHOP"), APP)])
+    changed = await account.cards.update(made.id, components=[CardMedia(VIDEO), Button(Label("SHOP"), APP)])
     assert (changed.name, changed.card_type) == ("Other boots", "VIDEO_APP")
-    assert changed.components == (Media(VIDEO), Button("SHOP", APP))
+    assert changed.components == (CardMedia(VIDEO), Button("SHOP", APP))
 
 
 @pytest.mark.parametrize(
     ("layout", "says"),
     [
         ({}, "components: or slides is required"),
-        ({"components": [Media(IMAGE)]}, "components: must have exactly one component of type DETAILS or BUTTON"),
+        ({"components": [CardMedia(IMAGE)]}, "components: must have exactly one component of type DETAILS or BUTTON"),
         (
-            {"components": [Media(IMAGE), Details("x", SHOP)], "slides": [[Media(IMAGE), Details("x", SHOP)]]},
+            {"components": [CardMedia(IMAGE), Details("x", SHOP)], "slides": [[CardMedia(IMAGE), Details("x", SHOP)]]},
             "slides: cannot go with components",
         ),
         (
@@ -72,15 +72,15 @@ async def test_what_is_replaced_is_replaced_as_a_whole_and_the_rest_stays(accoun
             "components[0].media_keys: must have at least 2 items or characters",
         ),
         (
-            {"components": [Media(IMAGE), Button(Label(BUY), APP)]},
+            {"components": [CardMedia(IMAGE), Button(Label(BUY), APP)]},
             "components[1].label.value: must be one of BOOK, CONNECT, INSTALL, OPEN, ORDER, PLAY, SHOP",
         ),
         (
-            {"components": [Media(IMAGE), Button("SHOP", App(country_code="DE", ios_deep_link="x://"))]},
+            {"components": [CardMedia(IMAGE), Button("SHOP", App(country_code="DE", ios_deep_link="x://"))]},
             "components[1].destination.android_store_app_id: or ios_app_store_identifier is required",
         ),
         (
-            {"components": [Media(IMAGE), Details("x", APP)]},
+            {"components": [CardMedia(IMAGE), Details("x", APP)]},
             "components[1].destination.type: must be WEBSITE for DETAILS",
         ),
     ],
@@ -96,7 +96,7 @@ async def test_a_broken_rule_is_said_before_anything_is_sent(
 
 async def test_a_medium_that_is_not_in_the_library_is_refused_by_the_service(account: AccountResource) -> None:
     with pytest.raises(ApiError) as caught:
-        await account.cards.create("Boots", components=[Media("3_1"), Details("x", SHOP)])
+        await account.cards.create("Boots", components=[CardMedia("3_1"), Details("x", SHOP)])
     assert caught.value.status == 404
 
 
@@ -136,7 +136,7 @@ def test_components_and_destinations_that_are_not_known_stay_as_they_came() -> N
     card = structure(
         {"id": "1", "components": [swirl, {"type": "MEDIA", "media_key": "3_1", "alt_text": "Boots"}]}, Card
     )
-    assert card.components == (swirl, Media("3_1", extra={"alt_text": "Boots"}))
+    assert card.components == (swirl, CardMedia("3_1", extra={"alt_text": "Boots"}))
     to_the_moon = {"type": "DETAILS", "title": "x", "destination": {"type": "MOON", "crater": 1}}
     card = structure({"id": "1", "slides": [[to_the_moon]], "brand_new": 1}, Card)
     assert card.slides[0][0].destination == {"type": "MOON", "crater": 1}

@@ -6,7 +6,7 @@ import aiohttp
 import pytest
 
 from socialapi.emulator import Emulator
-from socialapi.models.cards import App, Button, Details, Media, SwipeableMedia, Website
+from socialapi.models.cards import App, Button, CardMedia, Details, SwipeableMedia, Website
 from socialapi.routes import creatives as routes
 from socialapi.routes.route import Route
 from tests.resources.agreeing import Both, assert_same
@@ -167,8 +167,8 @@ def rows() -> list[Both]:
                 "cd000",
                 name="Other",
                 slides=[
-                    [Media(IMAGE), Details("One", Website("https://shop.example"))],
-                    [Media(VIDEO), Details("Two", Website("https://shop.example"))],
+                    [CardMedia(IMAGE), Details("One", Website("https://shop.example"))],
+                    [CardMedia(VIDEO), Details("Two", Website("https://shop.example"))],
                 ],
             ),
             f"{AT}/cards/cd000",

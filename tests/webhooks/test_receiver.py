@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import orjson
@@ -454,11 +455,12 @@ def test_it_overrides_nothing_of_an_application() -> None:
 
 
 def test_every_public_name_is_there_and_documented() -> None:
-    assert set(webhooks.__all__) == {
+    module: ModuleType = webhooks
+    assert set(module.__all__) == {
         *("Receiver", "WebhookReply", "read_event", "crc_response", "verify_signature", "SIGNATURE_HEADER"),
         *("ActivityEvent", "Delivery", "DirectMessage", "MatchedPost", "ReceiverCounters", "Undecoded"),
     }
-    named = [getattr(webhooks, name) for name in webhooks.__all__]
+    named = [getattr(webhooks, name) for name in module.__all__]
     methods = [value for name, value in vars(Receiver).items() if not name.startswith("_") and callable(value)]
     assert len(methods) == 6
     assert inspect.getdoc(Receiver.asgi)

@@ -140,7 +140,7 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
     ) -> None:
         options.check()
         config, route = session.config, destination.target.route
-        self.kind = destination.kind
+        self.kind: str = destination.kind
         self._destination = destination
         self._part_of = part_of
         rate = route.rate_limit.configured(config.rate_limits) if route.rate_limit else None

@@ -410,7 +410,7 @@ class FilesReader(ThreadedReader[RawRow]):
     ) -> None:
         # At once: a file that appears while the job runs is none of them.
         self._found = [(each, path) for each in given for path in _matching(each, formats)]
-        self.paths = [path for _, path in self._found]
+        self.paths: list[str] = [path for _, path in self._found]
         self._wanted = wanted
         self._formats = formats
         self._size = 0

@@ -174,7 +174,7 @@ class ThreadedReader(Reader[R]):
         try:
             chunk = next(self._chunks, None)
         except NoRows as empty:
-            self.why_empty = empty.message
+            self.why_empty: str | None = empty.message
         except Exception as error:  # noqa: BLE001 - handed over to whoever waits for the step
             fault = error
         except BaseException as error:  # noqa: BLE001 - libraries that are not written in Python have some of their own

@@ -44,7 +44,7 @@ class SqliteJournal:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+        self.path: Path = Path(path)
         self._database = SqliteFile(path, SCHEMA, purpose="journal")
 
     async def open(self, identity: JobIdentity, now: datetime) -> Opened:

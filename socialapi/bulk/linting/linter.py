@@ -152,7 +152,7 @@ class Linter:
     """Counts row by row."""
 
     def __init__(self, wanted: NotingWanted, preparer: Preparer, default_region: str | None) -> None:
-        self.rows = 0
+        self.rows: int = 0
         self._wanted = wanted
         self._preparer = preparer
         self._normalizers = normalizers(wanted.kinds, default_region)

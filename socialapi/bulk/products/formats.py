@@ -15,7 +15,7 @@ from socialapi.bulk.products.tables import ProductBatches, read_parquet, read_ta
 from socialapi.errors import InvalidInput
 from socialapi.models.products import Product
 
-Products = (
+ProductSource = (
     str
     | os.PathLike[str]
     | BinaryFile

@@ -13,7 +13,7 @@ from socialapi.bulk.job import Job, JobOptions, bulk_options
 from socialapi.bulk.journals.journal import Outcome, Setting
 from socialapi.bulk.products.batcher import Placer, WaitingProducts
 from socialapi.bulk.products.counters import ProductCounters, Refused
-from socialapi.bulk.products.formats import Products, open_products
+from socialapi.bulk.products.formats import ProductSource, open_products
 from socialapi.bulk.products.resume import INVALID, SKIPPED, LoadJournal, recalled
 from socialapi.bulk.products.rows import ProductBatch, ProductRow
 from socialapi.bulk.products.sender import ProductSender
@@ -98,7 +98,7 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
     _options: UpsertOptions
 
     def __init__(
-        self, session: Session, catalog_id: str, products: Products, options: UpsertOptions, call: CallOptions
+        self, session: Session, catalog_id: str, products: ProductSource, options: UpsertOptions, call: CallOptions
     ) -> None:
         options.check()
         _check_files(products, options)
@@ -282,7 +282,7 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
         return self._tally.upserts(self._elapsed_seconds(), dry_run=self._options.dry_run)
 
 
-def _check_files(products: Products, options: UpsertOptions) -> None:
+def _check_files(products: ProductSource, options: UpsertOptions) -> None:
     """Raises InvalidInput when a file would be written that is another one of the job."""
     if options.digests is None:
         return

@@ -77,7 +77,7 @@ class Digests:
         self._database = SqliteFile(path, _SCHEMA, purpose="digest file")
         self._run = 0
         self._sent: dict[str, int] = {}
-        self.known_before = 0
+        self.known_before: int = 0
         """How many products there were when the file was opened."""
 
     async def open(self) -> None:

@@ -39,12 +39,12 @@ class SyncCounts:
         self._rate = limit.configured(session.config.rate_limits) if limit else None
         self._dry_run = dry_run
         self._started = session.clock.monotonic()
-        self.reading = UploadReport()
+        self.reading: UploadReport = UploadReport()
         """The rows that are staged are its accepted ones."""
-        self.unchanged = 0
-        self.before = 0
-        self.after = 0
-        self.held_back = 0
+        self.unchanged: int = 0
+        self.before: int = 0
+        self.after: int = 0
+        self.held_back: int = 0
         self._planned = {"additions": 0, "removals": 0}
         self._parts = {"additions": UploadReport(), "removals": UploadReport()}
         self._refused: dict[str, list[RowIssue]] = {"additions": [], "removals": []}
@@ -53,7 +53,8 @@ class SyncCounts:
     def compared(self, found: Difference) -> None:
         """What is to be done is known."""
         self.unchanged = self.reading.accepted - found.additions
-        self.before = self.after = found.known
+        self.before = found.known
+        self.after = found.known
         self._planned = {"additions": found.additions, "removals": found.removals}
 
     def hold_back(self) -> None:
@@ -149,7 +150,7 @@ class ReadingJob(Job[RawRow, Batch, UploadReport]):
         super().__init__(session, destination.target, desired, reader, RowCounters(None), options)
         self._snapshot = snapshot
         self._staged: list[StagedRow] = []
-        self.doubtful = 0
+        self.doubtful: int = 0
         """Rows and values that could not be used: each may mean somebody who seems to have left."""
         # The service counts from the request, which is later: rather too early here than too late.
         self._until_by_default = int(months_later(now, DEFAULT_EXPIRY_MONTHS).timestamp())

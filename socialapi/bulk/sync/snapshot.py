@@ -152,7 +152,7 @@ class Snapshot:
 
     def __init__(self, path: str | os.PathLike[str], account_id: str, custom_audience_id: str) -> None:
         self._target = (account_id, custom_audience_id)
-        self.normalizer = NORMALIZER_VERSION
+        self.normalizer: int = NORMALIZER_VERSION
         """The version by which the members became digests, known once it is open."""
         self._database = SqliteFile(path, SCHEMA, purpose="snapshot")
 

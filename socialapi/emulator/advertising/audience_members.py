@@ -66,7 +66,7 @@ class Checksum:
     """
 
     def __init__(self) -> None:
-        self.count = 0
+        self.count: int = 0
         self._sum = 0
 
     def add(self, pairs: Iterable[tuple[str, str]]) -> None:

@@ -42,7 +42,7 @@ class InvalidParameters(Refusal):
     def __init__(self, broken: Sequence[BrokenRule]) -> None:
         errors = [_error(rule) for rule in broken]
         super().__init__(400, errors[0]["code"], errors[0]["message"], errors=errors)
-        self.broken = tuple(broken)
+        self.broken: tuple[BrokenRule, ...] = tuple(broken)
 
 
 def _error(rule: BrokenRule) -> dict[str, Any]:

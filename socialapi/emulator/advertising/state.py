@@ -208,11 +208,11 @@ class Advertising:
     """The tables of the advertising API, empty until the seed data or a request fills them."""
 
     def __init__(self) -> None:
-        self.accounts = Table()
-        self.business_categories = Table()
-        self.curated_categories = Table()
-        self.uploads = Table()
-        self.history = History()
+        self.accounts: Table = Table()
+        self.business_categories: Table = Table()
+        self.curated_categories: Table = Table()
+        self.uploads: Table = Table()
+        self.history: History = History()
         self._tables: dict[tuple[str, str], Table] = {}
         self._ids_made = 0
 

@@ -148,7 +148,7 @@ class ProductChecksum:
     """
 
     def __init__(self) -> None:
-        self.count = 0
+        self.count: int = 0
         self._sum = 0
 
     def add(self, items: Iterable[Item]) -> None:

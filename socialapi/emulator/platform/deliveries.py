@@ -114,7 +114,7 @@ class Outbox:
     def __init__(self, webhook: Webhook, tally: DeliveryCounters) -> None:
         self.webhook = webhook
         self.tally = tally
-        self.in_flight = 0
+        self.in_flight: int = 0
         self._waiting: deque[bytes] = deque()
         self._history: deque[tuple[float, bytes]] = deque(maxlen=HISTORY_EVENTS)
         self._room = asyncio.Event()

@@ -117,7 +117,7 @@ class StreamHub:
     """The open streams, by app and endpoint. `departures` reports disconnected clients."""
 
     def __init__(self, clock: EmulatorClock, problem_base_url: Callable[[], str]) -> None:
-        self.departures = Departures()
+        self.departures: Departures = Departures()
         self._clock = clock
         self._problem_base_url = problem_base_url
         self._live: dict[tuple[str, str], dict[str, LiveStream]] = {}

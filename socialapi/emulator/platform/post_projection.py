@@ -110,7 +110,9 @@ class PostShape:
         self._selected = selection(query)
         # Edit history is always delivered (section 6.1).
         self._names = frozenset({*self._selected.post, "edit_history_tweet_ids"})
-        self.key = tuple((name, tuple(query[name])) for name in _SELECTING if name in query)
+        self.key: tuple[tuple[str, tuple[Any, ...]], ...] = tuple(
+            (name, tuple(query[name])) for name in _SELECTING if name in query
+        )
 
     def encoded(self, state: State, problem_base_url: str, fields: Fields, matching: MatchingRules) -> bytes:
         """The post as one line of JSON, without its end."""

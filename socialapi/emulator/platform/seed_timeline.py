@@ -58,7 +58,7 @@ class SeedTimeline:
     """The generated posts of one user, each made from its position alone."""
 
     def __init__(self, state: State, author: User, count: int) -> None:
-        self.author_id = author.id
+        self.author_id: str = author.id
         self._author = author
         self._state = state
         self._count = count

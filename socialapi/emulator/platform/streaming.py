@@ -87,10 +87,10 @@ class LiveStream:
         self.shape = shape
         self.pauses = pauses
         self.ending: Ending | None = None
-        self.idle = asyncio.Event()
+        self.idle: asyncio.Event = asyncio.Event()
         """Set while nothing waits to be written."""
-        self.drip_seconds = 0.0
-        self.silent = False
+        self.drip_seconds: float = 0.0
+        self.silent: bool = False
         self._now = now
         self._ended = ended
         self._problem_line = problem_line

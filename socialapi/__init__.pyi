@@ -1,0 +1,33 @@
+# The public names of `socialapi`, and the only list of them: Python reads it as well, see `socialapi/lazy.py`.
+
+from socialapi import errors as errors
+from socialapi.bulk.journals.journal import Journal as Journal
+from socialapi.client import Client as Client
+from socialapi.config import Config as Config
+from socialapi.credentials import AppOnly as AppOnly
+from socialapi.credentials import Bearer as Bearer
+from socialapi.credentials import Credentials as Credentials
+from socialapi.credentials import OAuth1 as OAuth1
+from socialapi.credentials import OAuth2User as OAuth2User
+from socialapi.models.audiences import AudienceUser as AudienceUser
+from socialapi.models.audiences import Operation as Operation
+from socialapi.models.audiences import OperationParams as OperationParams
+from socialapi.models.pages import Page as Page
+from socialapi.models.products import Product as Product
+from socialapi.models.queries import Fields as Fields
+from socialapi.reports import Progress as Progress
+from socialapi.reports import SyncReport as SyncReport
+from socialapi.reports import UploadReport as UploadReport
+from socialapi.reports import UpsertReport as UpsertReport
+from socialapi.session.clock import Clock as Clock
+from socialapi.session.pager import Pager as Pager
+from socialapi.session.rate_limiter import LimitStatus as LimitStatus
+from socialapi.session.rate_limiter import Pacer as Pacer
+from socialapi.session.rate_limiter import Slot as Slot
+from socialapi.session.token_cache import FileTokenCache as FileTokenCache
+from socialapi.session.token_cache import MemoryTokenCache as MemoryTokenCache
+from socialapi.session.token_cache import TokenCache as TokenCache
+from socialapi.streams.stream import Stream as Stream
+from socialapi.unset import UNSET as UNSET
+from socialapi.version import __version__ as __version__
+from socialapi.wire.response import Reply as Reply

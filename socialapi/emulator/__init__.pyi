@@ -1,0 +1,9 @@
+# The public names of `socialapi.emulator`, and the only list of them: Python reads it as well, see `socialapi/lazy.py`.
+
+from socialapi.emulator.faults import Fault as Fault
+from socialapi.emulator.faults import FaultKind as FaultKind
+from socialapi.emulator.faults import Faults as Faults
+from socialapi.emulator.faults import Picked as Picked
+from socialapi.emulator.ledger import RequestRecord as RequestRecord
+from socialapi.emulator.server import Emulator as Emulator
+from socialapi.emulator.state import State as State

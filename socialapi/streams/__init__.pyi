@@ -1,0 +1,20 @@
+# The public names of `socialapi.streams`, and the only list of them: Python reads it as well, see `socialapi/lazy.py`.
+
+from socialapi.models.events import ActivityEvent as ActivityEvent
+from socialapi.models.events import DirectMessage as DirectMessage
+from socialapi.models.events import MatchedPost as MatchedPost
+from socialapi.models.events import MatchingRule as MatchingRule
+from socialapi.models.events import StreamNotice as StreamNotice
+from socialapi.models.pages import Undecoded as Undecoded
+from socialapi.streams.dispatcher import DispatchCounters as DispatchCounters
+from socialapi.streams.dispatcher import Dispatcher as Dispatcher
+from socialapi.streams.dispatcher import EventKind as EventKind
+from socialapi.streams.dispatcher import OnError as OnError
+from socialapi.streams.dispatcher import Unfinished as Unfinished
+from socialapi.streams.link import OnGap as OnGap
+from socialapi.streams.link import OnSlow as OnSlow
+from socialapi.streams.status import Gap as Gap
+from socialapi.streams.status import SlowReading as SlowReading
+from socialapi.streams.status import StreamCounters as StreamCounters
+from socialapi.streams.status import StreamState as StreamState
+from socialapi.streams.stream import Stream as Stream

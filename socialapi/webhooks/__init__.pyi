@@ -1,0 +1,14 @@
+# The public names of `socialapi.webhooks`, and the only list of them: Python reads it as well, see `socialapi/lazy.py`.
+
+from socialapi.models.events import ActivityEvent as ActivityEvent
+from socialapi.models.events import DirectMessage as DirectMessage
+from socialapi.models.events import MatchedPost as MatchedPost
+from socialapi.models.pages import Undecoded as Undecoded
+from socialapi.webhooks.endpoint import ReceiverCounters as ReceiverCounters
+from socialapi.webhooks.endpoint import WebhookReply as WebhookReply
+from socialapi.webhooks.receiver import Delivery as Delivery
+from socialapi.webhooks.receiver import Receiver as Receiver
+from socialapi.webhooks.receiver import read_event as read_event
+from socialapi.webhooks.signatures import SIGNATURE_HEADER as SIGNATURE_HEADER
+from socialapi.webhooks.signatures import crc_response as crc_response
+from socialapi.webhooks.signatures import verify_signature as verify_signature

@@ -1,0 +1,151 @@
+"""What stands in a public signature can be imported from a public module."""
+
+import ast
+import importlib
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+import pytest
+
+from tests.support.signatures import Name, Package, Signatures, is_rule, named_in
+
+ROOT: Final = Path(__file__).parents[1]
+PACKAGE: Final = Package(ROOT / "socialapi")
+PUBLIC_MODULES: Final = (
+    "socialapi",
+    "socialapi.emulator",
+    "socialapi.errors",
+    "socialapi.journals",
+    "socialapi.resources",
+    "socialapi.streams",
+    "socialapi.testing",
+    "socialapi.types",
+    "socialapi.webhooks",
+)
+"""CONTRIBUTING.md says the same."""
+
+OPAQUE: Final = frozenset({Name("socialapi.emulator.state", "State")})
+"""How the emulator keeps things is not promised: `Emulator.state` is for tests of what no request can do."""
+
+
+def names_of(module: ModuleType) -> set[str]:
+    """Its list of public names, or else what it defines."""
+    listed: list[str] | None = getattr(module, "__all__", None)
+    own = (name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__)
+    return set(listed if listed is not None else (name for name in own if not name.startswith("_")))
+
+
+PUBLIC: Final = [
+    (module, name) for module in PUBLIC_MODULES for name in sorted(names_of(importlib.import_module(module)))
+]
+EXPORTED: Final = {PACKAGE.resolve(module, name) for module, name in PUBLIC}
+
+
+def made_by_a_client() -> frozenset[Name]:
+    """Groups of methods, pagers and streams are not made by users."""
+    groups = {PACKAGE.resolve(module, name) for module, name in PUBLIC if module == "socialapi.resources"}
+    made = {Name("socialapi.session.pager", "Pager"), Name("socialapi.streams.stream", "Stream")}
+    return frozenset(name for name in groups | made if name is not None)
+
+
+def test_what_stands_in_a_public_signature_has_a_public_path() -> None:
+    signatures = Signatures(PACKAGE, not_made_by_users=made_by_a_client(), opaque=OPAQUE)
+    for module, name in PUBLIC:
+        signatures.follow(module, name, "is public")
+    hidden = {
+        f"{name.module}.{name.name}, in {came_from}"
+        for name, came_from in signatures.found.items()
+        if name not in EXPORTED and not is_rule(PACKAGE, name)
+    }
+    assert not hidden, "\n".join(sorted(hidden))
+    reached = {name.name for name in signatures.found}
+    assert {"Api", "JobIdentity", "LimitReading", "Post", "PostMetrics", "RowIssue", "UploadKeywords"} <= reached
+
+
+def test_the_contributing_page_lists_the_public_modules() -> None:
+    rows = re.findall(r"^\| `(socialapi[.\w]*)` \|", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE)
+    assert sorted(rows) == sorted(PUBLIC_MODULES)
+
+
+@pytest.mark.parametrize(
+    "name", ["Slot", "LimitStatus", "Pacer", "Clock", "Journal", "TokenCache", "Credentials", "Reply"]
+)
+def test_what_the_parameters_and_results_of_a_client_are_is_at_the_top(name: str) -> None:
+    assert ("socialapi", name) in PUBLIC
+
+
+# The walk itself, on a package that hides something of every kind.
+
+SOURCES: Final = {
+    "__init__.pyi": "from toy.front import Front as Front",
+    "front.py": """
+from typing import TYPE_CHECKING, Literal, Annotated
+from toy.inside import Base, Made
+if TYPE_CHECKING:
+    from toy.inside import Late, Quoted, Attribute
+class Front(Base[int]):
+    field: Made
+    def __init__(self, _clock: Late) -> None:
+        self.shown: Attribute = 1
+        self._hidden: Hidden = 2
+    def method(self, given: "list[Quoted] | None", mode: Literal["Nothing"]) -> Annotated[Alias, Rule()]: ...
+    def _private(self) -> Hidden: ...
+class Hidden: ...
+class Element: ...
+Alias = dict[str, Element]
+""",
+    "inside.py": """
+class Base:
+    @property
+    def inherited(self) -> Inherited: ...
+class Inherited: ...
+class Made:
+    def __init__(self, session: Session) -> None: ...
+    def other(self) -> Deeper: ...
+class Session: ...
+class Deeper: ...
+class Late: ...
+class Quoted: ...
+class Attribute: ...
+""",
+}
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Package:
+    (tmp_path / "toy").mkdir()
+    for name, source in SOURCES.items():
+        (tmp_path / "toy" / name).write_text(source, "utf-8")
+    return Package(tmp_path / "toy")
+
+
+def test_the_walk_sees_strings_late_imports_attributes_aliases_and_what_is_inherited(toy: Package) -> None:
+    signatures = Signatures(toy, not_made_by_users=frozenset({Name("toy.inside", "Made")}), opaque=frozenset())
+    signatures.follow("toy", "Front", "is public")
+    assert {name.name for name in signatures.found} == {
+        *("Front", "Made", "Late", "Attribute", "Quoted", "Alias", "Element", "Inherited", "Deeper"),
+    }
+    assert signatures.found[Name("toy.front", "Element")] == "toy.front.Alias"
+
+
+def test_an_opaque_class_is_reached_and_not_entered(toy: Package) -> None:
+    signatures = Signatures(toy, not_made_by_users=frozenset(), opaque=frozenset({Name("toy.inside", "Made")}))
+    signatures.follow("toy.inside", "Made", "is public")
+    assert set(signatures.found) == {Name("toy.inside", "Made")}
+
+
+@pytest.mark.parametrize(
+    ("annotation", "names"),
+    [
+        ("Mapping[str, 'A | B']", ["Mapping", "str", "A", "B"]),
+        ("Callable[[A], Awaitable[B] | None]", ["Callable", "A", "Awaitable", "B"]),
+        ("Literal['A']", []),
+        ("Annotated[A, B(1)]", ["A"]),
+        ("Unpack[A]", ["Unpack", "A"]),
+        ("aiohttp.ClientSession", ["aiohttp"]),
+    ],
+)
+def test_the_names_of_an_annotation_are_those_of_types(annotation: str, names: list[str]) -> None:
+    assert list(named_in(ast.parse(annotation, mode="eval").body)) == names

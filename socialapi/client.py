@@ -306,7 +306,7 @@ class Client:
 
         target = ad_hoc_target(method, path, api, auth)
         reply = await self._session.request(target, options=self._options, query=params, body=json)
-        reply.check_whole(executed=target.route.method != "GET")
+        reply.check_complete(executed=target.route.method != "GET")
         return reply
 
 

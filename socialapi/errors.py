@@ -127,7 +127,7 @@ class OutcomeUnknown(TransportError):
     may_be_executed = True
 
 
-MAX_QUOTED: Final = 300
+MAX_QUOTED_CHARACTERS: Final = 300
 """How many characters of a text of the service a message quotes. The attributes hold it whole."""
 
 
@@ -180,7 +180,7 @@ class ApiError(SocialApiError):
         more = len(self.operation_errors) - 3
         if more > 0:
             said.append(f"and {more} more operations")
-        said = [each if len(each) <= MAX_QUOTED else f"{each[:MAX_QUOTED]} …" for each in said]
+        said = [each if len(each) <= MAX_QUOTED_CHARACTERS else f"{each[:MAX_QUOTED_CHARACTERS]} …" for each in said]
         tries = f" (after {self.attempts} attempts)" if self.attempts > 1 else ""
         reason = "; ".join(said) or self.summary or "no reason given"
         if 200 <= self.status < 300:

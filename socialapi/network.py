@@ -336,16 +336,16 @@ class Network:
             return cls(proxies, ssl)
         return cls(proxies, Certificates.from_env(environ, own=own, common=not has_connector) or True)
 
-    async def way(self, scheme: str, host: str, port: int | None) -> ConnectionOptions:
+    async def options_for(self, scheme: str, host: str, port: int | None) -> ConnectionOptions:
         """Returns the connection options for a host.
 
         Raises ConfigurationError if the environment's settings for it are invalid.
         """
         key = (scheme, host, port)
-        way = self._ways.get(key)
-        if way is None:
-            way = self._ways[key] = await self._find(scheme, host, port)
-        return way
+        options_for = self._ways.get(key)
+        if options_for is None:
+            options_for = self._ways[key] = await self._find(scheme, host, port)
+        return options_for
 
     async def _find(self, scheme: str, host: str, port: int | None) -> ConnectionOptions:
         proxy = self.proxies.choose(scheme, host, port)

@@ -18,7 +18,7 @@ from socialapi.file_lock import FileLock
 
 T = TypeVar("T")
 
-LOOK_SECONDS: Final = 2.0
+CHECK_INTERVAL_SECONDS: Final = 2.0
 """How long opening waits while another process reads an exclusive file, as `socialapi jobs`
 does.
 """
@@ -148,7 +148,7 @@ class SqliteFile:
         # gets it.
         if self._lock is not None and (holder := self._lock.take()) is not None:
             raise self._error(f"is in use by another process: wait for that one, or end it ({holder})")
-        until = time.monotonic() + (SHARED_WAIT_SECONDS if self._shared else LOOK_SECONDS)
+        until = time.monotonic() + (SHARED_WAIT_SECONDS if self._shared else CHECK_INTERVAL_SECONDS)
         while True:
             try:
                 return self._connect(prepare)

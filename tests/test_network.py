@@ -284,5 +284,5 @@ def test_the_key_belongs_to_the_certificate(tmp_path: Path) -> None:
 async def test_calls_at_the_same_time_share_the_certificates(tmp_path: Path) -> None:
     path = Authority(tmp_path).file
     network = Network.of({"SSL_CERT_FILE": str(path)}, own=False)
-    ways = await asyncio.gather(*(network.way("https", f"host{number}.example", 443) for number in range(4)))
+    ways = await asyncio.gather(*(network.options_for("https", f"host{number}.example", 443) for number in range(4)))
     assert len({id(way.options["ssl"]) for way in ways}) == 1

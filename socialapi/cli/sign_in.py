@@ -19,7 +19,7 @@ import attrs
 from socialapi.client import Client
 from socialapi.errors import ConfigurationError, InvalidInput, SocialApiError
 from socialapi.models.oauth import AccessToken, OAuth2Token, RequestToken
-from socialapi.resources.oauth import same
+from socialapi.resources.oauth import equal_in_constant_time
 
 PATH: Final = "/callback"
 MAX_HEAD_BYTES: Final = 16_384
@@ -271,9 +271,9 @@ async def by_oauth2(
 
 def _verifier_of(token: RequestToken) -> Judge:
     def judge(parameters: Mapping[str, str]) -> str | None:
-        if same(parameters.get("denied", ""), token.oauth_token):
+        if equal_in_constant_time(parameters.get("denied", ""), token.oauth_token):
             raise _denied()
-        if not same(parameters.get("oauth_token", ""), token.oauth_token):
+        if not equal_in_constant_time(parameters.get("oauth_token", ""), token.oauth_token):
             return None
         return parameters.get("oauth_verifier") or None
 
@@ -282,7 +282,7 @@ def _verifier_of(token: RequestToken) -> Judge:
 
 def _code_of(state: str) -> Judge:
     def judge(parameters: Mapping[str, str]) -> str | None:
-        if not same(parameters.get("state", ""), state):
+        if not equal_in_constant_time(parameters.get("state", ""), state):
             return None
         if "error" in parameters:
             # Only the documented error is repeated, because anybody can write the text (RFC 6749,

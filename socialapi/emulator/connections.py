@@ -9,7 +9,7 @@ from typing import Any
 from aiohttp import web
 
 
-class Departures:
+class ConnectionWatch:
     """The callbacks for closed connections, by protocol."""
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Listener(web.Server):
     def __init__(
         self,
         handler: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]],
-        departures: Departures,
+        departures: ConnectionWatch,
         **options: Any,
     ) -> None:
         super().__init__(handler, **options)

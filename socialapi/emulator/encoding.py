@@ -9,12 +9,12 @@ _KEY: Final = b"socialapi emulator pagination"
 _SEAL_BYTES: Final = 9
 
 
-def sealed(content: bytes, purpose: str) -> str:
+def seal_text(content: bytes, purpose: str) -> str:
     """The content as a text that is opaque to clients, and that `opened` takes for the same purpose only."""
     return base64.urlsafe_b64encode(_seal(content, purpose) + content).decode().rstrip("=")
 
 
-def opened(text: str, purpose: str) -> bytes | None:
+def open_text(text: str, purpose: str) -> bytes | None:
     """The content; None of a text that was not made here for the purpose."""
     try:
         raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)

@@ -259,7 +259,7 @@ _NOTHING: Final = Picked()
 LONGEST_STALL_SECONDS: Final = 600.0
 """A stall without `delay_seconds` ends then, if the client has not left before."""
 
-_LOOK_SECONDS: Final = 0.05
+_CHECK_INTERVAL_SECONDS: Final = 0.05
 _DRIPS: Final = 20
 
 
@@ -321,7 +321,7 @@ async def _stall(request: web.BaseRequest, fault: Fault, pauses: Pauses) -> None
     clock = asyncio.get_running_loop().time
     ends_at = clock() + (LONGEST_STALL_SECONDS if fault.delay_seconds is None else fault.delay_seconds)
     while request.transport is not None and not pauses.ended and (left := ends_at - clock()) > 0:
-        await pauses.pause(min(left, _LOOK_SECONDS))
+        await pauses.pause(min(left, _CHECK_INTERVAL_SECONDS))
     reset(request)
 
 

@@ -79,7 +79,7 @@ else:
             return tuple[item, ...]
 
 
-class Unfit:
+class Unshapeable:
     """Replaces an argument that could not be shaped, and says why. Only the client creates it."""
 
     __slots__ = ("says",)
@@ -108,7 +108,7 @@ def broken_rules(declared: Any, data: Any, *, now: datetime.datetime, path: str 
 
 
 def _is_unfit(value: Any, path: Path, report: Report) -> bool:
-    if value.__class__ is not Unfit:
+    if value.__class__ is not Unshapeable:
         return False
     report.append(BrokenRule(path=_text(path), reason=value.says))
     return True
@@ -192,7 +192,7 @@ def _all_of(first: Check, *rest: Check) -> Check:
 
 
 def _anything(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
-    """Accepts everything but `Unfit`, at any depth."""
+    """Accepts everything but `Unshapeable`, at any depth."""
     waiting: collections.deque[tuple[Any, Path]] = collections.deque([(value, path)])
     while waiting:
         each, at = waiting.popleft()
@@ -417,7 +417,7 @@ def _record(
             if name not in value:
                 report.append(BrokenRule(path=_text((path, name)), reason="is required", code="MISSING_PARAMETER"))
         for name, each in value.items():
-            if each.__class__ is Unfit:
+            if each.__class__ is Unshapeable:
                 _is_unfit(each, (path, printable_name(name)), report)
             elif (field_check := checks.get(name)) is not None:
                 field_check(each, (path, name), report, now)

@@ -40,7 +40,7 @@ from socialapi.models.validation import broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.reports import LintReport, SyncReport, UploadReport
 from socialapi.resources.arguments import check_argument, check_arguments
-from socialapi.resources.resource import Resource, several
+from socialapi.resources.resource import Resource, as_iterable
 from socialapi.routes import ads as routes
 from socialapi.session.pager import Pager
 from socialapi.session.session import CallOptions, Session
@@ -192,7 +192,7 @@ async def send_operations(
     shapes: list[dict[str, Any]] = []
     broken: list[BrokenRule] = []
     users = 0
-    for index, operation in enumerate(map(_operation, several(operations))):
+    for index, operation in enumerate(map(_operation, as_iterable(operations))):
         prepared = []
         for position, user in enumerate(map(_user, operation.params.users)):
             identifiers, rules = prepare_user(user, destination.kinds, default_region)

@@ -25,7 +25,7 @@ from socialapi.models.validation import broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.reports import UpsertReport
 from socialapi.resources.arguments import check_arguments
-from socialapi.resources.resource import Resource, given, several
+from socialapi.resources.resource import Resource, as_iterable, given
 from socialapi.routes import catalogs as routes
 from socialapi.session.pager import Pager
 from socialapi.wire.encode import shaped
@@ -158,7 +158,7 @@ class Products(Resource):
         repeated id is refused too, because the service would ignore all its products. Use `upsert`
         for more products.
         """
-        shapes = shaped(tuple[Product, ...], tuple(several(products)))
+        shapes = shaped(tuple[Product, ...], tuple(as_iterable(products)))
         check_products(shapes, now=self._session.now())
         results = await self._call(routes.PRODUCTS_PUT, body=ProductsBody(products=tuple(shapes)))
         return Items.of(results.products_response, results.partial_errors)

@@ -68,7 +68,7 @@ def new_state(random: bytes) -> str:
     return _base64url(random)
 
 
-def same(given: str, expected: str) -> bool:
+def equal_in_constant_time(given: str, expected: str) -> bool:
     """Returns whether two strings are equal, compared in constant time."""
     return hmac.compare_digest(given.encode(), expected.encode())
 

@@ -18,12 +18,12 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-def flat(given: Iterable[Any]) -> tuple[Any, ...]:
+def flatten(given: Iterable[Any]) -> tuple[Any, ...]:
     """Returns arguments that were given one by one, or as iterables, as one tuple."""
-    return tuple(item for each in given for item in several(each))
+    return tuple(item for each in given for item in as_iterable(each))
 
 
-def several(given: Any) -> Iterable[Any]:
+def as_iterable(given: Any) -> Iterable[Any]:
     """Returns an iterable of the values given: the argument itself, or a tuple with it."""
     return cast("Iterable[Any]", given) if _is_several(given) else (given,)
 

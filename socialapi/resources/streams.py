@@ -34,7 +34,7 @@ from socialapi.problems import (
     ServiceError,
 )
 from socialapi.resources.arguments import check_argument, check_further, check_stream_arguments
-from socialapi.resources.resource import Resource, flat, given
+from socialapi.resources.resource import Resource, flatten, given
 from socialapi.routes import platform as routes
 from socialapi.session.pager import Pager
 from socialapi.streams.link import LinkOptions, OnGap, OnSlow
@@ -237,7 +237,7 @@ class FilteredStream(Resource):
         `meta["summary"]` counts both. Raises InvalidInput for a rule that is empty or too long, and
         ApiError with the problems if no rule was added.
         """
-        drafts = [{"value": rule} if isinstance(rule, str) else rule for rule in flat(rules)]
+        drafts = [{"value": rule} if isinstance(rule, str) else rule for rule in flatten(rules)]
         return await self._change({"add": drafts}, dry_run=dry_run)
 
     async def delete_rules(self, *ids: str | int | Iterable[str | int], dry_run: bool = False) -> Page[StreamRule]:
@@ -245,7 +245,7 @@ class FilteredStream(Resource):
 
         `meta["summary"]` of the returned page counts them. `dry_run` only tests the request.
         """
-        return await self._change({"delete": {"ids": flat(ids)}}, dry_run=dry_run)
+        return await self._change({"delete": {"ids": flatten(ids)}}, dry_run=dry_run)
 
     async def ensure_rules(
         self, wanted: AnyRule | Iterable[AnyRule], *, remove_others: bool = False
@@ -340,7 +340,7 @@ class Connections(Resource):
         Returns what was ended; connections that are not active are in `errors`. Raises InvalidInput
         if no UUID is given.
         """
-        return await self._call(routes.CONNECTIONS_END, body={"uuids": flat(uuids)})
+        return await self._call(routes.CONNECTIONS_END, body={"uuids": flatten(uuids)})
 
     async def end_endpoint(self, endpoint_id: str) -> EndedConnections:
         """Ends the connections of one streaming endpoint. Returns what was ended (section 4.4)."""

@@ -31,7 +31,7 @@ DEAD_TOKEN: Final = 89
 ASKED_TOO_OFTEN: Final = 99
 ASKED_TOO_OFTEN_PAUSE_SECONDS: Final = 60.0
 """How long no token is requested after code 99. The documentation names no number."""
-_MAY_PASS: Final = (TransportError, RateLimited, RateLimitTooLong, ServerError)
+_TRANSIENT_ERRORS: Final = (TransportError, RateLimited, RateLimitTooLong, ServerError)
 """Failures that may not happen again to a call with a longer timeout or more retries."""
 
 
@@ -154,7 +154,7 @@ class AppOnlyAuthenticator:
 
         Does nothing if the failure may pass and this call has other options: then it tries itself.
         """
-        if self._failure is None or (isinstance(self._failure, _MAY_PASS) and options != self._failed_with):
+        if self._failure is None or (isinstance(self._failure, _TRANSIENT_ERRORS) and options != self._failed_with):
             return
         raise copy.copy(self._failure)
 

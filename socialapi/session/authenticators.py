@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from socialapi.session.auth import Fetch
     from socialapi.session.oauth2_user import Ask, OAuth2UserAuthenticator
 
-SIGN_INS_REMEMBERED: Final = 1_000
+MAX_PENDING_SIGN_INS: Final = 1_000
 
 
 class PendingSignIns:
     """The token secrets of pending OAuth 1.0a sign-ins, bounded to the most recent ones."""
 
-    def __init__(self, capacity: int = SIGN_INS_REMEMBERED) -> None:
+    def __init__(self, capacity: int = MAX_PENDING_SIGN_INS) -> None:
         self._capacity = capacity
         self._secrets: OrderedDict[str, str] = OrderedDict()
 

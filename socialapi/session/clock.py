@@ -41,7 +41,7 @@ class SystemClock:
         await asyncio.sleep(seconds)
 
 
-async def acquire_within(clock: Clock, lock: asyncio.Lock, seconds: float) -> bool:
+async def acquire_with_timeout(clock: Clock, lock: asyncio.Lock, seconds: float) -> bool:
     """Acquires the lock, waiting at most `seconds` by the clock. Returns whether it was acquired.
 
     Leaves no task behind.
@@ -82,7 +82,9 @@ async def wait_for_event(clock: Clock, event: asyncio.Event, seconds: float) -> 
     return event.is_set() or not setting.cancelled()
 
 
-async def within(clock: Clock, seconds: float, work: Coroutine[Any, Any, T], discard: Callable[[T], None]) -> T:
+async def run_with_timeout(
+    clock: Clock, seconds: float, work: Coroutine[Any, Any, T], discard: Callable[[T], None]
+) -> T:
     """Returns the result of `work`. Raises TimeoutError if it takes longer than `seconds` by the
     clock.
 

@@ -14,7 +14,7 @@ from socialapi.config import is_loopback
 from socialapi.errors import ConfigurationError
 from socialapi.network import Network
 from socialapi.session.clock import Clock, SystemClock
-from socialapi.session.transport import NOT_SENT, why_not_sent
+from socialapi.session.transport import NOT_SENT, not_sent_reason
 from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, BACKOFF_SECONDS, JITTER_SHARE
 
 MOST_BYTES_READ: Final = 65_536
@@ -92,7 +92,7 @@ class Forwarder:
         """Returns the status of the answer, or the reason why there is none."""
         if self._session is None:
             self._session = aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar(), timeout=self._timeout)
-        way = await self._network.way(self._url.scheme, self.host, self._url.port)
+        way = await self._network.options_for(self._url.scheme, self.host, self._url.port)
         try:
             async with self._session.post(
                 self._url,
@@ -107,7 +107,7 @@ class Forwarder:
         except TimeoutError:
             return f"no answer within {self._timeout.total:g} s"
         except NOT_SENT as problem:
-            return why_not_sent(problem)
+            return not_sent_reason(problem)
         except (aiohttp.ClientError, OSError):
             return "the connection was lost before the answer"
 

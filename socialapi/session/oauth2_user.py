@@ -53,7 +53,7 @@ class TokenPair:
     expires_at: float | None = None
 
     @classmethod
-    def answered(cls, token: OAuth2Token, *, used: str, now: float) -> "TokenPair":
+    def from_answer(cls, token: OAuth2Token, *, used: str, now: float) -> "TokenPair":
         """Returns the pair in an answer of the token endpoint.
 
         Keeps the refresh token that was `used` if the service does not rotate refresh tokens.
@@ -84,7 +84,7 @@ class TokenPair:
         """Returns whether the pair should be renewed now."""
         return self.renew_at is not None and now >= self.renew_at
 
-    def is_over(self, now: float) -> bool:
+    def is_expired(self, now: float) -> bool:
         """Returns whether the access token is known to have expired."""
         return self.expires_at is not None and now >= self.expires_at
 
@@ -150,7 +150,7 @@ class OAuth2UserAuthenticator:
 
     async def _renew_early(self, pair: TokenPair) -> TokenPair:
         """Returns the next pair, or this one if the renewal fails and it is still valid."""
-        is_over = pair.is_over(self._clock.time())
+        is_over = pair.is_expired(self._clock.time())
         if not is_over and self._clock.monotonic() < self._early_again_at:
             return pair
         try:
@@ -198,7 +198,7 @@ class OAuth2UserAuthenticator:
             if ENDED_GRANT in error.codes:
                 self._refusal = (used, error)
             raise error from None
-        return TokenPair.answered(token, used=used, now=self._clock.time())
+        return TokenPair.from_answer(token, used=used, now=self._clock.time())
 
     async def aclose(self, timeout_seconds: float) -> None:
         """Waits for a renewal in progress, for at most `timeout_seconds`.

@@ -12,7 +12,7 @@ import attrs
 from socialapi.config import Config
 from socialapi.errors import RateLimitTooLong
 from socialapi.routes.route import RateLimit
-from socialapi.session.clock import Clock, acquire_within, wait_for_event
+from socialapi.session.clock import Clock, acquire_with_timeout, wait_for_event
 from socialapi.wire.rate_limit_headers import LimitReading
 
 UNKNOWN: Final = math.inf
@@ -248,7 +248,7 @@ class _Lane:
         self.waiting = 0
 
 
-class _Paced:
+class _LimitQueue:
     """A window with its waiting callers."""
 
     def __init__(self, window: SlidingWindow) -> None:
@@ -263,7 +263,7 @@ class _Paced:
 
 @attrs.frozen(eq=False)
 class _WindowSlot:
-    paced: _Paced
+    paced: _LimitQueue
     clock: Clock
 
     def replied(self, reading: LimitReading | None, *, refused_for_seconds: float | None = None) -> None:
@@ -283,16 +283,16 @@ class SlidingWindowPacer:
     def __init__(self, config: Config, clock: Clock) -> None:
         self._config = config
         self._clock = clock
-        self._windows: dict[str, _Paced] = {}
+        self._windows: dict[str, _LimitQueue] = {}
 
-    def _paced(self, key: str, documented: RateLimit | None) -> _Paced:
+    def _paced(self, key: str, documented: RateLimit | None) -> _LimitQueue:
         paced = self._windows.pop(key, None)
         if paced is None:
             if len(self._windows) >= MAX_WINDOWS:
                 self._forget_one()
             limit = documented.configured(self._config.rate_limits) if documented else None
             window = SlidingWindow(limit, reserve_share=self._config.interactive_reserve)
-            paced = _Paced(window)
+            paced = _LimitQueue(window)
         self._windows[key] = paced  # reinserted at the end, so that the order is that of use
         return paced
 
@@ -323,7 +323,7 @@ class SlidingWindowPacer:
         self._refuse_if_too_long(key, paced.window.wait_seconds(begin, bulk=bulk, ahead=lane.waiting), max_wait_seconds)
         lane.waiting += 1
         try:
-            if not await acquire_within(self._clock, lane.turn, max_wait_seconds):
+            if not await acquire_with_timeout(self._clock, lane.turn, max_wait_seconds):
                 raise self._too_long(key, max_wait_seconds)
             try:
                 await self._until_free(key, paced, bulk=bulk, deadline=begin + max_wait_seconds)
@@ -334,12 +334,12 @@ class SlidingWindowPacer:
             lane.waiting -= 1
         return _WindowSlot(paced, self._clock)
 
-    async def _until_probed(self, paced: _Paced, deadline: float) -> None:
+    async def _until_probed(self, paced: _LimitQueue, deadline: float) -> None:
         while (now := self._clock.monotonic()) < deadline and (seconds := paced.window.probe_seconds(now)) > 0:
             paced.changed.clear()
             await wait_for_event(self._clock, paced.changed, min(seconds, deadline - now))
 
-    async def _until_free(self, key: str, paced: _Paced, *, bulk: bool, deadline: float) -> None:
+    async def _until_free(self, key: str, paced: _LimitQueue, *, bulk: bool, deadline: float) -> None:
         while True:
             now = self._clock.monotonic()
             wait = paced.window.wait_seconds(now, bulk=bulk)

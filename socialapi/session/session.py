@@ -18,7 +18,7 @@ from socialapi.models.pages import Page
 from socialapi.routes.route import OAUTH, Route, Target
 from socialapi.session.auth import DEAD_TOKEN, Authenticator, Authorization, basic
 from socialapi.session.authenticators import Authenticators
-from socialapi.session.clock import Clock, FairScheduler, within
+from socialapi.session.clock import Clock, FairScheduler, run_with_timeout
 from socialapi.session.pager import Pager
 from socialapi.session.rate_limiter import Pacer, Slot
 from socialapi.session.token_cache import TokenCache
@@ -311,7 +311,7 @@ class Session:
         ) -> Reply | LiveReply:
             opening = self._transport.open(request, headers, timeout_seconds=timeout_seconds)
             try:
-                return await within(self.clock, answer_seconds, opening, close_reply)
+                return await run_with_timeout(self.clock, answer_seconds, opening, close_reply)
             except TimeoutError:
                 at = yarl.URL(request.url, encoded=True)
                 raise OutcomeUnknown(f"no answer within {answer_seconds:g} s", at.host or "", port=at.port) from None

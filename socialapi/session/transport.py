@@ -62,7 +62,7 @@ class _Lost(Exception):
     """
 
 
-class _Unwelcome(Exception):
+class _ClientCertificateRefused(Exception):
     """The host ended the handshake because it does not accept the client certificate, or wants one.
 
     With TLS 1.3 this arrives after the client's last handshake message, so after aiohttp regards
@@ -70,7 +70,7 @@ class _Unwelcome(Exception):
     """
 
 
-class _NoTunnel(Exception):
+class _TunnelFailed(Exception):
     """A proxy that was asked for a tunnel closed the connection or did not answer with HTTP.
     Nothing was sent on.
     """
@@ -86,9 +86,9 @@ async def _no_silent_repeat(
     except aiohttp.ClientError as problem:
         lost: Exception
         if _was_asking_proxy(problem) and not isinstance(problem, aiohttp.ClientHttpProxyError):
-            lost = _NoTunnel()
+            lost = _TunnelFailed()
         elif isinstance(problem, aiohttp.ClientOSError | aiohttp.ServerDisconnectedError):
-            lost = _Unwelcome() if _is_unwelcome(problem.__cause__) else _Lost(type(problem).__name__)
+            lost = _ClientCertificateRefused() if _is_unwelcome(problem.__cause__) else _Lost(type(problem).__name__)
         else:
             raise
     raise lost
@@ -266,7 +266,7 @@ class Transport:
         """Sends the request, returns what `finish` makes of the response, translates errors."""
         url = yarl.URL(request.url, encoded=True)
         connect = min(self._config.connect_timeout_seconds, CONNECTING_SHARE * timeout_seconds)
-        way = await self._network.way(url.scheme, url.host or "", url.port)
+        way = await self._network.options_for(url.scheme, url.host or "", url.port)
         sent = {"User-Agent": self._user_agent, **request.headers, **headers, **way.headers}
         check_headers(sent)
         error: TransportError | ConfigurationError
@@ -285,12 +285,12 @@ class Transport:
             if not (way.is_relayed and getattr(reply, "status", None) == PROXY_REFUSAL):
                 return reply
             error = _not_sent(url, _why_not_relayed(PROXY_REFUSAL), is_lasting=True)
-        except _NoTunnel:
+        except _TunnelFailed:
             error = _not_sent(url, "the proxy ended the connection, or did not answer as one", is_lasting=False)
-        except _Unwelcome:
-            error = _not_sent(url, UNWELCOME, is_lasting=True)
+        except _ClientCertificateRefused:
+            error = _not_sent(url, CLIENT_CERTIFICATE_REFUSED, is_lasting=True)
         except NOT_SENT as problem:
-            error = _not_sent(url, why_not_sent(problem), is_lasting=_is_lasting(problem))
+            error = _not_sent(url, not_sent_reason(problem), is_lasting=_is_lasting(problem))
         except ValueError:
             if self._owns_session:
                 raise
@@ -397,7 +397,7 @@ OWN_CREDENTIALS: Final = (
     "the aiohttp session cannot send this request. If it has credentials of its own (auth=, or trust_env= with a netrc "
     "entry for the host), make it without them"
 )
-UNWELCOME: Final = (
+CLIENT_CERTIFICATE_REFUSED: Final = (
     "it does not accept the client certificate, or requires one: give Client(ssl=…) a context that has loaded one, or "
     "set SOCIALAPI_CLIENT_CERT and SOCIALAPI_CLIENT_KEY"
 )
@@ -410,13 +410,13 @@ def _is_unwelcome(problem: BaseException | None) -> bool:
     return "_ALERT_" in reason and any(word in reason for word in _ALERTS)
 
 
-def why_not_sent(problem: Exception) -> str:
+def not_sent_reason(problem: Exception) -> str:
     """Returns why no connection could be made, and what to do about it."""
     if isinstance(problem, aiohttp.ClientConnectorCertificateError):
         fault = CERTIFICATE_FAULTS.get(getattr(problem.certificate_error, "verify_code", 0))
         return f"its certificate is not valid: {fault}" if fault else "its certificate is not valid"
     if _is_unwelcome(getattr(problem, "os_error", None)):
-        return UNWELCOME
+        return CLIENT_CERTIFICATE_REFUSED
     for kind, reason in NOT_SENT_REASONS.items():
         if isinstance(problem, kind):
             return reason

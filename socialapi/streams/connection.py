@@ -15,14 +15,14 @@ from socialapi.wire.ndjson import LineFramer
 
 FULL_READ_BYTES: Final = 2 * LIVE_BUFFER_BYTES
 """The size of aiohttp's read buffer. A read of this size shows that data was held back."""
-LOOK_SECONDS: Final = 0.5
+CHECK_INTERVAL_SECONDS: Final = 0.5
 """How often the watcher checks the consumer, and whether all data sent has been read."""
 
 logger: Final = logging.getLogger("socialapi")
 
 
 @attrs.frozen(kw_only=True)
-class Patience:
+class StreamTimeouts:
     """How long a connection may be silent before it is closed, and read slowly before a warning."""
 
     stall_seconds: float
@@ -43,7 +43,7 @@ class Connection:
         reply: LiveReply,
         framer: LineFramer,
         clock: Clock,
-        patience: Patience,
+        patience: StreamTimeouts,
         on_slow: Callable[[SlowReading], None],
     ) -> None:
         self._reply = reply
@@ -151,7 +151,7 @@ class Connection:
         """
         try:
             while (left := await self._look()) is not None:
-                await self._clock.sleep(min(left, LOOK_SECONDS))
+                await self._clock.sleep(min(left, CHECK_INTERVAL_SECONDS))
         except Exception:
             logger.exception("the watcher of a connection failed; the connection is closed")
             self._reply.close()
@@ -170,12 +170,12 @@ class Connection:
             await self._note_if_empty()
             return left
         if self._is_reading:
-            return LOOK_SECONDS
+            return CHECK_INTERVAL_SECONDS
         left = self._idle_since + self._patience.slow_seconds - now
         if left <= 0:
             # Lines that were read together are handed out while nothing is being read.
             self._warn(now - self._idle_since, consumer=not self.is_in_use)
-            left = LOOK_SECONDS
+            left = CHECK_INTERVAL_SECONDS
         self.is_in_use = False
         return left
 

@@ -14,7 +14,7 @@ from socialapi.routes.route import Target
 from socialapi.session.session import CallOptions, Session
 from socialapi.session.transport import LiveReply
 from socialapi.streams.backoff import LONG_LIVED_SECONDS, STEADY_SECONDS, Disconnect, Schedule, drop_of_refusal
-from socialapi.streams.connection import Connection, Patience
+from socialapi.streams.connection import Connection, StreamTimeouts
 from socialapi.streams.status import Gap, SlowReading, StreamCounters, StreamState
 from socialapi.wire.ndjson import LineFramer, is_whole
 from socialapi.wire.retry import NOT_EXECUTED
@@ -298,7 +298,7 @@ class Link:
             reply,
             LineFramer(config.max_line_bytes),
             self._session.clock,
-            Patience(stall_seconds=config.stall_seconds, slow_seconds=config.slow_reader_seconds),
+            StreamTimeouts(stall_seconds=config.stall_seconds, slow_seconds=config.slow_reader_seconds),
             self._slow,
         )
         self._connection.start(self._session.spawn)

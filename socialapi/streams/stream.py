@@ -24,7 +24,7 @@ REMEMBERED_IDS: Final = 100_000
 """How many of the last ids are remembered, to recognise repeated items."""
 TURN_SECONDS: Final = 0.003
 """How long items are handed out in one go before other tasks get a turn."""
-MOST_BETWEEN_LOOKS: Final = 128
+MAX_LINES_PER_CHECK: Final = 128
 """The most lines that are taken between two looks at the clock."""
 QUICK_SECONDS: Final = 0.00075
 """If lines took less time than this, twice as many are taken before the next look; if they took
@@ -204,7 +204,7 @@ class Stream(Generic[T]):
         else:
             took = now - self._looked_at
             if took < QUICK_SECONDS:
-                self._between_looks = min(2 * self._between_looks, MOST_BETWEEN_LOOKS)
+                self._between_looks = min(2 * self._between_looks, MAX_LINES_PER_CHECK)
             elif took >= 2 * QUICK_SECONDS:
                 self._between_looks = 1
         self._looked_at = now

@@ -36,7 +36,7 @@ Feed = Callable[[memoryview], None]
 
 
 @attrs.frozen
-class Unread:
+class BodyRefusal:
     """A body that is not read completely: the status of the refusal, and the reason."""
 
     status: int
@@ -77,15 +77,17 @@ class Bodies:
         self._bytes = 0  # of all bodies being read
         self._slicing = asyncio.Lock()
 
-    def too_large(self, size: int, *, is_announced: bool = True) -> Unread | None:
+    def too_large(self, size: int, *, is_announced: bool = True) -> BodyRefusal | None:
         """Returns the refusal of a body of this size; None if it is acceptable."""
         if size > self._max_bytes:
-            return Unread(413, f"the body is larger than {self._max_bytes:,} bytes")
+            return BodyRefusal(413, f"the body is larger than {self._max_bytes:,} bytes")
         if size > MOST_UNANNOUNCED_BYTES and not is_announced:
-            return Unread(413, f"the body is larger than {MOST_UNANNOUNCED_BYTES:,} bytes and has no Content-Length")
+            return BodyRefusal(
+                413, f"the body is larger than {MOST_UNANNOUNCED_BYTES:,} bytes and has no Content-Length"
+            )
         return None
 
-    async def read(self, chunks: AsyncIterator[bytes], feed: Feed, *, is_announced: bool) -> bytes | Unread:
+    async def read(self, chunks: AsyncIterator[bytes], feed: Feed, *, is_announced: bool) -> bytes | BodyRefusal:
         """Returns the body, or why it was not read. `feed` is called with its parts as they arrive.
 
         The chunks raise ConnectionError if the client disconnects, and TinyChunksError.
@@ -98,12 +100,12 @@ class Bodies:
                 return await self._read(reading, chunks, feed, is_announced=is_announced)
         except TimeoutError:
             if reading.is_given_up:
-                return Unread(503, "there is no room for this body now")
-            return Unread(408, "the body did not arrive in time")
+                return BodyRefusal(503, "there is no room for this body now")
+            return BodyRefusal(408, "the body did not arrive in time")
         except ConnectionError:
-            return Unread(400, "the body broke off")
+            return BodyRefusal(400, "the body broke off")
         except TinyChunksError:
-            return Unread(400, "the body comes in too many chunks of a few bytes")
+            return BodyRefusal(400, "the body comes in too many chunks of a few bytes")
         finally:
             self._forget(reading)
 
@@ -120,7 +122,7 @@ class Bodies:
 
     async def _read(
         self, reading: _Reading, chunks: AsyncIterator[bytes], feed: Feed, *, is_announced: bool
-    ) -> bytes | Unread:
+    ) -> bytes | BodyRefusal:
         async for chunk in chunks:
             if reading.is_given_up:
                 break
@@ -267,10 +269,10 @@ class Endpoint:
         signature = self._judge_head(method, query, head)
         if isinstance(signature, WebhookReply):
             return Answer(signature, head.announces_body, cuts=not head.is_plain)
-        body: bytes | Unread | None = self._bodies.too_large(head.content_length)
+        body: bytes | BodyRefusal | None = self._bodies.too_large(head.content_length)
         if body is None:
             body = await self._bodies.read(chunks, signature.update, is_announced=head.announces_length)
-        if isinstance(body, Unread):
+        if isinstance(body, BodyRefusal):
             return Answer(self._refuse_unread(body), leaves_body=True, cuts=not head.is_plain)
         return Answer(await self._reply_to_event(signature, body))
 
@@ -313,7 +315,7 @@ class Endpoint:
         if not signature.fits():
             return self._refuse_signature()
         if not begins_as_json(body):
-            return self._refuse_unread(Unread(400, "the body is neither a JSON object nor an array"))
+            return self._refuse_unread(BodyRefusal(400, "the body is neither a JSON object nor an array"))
         self._store.start()
         outcome = await self._store.add(self._identity(body), body)
         if outcome == "full":
@@ -344,7 +346,7 @@ class Endpoint:
         self._refusals.count()
         return _refusal(401, f"{SIGNATURE_HEADER} is not the signature of this body")
 
-    def _refuse_unread(self, body: Unread) -> WebhookReply:
+    def _refuse_unread(self, body: BodyRefusal) -> WebhookReply:
         if body.status == 503:
             return self._refuse_full(body.reason)
         self._counters.refused_body += 1

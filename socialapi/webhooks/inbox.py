@@ -17,7 +17,7 @@ import attrs
 from socialapi.errors import ConfigurationError
 from socialapi.sqlite_file import Schema, SqliteFile, damage
 from socialapi.webhooks.inbox_owner import InboxOwner
-from socialapi.webhooks.queue import OneLoop, Outcome, Waiting
+from socialapi.webhooks.queue import OneLoop, Outcome, QueuedEvent
 
 MOST_IN_ONE_COMMIT: Final = 1_000
 MOST_ARRIVING: Final = 10_000
@@ -111,7 +111,7 @@ class Inbox:
         self._unerased = 0  # bodies that are deleted but still in the log
         self._erase_at = math.inf
         self._waiting = 0  # our events on disk, including those handed out, and on their way there
-        self._ready: deque[Waiting] = deque()
+        self._ready: deque[QueuedEvent] = deque()
         self._ready_bytes = 0
         self._changed = asyncio.Event()  # set while there is something to take, and after the end
         self._work = asyncio.Event()
@@ -228,7 +228,7 @@ class Inbox:
         is_full = len(self._arrivals) >= MOST_ARRIVING
         return is_full or (self._arriving_bytes > 0 and self._arriving_bytes + size > MOST_ARRIVING_BYTES)
 
-    async def take(self) -> Waiting | None:
+    async def take(self) -> QueuedEvent | None:
         """Returns the next event once there is one; None after the end, or if opening has failed.
 
         Raises the error that ended the inbox, if any.
@@ -546,13 +546,13 @@ def _store(arrival: _Arrival, number: int, queue: int, connection: sqlite3.Conne
     return "new"
 
 
-def _slice(queue: _Queue, connection: sqlite3.Connection) -> list[Waiting]:
+def _slice(queue: _Queue, connection: sqlite3.Connection) -> list[QueuedEvent]:
     """Returns the next events of a queue, in order."""
-    found: list[Waiting] = []
+    found: list[QueuedEvent] = []
     size = 0
     query = "SELECT number, content FROM waiting WHERE queue = ? AND number > ? ORDER BY number LIMIT ?"
     for number, content in connection.execute(query, (queue.id, queue.read_up_to, SLICE_EVENTS)):
-        found.append(Waiting(number, content))
+        found.append(QueuedEvent(number, content))
         size += len(content)
         if size >= SLICE_BYTES:
             break

@@ -17,7 +17,7 @@ MOST_IN_A_TURN: Final = 64
 
 
 @attrs.frozen
-class Waiting:
+class QueuedEvent:
     """The body of an event, and the number to finish it by."""
 
     number: int
@@ -70,7 +70,7 @@ class Store(Protocol):
     async def add(self, identity: bytes | None, content: bytes) -> Outcome:
         """Adds an event, once per identity, and always if it has none. Returns the outcome."""
 
-    async def take(self) -> Waiting | None:
+    async def take(self) -> QueuedEvent | None:
         """Returns the next event once there is one; None after the end. Cancelling it loses
         nothing.
         """
@@ -92,7 +92,7 @@ class MemoryStore:
         self._loop = OneLoop()
         self._max_queue = max_queue
         self._dedup_window = dedup_window
-        self._queue: deque[Waiting] = deque()
+        self._queue: deque[QueuedEvent] = deque()
         self._queued_bytes = 0
         self._seen: OrderedDict[bytes, None] = OrderedDict()  # the oldest first
         self._number = 0
@@ -125,7 +125,7 @@ class MemoryStore:
             return "full"
         self._number += 1
         self._queued_bytes += len(content)
-        self._queue.append(Waiting(self._number, content))
+        self._queue.append(QueuedEvent(self._number, content))
         self._changed.set()
         if identity is not None:
             self._seen[identity] = None
@@ -133,7 +133,7 @@ class MemoryStore:
                 self._seen.popitem(last=False)
         return "new"
 
-    async def take(self) -> Waiting | None:
+    async def take(self) -> QueuedEvent | None:
         """Returns the next event once there is one; None after the end."""
         self._loop.enter()
         while not self._queue or self._taken >= MOST_IN_A_TURN:

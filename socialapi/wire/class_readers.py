@@ -25,7 +25,7 @@ Read = Callable[[Any], Any]
 Explain = Callable[[Any, Any, Exception], DecodeError]
 Names = tuple[str, ...]
 
-COMES_OFTEN: Final = 16
+MIN_OCCURRENCES: Final = 16
 """How often the same names must come before a function is generated for them, which takes a
 millisecond.
 """
@@ -38,7 +38,7 @@ MAX_LEFT_OVER: Final = 16
 long.
 """
 
-ODD: Final[Mapping[Any, str]] = {
+NEEDS_CONVERSION: Final[Mapping[Any, str]] = {
     str: "{v}.__class__ is not str",
     bool: "{v}.__class__ is not bool",
     int: "{v}.__class__ is not int",
@@ -194,7 +194,7 @@ class Reader(dict[Names, Read]):
         if len(self._counts) >= MAX_COUNTED:
             self._counts.clear()
         self._counts[names] = self._counts.get(names, 0) + 1
-        if self._counts[names] < COMES_OFTEN:
+        if self._counts[names] < MIN_OCCURRENCES:
             return self._for_all
         del self._counts[names]
         self[names] = self._writer.function(names)
@@ -217,7 +217,7 @@ class _Writer:
         self._late = {field.name for field in self._every if self._is_bare and _is_made_late(cls, field)}
         self._scope: dict[str, Any] = {"cls": cls, "new": cls.__new__, "known": frozenset(self._fields)}
         self._scope |= {"fromisoformat": datetime.datetime.fromisoformat, "UTC": datetime.UTC, "moment": scalars.moment}
-        self._scope |= {"only_object": scalars.only_object, "several": scalars.several, "required": required}
+        self._scope |= {"only_object": scalars.only_object, "several": scalars.as_list, "required": required}
         self._scope |= {"unreadable": UNREADABLE, "read_items": read_items}
         self._scope |= {f"set_{name}": getattr(cls, name).slot.__set__ for name in self._late}
         for field in self._every:
@@ -275,7 +275,7 @@ class _Writer:
         kind = kind_of(field)
         if kind is Any:
             lines = []
-        elif kind in ODD:
+        elif kind in NEEDS_CONVERSION:
             return self._scalar(field, v)
         elif kind is datetime.datetime:
             lines = [
@@ -295,7 +295,7 @@ class _Writer:
         """Returns the lines for a scalar. The type is tested first, so that a regular value costs
         one test.
         """
-        is_odd, hook = ODD[kind_of(field)].format(v=v), f"hook_{field.name}"
+        is_odd, hook = NEEDS_CONVERSION[kind_of(field)].format(v=v), f"hook_{field.name}"
         if field.default is attrs.NOTHING:
             return [f"if {is_odd}: {v} = required({hook}({v}))"]
         rest = [f"if {v} is not None: {v} = {hook}({v})", *self._or_default(field, v)]
@@ -323,8 +323,8 @@ class _Writer:
         item, hook = self._scope[f"kind_{field.name}"], f"hook_{field.name}"
         lines = [f"if {v}.__class__ is not list: {v} = several({v})", f"if {v} is not None:"]
         one_by_one = f"{v} = read_items({v}, kind_{field.name}, {hook})"
-        if item in ODD:
-            is_odd = ODD[item].format(v="item")
+        if item in NEEDS_CONVERSION:
+            is_odd = NEEDS_CONVERSION[item].format(v="item")
             return [
                 *lines,
                 f"    for item in {v}:",
@@ -356,7 +356,7 @@ class _Writer:
         return [*lines, "return self"]
 
 
-class _Late:
+class _LazyAttribute:
     """An attribute whose default is created on first access.
 
     Most objects have no unknown fields. An empty dictionary for each would cost as much as the
@@ -392,8 +392,8 @@ def _is_made_late(cls: Any, field: "attrs.Attribute[Any]") -> bool:
     """
     make, slot = getattr(field.default, "factory", None), getattr(cls, field.name, None)
     if make is not None and isinstance(slot, types.MemberDescriptorType):
-        setattr(cls, field.name, _Late(slot, make))
-    return isinstance(getattr(cls, field.name, None), _Late)
+        setattr(cls, field.name, _LazyAttribute(slot, make))
+    return isinstance(getattr(cls, field.name, None), _LazyAttribute)
 
 
 def _default(field: "attrs.Attribute[Any]") -> str:

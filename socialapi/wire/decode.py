@@ -74,7 +74,7 @@ def structure_each(items: list[Any], cls: Any, path: str) -> tuple[tuple[Any, ..
 
 
 @functools.cache
-def names_of(cls: Any) -> frozenset[str]:
+def wire_names(cls: Any) -> frozenset[str]:
     """Returns the names of a class's fields on the wire; an empty set for any other type."""
     if not attrs.has(cls):
         return frozenset()
@@ -152,7 +152,7 @@ def _tuple_fn(declared: Any) -> Structure:
     hook = _hook_of(kind, "")
 
     def read(data: Any, _: Any) -> tuple[Any, ...] | None:
-        items = scalars.several(data)
+        items = scalars.as_list(data)
         return None if items is None else read_items(items, kind, hook)
 
     return read
@@ -265,11 +265,11 @@ def _includes(data: Any, _: Any) -> Includes | None:
         name = wire_name(field)
         if not field.init or name not in given:
             continue
-        items = scalars.several(given[name]) or []
+        items = scalars.as_list(given[name]) or []
         objects, odd = structure_each(items, item_kind(field.type), name)
         setattr(found, field.name, objects)
         undecoded += odd
-    found.extra = {name: value for name, value in given.items() if name not in names_of(Includes)}
+    found.extra = {name: value for name, value in given.items() if name not in wire_names(Includes)}
     found.undecoded = tuple(undecoded)
     return found
 

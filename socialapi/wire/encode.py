@@ -20,7 +20,7 @@ from socialapi.models.spelling import near_name
 from socialapi.models.validation import (
     IsId,
     Tagged,
-    Unfit,
+    Unshapeable,
     format_timestamp,
     members_by_tag,
     printable_name,
@@ -52,7 +52,7 @@ def json_shape(value: Any) -> Any:
         # A caller may give fields that the class does not have in `extra`; they are sent beside the
         # others.
         further = shape.pop("extra", {})
-        return {**shape, **mapping_of_further(further)}
+        return {**shape, **extra_parameters(further)}
     if kind is dict or isinstance(value, Mapping):  # the test for the abstract class is slow
         return {name: json_shape(each) for name, each in value.items() if each is not UNSET}
     if isinstance(value, datetime.datetime):
@@ -60,7 +60,7 @@ def json_shape(value: Any) -> Any:
     return _plain(value)
 
 
-def mapping_of_further(further: Any) -> Mapping[str, Any]:
+def extra_parameters(further: Any) -> Mapping[str, Any]:
     """Returns the mapping that a caller gave as `extra`. Raises InvalidInput if it is no
     mapping.
     """
@@ -227,13 +227,13 @@ def shaped_query(declared: Any, query: Mapping[str, Any] | None) -> dict[str, An
 
 
 def _undeclared(value: Any) -> Any:
-    """Returns the result of `json_shape`, with `Unfit` in place of times that cannot be written."""
+    """Returns the result of `json_shape`, with `Unshapeable` in place of times that cannot be written."""
     try:
         return json_shape(value)
     except InvalidInput as problem:
         says = problem.message
     if isinstance(value, datetime.datetime):
-        return Unfit(says)
+        return Unshapeable(says)
     if isinstance(value, Mapping):
         return {name: _undeclared(each) for name, each in value.items() if each is not UNSET}
     if isinstance(value, list | tuple):
@@ -242,10 +242,10 @@ def _undeclared(value: Any) -> Any:
 
 
 def _refuse_slips(given: dict[Any, Any], known: Mapping[str, Any]) -> None:
-    """Replaces values whose name is nearly a known one by `Unfit`, with a suggestion."""
+    """Replaces values whose name is nearly a known one by `Unshapeable`, with a suggestion."""
     for name in given:
         if name not in known and isinstance(name, str) and (meant := near_name(name, tuple(known))) is not None:
-            given[name] = Unfit(f"is not a field of this object: did you mean {meant!r}?")
+            given[name] = Unshapeable(f"is not a field of this object: did you mean {meant!r}?")
 
 
 @functools.cache
@@ -291,7 +291,7 @@ def _id(value: Any) -> Any:
     number = _whole(value)
     if number.__class__ is int and abs(number) <= _LARGEST_ID:
         return str(number)
-    return number if number is None or isinstance(number, str | Unfit) else Unfit(_NO_ID)
+    return number if number is None or isinstance(number, str | Unshapeable) else Unshapeable(_NO_ID)
 
 
 def _union(members: tuple[Any, ...]) -> Shape:
@@ -313,7 +313,7 @@ def _array(item: Any) -> Shape:
         if isinstance(value, alone) and not isinstance(value, bool):
             return [one(value)]
         if isinstance(value, _NOT_LISTS) or not isinstance(value, Iterable) or attrs.has(type(value)):
-            return Unfit(_NO_IDS) if is_id and value is not None else _undeclared(value)
+            return Unshapeable(_NO_IDS) if is_id and value is not None else _undeclared(value)
         return [one(each) for each in value]
 
     return shape
@@ -367,7 +367,7 @@ def _object(cls: Any) -> Shape:
         }
         # A caller may give fields that the class does not have in `extra`; they are sent beside the
         # others.
-        return known | _undeclared(mapping_of_further(further))
+        return known | _undeclared(extra_parameters(further))
 
     return shape
 

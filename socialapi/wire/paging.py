@@ -17,7 +17,7 @@ from socialapi.problems import BrokenRule
 from socialapi.routes.route import Family, Target
 from socialapi.wire import scalars
 from socialapi.wire.class_readers import join_path
-from socialapi.wire.decode import names_of, read_errors, structure, structure_each
+from socialapi.wire.decode import read_errors, structure, structure_each, wire_names
 from socialapi.wire.request import refuse, shaped_arguments, with_path_texts
 
 T = TypeVar("T")
@@ -26,7 +26,7 @@ MAX_DIGITS: Final = 18
 MAX_ANCHORS: Final = 8
 """The most preceding items that a position names."""
 
-_WHENEVER: Final = datetime.datetime.fromtimestamp(0, datetime.UTC)
+_FIXED_TIME: Final = datetime.datetime.fromtimestamp(0, datetime.UTC)
 """A fixed time for the validation of ids, whose rules do not depend on it."""
 
 
@@ -84,11 +84,11 @@ def _envelope(body: Any) -> Mapping[str, Any]:
 
 def _items(data: Any, kind: Any) -> list[Any]:
     """Returns the items of a page: an array, a single object, or an array under another name."""
-    if isinstance(data, dict) and names_of(kind).isdisjoint(data):
+    if isinstance(data, dict) and wire_names(kind).isdisjoint(data):
         arrays = [value for value in data.values() if isinstance(value, list)]
         data = arrays[0] if len(arrays) == 1 else data
     if data is None or isinstance(data, list | dict):
-        return scalars.several(data) or []
+        return scalars.as_list(data) or []
     raise DecodeError("data", "expected an array")
 
 
@@ -364,7 +364,7 @@ class _Filter:
 
     def broken(self, name: str, ids: Sequence[Any]) -> Sequence[BrokenRule]:
         """Returns the rules that single ids break, whatever the length of the list."""
-        return broken_rules(self.kind, ids, now=_WHENEVER, path=name)
+        return broken_rules(self.kind, ids, now=_FIXED_TIME, path=name)
 
 
 @functools.cache

@@ -29,12 +29,12 @@ from socialapi.wire import scalars
 from socialapi.wire.class_readers import is_tuple, join_path
 from socialapi.wire.decode import (
     is_problem,
-    names_of,
     read_errors,
     read_partial_error,
     read_service_error,
     required_value,
     structure,
+    wire_names,
 )
 from socialapi.wire.json_decode import decode_json
 from socialapi.wire.paging import is_paged, read_page
@@ -72,10 +72,10 @@ class Reply:
         """The decoded body if it is JSON, otherwise its bytes. Raises DecodeError for
         invalid JSON.
         """
-        self.check_whole(executed=False)
+        self.check_complete(executed=False)
         return decode(self.content) if self.is_json and self.content else self.content
 
-    def check_whole(self, *, executed: bool) -> None:
+    def check_complete(self, *, executed: bool) -> None:
         """Raises DecodeError for a success of which only a part was read.
 
         `executed` becomes the error's attribute: whether the request was a write that took place.
@@ -124,7 +124,7 @@ def read_result(route: Route[R], reply: Reply) -> R:
     if not reply.ok:
         raise read_error(reply)
     try:
-        reply.check_whole(executed=False)
+        reply.check_complete(executed=False)
         return _read_success(route, reply)
     except DecodeError as problem:
         error = DecodeError(problem.path, problem.reason)
@@ -147,7 +147,7 @@ def _read_success(route: Route[R], reply: Reply) -> R:
         return cast("R", read_page(route.result, body))
     if not isinstance(body, dict):
         return _read_object(route, body, "")
-    if _is_refusal(body, names_of(cast("Any", route.result))):
+    if _is_refusal(body, wire_names(cast("Any", route.result))):
         raise read_error(reply)
     if body.get("data") == {} and body.get("errors") and isinstance(refusal := read_error(reply), NotFound):
         raise refusal
@@ -198,14 +198,14 @@ def _check_shape(result: Any, data: Any) -> None:
     """
     if is_tuple(result) and not isinstance(data, list):
         raise DecodeError("", "expected an array")
-    names = names_of(result)
+    names = wire_names(result)
     if names and isinstance(data, dict) and names.isdisjoint(data):
         raise DecodeError("", "has none of the documented fields")
 
 
 def _unwrapped(result: Any, data: Any) -> tuple[Any, dict[str, Any]]:
     """Returns the object nested in one without documented names, and the members beside it."""
-    names = names_of(result)
+    names = wire_names(result)
     outer = data[0] if isinstance(data, list) and len(data) == 1 else data
     if not names or not isinstance(outer, dict) or not names.isdisjoint(outer):
         return data, {}
@@ -236,7 +236,7 @@ def read_error(reply: Reply) -> ApiError:
     status.
     """
     body = _refusal_body(reply.content)
-    found = [read_partial_error(item) for item in _said(body)[:MAX_SAID]]
+    found = [read_partial_error(item) for item in _listed_errors(body)[:MAX_ERRORS]]
     problems = [each for each in found if isinstance(each, Problem)]
     errors = [each for each in found if isinstance(each, ServiceError)]
     request_ids = (reply.headers.get(name) for name in REQUEST_ID_HEADERS)
@@ -264,18 +264,18 @@ def _refusal_body(content: bytes) -> Any:
     return None
 
 
-MAX_SAID: Final = 250
+MAX_ERRORS: Final = 250
 """The most errors read from an answer: more than the service documents, and few enough not to block
 the event loop.
 """
 
 
-def _said(body: Any) -> list[Any]:
+def _listed_errors(body: Any) -> list[Any]:
     """Returns everything an error answer says, wherever it stands: problems, coded errors, plain
     strings.
     """
     if isinstance(body, list):
-        return [item for item in body[:MAX_SAID] if isinstance(item, dict | str)]
+        return [item for item in body[:MAX_ERRORS] if isinstance(item, dict | str)]
     if not isinstance(body, dict):
         return []
     listed = body.get("errors")
@@ -314,7 +314,7 @@ def _webhook_failure(body: Any) -> str | None:
     from socialapi.models.webhooks import WEBHOOK_FAILURES
 
     pattern = _one_of(WEBHOOK_FAILURES)
-    found = (pattern.search(text, 0, MAX_SEARCHED) for text in itertools.islice(_texts(body), MAX_SAID))
+    found = (pattern.search(text, 0, MAX_SEARCHED) for text in itertools.islice(_texts(body), MAX_ERRORS))
     return next((match.group() for match in found if match), None)
 
 
@@ -324,7 +324,7 @@ def _texts(body: Any, depth: int = 0) -> Iterator[str]:
         yield body
     if depth > MAX_DEPTH or not isinstance(body, dict | list):
         return
-    parts = [body[name] for name in _TELLING if name in body] if isinstance(body, dict) else body[:MAX_SAID]
+    parts = [body[name] for name in _TELLING if name in body] if isinstance(body, dict) else body[:MAX_ERRORS]
     for part in parts:
         yield from _texts(part, depth + 1)
 
@@ -354,7 +354,7 @@ def _operation_errors(body: Any) -> Sequence[OperationError]:
     positional = any(not entry or isinstance(entry, list) for entry in listed)
     found: list[OperationError] = []
     for position, entry in enumerate(listed[:MAX_OPERATION_ERRORS]):
-        for item in entry[:MAX_SAID] if isinstance(entry, list) else (entry,):
+        for item in entry[:MAX_ERRORS] if isinstance(entry, list) else (entry,):
             if not isinstance(item, dict) or not item:
                 continue
             index = _index(item.get("index"))

@@ -180,7 +180,7 @@ def only_object(value: Any) -> dict[str, Any] | None:
     raise DecodeError("", "expected an object")
 
 
-def several(value: Any) -> list[Any] | None:
+def as_list(value: Any) -> list[Any] | None:
     """Returns an array; a single value becomes an array of one."""
     if value.__class__ is list:
         found: list[Any] = value

@@ -46,5 +46,5 @@ def test_a_state_is_safe_in_an_address() -> None:
 
 
 def test_comparing_takes_any_text() -> None:
-    assert oauth.same("äöü", "äöü")
-    assert not oauth.same("state", "äöü")
+    assert oauth.equal_in_constant_time("äöü", "äöü")
+    assert not oauth.equal_in_constant_time("state", "äöü")

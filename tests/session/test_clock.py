@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from socialapi.session.clock import SystemClock, wait_for_event, within
+from socialapi.session.clock import SystemClock, run_with_timeout, wait_for_event
 from tests.support.clock import VirtualClock, turns
 
 
@@ -71,14 +71,14 @@ async def after(turn: int) -> str:
 
 async def test_a_result_in_time_is_returned_and_nothing_is_left_behind(clock: VirtualClock) -> None:
     discarded: list[str] = []
-    assert await within(clock, 5.0, after(3), discarded.append) == "result"
+    assert await run_with_timeout(clock, 5.0, after(3), discarded.append) == "result"
     await turns(3)
     assert (discarded, others(), clock.monotonic()) == ([], set(), 0.0)
 
 
 async def test_work_that_takes_longer_is_cancelled(clock: VirtualClock) -> None:
     with pytest.raises(TimeoutError):
-        await within(clock, 5.0, clock.sleep(6.0), discard=lambda _: None)
+        await run_with_timeout(clock, 5.0, clock.sleep(6.0), discard=lambda _: None)
     assert (others(), clock.monotonic()) == (set(), 5.0)
 
 
@@ -88,7 +88,7 @@ async def test_an_error_of_the_work_is_raised(clock: VirtualClock) -> None:
         raise KeyError("of the work")
 
     with pytest.raises(KeyError, match="of the work"):
-        await within(clock, 5.0, work(), print)
+        await run_with_timeout(clock, 5.0, work(), print)
 
 
 async def test_a_result_that_came_too_late_is_discarded(clock: VirtualClock) -> None:
@@ -102,7 +102,7 @@ async def test_a_result_that_came_too_late_is_discarded(clock: VirtualClock) -> 
         return "late"
 
     with pytest.raises(TimeoutError):
-        await within(clock, 5.0, stubborn(), discarded.append)
+        await run_with_timeout(clock, 5.0, stubborn(), discarded.append)
     await turns(2)
     assert discarded == ["late"]
 
@@ -121,7 +121,7 @@ async def test_a_result_is_returned_or_discarded_or_never_made_whenever_the_call
         await asyncio.sleep(0)
         return made[0]
 
-    caller: asyncio.Task[Any] = asyncio.create_task(within(clock, 5.0, work(), discarded.append))
+    caller: asyncio.Task[Any] = asyncio.create_task(run_with_timeout(clock, 5.0, work(), discarded.append))
     await turns(turn)
     caller.cancel()
     if twice:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from socialapi.errors import DecodeError
-from socialapi.session.clock import within
+from socialapi.session.clock import run_with_timeout
 from socialapi.streams import SlowReading, Stream, Undecoded
 from socialapi.streams.connection import Connection
 from tests.support.clock import VirtualClock, turns
@@ -246,7 +246,7 @@ async def test_a_consumer_who_waits_only_briefly_notices_silence_too(clock: Virt
         items: list[Any] = []
         while len(items) < 2:
             with contextlib.suppress(TimeoutError):
-                items.append(await within(clock, 0.4, take(stream), items.append))
+                items.append(await run_with_timeout(clock, 0.4, take(stream), items.append))
     assert ids(items) == ["1", "2"]
     assert 20.0 <= server.times[1] <= 21.0
     assert slow == []
@@ -257,7 +257,7 @@ async def test_what_arrives_while_nobody_reads_ends_the_silence(clock: VirtualCl
     async with StreamServer(clock, [post(1), more, post(2)]) as server, posts_of(server) as stream:
         await anext(stream)
         with pytest.raises(TimeoutError):
-            await within(clock, 15.0, take(stream), print)
+            await run_with_timeout(clock, 15.0, take(stream), print)
         clock.busy = lambda: True
         more.set()
         while stream._link._connection._reply.arrived_bytes < server.sent_bytes or server.sent_bytes == len(post(1)):  # type: ignore[union-attr]

@@ -16,9 +16,9 @@ from aiohttp.abc import AbstractResolver
 from socialapi import AppOnly, Bearer, errors
 from socialapi.errors import ApiError, DecodeError, RateLimitTooLong, ServerError, StreamEnded, TransportError
 from socialapi.problems import OperationalDisconnect, ResourceUnavailable, StreamingConnection, UsageCapped
-from socialapi.session.clock import within
+from socialapi.session.clock import run_with_timeout
 from socialapi.streams import Gap, MatchedPost, Stream, StreamNotice
-from socialapi.streams.connection import LOOK_SECONDS
+from socialapi.streams.connection import CHECK_INTERVAL_SECONDS
 from tests.support.clients import client_of
 from tests.support.clock import START, VirtualClock, turns
 from tests.support.server import Received, Server, answer
@@ -594,7 +594,12 @@ async def test_a_gap_is_told_before_the_first_item_behind_it(clock: VirtualClock
     assert ids([first, second]) == ["1", "2"]
     reason = "the answer broke off"
     assert gap == Gap(
-        started_at=at(9.0 - LOOK_SECONDS), ended_at=at(20.0), reason=reason, after_id="1", problem=None, attempts=2
+        started_at=at(9.0 - CHECK_INTERVAL_SECONDS),
+        ended_at=at(20.0),
+        reason=reason,
+        after_id="1",
+        problem=None,
+        attempts=2,
     )
     assert stream.counters.gaps == 1
 
@@ -635,7 +640,7 @@ async def test_a_gap_without_an_end_is_told_before_the_error_is_raised(clock: Vi
     async with StreamServer(clock, [post(1), Pause(7.0), post(2), End.CUT], then=answer(status=403)) as server:
         with pytest.raises(errors.Forbidden):
             await read_for(server, 19.0, on_gap=gaps.append)
-    started_at = at(6.0 - LOOK_SECONDS)
+    started_at = at(6.0 - CHECK_INTERVAL_SECONDS)
     assert gaps == [Gap(started_at=started_at, ended_at=None, reason="the answer broke off", after_id="2", attempts=1)]
 
 
@@ -660,7 +665,7 @@ async def test_what_waited_unread_may_have_hidden_more_so_the_gap_begins_before_
         more.set()
         await clock.sleep(1.0)
         assert ids([await anext(stream), await anext(stream)]) == ["3", "4"]
-    assert [gap.started_at for gap in gaps] == [at(1.0 - LOOK_SECONDS)]
+    assert [gap.started_at for gap in gaps] == [at(1.0 - CHECK_INTERVAL_SECONDS)]
     assert [gap.ended_at for gap in gaps] == [at(10.0)]
 
 
@@ -671,7 +676,7 @@ async def test_silence_before_the_break_is_part_of_the_gap(end: Act, clock: Virt
     script: list[Act] = [post(1), Pause(15.0), KEEP_ALIVE, Pause(19.0), end]
     async with StreamServer(clock, script, then=[post(2)]) as server:
         await read_for(server, 50.0, on_gap=gaps.append)
-    assert gaps[0].started_at == at(15.0 - LOOK_SECONDS - MARGIN_SECONDS)
+    assert gaps[0].started_at == at(15.0 - CHECK_INTERVAL_SECONDS - MARGIN_SECONDS)
 
 
 async def test_a_gap_begins_before_what_may_have_been_on_its_way_but_not_before_the_connection(
@@ -682,7 +687,7 @@ async def test_a_gap_begins_before_what_may_have_been_on_its_way_but_not_before_
     second: list[Act] = [post(2), Pause(1.0), KEEP_ALIVE, End.RESET]
     async with StreamServer(clock, first, second, then=[post(3)]) as server:
         await read_for(server, 20.0, on_gap=gaps.append, config={"gap_margin_seconds": 4.0})
-    assert [gap.started_at for gap in gaps] == [at(10.0 - LOOK_SECONDS - 4.0), at(12.0)]
+    assert [gap.started_at for gap in gaps] == [at(10.0 - CHECK_INTERVAL_SECONDS - 4.0), at(12.0)]
 
 
 async def test_a_gap_does_not_begin_late_where_the_wall_clock_is_put_back(
@@ -764,7 +769,7 @@ async def test_somebody_who_waits_only_briefly_again_and_again_is_connected_all_
     ):
         while len(items) < 2:
             with contextlib.suppress(TimeoutError):
-                items.append(await within(clock, 0.1, take(stream), items.append))
+                items.append(await run_with_timeout(clock, 0.1, take(stream), items.append))
     assert ids(items) == ["1", "2"]
     assert server.times == [0.0, 0.0, 20.25, 25.25]
     assert [gap.attempts for gap in gaps] == [3]
@@ -817,7 +822,7 @@ async def test_a_final_error_waits_for_somebody_who_was_impatient(clock: Virtual
     ):
         await anext(stream)
         with pytest.raises(TimeoutError):
-            await within(clock, 1.0, take(stream), print)
+            await run_with_timeout(clock, 1.0, take(stream), print)
         await clock.sleep(10.0)
         assert len(server.times) == 3
         with pytest.raises(errors.Forbidden):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from socialapi import Client, Fields
 from socialapi.errors import Forbidden, InvalidInput, StreamEnded
 from socialapi.problems import Problem
-from socialapi.session.clock import within
+from socialapi.session.clock import run_with_timeout
 from socialapi.streams import ActivityEvent, Gap, MatchedPost, Stream, StreamCounters, StreamNotice, Undecoded
 from socialapi.streams.stream import REMEMBERED_IDS
 from tests.support.clients import client_of
@@ -335,7 +335,7 @@ async def test_two_kinds_of_events_with_one_id_are_no_repeats(clock: VirtualCloc
             found: Any = [await anext(stream), await anext(stream)]
             await clock.sleep(1.0)
             with pytest.raises(TimeoutError):
-                await within(clock, 1.0, take(stream), print)
+                await run_with_timeout(clock, 1.0, take(stream), print)
     assert [each.event_type for each in found] == ["post.create", "post.delete"]
     assert stream.counters.repeated == 1
 
@@ -450,7 +450,7 @@ async def test_run_waits_for_an_async_function_and_takes_no_item_before_that(clo
 
     async with StreamServer(clock, [post(1), post(2)]) as server, posts_of(server) as stream:
         with pytest.raises(TimeoutError):
-            await within(clock, 1.0, stream.run(handle), print)
+            await run_with_timeout(clock, 1.0, stream.run(handle), print)
     assert order == ["begin 1", "end 1", "begin 2", "end 2"]
 
 

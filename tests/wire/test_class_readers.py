@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from socialapi.errors import DecodeError
-from socialapi.wire.class_readers import COMES_OFTEN, MAX_COUNTED, MAX_LEFT_OVER, MAX_SHAPES, Reader
+from socialapi.wire.class_readers import MAX_COUNTED, MAX_LEFT_OVER, MAX_SHAPES, MIN_OCCURRENCES, Reader
 from socialapi.wire.decode import CONVERTER, structure
 
 
@@ -73,7 +73,7 @@ def outcome(data: Any, kind: Any) -> Any:
 def test_names_that_keep_coming_get_a_function_of_their_own() -> None:
     reader, data = reader_of(Drawing), {"id": "d", "tags": ["a"], "soil": "clay"}
     expected = Drawing(id="d", tags=("a",), extra={"soil": "clay"})
-    for _ in range(COMES_OFTEN - 1):
+    for _ in range(MIN_OCCURRENCES - 1):
         assert reader(data) == expected
     assert not reader.keys()
     assert [reader(data), reader(data)] == [expected, expected]
@@ -82,13 +82,13 @@ def test_names_that_keep_coming_get_a_function_of_their_own() -> None:
 
 def test_the_same_names_in_another_order_are_other_names() -> None:
     reader = reader_of(Point)
-    for _ in range(COMES_OFTEN):
+    for _ in range(MIN_OCCURRENCES):
         assert reader({"x": 1, "y": 2}) == reader({"y": 2, "x": 1}) == Point(x=1, y=2)
     assert list(reader) == [("x", "y"), ("y", "x")]
 
 
 def test_objects_made_by_such_a_function_share_nothing_that_can_change() -> None:
-    for _ in range(COMES_OFTEN):
+    for _ in range(MIN_OCCURRENCES):
         structure({"id": "d"}, Drawing)
     one, other = structure({"id": "d"}, Drawing), structure({"id": "d"}, Drawing)
     one.extra["a"], one.sizes["b"] = 1, 2
@@ -101,7 +101,7 @@ def test_objects_made_by_such_a_function_share_nothing_that_can_change() -> None
     [(Sealed, {"id": "s"}, Sealed(id="s")), (Counted, {"number": 4}, Counted(4)), (Point, {"x": 1}, Point(x=1))],
 )
 def test_what_a_class_does_when_an_object_is_made_is_done_every_time(kind: Any, data: Any, expected: Any) -> None:
-    assert [structure(data, kind) for _ in range(3 * COMES_OFTEN)] == [expected] * 3 * COMES_OFTEN
+    assert [structure(data, kind) for _ in range(3 * MIN_OCCURRENCES)] == [expected] * 3 * MIN_OCCURRENCES
 
 
 POINTS = ({"x": 1}, {"x": 1, "y": 2.5, "z": 3}, {"y": 1}, {"x": "1"}, [{"x": 1}, {"y": None, "x": 2}], [{"x": 1}, {}])
@@ -116,7 +116,7 @@ NAMES = st.sampled_from([*KNOWN, "renamed", "extra", "new", "\ud800"])
 def test_both_functions_read_the_same_or_refuse_the_same(data: dict[str, Any], has_id: bool) -> None:
     if has_id:
         data["id"] = "d"
-    found = [outcome(data, Drawing) for _ in range(COMES_OFTEN + 2)]
+    found = [outcome(data, Drawing) for _ in range(MIN_OCCURRENCES + 2)]
     assert found[1:] == found[:-1]
 
 
@@ -125,14 +125,14 @@ def test_a_number_of_functions_and_of_counted_names_is_never_exceeded() -> None:
     for number in range(MAX_COUNTED + 10):
         assert reader({"x": 1, f"once_{number}": 2}).extra == {f"once_{number}": 2}
     for number in range(MAX_SHAPES + 10):
-        for _ in range(COMES_OFTEN):
+        for _ in range(MIN_OCCURRENCES):
             assert reader({"x": 1, f"often_{number}": 2}).extra == {f"often_{number}": 2}
     assert len(reader) == MAX_SHAPES
 
 
 def test_names_that_lack_a_required_one_or_have_too_many_unknown_ones_are_not_counted() -> None:
     reader, many = reader_of(Point), {"x": 1} | {str(number): 0 for number in range(MAX_LEFT_OVER + 5)}
-    for _ in range(2 * COMES_OFTEN):
+    for _ in range(2 * MIN_OCCURRENCES):
         assert len(reader(many).extra) == MAX_LEFT_OVER + 5
         with pytest.raises(DecodeError):
             reader({"y": 1})
@@ -140,7 +140,7 @@ def test_names_that_lack_a_required_one_or_have_too_many_unknown_ones_are_not_co
 
 
 def test_an_array_that_reads_like_the_names_of_an_object_is_no_object() -> None:
-    for _ in range(COMES_OFTEN + 1):
+    for _ in range(MIN_OCCURRENCES + 1):
         structure({"x": 1}, Point)
     with pytest.raises(DecodeError, match="expected an object"):
         structure(["x"], Point)
@@ -152,7 +152,7 @@ def test_an_array_that_reads_like_the_names_of_an_object_is_no_object() -> None:
 # What is made when it is asked for
 
 
-@pytest.mark.parametrize("times", [1, COMES_OFTEN + 1])
+@pytest.mark.parametrize("times", [1, MIN_OCCURRENCES + 1])
 def test_what_is_made_late_is_there_for_whoever_looks(times: int) -> None:
     for _ in range(times):
         point: Point = structure({"x": 1}, Point)
@@ -180,6 +180,6 @@ def test_a_class_without_slots_is_read_as_well() -> None:
         name: str
         extra: dict[str, Any] = attrs.field(factory=dict)
 
-    for _ in range(COMES_OFTEN + 1):
+    for _ in range(MIN_OCCURRENCES + 1):
         assert structure({"name": "a"}, Loose) == Loose("a")
         assert structure({"name": "a", "b": 1}, Loose) == Loose("a", {"b": 1})

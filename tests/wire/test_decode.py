@@ -13,7 +13,7 @@ from socialapi.errors import DecodeError
 from socialapi.models.accounts import CampaignSnapshot, ChangedBy, HistoryEntry
 from socialapi.models.pages import Page
 from socialapi.models.validation import Tagged
-from socialapi.wire.class_readers import COMES_OFTEN, join_path
+from socialapi.wire.class_readers import MIN_OCCURRENCES, join_path
 from socialapi.wire.decode import structure
 from socialapi.wire.paging import read_page
 
@@ -180,7 +180,7 @@ def test_a_field_of_another_kind_is_named_with_its_path_and_without_its_value(
     ],
 )
 def test_the_forms_in_which_services_write_the_same_are_the_same(data: dict[str, Any], field: str, value: Any) -> None:
-    often = [structure({"id": "t", **data}, Tree) for _ in range(COMES_OFTEN + 1)]
+    often = [structure({"id": "t", **data}, Tree) for _ in range(MIN_OCCURRENCES + 1)]
     assert [getattr(tree, field) for tree in often] == [value] * len(often), "also once it has come often"
 
 

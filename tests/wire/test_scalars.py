@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from socialapi.errors import DecodeError
 from socialapi.wire.scalars import (
     MAX_EXACT,
+    as_list,
     boolean,
     identifier,
     moment,
     number,
     only,
     only_object,
-    several,
     text,
     whole_number,
 )
@@ -159,7 +159,7 @@ def test_every_time_is_read_as_it_was_written(value: datetime.datetime) -> None:
 def test_one_is_an_array_of_one_and_several_are_not_one() -> None:
     assert (only([["a"]]), only([]), only({"a": 1}), only([None])) == ("a", None, {"a": 1}, None)
     assert (only_object([{"a": 1}]), only_object(""), only_object([])) == ({"a": 1}, None, None)
-    assert (several("a"), several(["a"]), several(None), several(""), several({})) == (["a"], ["a"], None, None, [{}])
+    assert (as_list("a"), as_list(["a"]), as_list(None), as_list(""), as_list({})) == (["a"], ["a"], None, None, [{}])
     for read in (only, only_object, text):
         with pytest.raises(DecodeError, match="expected one value, not several"):
             read([1, 2])

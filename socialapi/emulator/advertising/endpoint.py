@@ -22,7 +22,7 @@ from socialapi.emulator.arguments import (
 )
 from socialapi.emulator.auth import account_user, signed_in_user
 from socialapi.emulator.clock import timestamp
-from socialapi.emulator.encoding import opened, sealed
+from socialapi.emulator.encoding import open_text, seal_text
 from socialapi.emulator.handlers import Authenticate, Call, Measure, body_limit, handles
 from socialapi.emulator.request import FORM
 from socialapi.emulator.responses import Answer, Refusal, ads_data
@@ -270,7 +270,7 @@ def place_asked(call: Call, arguments: Arguments) -> Place | None:
     """The place that the page begins behind; None for the first page."""
     if "cursor" not in arguments.query:
         return None
-    content = opened(arguments.query["cursor"], _name(call, arguments))
+    content = open_text(arguments.query["cursor"], _name(call, arguments))
     if content is None:
         raise invalid("cursor", "is not one of this collection with these parameters")
     return Place(*orjson.loads(content))
@@ -278,7 +278,7 @@ def place_asked(call: Call, arguments: Arguments) -> Place | None:
 
 def cursor_to(call: Call, arguments: Arguments, place: Place) -> str:
     """A cursor to what is behind a place."""
-    return sealed(orjson.dumps([place.value, place.position]), _name(call, arguments))
+    return seal_text(orjson.dumps([place.value, place.position]), _name(call, arguments))
 
 
 def _order(sort_by: str | None) -> Order | None:

@@ -6,7 +6,7 @@ from typing import Any
 import attrs
 
 from socialapi.emulator.platform.deliveries import Deliveries
-from socialapi.emulator.platform.fan_out import ACTIVITY_STREAM, Parcel, Recent, StreamHub
+from socialapi.emulator.platform.fan_out import ACTIVITY_STREAM, Recent, StreamHub, StreamLine
 from socialapi.emulator.platform.state import ActivitySubscription, Platform
 from socialapi.emulator.platform.streaming import LINE_END
 from socialapi.emulator.responses import packed_json
@@ -118,7 +118,7 @@ class EventRouter:
         """Forget everything."""
         self._recent.clear()
 
-    def parcels(self, state: State, happening: Happening, *, also_unsubscribed: bool) -> Iterator[Parcel]:
+    def parcels(self, state: State, happening: Happening, *, also_unsubscribed: bool) -> Iterator[StreamLine]:
         """The event for everybody who gets it; `also_unsubscribed` means apps without any subscription too."""
         found: dict[str, Sequence[ActivitySubscription]] = dict(matching_subscriptions(state.platform, happening))
         if also_unsubscribed:
@@ -127,7 +127,7 @@ class EventRouter:
         if lines:
             self._recent.add(state.clock.now(), lines)
         for app_key, line in lines.items():
-            yield Parcel(line, streams=self._streams.of(app_key, ACTIVITY_STREAM))
+            yield StreamLine(line, streams=self._streams.of(app_key, ACTIVITY_STREAM))
             yield from self._to_webhooks(state, app_key, happening, found[app_key])
 
     def missed(self, state: State, app_key: str, seconds: float) -> Iterator[bytes]:
@@ -137,8 +137,8 @@ class EventRouter:
 
     def _to_webhooks(
         self, state: State, app_key: str, happening: Happening, found: Sequence[ActivitySubscription]
-    ) -> Iterator[Parcel]:
+    ) -> Iterator[StreamLine]:
         webhooks = state.platform.webhooks
         valid = [each.id for each in webhooks.values() if each.app_key == app_key and each.valid]
         for webhook_id, subscription in routed(found or (None,), valid):
-            yield Parcel(happening.encoded(subscription), outboxes=(self._deliveries.outbox(webhooks[webhook_id]),))
+            yield StreamLine(happening.encoded(subscription), outboxes=(self._deliveries.outbox(webhooks[webhook_id]),))

@@ -10,7 +10,7 @@ import attrs
 
 from socialapi.emulator.arguments import Arguments, InvalidArguments, read_arguments
 from socialapi.emulator.auth import any_caller
-from socialapi.emulator.encoding import opened, sealed
+from socialapi.emulator.encoding import open_text, seal_text
 from socialapi.emulator.handlers import Authenticate, Call, StreamAnswer, handles
 from socialapi.emulator.request import Received
 from socialapi.emulator.responses import Answer, Refusal, invalid_request
@@ -137,11 +137,11 @@ def _filters(name: str) -> bool:
 
 
 def _sealed(direction: Direction, key: int, name: str) -> str:
-    return sealed(f"{direction}{key}".encode(), name)
+    return seal_text(f"{direction}{key}".encode(), name)
 
 
 def _opened(token: str, name: str) -> tuple[Direction, int]:
-    content = opened(token, name)
+    content = open_text(token, name)
     if content is None:
         raise invalid_request("pagination_token is not one of this collection", {"pagination_token": [token[:100]]})
     return ("n" if content[:1] == b"n" else "p"), int(content[1:])

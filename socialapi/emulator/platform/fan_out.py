@@ -11,7 +11,7 @@ import attrs
 import orjson
 
 from socialapi.emulator.clock import EmulatorClock
-from socialapi.emulator.connections import Departures
+from socialapi.emulator.connections import ConnectionWatch
 from socialapi.emulator.faults import Pauses
 from socialapi.emulator.platform.deliveries import Deliveries, Outbox
 from socialapi.emulator.platform.post_projection import PostShape
@@ -22,7 +22,7 @@ from socialapi.emulator.state import State
 
 
 @attrs.frozen
-class Parcel:
+class StreamLine:
     """One body for several streams and webhooks."""
 
     content: bytes
@@ -38,7 +38,7 @@ class FanOutCount:
     webhooks: int = 0
 
 
-def hand_over(parcels: Iterable[Parcel], deliveries: Deliveries) -> None:
+def hand_over(parcels: Iterable[StreamLine], deliveries: Deliveries) -> None:
     """Puts the parcels into the queues at once; who has a full one loses: a stream ends, a webhook misses the event."""
     for parcel in parcels:
         line = parcel.content + LINE_END
@@ -48,7 +48,7 @@ def hand_over(parcels: Iterable[Parcel], deliveries: Deliveries) -> None:
             deliveries.send(outbox, parcel.content)
 
 
-async def publish_with_backpressure(parcels: Iterable[Parcel], deliveries: Deliveries, copies: int) -> FanOutCount:
+async def publish_with_backpressure(parcels: Iterable[StreamLine], deliveries: Deliveries, copies: int) -> FanOutCount:
     """Puts the parcels into the queues, waiting for room wherever there is none."""
     reach = FanOutCount()
     for parcel in parcels:
@@ -117,7 +117,7 @@ class StreamHub:
     """The open streams, by app and endpoint. `departures` reports disconnected clients."""
 
     def __init__(self, clock: EmulatorClock, problem_base_url: Callable[[], str]) -> None:
-        self.departures: Departures = Departures()
+        self.departures: ConnectionWatch = ConnectionWatch()
         self._clock = clock
         self._problem_base_url = problem_base_url
         self._live: dict[tuple[str, str], dict[str, LiveStream]] = {}

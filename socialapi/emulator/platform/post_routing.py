@@ -9,7 +9,7 @@ import attrs
 import orjson
 
 from socialapi.emulator.platform.deliveries import Deliveries, Outbox
-from socialapi.emulator.platform.fan_out import FILTERED_STREAM, Parcel, Recent, StreamHub
+from socialapi.emulator.platform.fan_out import FILTERED_STREAM, Recent, StreamHub, StreamLine
 from socialapi.emulator.platform.post_projection import MatchingRules, PostShape
 from socialapi.emulator.platform.rule_matching import Matcher, PostFacts, matcher_of
 from socialapi.emulator.platform.state import Rule, StreamLink
@@ -46,7 +46,7 @@ class PostRouter:
         self._link_shapes.clear()
         self._recent.clear()
 
-    def parcels(self, state: State, fields: Fields, packed: bytes) -> Iterator[Parcel]:
+    def parcels(self, state: State, fields: Fields, packed: bytes) -> Iterator[StreamLine]:
         """The post for everybody who gets it; `packed` are its fields as JSON."""
         matches = self._matches(state, fields)
         if not matches:
@@ -64,7 +64,7 @@ class PostRouter:
             if app_key in matches
         )
 
-    def _of_app(self, state: State, app_key: str, fields: Fields, matching: MatchingRules) -> Iterator[Parcel]:
+    def _of_app(self, state: State, app_key: str, fields: Fields, matching: MatchingRules) -> Iterator[StreamLine]:
         by_shape: dict[Any, tuple[PostShape, list[LiveStream], list[Outbox]]] = {}
         for stream in self._streams.of(app_key, FILTERED_STREAM):
             assert stream.shape is not None
@@ -75,7 +75,7 @@ class PostRouter:
                 shape = self._shape_of(link)
                 by_shape.setdefault(shape.key, (shape, [], []))[2].append(self._deliveries.outbox(webhook))
         for shape, streams, outboxes in by_shape.values():
-            yield Parcel(shape.encoded(state, self._problem_base_url(), fields, matching), streams, outboxes)
+            yield StreamLine(shape.encoded(state, self._problem_base_url(), fields, matching), streams, outboxes)
 
     def _matches(self, state: State, fields: Fields) -> Matches:
         def username_of(user_id: str) -> str | None:

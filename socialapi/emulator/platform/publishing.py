@@ -9,7 +9,7 @@ from typing import Any, Final
 from socialapi.emulator.clock import milliseconds
 from socialapi.emulator.platform.activity_events import EventRouter, Happening
 from socialapi.emulator.platform.deliveries import Deliveries
-from socialapi.emulator.platform.fan_out import Parcel, StreamHub, hand_over, publish_with_backpressure
+from socialapi.emulator.platform.fan_out import StreamHub, StreamLine, hand_over, publish_with_backpressure
 from socialapi.emulator.platform.new_posts import post_fields
 from socialapi.emulator.platform.post_projection import PostShape
 from socialapi.emulator.platform.post_routing import PostRouter
@@ -93,7 +93,7 @@ class Publishing:
         reach = await publish_with_backpressure(parcels, self._deliveries, draft.copies)
         return {**named, "streams": reach.streams, "webhooks": reach.webhooks}
 
-    def _of_post(self, state: State, fields: Fields, packed: bytes) -> Iterator[Parcel]:
+    def _of_post(self, state: State, fields: Fields, packed: bytes) -> Iterator[StreamLine]:
         """The post as such, and as activity of its author."""
         yield from self._posts.parcels(state, fields, packed)
         if state.platform.subscriptions:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import attrs
 from aiohttp import web
 
-from socialapi.emulator.connections import Departures
+from socialapi.emulator.connections import ConnectionWatch
 from socialapi.emulator.faults import Pauses
 from socialapi.emulator.platform.post_projection import PostShape
 from socialapi.emulator.platform.state import StreamConnection
@@ -193,7 +193,7 @@ class LiveStream:
 
     # Writing -----------------------------------------------------------------------------------------------------
 
-    async def serve(self, request: web.BaseRequest, response: web.StreamResponse, departures: Departures) -> None:
+    async def serve(self, request: web.BaseRequest, response: web.StreamResponse, departures: ConnectionWatch) -> None:
         """Answers the request with the stream, until its end."""
         self._request, self._response = request, response
         try:

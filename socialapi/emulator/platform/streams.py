@@ -8,7 +8,7 @@ from aiohttp import web
 
 from socialapi.emulator.arguments import Arguments
 from socialapi.emulator.clock import milliseconds
-from socialapi.emulator.connections import Departures
+from socialapi.emulator.connections import ConnectionWatch
 from socialapi.emulator.handlers import Call, StreamAnswer
 from socialapi.emulator.platform.endpoint import collection, serves
 from socialapi.emulator.platform.fan_out import ACTIVITY_STREAM, FILTERED_STREAM
@@ -25,7 +25,7 @@ class Opened:
     """A stream that was accepted."""
 
     stream: LiveStream
-    departures: Departures
+    departures: ConnectionWatch
 
     async def serve(self, request: web.BaseRequest, response: web.StreamResponse) -> None:
         """Until its end."""

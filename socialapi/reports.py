@@ -8,7 +8,7 @@ import attrs
 MAX_ISSUES_KEPT: Final = 1_000
 """How many rejected rows and how many warnings a report names. The counts are always complete."""
 MENDED: Final = "was mended"
-"""The start of the reason of a warning about a value that was sent without surrounding debris."""
+"""The start of the reason of a warning about a value that was sent without the leftovers of exports around it."""
 LOOKS_LIKE_FLOAT: Final = (
     "looks like a number that a spreadsheet or a program has written in another way (1000.0, 1E+15), and is sent as it is: "
     "export the column as text"
@@ -209,7 +209,7 @@ class KindLint:
     usable: int = 0
     """Values that an upload would send, whether or not they can match anybody."""
     mended: int = 0
-    """Usable values with debris that an upload would remove, such as quotation marks or
+    """Usable values with leftovers of exports that an upload would remove, such as quotation marks or
     `mailto:`.
     """
     like_floats: int = 0

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from socialapi.bulk.audiences import phone_numbers
-from socialapi.bulk.audiences.debris import (
+from socialapi.bulk.audiences.cleanup import (
     ASCII_EMAIL,
     BLANKS,
     EMAIL,

@@ -85,7 +85,7 @@ class PreparedChunk:
     """The result of preparing some rows. Each row is in either `runs` or `rejects`.
 
     Of the rows in `runs`, `warnings` are about values that were left out, and `mended` about values
-    that were sent without the debris around them.
+    that were sent without the leftovers of exports around them.
     """
 
     runs: list[RowBlock] = attrs.field(factory=list, repr=False)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialapi.bulk.audiences.debris import (
+from socialapi.bulk.audiences.cleanup import (
     MAX_CHARACTERS,
     bare_email,
     bare_phone_number,

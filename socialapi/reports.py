@@ -8,7 +8,7 @@ import attrs
 MAX_ISSUES_KEPT: Final = 1_000
 """How many rejected rows and how many warnings a report names. The counts are always complete."""
 MENDED: Final = "was mended"
-"""The start of the reason of a warning about a value that was sent without the leftovers of exports around it."""
+"""The start of the reason of a warning about a value that was sent without its leftovers."""
 LOOKS_LIKE_FLOAT: Final = (
     "looks like a number that a spreadsheet or a program has written in another way (1000.0, 1E+15), and is sent as it is: "
     "export the column as text"

@@ -121,7 +121,7 @@ class Job(abc.ABC, Generic[R, B, P]):
         target: Target[Any],
         source: object,
         reader: Reader[R],
-        tally: RowCounters,
+        counters: RowCounters,
         options: JobOptions,
     ) -> None:
         config = session.config
@@ -136,8 +136,8 @@ class Job(abc.ABC, Generic[R, B, P]):
         self._target = target
         self._source = source
         self._reader = reader
-        self._tally = tally
-        self._tally.place_of = reader.place_of
+        self._counters = counters
+        self._counters.place_of = reader.place_of
         self._options = options
         self._started = session.clock.monotonic()
         fixed = None if options.concurrency == "auto" else options.concurrency
@@ -179,7 +179,9 @@ class Job(abc.ABC, Generic[R, B, P]):
         """What comes before the first row."""
         if self._options.rejects is not None:
             # Before the journal, so that a path that cannot be written does not count as a run of the job.
-            self._tally.rejects_file = RejectsFile(self._options.rejects, sources=(self._source, *self._reader.paths))
+            self._counters.rejects_file = RejectsFile(
+                self._options.rejects, sources=(self._source, *self._reader.paths)
+            )
         await self._open_journal()
 
     async def _finish(self) -> None:
@@ -192,7 +194,7 @@ class Job(abc.ABC, Generic[R, B, P]):
 
     def _reject_counts(self) -> tuple[int, int]:
         """Rows read and rows rejected, of which the share is judged."""
-        return self._tally.read, self._tally.rejected
+        return self._counters.read, self._counters.rejected
 
     def _judge_rejects(self, *, at_end: bool = False) -> None:
         """Stops the job when a larger share of the rows is rejected than may be."""
@@ -253,10 +255,10 @@ class Job(abc.ABC, Generic[R, B, P]):
                 self._refuse_nothing()
                 return
             try:
-                if self._tally.rejects_file is not None:
-                    self._tally.rejects_file.columns = self._columns()
-                    self._tally.rejects_file.begin()  # what it held before goes only now that there is an input
-                self._tally.take_in(len(chunk))
+                if self._counters.rejects_file is not None:
+                    self._counters.rejects_file.columns = self._columns()
+                    self._counters.rejects_file.begin()  # what it held before goes only now that there is an input
+                self._counters.take_in(len(chunk))
                 await self._session.scheduler.yield_turn()  # others were read to at the same time
                 await self._place_chunk(chunk)
                 self._judge_rejects()
@@ -266,7 +268,7 @@ class Job(abc.ABC, Generic[R, B, P]):
 
     def _refuse_nothing(self) -> None:
         """Stops the job at the end of an input without rows, where there have to be some."""
-        if self._tally.read:
+        if self._counters.read:
             return
         says = self._reader.why_empty or "the input has no rows"
         if (reason := self._options.why_not_empty) is not None:
@@ -327,7 +329,7 @@ class Job(abc.ABC, Generic[R, B, P]):
         return self._concurrency.limit(self._session.pacer.requests_per_second(key, route.rate_limit))
 
     def _observe(self, attempt: Attempt) -> None:
-        self._tally.attempted(attempt)
+        self._counters.attempted(attempt)
         self._note = None
         if attempt.failure is None:
             self._concurrency.succeeded(attempt.seconds)
@@ -362,10 +364,10 @@ class Job(abc.ABC, Generic[R, B, P]):
 
     async def _close(self) -> None:
         """Lets go of files."""
-        if self._tally.rejects_file is None:
+        if self._counters.rejects_file is None:
             return
         try:
-            self._tally.rejects_file.close()
+            self._counters.rejects_file.close()
         except InvalidInput as problem:
             self._dispatcher.stop(problem)
 

@@ -206,7 +206,7 @@ class Shape:
     max_operations: int = 2
     max_bytes: int = 5_000_000
     remembered: int = 1_000
-    followers: int = 1_000
+    waiting_duplicates: int = 1_000
 
 
 @attrs.frozen
@@ -241,7 +241,7 @@ async def run_once(
     if isinstance(journal, MemoryJournal):
         journal.end = end
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(audience_job, "MAX_FOLLOWERS", shape.followers)
+        patch.setattr(audience_job, "MAX_WAITING_DUPLICATES", shape.waiting_duplicates)
         if way.slow:
             patch.setattr(reader, "ROWS_PER_STEP", 1)
             patch.setattr(audience_job, "SECONDS_PER_TURN", -1.0)

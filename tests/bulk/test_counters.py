@@ -15,56 +15,56 @@ def issues(count: int) -> list[RowIssue]:
 
 
 def test_every_row_read_is_pending_until_it_has_its_one_outcome() -> None:
-    tally = RowCounters(LIMIT)
-    tally.take_in(10)
-    assert tally.report(1.0, dry_run=False).pending == 10
-    tally.accept(4)
-    tally.repeat(2)
-    tally.reject(issues(3))
-    report = tally.report(1.0, dry_run=False)
+    counters = RowCounters(LIMIT)
+    counters.take_in(10)
+    assert counters.report(1.0, dry_run=False).pending == 10
+    counters.accept(4)
+    counters.repeat(2)
+    counters.reject(issues(3))
+    report = counters.report(1.0, dry_run=False)
     assert (report.read, report.accepted, report.duplicate, report.rejected, report.pending) == (10, 4, 2, 3, 1)
     assert report.adds_up
 
 
 def test_a_report_names_a_bounded_number_of_rows_and_counts_all() -> None:
-    tally = RowCounters(None)
+    counters = RowCounters(None)
     for _ in range(3):
-        tally.reject(issues(700))
-        tally.warn(issues(600))
-    report = tally.report(1.0, dry_run=False)
+        counters.reject(issues(700))
+        counters.warn(issues(600))
+    report = counters.report(1.0, dry_run=False)
     assert (report.rejected, len(report.rejects)) == (2_100, MAX_ISSUES_KEPT)
     assert (report.warnings, len(report.warning_details)) == (1_800, MAX_ISSUES_KEPT)
 
 
 def test_every_rejected_row_can_be_watched_also_those_that_the_report_has_no_room_for() -> None:
     told: list[int] = []
-    tally = RowCounters(None, on_reject=lambda rejected: told.extend(issue.row for issue in rejected))
-    tally.reject(issues(700))
-    tally.reject(issues(700))
+    counters = RowCounters(None, on_reject=lambda rejected: told.extend(issue.row for issue in rejected))
+    counters.reject(issues(700))
+    counters.reject(issues(700))
     assert told == [*range(700), *range(700)]
 
 
 def test_repeats_are_the_requests_beyond_the_first_of_each_batch() -> None:
-    tally = RowCounters(LIMIT, sent_first=2)
+    counters = RowCounters(LIMIT, sent_first=2)
     for _ in range(5):
-        tally.attempted(Attempt(0.1, 1_000, None))
-    report = tally.report(1.0, dry_run=False)
+        counters.attempted(Attempt(0.1, 1_000, None))
+    report = counters.report(1.0, dry_run=False)
     assert (report.requests, report.retries, report.bytes_sent) == (5, 3, 5_000)
 
 
 def test_the_quota_used_is_a_share_of_the_windows_that_the_job_took_at_least_one() -> None:
-    tally = RowCounters(LIMIT, attempts=750)
-    assert tally.report(1.0, dry_run=False).quota_used == 0.5
-    assert tally.report(120.0, dry_run=False).quota_used == 0.25
+    counters = RowCounters(LIMIT, attempts=750)
+    assert counters.report(1.0, dry_run=False).quota_used == 0.5
+    assert counters.report(120.0, dry_run=False).quota_used == 0.25
     assert RowCounters(None, attempts=750).report(1.0, dry_run=False).quota_used == 0.0
 
 
 def test_a_forecast_says_how_long_the_limit_makes_it() -> None:
-    tally = RowCounters(LIMIT)
+    counters = RowCounters(LIMIT)
     for _ in range(3_000):
-        tally.planned(1_000)
-    assert tally.report(1.0, dry_run=True).forecast == Forecast(requests=3_000, bytes=3_000_000, quota_minutes=2.0)
-    assert tally.report(1.0, dry_run=False).forecast is None
+        counters.planned(1_000)
+    assert counters.report(1.0, dry_run=True).forecast == Forecast(requests=3_000, bytes=3_000_000, quota_minutes=2.0)
+    assert counters.report(1.0, dry_run=False).forecast is None
     assert RowCounters(None, forecast_requests=1).report(1.0, dry_run=True).forecast == Forecast(
         requests=1, bytes=0, quota_minutes=0.0
     )

@@ -25,8 +25,8 @@ class Batch:
     """Rows for one request, in the order of the input.
 
     `after` are earlier batches with another operation on one of these identifiers. Nothing of this
-    batch is sent before they are settled. `followers` are rows that repeat rows of this batch; they
-    are sent only if the row that they repeat is refused. `followed_too` are other batches that
+    batch is sent before they are settled. `waiting_duplicates` are rows that repeat rows of this batch; they
+    are sent only if the row that they repeat is refused. `also_original_of` are other batches that
     decide about them. Fields that may hold identifiers are not in the repr.
     """
 
@@ -37,8 +37,8 @@ class Batch:
     runs: list[RowBlock] = attrs.field(factory=list, repr=False)
     actions: set[Action] = attrs.field(factory=set, repr=False)
     after: set["Batch"] = attrs.field(factory=set, repr=False)
-    followers: list[Row] = attrs.field(factory=list, repr=False)
-    followed_too: set["Batch"] = attrs.field(factory=set, repr=False)
+    waiting_duplicates: list[Row] = attrs.field(factory=list, repr=False)
+    also_original_of: set["Batch"] = attrs.field(factory=set, repr=False)
     refused: set[Identifier] = attrs.field(factory=set, repr=False)
     """Identifiers of rows that the service refused."""
     settled: asyncio.Event = attrs.field(factory=asyncio.Event)
@@ -53,8 +53,8 @@ class Batch:
 
     def release(self) -> None:
         """Lets go of the rows and of other batches, since the window over recent identifiers keeps this one."""
-        self.runs, self.followers, self.actions = [], [], set()
-        self.after, self.followed_too = set(), set()
+        self.runs, self.waiting_duplicates, self.actions = [], [], set()
+        self.after, self.also_original_of = set(), set()
         self.earlier, self.outcomes = None, []
 
 

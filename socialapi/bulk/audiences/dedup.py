@@ -43,15 +43,15 @@ class _Placement:
 class Decision:
     """What recent rows mean for a row.
 
-    `repeats` is the batch whose outcome decides about a duplicate (None if it is one already), and
-    `repeats_too` are further ones. `refused` is true if no such batch is in flight any more and the
+    `duplicate_of` is the batch whose outcome decides about a duplicate (None if it is one already), and
+    `also_duplicate_of` are further ones. `refused` is true if no such batch is in flight any more and the
     service has refused the row that it repeats. `conflicts` are batches with another operation on
     one of the row's identifiers, at least those that are not settled.
     """
 
     duplicate: bool
-    repeats: Batch | None = None
-    repeats_too: frozenset[Batch] = frozenset()
+    duplicate_of: Batch | None = None
+    also_duplicate_of: frozenset[Batch] = frozenset()
     refused: bool = False
     conflicts: frozenset[Batch] = frozenset()
 
@@ -226,5 +226,7 @@ def _duplicate(row: Row, placements: list[_Placement]) -> Decision:
     refusing = {batch for batch in latest - unsettled if not batch.refused.isdisjoint(row.identifiers)}
     if not unsettled:
         return _REFUSED_DUPLICATE if refusing else _SETTLED_DUPLICATE
-    leader = max(unsettled, key=lambda batch: batch.number)
-    return Decision(duplicate=True, repeats=leader, repeats_too=frozenset((unsettled | refusing) - {leader}))
+    original = max(unsettled, key=lambda batch: batch.number)
+    return Decision(
+        duplicate=True, duplicate_of=original, also_duplicate_of=frozenset((unsettled | refusing) - {original})
+    )

@@ -112,7 +112,7 @@ def _written(time: datetime.datetime | str | None) -> str | None:
 SECONDS_PER_TURN: Final = 0.002
 """After which others get their turn, at the next step."""
 TOO_LARGE: Final = "is larger than a request may be"
-MAX_FOLLOWERS: Final = 25_000
+MAX_WAITING_DUPLICATES: Final = 25_000
 """Rows that may repeat unsettled ones before the reading waits, so that memory stays flat."""
 
 
@@ -144,23 +144,23 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
         self._destination = destination
         self._part_of = part_of
         rate = route.rate_limit.configured(config.rate_limits) if route.rate_limit else None
-        tally = RowCounters(rate, on_reject=on_reject)
+        counters = RowCounters(rate, on_reject=on_reject)
         self._preparer = _preparer(destination, options, session.now())
         reader = open_records(records, columns=options.columns, kinds=destination.kinds)
-        super().__init__(session, destination.target, records, reader, tally, options)
+        super().__init__(session, destination.target, records, reader, counters, options)
         self._packer = Packer(
             options.packing,
             max_operations=config.max_operations or MAX_OPERATIONS,
             max_bytes=config.max_batch_bytes or route.max_body_bytes or config.max_bytes_in_flight,
         )
         self._sender = BatchSender(
-            session, destination.target, bulk_options(session, call), self._packer, tally, self._observe, on_accept
+            session, destination.target, bulk_options(session, call), self._packer, counters, self._observe, on_accept
         )
         self._recorder: Recorder | None = None
         self._recent = RecentIdentifiers()
-        self._leaders: set[Batch] = set()
+        self._originals: set[Batch] = set()
         self._open = Batch()
-        self._again = Batch()
+        self._resend = Batch()
         """Rows that repeat refused ones, which have to be sent nevertheless."""
         self._places = self._sent = 0
 
@@ -169,8 +169,8 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
         since = loop.time()
         for some in in_steps(chunk):
             prepared = self._preparer.prepare_chunk(some)
-            self._tally.reject(prepared.rejects)
-            self._tally.warn([*prepared.warnings, *prepared.mended])
+            self._counters.reject(prepared.rejects)
+            self._counters.warn([*prepared.warnings, *prepared.mended])
             for run in prepared.runs:
                 await self._place_run(run)
             if loop.time() - since > SECONDS_PER_TURN:
@@ -202,49 +202,49 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
             elif self._open.runs and self._packer.alone_fits(rest.row(0)):
                 await self._dispatch_open()
             else:
-                self._tally.reject([RowIssue(rest.numbers[0], "", TOO_LARGE)])
+                self._counters.reject([RowIssue(rest.numbers[0], "", TOO_LARGE)])
                 start += 1
 
     async def _place(self, row: Row, run: RowBlock) -> None:
         """Places a row some of whose identifiers are known; the run has nothing but that row."""
         if not self._packer.alone_fits(row):
-            self._tally.reject([RowIssue(row.number, "", TOO_LARGE)])
+            self._counters.reject([RowIssue(row.number, "", TOO_LARGE)])
             return
-        verdict = self._recent.judge(row)
-        if verdict.duplicate:
+        decision = self._recent.judge(row)
+        if decision.duplicate:
             self._recent.refresh(row)
-            await self._follow(row, run, verdict)
+            await self._follow(row, run, decision)
             return
-        if self._again in verdict.conflicts:
+        if self._resend in decision.conflicts:
             await self._dispatch_again()
-        if self._open in verdict.conflicts:
+        if self._open in decision.conflicts:
             await self._dispatch_open()
         if not self._packer.add(self._open, run):
             await self._dispatch_open()
             self._packer.add(self._open, run)
-        self._open.after.update(batch for batch in verdict.conflicts if not batch.settled.is_set())
+        self._open.after.update(batch for batch in decision.conflicts if not batch.settled.is_set())
         self._recent.place(row, self._open)
 
-    async def _follow(self, row: Row, run: RowBlock, verdict: Decision) -> None:
+    async def _follow(self, row: Row, run: RowBlock, decision: Decision) -> None:
         """A duplicate is one at once when the row it repeats was accepted, else as soon as it is."""
-        leader, others = verdict.repeats, verdict.repeats_too
-        if leader is not None:
+        original, others = decision.duplicate_of, decision.also_duplicate_of
+        if original is not None:
             if self._open in others:
-                leader, others = self._open, (others | {leader}) - {self._open}
-            if self._again in others:
+                original, others = self._open, (others | {original}) - {self._open}
+            if self._resend in others:
                 # What is sent must not wait for what is not: there may be no room for it. Meanwhile others are settled.
                 await self._dispatch_again()
                 await self._place(row, run)
                 return
-            leader.followers.append(row)
-            leader.followed_too |= others
-            # It may still be sent, with the leader: until then nobody does something else to its identifiers.
-            self._recent.place(row, leader)
-            await self._bound_followers(leader)
-        elif verdict.refused:
+            original.waiting_duplicates.append(row)
+            original.also_original_of |= others
+            # It may still be sent, with the original: until then nobody does something else to its identifiers.
+            self._recent.place(row, original)
+            await self._bound_waiting_duplicates(original)
+        elif decision.refused:
             await self._send_again(row, run)
         else:
-            self._tally.repeat(1)
+            self._counters.repeat(1)
 
     async def _send_again(self, row: Row, run: RowBlock) -> None:
         """The row repeats a refused one. Its batch is not one of the input's: when that is known is up to the service."""
@@ -254,21 +254,21 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
             self._sender.take_over(settled, [row], known)
             self._recent.place(row, settled)
             return
-        if not self._packer.add(self._again, run):
+        if not self._packer.add(self._resend, run):
             await self._dispatch_again()
-            self._packer.add(self._again, run)
-        self._recent.place(row, self._again)
+            self._packer.add(self._resend, run)
+        self._recent.place(row, self._resend)
 
-    async def _bound_followers(self, leader: Batch) -> None:
-        if leader is self._open:
-            if len(leader.followers) >= MAX_FOLLOWERS:
+    async def _bound_waiting_duplicates(self, original: Batch) -> None:
+        if original is self._open:
+            if len(original.waiting_duplicates) >= MAX_WAITING_DUPLICATES:
                 await self._dispatch_open()
             return
-        self._leaders = {batch for batch in (*self._leaders, leader) if not batch.settled.is_set()}
-        if sum(len(batch.followers) for batch in self._leaders) >= MAX_FOLLOWERS:
-            if leader is self._again:
+        self._originals = {batch for batch in (*self._originals, original) if not batch.settled.is_set()}
+        if sum(len(batch.waiting_duplicates) for batch in self._originals) >= MAX_WAITING_DUPLICATES:
+            if original is self._resend:
                 await self._dispatch_again()
-            await leader.settled.wait()
+            await original.settled.wait()
 
     async def _dispatch(self) -> None:
         await self._dispatch_again()
@@ -292,15 +292,15 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
             self._dispatcher.stop(self._broken_input)
 
     async def _dispatch_again(self) -> None:
-        batch, self._again = self._again, Batch()
+        batch, self._resend = self._resend, Batch()
         await self._send_off(batch)
 
     async def _send_off(self, batch: Batch) -> None:
         if not batch.runs:
             return
         if self._options.dry_run:
-            self._tally.planned(batch.size_bytes)
-            self._tally.repeat(len(batch.followers))
+            self._counters.planned(batch.size_bytes)
+            self._counters.repeat(len(batch.waiting_duplicates))
             batch.release()
             batch.settled.set()
             return
@@ -331,7 +331,7 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
             self._recorder = self._sender.recorder = Recorder(self._journal, self._opened, self._packer)
 
     def _report(self) -> UploadReport:
-        return self._tally.report(self._elapsed_seconds(), dry_run=self._options.dry_run)
+        return self._counters.report(self._elapsed_seconds(), dry_run=self._options.dry_run)
 
 
 def _preparer(destination: Destination, options: UploadOptions, now: datetime.datetime) -> Preparer:

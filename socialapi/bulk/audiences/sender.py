@@ -75,7 +75,7 @@ class _Counting:
         return Failure("yes" if self.same >= SAME_MISMATCH_MOST else "unknown", summary, reply.status)
 
 
-FOLLOWERS_AT_ONCE: Final = 2_500
+DUPLICATES_AT_ONCE: Final = 2_500
 """Rows put side by side in one go: more would hold the event loop for longer than 10 ms."""
 NO_REASON: Final = "refused by the service without a reason"
 
@@ -95,7 +95,7 @@ class BatchSender:
     target: Target[UploadCounts]
     options: CallOptions
     packer: Packer
-    tally: RowCounters
+    counters: RowCounters
     observe: Observer
     on_accept: OnAccept | None = None
     recorder: Recorder | None = None
@@ -115,41 +115,41 @@ class BatchSender:
         else:
             self._take_over_batch(batch, {each.row: each for each in batch.earlier})
         # Rows that repeat refused ones may come in while others are sent, until the batch counts as settled.
-        while batch.followers or batch.followed_too:
+        while batch.waiting_duplicates or batch.also_original_of:
             await self._settle_followers(batch)
             if batch.failed:
                 return
 
     async def _settle_followers(self, batch: Batch) -> None:
-        for earlier in list(batch.followed_too):
+        for earlier in list(batch.also_original_of):
             await earlier.settled.wait()
             batch.refused |= earlier.refused
-            batch.followed_too.discard(earlier)
+            batch.also_original_of.discard(earlier)
             if earlier.failed:
                 batch.failed = True  # the job stops, and these rows stay pending
                 return
-        followers, batch.followers = batch.followers, []
-        needed = await self._still_to_send(batch, followers)
-        for start in range(0, len(needed), FOLLOWERS_AT_ONCE):
-            for part in self.packer.split(runs_of(needed[start : start + FOLLOWERS_AT_ONCE])):
+        waiting_duplicates, batch.waiting_duplicates = batch.waiting_duplicates, []
+        needed = await self._still_to_send(batch, waiting_duplicates)
+        for start in range(0, len(needed), DUPLICATES_AT_ONCE):
+            for part in self.packer.split(runs_of(needed[start : start + DUPLICATES_AT_ONCE])):
                 await self._send_all(batch, part, by_row=True)
         if self.recorder is not None:
             await self.recorder.note(batch)
 
-    async def _still_to_send(self, batch: Batch, followers: Sequence[Row]) -> list[Row]:
-        """The followers that are no duplicates, since what they repeat was refused, and have no outcome yet."""
+    async def _still_to_send(self, batch: Batch, waiting_duplicates: Sequence[Row]) -> list[Row]:
+        """The waiting rows that are no duplicates, since what they repeat was refused, and have no outcome yet."""
         known: Mapping[int, Outcome] = {}
         if self.recorder is not None and batch.refused:
-            known = await self.recorder.outcomes_of(followers)
+            known = await self.recorder.outcomes_of(waiting_duplicates)
         needed: list[Row] = []
-        for row in followers:
+        for row in waiting_duplicates:
             if row.number in known:
                 self.take_over(batch, [row], known)
                 if known[row.number].outcome == ACCEPTED:
                     # Who repeats this row has been a duplicate ever since: sent now, it would overtake what came after.
                     batch.refused.difference_update(row.identifiers)
             elif batch.refused.isdisjoint(row.identifiers):
-                self.tally.repeat(1)
+                self.counters.repeat(1)
             else:
                 needed.append(row)
         return needed
@@ -161,16 +161,16 @@ class BatchSender:
             numbered = ((run, place, number) for run in batch.runs for place, number in enumerate(run.numbers))
             rows = [run.row(place) for run, place, number in numbered if number in named]
         self.take_over(batch, rows, named)
-        self.tally.accept(batch.row_count - len(rows))
-        self.tally.resumed += batch.row_count - len(rows)
+        self.counters.accept(batch.row_count - len(rows))
+        self.counters.resumed += batch.row_count - len(rows)
 
     def take_over(self, batch: Batch, rows: Sequence[Row], known: Mapping[int, Outcome]) -> None:
         """Counts rows whose outcome an earlier run has confirmed: those it does not name were accepted."""
         refused = [(row, each) for row in rows if (each := known.get(row.number)) and each.outcome == REJECTED]
         batch.refused.update(identifier for row, _ in refused for identifier in row.identifiers)
-        self.tally.reject([RowIssue(row.number, each.field, each.reason) for row, each in refused])
-        self.tally.accept(len(rows) - len(refused))
-        self.tally.resumed += len(rows)
+        self.counters.reject([RowIssue(row.number, each.field, each.reason) for row, each in refused])
+        self.counters.accept(len(rows) - len(refused))
+        self.counters.resumed += len(rows)
 
     async def _send_all(
         self,
@@ -194,7 +194,7 @@ class BatchSender:
                 waiting += again
                 self._refuse(batch, rejected)
             else:
-                self.tally.accept(users)
+                self.counters.accept(users)
                 if self.on_accept is not None:
                     await self.on_accept([run.numbers for run in part])
                 if by_row or not batch.place:
@@ -205,10 +205,10 @@ class BatchSender:
         issues = [_issue(row, why) for row, why in rejected]
         batch.refused.update(identifier for row, _ in rejected for identifier in row.identifiers)
         batch.outcomes += [Outcome(issue.row, REJECTED, issue.field, issue.reason) for issue in issues]
-        self.tally.reject(issues)
+        self.counters.reject(issues)
 
     async def _send(self, request: Request[UploadCounts], users: int) -> None:
-        self.tally.sent_first += 1
+        self.counters.sent_first += 1
         await send_until_counted(self.session, request, users, options=self.options, observer=self.observe)
 
     async def _request(self, runs: Sequence[RowBlock]) -> Request[UploadCounts]:

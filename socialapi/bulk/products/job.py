@@ -94,7 +94,7 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
 
     noun = "load"
     kind = "catalog load"
-    _tally: ProductCounters
+    _counters: ProductCounters
     _options: UpsertOptions
 
     def __init__(
@@ -120,7 +120,7 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
 
     def _new_sender(self) -> ProductSender:
         return ProductSender(
-            self._session, self._target, self._call, self._tally, self._digests, self._load_journal, self._observe
+            self._session, self._target, self._call, self._counters, self._digests, self._load_journal, self._observe
         )
 
     def _settings(self) -> Mapping[str, Setting]:
@@ -169,7 +169,7 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
             fault = judge(row, now)
             outcome = recalled(row, known, is_good=fault is None)
             if fault is None and row.warnings:
-                self._tally.warn([RowIssue(row.number, *each, row.known_id) for each in row.warnings])
+                self._counters.warn([RowIssue(row.number, *each, row.known_id) for each in row.warnings])
             if fault is not None:
                 refused.append((row, *fault))
             elif outcome is not None:
@@ -179,9 +179,9 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
         if self._load_journal is not None:
             invalid = [row for row, _, _ in refused if row.number not in known]
             await self._load_journal.set_aside(invalid, INVALID)
-        self._tally.refuse(refused)
+        self._counters.refuse(refused)
         for row, outcome in resumed:
-            self._tally.resume(row, outcome)
+            self._counters.resume(row, outcome)
         if self._digests is not None:
             there = [row.known_id for row, _, _ in refused] + [row.known_id for row, _ in resumed]
             await self._digests.seen([each for each in there if each is not None])
@@ -196,7 +196,7 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
             # What is skipped is not to be put in a later run, after what comes behind it.
             sent = {row.number for row in changed}
             await self._load_journal.set_aside([row for row in rows if row.number not in sent], SKIPPED)
-        self._tally.skip(len(rows) - len(changed))
+        self._counters.skip(len(rows) - len(changed))
         return changed
 
     async def _dispatch(self) -> None:
@@ -219,7 +219,7 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
         if not self._options.dry_run:
             await self._dispatcher.submit(batch)
             return
-        self._tally.planned(batch.size_bytes)
+        self._counters.planned(batch.size_bytes)
         self._placer.settled(batch)
         self._placer.wake()
         batch.release()
@@ -238,7 +238,7 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
         """What the feed does not have any more is counted, and deleted where that is asked for."""
         if self._load_journal is not None:
             # Of an input that was cut off, the rest would seem to have vanished, though this job itself has loaded it.
-            await self._load_journal.check_end(self._tally.read)
+            await self._load_journal.check_end(self._counters.read)
         if self._digests is None:
             return
         try:
@@ -247,7 +247,7 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
                 self._catalog_id,
                 self._call,
                 self._digests,
-                self._tally,
+                self._counters,
                 self._observe,
                 lambda: self._dispatcher.failure is not None,
                 self._show,
@@ -269,7 +269,7 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
             return
         await vanished.delete(gone)
         if journal is not None and self._dispatcher.failure is None:
-            await journal.deleted(self._tally.deleted)
+            await journal.deleted(self._counters.deleted)
 
     async def _close(self) -> None:
         await super()._close()
@@ -279,7 +279,7 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
             await self._digests.aclose()
 
     def _report(self) -> UpsertReport:
-        return self._tally.upserts(self._elapsed_seconds(), dry_run=self._options.dry_run)
+        return self._counters.upserts(self._elapsed_seconds(), dry_run=self._options.dry_run)
 
 
 def _check_files(products: ProductSource, options: UpsertOptions) -> None:

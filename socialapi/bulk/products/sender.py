@@ -37,7 +37,7 @@ class ProductSender:
     session: Session
     target: Target[ProductResults]
     options: CallOptions
-    tally: ProductCounters
+    counters: ProductCounters
     digests: Digests | None
     journal: LoadJournal | None
     observe: Observer
@@ -51,7 +51,7 @@ class ProductSender:
             await self.journal.begin(batch)
         waiting = {row.id: row for row in batch.rows}
         started, fruitless = self.session.clock.monotonic(), 0
-        self.tally.sent_first += 1
+        self.counters.sent_first += 1
         while waiting:
             results = await self._put(waiting.values())
             answered = [(waiting.pop(each.id), each) for each in results if each.id is not None and each.id in waiting]
@@ -93,12 +93,12 @@ class ProductSender:
     def _count(self, answered: Sequence[Answered]) -> None:
         refused: list[Refused] = []
         for row, result in answered:
-            self.tally.warn([RowIssue(row.number, *said(each), row.known_id) for each in result.warnings])
+            self.counters.warn([RowIssue(row.number, *said(each), row.known_id) for each in result.warnings])
             if result.status in COUNTED:
-                self.tally.took(str(result.status))
+                self.counters.took(str(result.status))
             else:
                 refused.append((row, *reason_of(result)))
-        self.tally.refuse(refused)
+        self.counters.refuse(refused)
 
 
 async def waited(session: Session, options: CallOptions, attempt: int, elapsed_seconds: float) -> bool:

@@ -45,7 +45,7 @@ class VanishedProducts:
     catalog_id: str
     options: CallOptions
     digests: Digests
-    tally: ProductCounters
+    counters: ProductCounters
     observe: Observer
     stopped: Callable[[], bool]
     show: Callable[[], None]
@@ -54,7 +54,7 @@ class VanishedProducts:
         """The products of earlier loads that this feed does not have, counted as vanished."""
         gone = await self.digests.vanished()
         for each in gone:
-            self.tally.noticed_vanished(each.id)
+            self.counters.noticed_vanished(each.id)
         return gone
 
     def check(self, gone: Sequence[Vanished], max_share: float) -> None:
@@ -63,7 +63,7 @@ class VanishedProducts:
         Either nobody knows what has vanished, since rows could not be read, or they are more than the share of what
         was there before this load. Those that an earlier load was to delete were judged then.
         """
-        if unreadable := self.tally.unreadable:
+        if unreadable := self.counters.unreadable:
             rows = "1 row" if unreadable == 1 else f"{unreadable:,} rows"
             raise InvalidInput(f"{rows} could not be read, so nobody knows what has vanished; nothing was deleted")
         known, new = self.digests.known_before, sum(not each.is_asked for each in gone)
@@ -101,11 +101,11 @@ class VanishedProducts:
             if self.stopped():
                 return
             some = {key: waiting[key] for key in keys[start : start + KEYS_AT_ONCE]}
-            self.tally.sent_first += is_first
+            self.counters.sent_first += is_first
             try:
                 await self._delete(some, doubtful)
             except BaseException:
-                self.tally.unconfirmed += len(some)
+                self.counters.unconfirmed += len(some)
                 raise
             finally:
                 for key in keys[start : start + KEYS_AT_ONCE]:
@@ -135,7 +135,7 @@ class VanishedProducts:
             if self.stopped():
                 return
             alone = {key: some[key]}
-            self.tally.sent_first += 1
+            self.counters.sent_first += 1
             await self._delete(alone, doubtful)
             if not alone:
                 del some[key]
@@ -163,7 +163,7 @@ class VanishedProducts:
         deleted |= {key for key, why in failed.items() if key in doubtful and _says_it_is_gone(why) is not None}
         found = {key: waiting.pop(key) for key in list(waiting) if key in deleted or key in failed}
         await self.digests.forget([each.id for key, each in found.items() if key in deleted])
-        self.tally.deleted += sum(key in deleted for key in found)
+        self.counters.deleted += sum(key in deleted for key in found)
         left = [(each, failed[key]) for key, each in found.items() if key not in deleted]
         # One that was refused after a lost answer may still have been deleted before.
         await self.digests.not_deleted([each.id for key, each in found.items() if key not in deleted | doubtful])
@@ -171,8 +171,8 @@ class VanishedProducts:
 
     def _not_deleted(self, products: Iterable[tuple[Vanished, str]]) -> None:
         issues = [RowIssue(0, "", f"was not deleted: {why}", each.id) for each, why in products]
-        self.tally.unconfirmed += len(issues)
-        self.tally.warn(issues)
+        self.counters.unconfirmed += len(issues)
+        self.counters.warn(issues)
 
 
 def _patient_for_attempts(options: CallOptions) -> CallOptions:

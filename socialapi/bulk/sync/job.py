@@ -84,7 +84,7 @@ class SyncCounts:
         reading, additions, removals = self.reading, self._part("additions"), self._part("removals")
         settled = self.unchanged + additions.accepted + additions.rejected + additions.duplicate
         requests = additions.requests + removals.requests
-        tally = RowCounters(
+        counters = RowCounters(
             self._rate,
             read=reading.read,
             accepted=self.unchanged + additions.accepted,
@@ -98,7 +98,7 @@ class SyncCounts:
             rejects=[*reading.rejects, *additions.rejects][:MAX_ISSUES_KEPT],
             warning_details=list(reading.warning_details),
         )
-        counted = tally.report(self._clock.monotonic() - self._started, dry_run=False)
+        counted = counters.report(self._clock.monotonic() - self._started, dry_run=False)
         found = {field.name: getattr(counted, field.name) for field in attrs.fields(UploadReport)}
         return SyncReport(
             **found | {"rejects_path": reading.rejects_path, "forecast": self._forecast() if self._dry_run else None},
@@ -158,18 +158,18 @@ class ReadingJob(Job[RawRow, Batch, UploadReport]):
     @property
     def rejects_file(self) -> RejectsFile | None:
         """The open file, if there is one."""
-        return self._tally.rejects_file
+        return self._counters.rejects_file
 
     async def _place_chunk(self, chunk: Chunk[RawRow]) -> None:
         _refuse_operations(chunk)
         for some in in_steps(chunk):
             prepared = _explained(self._preparer.prepare_chunk(some))
-            self._tally.reject(prepared.rejects)
-            self._tally.warn([*prepared.warnings, *prepared.mended])
+            self._counters.reject(prepared.rejects)
+            self._counters.warn([*prepared.warnings, *prepared.mended])
             self.doubtful += len(prepared.rejects) + sum(NOT_SYNCED not in each.reason for each in prepared.warnings)
             rows = rows_of(prepared.runs)
             self._staged += map(self._stage, rows)
-            self._tally.accept(len(rows))
+            self._counters.accept(len(rows))
             await self._session.scheduler.yield_turn()
         if len(self._staged) >= ROWS_AT_ONCE:
             await self._dispatch()
@@ -202,7 +202,7 @@ class ReadingJob(Job[RawRow, Batch, UploadReport]):
         """Leaves the rejects file open."""
 
     def _report(self) -> UploadReport:
-        return self._tally.report(self._elapsed_seconds(), dry_run=False)
+        return self._counters.report(self._elapsed_seconds(), dry_run=False)
 
 
 def _refuse_operations(chunk: Chunk[RawRow]) -> None:

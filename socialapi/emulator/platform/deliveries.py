@@ -111,9 +111,9 @@ def is_success(status: int | None) -> bool:
 class Outbox:
     """A bounded queue of bodies in sending order, and a bounded history."""
 
-    def __init__(self, webhook: Webhook, tally: DeliveryCounters) -> None:
+    def __init__(self, webhook: Webhook, counters: DeliveryCounters) -> None:
         self.webhook = webhook
-        self.tally = tally
+        self.counters = counters
         self.in_flight: int = 0
         self._waiting: deque[bytes] = deque()
         self._history: deque[tuple[float, bytes]] = deque(maxlen=HISTORY_EVENTS)
@@ -122,7 +122,7 @@ class Outbox:
     def put(self, body: bytes, copies: int = 1) -> bool:
         """An event more, or several times the same. False, and it is lost, if too many wait."""
         if len(self._waiting) >= QUEUE_EVENTS:
-            self.tally.skipped += copies
+            self.counters.skipped += copies
             return False
         self._waiting.extend([body] * copies)
         return True
@@ -185,7 +185,7 @@ class Deliveries:
         self._faults = faults
         self._state_now = state_now
         self._outboxes: dict[str, Outbox] = {}
-        self._tallies: dict[str, DeliveryCounters] = {}
+        self._counters_of: dict[str, DeliveryCounters] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:
@@ -197,7 +197,7 @@ class Deliveries:
     def reset(self) -> None:
         """Forgets everything."""
         self._give_up()
-        self._tallies.clear()
+        self._counters_of.clear()
 
     def _give_up(self) -> None:
         for task in self._tasks:
@@ -210,8 +210,8 @@ class Deliveries:
         """Where events for the webhook are put."""
         found = self._outboxes.get(webhook.id)
         if found is None:
-            tally = self._tallies.setdefault(webhook.id, DeliveryCounters(webhook.url))
-            found = self._outboxes[webhook.id] = Outbox(webhook, tally)
+            counters = self._counters_of.setdefault(webhook.id, DeliveryCounters(webhook.url))
+            found = self._outboxes[webhook.id] = Outbox(webhook, counters)
         return found
 
     def forget(self, webhook_id: str) -> None:
@@ -240,7 +240,7 @@ class Deliveries:
 
     def summary(self) -> Mapping[str, Mapping[str, Any]]:
         """The outcomes by webhook."""
-        return {webhook_id: tally.shown() for webhook_id, tally in self._tallies.items()}
+        return {webhook_id: counters.shown() for webhook_id, counters in self._counters_of.items()}
 
     def _start(self, outbox: Outbox) -> None:
         while (body := outbox.take()) is not None:
@@ -271,25 +271,25 @@ class Deliveries:
         webhook, state = outbox.webhook, self._state_now()
         app = state.apps.get(webhook.app_key)
         if app is None or not webhook.valid or state.platform.webhooks.get(webhook.id) is not webhook:
-            outbox.tally.skipped += 1
+            outbox.counters.skipped += 1
             return
         signature = signed(body, app.api_key_secret)
         fault = self._faults.pick_for_delivery()
         if fault is not None:
             await self._play(fault.fault, outbox, body, signature)
-        outbox.tally.count(await self._post(webhook.url, body, signature))
+        outbox.counters.count(await self._post(webhook.url, body, signature))
 
     async def _play(self, kind: str, outbox: Outbox, body: bytes, signature: str) -> None:
-        url, tally = outbox.webhook.url, outbox.tally
+        url, counters = outbox.webhook.url, outbox.counters
         if kind == "delivery_duplicate":
-            tally.count(await self._post(url, body, signature))
+            counters.count(await self._post(url, body, signature))
         elif kind == "delivery_tampered":
             # Still JSON and the same event, so that nothing but the signature gives it away.
-            tally.count_forgery(await self._post(url, body[:-1] + b',"tampered":true}', signature))
+            counters.count_forgery(await self._post(url, body[:-1] + b',"tampered":true}', signature))
         elif kind == "delivery_forged":
-            tally.count_forgery(await self._post(url, body, signed(body, _WRONG_SECRET)))
+            counters.count_forgery(await self._post(url, body, signed(body, _WRONG_SECRET)))
         else:
-            tally.count_forgery(await self._post(url, body, None))
+            counters.count_forgery(await self._post(url, body, None))
 
     async def _post(self, url: str, body: bytes, signature: str | None) -> int | None:
         """The status of the answer, or None if there was none."""

@@ -36,9 +36,9 @@ def refuse(batch: Batch, row: Row) -> None:
     batch.refused.update(row.identifiers)
 
 
-def waits_for(verdict: Decision) -> set[int]:
-    assert not verdict.duplicate
-    return {each.number for each in verdict.conflicts if not each.settled.is_set()}
+def waits_for(decision: Decision) -> set[int]:
+    assert not decision.duplicate
+    return {each.number for each in decision.conflicts if not each.settled.is_set()}
 
 
 def remembered(recent: RecentIdentifiers) -> int:
@@ -52,7 +52,7 @@ def test_an_identifier_that_was_never_seen_waits_for_nobody() -> None:
 def test_the_same_again_is_a_duplicate_whose_fate_is_that_of_the_row_it_repeats() -> None:
     recent, first = RecentIdentifiers(), batch(1)
     recent.place(row(UPDATE, "a", "b"), first)
-    assert recent.judge(row(Action("Update"), "b")) == Decision(duplicate=True, repeats=first)
+    assert recent.judge(row(Action("Update"), "b")) == Decision(duplicate=True, duplicate_of=first)
     settled(first)
     assert recent.judge(row(UPDATE, "a")) == Decision(duplicate=True)
 
@@ -84,7 +84,7 @@ def test_a_duplicate_of_rows_in_two_batches_depends_on_both() -> None:
     recent, first, second = RecentIdentifiers(), batch(1), batch(2)
     recent.place(row(UPDATE, "a"), first)
     recent.place(row(UPDATE, "b"), second)
-    expected = Decision(duplicate=True, repeats=second, repeats_too=frozenset({first}))
+    expected = Decision(duplicate=True, duplicate_of=second, also_duplicate_of=frozenset({first}))
     assert recent.judge(row(UPDATE, "a", "b")) == expected
 
 
@@ -117,8 +117,8 @@ def test_a_row_that_may_still_be_sent_with_the_one_it_repeats_is_waited_for() ->
     settled(first)
     recent.place(row(UPDATE, "b"), second)
     follower = row(UPDATE, "a", "b")
-    verdict = recent.judge(follower)
-    assert verdict.repeats is second
+    decision = recent.judge(follower)
+    assert decision.duplicate_of is second
     recent.place(follower, second)
     assert waits_for(recent.judge(row(DELETE, "a"))) == {2}
 
@@ -129,7 +129,9 @@ def test_after_a_refusal_the_same_is_a_duplicate_of_what_was_refused() -> None:
     recent.place(refused, first)
     recent.place(row(UPDATE, "c"), first)
     refuse(first, refused)
-    assert recent.judge(row(UPDATE, "a")) == Decision(duplicate=True, repeats=first)  # not known before it is settled
+    assert recent.judge(row(UPDATE, "a")) == Decision(
+        duplicate=True, duplicate_of=first
+    )  # not known before it is settled
     settled(first)
     assert recent.judge(row(UPDATE, "a")) == REFUSED
     assert recent.judge(row(UPDATE, "c", "b")) == REFUSED
@@ -145,7 +147,7 @@ def test_once_it_is_under_way_again_it_is_an_ordinary_duplicate_of_the_later_bat
     refuse(first, refused)
     settled(first)
     recent.place(refused, again)
-    assert recent.judge(row(UPDATE, "a")) == Decision(duplicate=True, repeats=again)
+    assert recent.judge(row(UPDATE, "a")) == Decision(duplicate=True, duplicate_of=again)
     assert waits_for(recent.judge(row(DELETE, "a"))) == {2}
     settled(again)
     assert recent.judge(row(UPDATE, "a")) == Decision(duplicate=True)
@@ -160,9 +162,9 @@ def test_a_refusal_leaves_alone_what_later_batches_do() -> None:
     refuse(first, refused)
     settled(first)
     assert waits_for(recent.judge(row(UPDATE, "a"))) == {2}
-    assert recent.judge(row(UPDATE, "b")) == Decision(duplicate=True, repeats=second)
+    assert recent.judge(row(UPDATE, "b")) == Decision(duplicate=True, duplicate_of=second)
     assert recent.judge(row(UPDATE, "c")) == REFUSED
-    expected = Decision(duplicate=True, repeats=second, repeats_too=frozenset({first}))
+    expected = Decision(duplicate=True, duplicate_of=second, also_duplicate_of=frozenset({first}))
     assert recent.judge(row(UPDATE, "b", "c")) == expected  # both say whether it has to be sent
     settled(second)
     assert recent.judge(row(UPDATE, "b")) == Decision(duplicate=True)
@@ -206,8 +208,8 @@ def test_what_has_left_the_window_is_no_duplicate_whether_it_is_settled_or_not()
     for number in range(40):
         recent.place(row(UPDATE, f"other {number}"), third)
         recent.turn()
-    verdict = recent.judge(row(UPDATE, "a"))
-    assert waits_for(verdict) == {1}  # as who did the same: it must not overtake what that waits for
+    decision = recent.judge(row(UPDATE, "a"))
+    assert waits_for(decision) == {1}  # as who did the same: it must not overtake what that waits for
     settled(second)
     assert recent.judge(row(UPDATE, "a")) == NEW
 

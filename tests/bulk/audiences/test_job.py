@@ -358,7 +358,7 @@ async def test_without_rows_nothing_is_sent() -> None:
 
 async def test_counts_that_do_not_add_up_are_a_bug_that_is_said() -> None:
     job = job_of(ModelService(), people("a"))
-    job._tally.read = 7
+    job._counters.read = 7
     with pytest.raises(RuntimeError, match="the rows of the job do not add up, which is a bug of this package"):
         await job.run()
 
@@ -521,24 +521,24 @@ async def test_bytes_on_their_way_are_bounded() -> None:
 
 
 async def test_rows_that_wait_for_the_fate_of_others_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audience_job, "MAX_FOLLOWERS", 100)
+    monkeypatch.setattr(audience_job, "MAX_WAITING_DUPLICATES", 100)
     service = ModelService()
     service.gate = asyncio.Event()
-    repeats = itertools.chain(people(*TEN), itertools.repeat({"partner_user_id": "p1"}, 5_000))
-    job = job_of(service, repeats, settings=ONE_EACH, concurrency=10)
+    duplicate_of = itertools.chain(people(*TEN), itertools.repeat({"partner_user_id": "p1"}, 5_000))
+    job = job_of(service, duplicate_of, settings=ONE_EACH, concurrency=10)
     running = asyncio.create_task(job.run())
     await service.until_in_flight(9)  # the tenth waits for others to fill its request
     for _ in range(1_000):
         await asyncio.sleep(0)
     assert not running.done()
-    assert sum(len(batch.followers) for batch in job._leaders) == 100
+    assert sum(len(batch.waiting_duplicates) for batch in job._originals) == 100
     service.gate.set()
     report = await running
     assert (report.accepted, report.duplicate) == (10, 5_000)
 
 
 async def test_repeats_of_a_row_that_is_not_sent_yet_make_it_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audience_job, "MAX_FOLLOWERS", 3)
+    monkeypatch.setattr(audience_job, "MAX_WAITING_DUPLICATES", 3)
     service = ModelService()
     report = await asyncio.wait_for(job_of(service, people("a", "a", "a", "a", "a", "b")).run(), 10)
     assert service.values == [[["a"]], [["b"]]]

@@ -28,7 +28,7 @@ class Rules:
     max_operations: int
     max_bytes: int
     remembered: int
-    followers: int
+    waiting_duplicates: int
 
 
 @attrs.frozen
@@ -105,7 +105,7 @@ def batches_of(
         return batches, service
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(audience_job, "MAX_FOLLOWERS", rules.followers)
+        patch.setattr(audience_job, "MAX_WAITING_DUPLICATES", rules.waiting_duplicates)
         patch.setattr(reader, "ROWS_PER_STEP", chosen.rows_per_turn)
         return asyncio.run(run())
 
@@ -115,7 +115,7 @@ def rules_with(**bounds: st.SearchStrategy[int]) -> st.SearchStrategy[Rules]:
         "max_operations": st.integers(1, 5),
         "max_bytes": st.sampled_from((600, 5_000_000)),
         "remembered": st.just(1_000),
-        "followers": st.sampled_from((1, 3, 1_000)),
+        "waiting_duplicates": st.sampled_from((1, 3, 1_000)),
     }
     return st.builds(Rules, packing=st.sampled_from(("single", "packed")), **(usual | bounds))
 
@@ -159,8 +159,8 @@ def test_that_is_so_too_with_a_small_window_small_requests_and_any_refusals(
     assert batches_of(rows, rules, one_day)[0] == batches_of(rows, rules, another)[0]
 
 
-ONE_ROW: Final = Rules("single", max_operations=1, max_bytes=5_000_000, remembered=1, followers=1_000)
-TWO_SHORT_ROWS: Final = Rules("single", max_operations=2, max_bytes=200, remembered=1, followers=1_000)
+ONE_ROW: Final = Rules("single", max_operations=1, max_bytes=5_000_000, remembered=1, waiting_duplicates=1_000)
+TWO_SHORT_ROWS: Final = Rules("single", max_operations=2, max_bytes=200, remembered=1, waiting_duplicates=1_000)
 
 
 def named(*rows: Sequence[str]) -> list[Wish]:

@@ -38,7 +38,7 @@ class Setting:
     max_operations: int
     max_bytes: int
     remembered: int
-    followers: int
+    waiting_duplicates: int
     likely: float
     faults: tuple[str, ...]
     seed: int
@@ -51,7 +51,7 @@ SETTING: Final = st.builds(
     max_operations=st.integers(1, 5),
     max_bytes=st.sampled_from((300, 600, 5_000_000)),
     remembered=st.sampled_from((1, 2, 5, 1_000)),
-    followers=st.sampled_from((1, 3, 1_000)),
+    waiting_duplicates=st.sampled_from((1, 3, 1_000)),
     likely=st.sampled_from((0.0, 0.3)),
     faults=st.sampled_from((FAULTS, MOODY)),
     seed=st.integers(0, 10_000),
@@ -76,7 +76,7 @@ def uploaded(rows: Sequence[Mapping[str, Any]], chosen: Setting) -> tuple[Upload
         return report, service
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(audience_job, "MAX_FOLLOWERS", chosen.followers)
+        patch.setattr(audience_job, "MAX_WAITING_DUPLICATES", chosen.waiting_duplicates)
         return asyncio.run(run())
 
 
@@ -108,7 +108,7 @@ def test_no_row_is_rejected_that_the_service_would_take(rows: list[Mapping[str, 
 def test_a_dry_run_forecasts_what_the_real_run_then_needs(rows: list[Mapping[str, Any]], chosen: Setting) -> None:
     good = [row for row in rows if f"{BAD} g" not in row["partner_user_id"]]
     # As long as no repeat is so far behind that the window has forgotten it, which depends on what is settled when.
-    chosen = attrs.evolve(chosen, likely=0.0, followers=1_000, remembered=1_000)
+    chosen = attrs.evolve(chosen, likely=0.0, waiting_duplicates=1_000, remembered=1_000)
 
     async def forecast() -> UploadReport:
         job = job_of(

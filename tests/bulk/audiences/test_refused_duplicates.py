@@ -162,7 +162,7 @@ class Setting:
     max_operations: int
     packing: str
     remembered: int
-    followers: int
+    waiting_duplicates: int
     likely: float
     latency_seconds: float
     seed: int
@@ -176,7 +176,7 @@ SETTING: Final = st.builds(
     max_operations=st.integers(1, 3),
     packing=st.sampled_from(("single", "packed")),
     remembered=st.sampled_from((1, 3, 1_000)),
-    followers=st.sampled_from((1, 3, 1_000)),
+    waiting_duplicates=st.sampled_from((1, 3, 1_000)),
     likely=st.sampled_from((0.3, 0.6)),
     latency_seconds=st.sampled_from((0.0, 0.5)),
     seed=st.integers(0, 10_000),
@@ -214,7 +214,7 @@ def outcome(rows: Sequence[Wish], chosen: Setting) -> tuple[UploadReport, ModelS
         return report, service
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(audience_job, "MAX_FOLLOWERS", chosen.followers)
+        patch.setattr(audience_job, "MAX_WAITING_DUPLICATES", chosen.waiting_duplicates)
         return asyncio.run(run())
 
 

@@ -42,7 +42,7 @@ SHAPES: Final = st.builds(
     max_operations=st.integers(1, 4),
     max_bytes=st.sampled_from((300, 600, 5_000_000)),
     remembered=st.sampled_from((1, 2, 5, 1_000)),
-    followers=st.sampled_from((1, 3, 1_000)),
+    waiting_duplicates=st.sampled_from((1, 3, 1_000)),
 )
 WAYS: Final = st.builds(Way, concurrency=st.integers(1, 3), slow=st.booleans())
 ENDS: Final = st.lists(st.tuples(st.builds(End, st.sampled_from(HOWS), st.integers(1, 15)), WAYS), max_size=4)

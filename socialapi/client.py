@@ -305,7 +305,8 @@ class Client:
         from socialapi.routes.undeclared import ad_hoc_target
 
         target = ad_hoc_target(method, path, api, auth)
-        reply = await self._session.request(target, options=self._options, query=params, body=json)
+        call = self._session.prepare(target, options=self._options, query=params, body=json)
+        reply = await self._session.send(call)
         reply.check_complete(executed=target.route.method != "GET")
         return reply
 

@@ -156,7 +156,7 @@ class OAuth(Resource):
         This is the second step, and the one required for desktop apps. `force_login` asks for the
         password even if the user is signed in; `screen_name` prefills the user name. Sends nothing.
         """
-        return self._page(routes.AUTHORIZE, request_token, force_login, screen_name)
+        return self._sign_in_url(routes.AUTHORIZE, request_token, force_login, screen_name)
 
     def authenticate_url(
         self,
@@ -170,7 +170,7 @@ class OAuth(Resource):
         Works like `authorize_url`, except that users who allowed access before are not asked again
         if the app has its sign-in setting enabled. Sends nothing.
         """
-        return self._page(routes.AUTHENTICATE, request_token, force_login, screen_name)
+        return self._sign_in_url(routes.AUTHENTICATE, request_token, force_login, screen_name)
 
     async def access_token(self, token: RequestToken | str, verifier: str) -> AccessToken:
         """Returns the user's token and secret: the third step (section 5.3). Not repeated if its
@@ -207,7 +207,7 @@ class OAuth(Resource):
         key, secret = self._session.authenticators.app_key()
         return OAuth1Authenticator(SignIn(key, secret, **fields), self._session.clock)
 
-    def _page(
+    def _sign_in_url(
         self, route: Route[Any], token: RequestToken | str, force_login: bool | None, screen_name: str | None
     ) -> str:
         check_argument("request_token", RequestToken | str, token)

@@ -1,5 +1,6 @@
 """The base class of resources, and helpers for their arguments."""
 
+import functools
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -9,6 +10,7 @@ from socialapi.models.pages import Page
 from socialapi.routes.route import Route, Target
 from socialapi.session.pager import Pager
 from socialapi.session.session import CallOptions, Session
+from socialapi.wire.paging import Collection
 from socialapi.wire.request import path_id
 
 if TYPE_CHECKING:
@@ -72,9 +74,8 @@ class Resource:
         Every failure is raised as a SocialApiError.
         """
         target = Target(route, self._path | path if path else self._path)
-        return await self._session.call(
-            target, options=self._options, query=query, body=body, authenticator=authenticator
-        )
+        call = self._session.prepare(target, options=self._options, query=query, body=body, authenticator=authenticator)
+        return await self._session.call(call)
 
     def _pages(
         self,
@@ -88,4 +89,10 @@ class Resource:
         another.
         """
         target = Target(route, self._path | path if path else self._path)
-        return self._session.pages(target, options=self._options, query=query, start=start)
+        collection = Collection.of(target, query, start)
+        return Pager(functools.partial(self._page, collection), self._session.spawn, start=start)
+
+    async def _page(self, collection: Collection[T], token: str | None) -> Page[T]:
+        call = self._session.prepare(collection.target, options=self._options, query=collection.query(token))
+        page = await self._session.call(call)
+        return page if collection.split is None else collection.split.answer(page, token)

@@ -2,11 +2,10 @@
 
 import asyncio
 import datetime
-import functools
 import logging
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeVar
 
 import attrs
 import yarl
@@ -14,17 +13,14 @@ import yarl
 from socialapi.config import Config
 from socialapi.credentials import AppOnly, Credentials
 from socialapi.errors import ApiError, DecodeError, OutcomeUnknown, RateLimited, RateLimitTooLong, TransportError
-from socialapi.models.pages import Page
 from socialapi.routes.route import OAUTH, Route, Target
 from socialapi.session.auth import DEAD_TOKEN, Authenticator, Authorization, basic
 from socialapi.session.authenticators import Authenticators
 from socialapi.session.clock import Clock, FairScheduler, run_with_timeout
-from socialapi.session.pager import Pager
 from socialapi.session.rate_limiter import Pacer, Slot
 from socialapi.session.token_cache import TokenCache
 from socialapi.session.transport import LiveReply, Transport, close_reply
 from socialapi.wire.oauth1 import refuse_unusable
-from socialapi.wire.paging import Collection
 from socialapi.wire.rate_limit_headers import names_of_limits, read_limit, retry_after_seconds
 from socialapi.wire.request import Plan, Request
 from socialapi.wire.response import Reply, read_error, read_result
@@ -89,25 +85,28 @@ Observer = Callable[[Attempt], None]
 Accept = Callable[[Reply], Failure | None]
 
 
-@attrs.define(eq=False)
-class Call:
-    """The state of one call across its attempts."""
+A = TypeVar("A", bound=Reply | LiveReply)
+R = TypeVar("R")
+T = TypeVar("T")
 
-    request: Request[Any]
+
+@attrs.define(eq=False)
+class Call(Generic[R]):
+    """One call across its attempts: its request, how it is sent, and how far it got."""
+
+    request: Request[R]
     options: CallOptions
     authenticator: Authenticator
-    observer: Observer | None
-    accept: "Accept | None"
-    started: float
+    observer: Observer | None = None
+    """Called after every attempt."""
+    accept: Accept | None = None
+    """Called with each reply whose status is a success. Returns a Failure to have it retried."""
+    started: float = 0.0
     attempt: int = 0
     authorization: Authorization | None = None
     renewed: bool = False
     failure: Failure | None = None
 
-
-A = TypeVar("A", bound=Reply | LiveReply)
-R = TypeVar("R")
-T = TypeVar("T")
 
 Outcome = Reply | LiveReply | TransportError
 
@@ -152,7 +151,7 @@ class Session:
         """Returns the wall time as an aware datetime."""
         return datetime.datetime.fromtimestamp(self.clock.time(), datetime.UTC)
 
-    async def call(
+    def prepare(
         self,
         target: Target[R],
         *,
@@ -160,13 +159,26 @@ class Session:
         query: Mapping[str, Any] | None = None,
         body: Any = None,
         authenticator: Authenticator | None = None,
-    ) -> R:
-        """Returns the decoded result of a route. Every failure is raised as a SocialApiError."""
+    ) -> Call[R]:
+        """Returns the call of a route with these arguments. Nothing is sent yet.
+
+        Without `authenticator` the credential is the one that the API prefers. Raises InvalidInput
+        for arguments that break a rule, ConfigurationError if there is no such credential.
+        """
         request = self._plan(target.route).request(target.path_parameters, query, body, self.now)
-        result = await self.read(request, options=options, authenticator=authenticator)
-        if target.route.family is OAUTH:
-            refuse_unusable(result)
-        return result
+        return self.prepared(request, options=options, authenticator=authenticator)
+
+    def prepared(
+        self,
+        request: Request[R],
+        *,
+        options: CallOptions,
+        authenticator: Authenticator | None = None,
+        observer: Observer | None = None,
+    ) -> Call[R]:
+        """Returns the call of a request that is already built."""
+        authenticator = authenticator or self.authenticators.choose(request.target.route.family)
+        return Call(request, options, authenticator, observer)
 
     def _plan(self, route: Route[R]) -> Plan[R]:
         plan = self._plans.get(route)
@@ -176,20 +188,12 @@ class Session:
                 self._plans[route] = plan
         return plan
 
-    async def read(
-        self,
-        request: Request[R],
-        *,
-        options: CallOptions,
-        authenticator: Authenticator | None = None,
-        observer: Observer | None = None,
-    ) -> R:
-        """Returns the decoded result of a request that is already built.
+    async def call(self, call: Call[R]) -> R:
+        """Returns the decoded result. Every failure is raised as a SocialApiError.
 
-        If the route allows it, the request is sent again when its answer cannot be decoded. Raises
-        the same errors as `call`.
+        If the route allows it, the request is sent again when its answer cannot be decoded.
         """
-        route = request.target.route
+        route = call.request.target.route
         results: list[R] = []
 
         def accept(reply: Reply) -> Failure | None:
@@ -201,29 +205,13 @@ class Session:
                 pass  # raised below, when the reply is read again
             return None
 
-        wanted = accept if route.resent_unread else None
-        reply = await self.send(request, options=options, authenticator=authenticator, observer=observer, accept=wanted)
-        return results[0] if results else read_result(route, reply)
-
-    def pages(
-        self,
-        target: Target[Page[T]],
-        *,
-        options: CallOptions,
-        query: Mapping[str, Any] | None = None,
-        start: str | None = None,
-    ) -> Pager[T]:
-        """Returns a pager over a collection. Its read-ahead task ends with this session at the
-        latest.
-
-        Raises InvalidInput for invalid arguments.
-        """
-        collection = Collection.of(target, query, start)
-        return Pager(functools.partial(self._page, collection, options), self.spawn, start=start)
-
-    async def _page(self, collection: "Collection[T]", options: CallOptions, token: str | None) -> Page[T]:
-        page = await self.call(collection.target, options=options, query=collection.query(token))
-        return page if collection.split is None else collection.split.answer(page, token)
+        if route.resent_unread:
+            call.accept = accept
+        reply = await self.send(call)
+        result = results[0] if results else read_result(route, reply)
+        if route.family is OAUTH:
+            refuse_unusable(result)
+        return result
 
     def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Returns a task that ends with this session at the latest. Raises RuntimeError if the
@@ -243,57 +231,24 @@ class Session:
             # Retrieved, so that asyncio does not report it when the caller left the loop early.
             task.exception()
 
-    async def request(
-        self,
-        target: Target[Any],
-        *,
-        options: CallOptions,
-        query: Mapping[str, Any] | None = None,
-        body: Any = None,
-        authenticator: Authenticator | None = None,
-    ) -> Reply:
-        """Returns the raw reply. Raises the same errors as `call`, except for an answer that cannot
-        be decoded.
-        """
-        request = self._plan(target.route).request(target.path_parameters, query, body, self.now)
-        return await self.send(request, options=options, authenticator=authenticator)
+    async def send(self, call: Call[Any]) -> Reply:
+        """Returns the successful reply, after as many attempts as the options and the route allow.
 
-    async def send(
-        self,
-        request: Request[Any],
-        *,
-        options: CallOptions,
-        authenticator: Authenticator | None = None,
-        observer: Observer | None = None,
-        accept: Accept | None = None,
-    ) -> Reply:
-        """Returns the successful reply to a request, after as many attempts as the options and the
-        route allow.
-
-        `accept` is called with each reply whose status is a success, and returns a Failure to have
-        it retried. Raises the ApiError, TransportError or OutcomeUnknown of the last attempt, and
+        Raises the ApiError, TransportError or OutcomeUnknown of the last attempt, and
         RateLimitTooLong instead of waiting too long.
         """
-        authenticator = authenticator or self.authenticators.choose(request.target.route.family)
-        call = Call(request, options, authenticator, observer, accept, self.clock.monotonic())
+        call.started = self.clock.monotonic()
         while True:
             call.attempt += 1
             outcome = await self._attempt(call, self._transport.send)
             if isinstance(outcome, Reply) and call.failure is None:
-                self._budget(request).earn()
+                self._budget(call.request).earn()
                 return outcome
             if await self._renewed(call, outcome):
                 continue
             await self._wait_or_raise(call, outcome)
 
-    async def open(
-        self,
-        target: Target[Any],
-        *,
-        options: CallOptions,
-        query: Mapping[str, Any] | None = None,
-        answer_seconds: float,
-    ) -> LiveReply:
+    async def open(self, call: Call[Any], *, answer_seconds: float) -> LiveReply:
         """Returns the start of an answer whose body does not end.
 
         Makes one attempt, and a second one if the token had to be replaced. Each may take
@@ -302,9 +257,6 @@ class Session:
 
         Raises ApiError, TransportError, and RateLimitTooLong instead of waiting too long.
         """
-        request = self._plan(target.route).request(target.path_parameters, query, None, self.now)
-        authenticator = self.authenticators.choose(target.route.family)
-        call = Call(request, options, authenticator, None, None, self.clock.monotonic())
 
         async def send(
             request: Request[Any], headers: Mapping[str, str], *, timeout_seconds: float
@@ -324,7 +276,7 @@ class Session:
             if not await self._renewed(call, outcome):
                 raise outcome if isinstance(outcome, TransportError) else read_error(outcome)
 
-    async def _attempt(self, call: Call, send: Callable[..., Awaitable[A]]) -> A | TransportError:
+    async def _attempt(self, call: Call[Any], send: Callable[..., Awaitable[A]]) -> A | TransportError:
         """Makes one attempt. Returns the reply, or the transport error as a value, because both
         lead to the same decision.
         """
@@ -369,7 +321,7 @@ class Session:
         else:
             slot.unsent()
 
-    def _observe(self, call: Call, seconds: float) -> None:
+    def _observe(self, call: Call[Any], seconds: float) -> None:
         failure = call.failure
         if logger.isEnabledFor(logging.DEBUG):
             logger.debug(
@@ -383,7 +335,7 @@ class Session:
         if call.observer is not None:
             call.observer(Attempt(seconds, call.request.body_bytes, failure))
 
-    def _failure(self, call: Call, outcome: Outcome) -> Failure | None:
+    def _failure(self, call: Call[Any], outcome: Outcome) -> Failure | None:
         if isinstance(outcome, TransportError):
             if outcome.is_lasting:
                 # Treated like an executed request: it is not repeated.
@@ -397,7 +349,7 @@ class Session:
         """Returns how many seconds from now the headers ask to wait, or None."""
         return retry_after_seconds(headers, self.config.rate_limit_header_prefixes, self.clock.time())
 
-    async def _renewed(self, call: Call, outcome: Outcome) -> bool:
+    async def _renewed(self, call: Call[Any], outcome: Outcome) -> bool:
         """Replaces a token that was refused, once per call. Returns whether to try again; a 401
         means that nothing was executed.
         """
@@ -408,7 +360,7 @@ class Session:
         call.renewed = True
         return await call.authenticator.renew(call.authorization, call.options)
 
-    async def _wait_or_raise(self, call: Call, outcome: Reply | TransportError) -> None:
+    async def _wait_or_raise(self, call: Call[Any], outcome: Reply | TransportError) -> None:
         failure = call.failure
         assert failure is not None
         decision = decide(
@@ -437,7 +389,7 @@ class Session:
         )
         await self.clock.sleep(seconds)
 
-    def _raise(self, call: Call, outcome: Reply | TransportError, why: GiveUp) -> NoReturn:
+    def _raise(self, call: Call[Any], outcome: Reply | TransportError, why: GiveUp) -> NoReturn:
         error: ApiError | TransportError
         if isinstance(outcome, TransportError):
             error = outcome
@@ -462,19 +414,20 @@ class Session:
         from socialapi.models.oauth import AppOnlyTokenRequest
         from socialapi.routes import oauth as routes
 
-        token = await self.call(
+        call = self.prepare(
             routes.APP_ONLY_TOKEN.at(),
             options=options or CallOptions.interactive(self.config),
             body=AppOnlyTokenRequest(),
             authenticator=basic(credential),
         )
-        return token.access_token
+        return (await self.call(call)).access_token
 
     async def _ask_for_user_tokens(self, body: "OAuth2TokenRequest", authenticator: Authenticator) -> "OAuth2Token":
         from socialapi.routes import oauth as routes
 
         options = CallOptions.interactive(self.config)
-        return await self.call(routes.OAUTH2_TOKEN.at(), options=options, body=body, authenticator=authenticator)
+        call = self.prepare(routes.OAUTH2_TOKEN.at(), options=options, body=body, authenticator=authenticator)
+        return await self.call(call)
 
     async def aclose(self) -> None:
         """Waits for token renewals, cancels read-ahead tasks, and closes the transport."""

@@ -267,12 +267,8 @@ class Link:
             self._counters.attempts += 1
             self._endurance.attempted(clock.monotonic())
             try:
-                reply = await self._session.open(
-                    self._target,
-                    options=self._call_options,
-                    query=self._query,
-                    answer_seconds=self._session.config.stall_seconds,
-                )
+                call = self._session.prepare(self._target, options=self._call_options, query=self._query)
+                reply = await self._session.open(call, answer_seconds=self._session.config.stall_seconds)
             except TransportError as problem:
                 if problem.may_be_executed:
                     self._broke_at = clock.monotonic()

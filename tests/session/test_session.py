@@ -228,7 +228,7 @@ async def test_a_job_goes_on_at_a_slower_pace_when_the_budget_is_used_up(clock: 
             ads.CUSTOM_AUDIENCE_USERS.at(account_id="1", custom_audience_id="2"), session.config, {}, (b"[]",)
         )
         with pytest.raises(ServerError):
-            await session.send(request, options=options)
+            await session.send(session.prepared(request, options=options))
     assert clock.sleeps == [0.25, 0.5, 10.0, 10.0, 10.0, 10.0]
 
 
@@ -275,9 +275,8 @@ async def test_a_body_in_parts_arrives_in_one_piece_also_when_it_is_sent_again(c
         session = client._session
         target = ads.CUSTOM_AUDIENCE_USERS.at(account_id="1", custom_audience_id="2")
         attempts: list[Attempt] = []
-        reply = await session.send(
-            assemble(target, session.config, {}, parts), options=client._options, observer=attempts.append
-        )
+        request = assemble(target, session.config, {}, parts)
+        reply = await session.send(session.prepared(request, options=client._options, observer=attempts.append))
     assert reply.ok
     assert [request.body for request in server.requests] == [b"".join(parts)] * 2
     assert server.requests[0].headers["content-type"] == "application/json"

@@ -36,9 +36,9 @@ async def send_until_counted(
 
     Raises ApiError (status 200) when the answer stays wrong, and whatever `Session.send` raises.
     """
-    reply = await session.send(
-        request, options=options, observer=observer, accept=_Counting(request, users).why_not_accepted
-    )
+    call = session.prepared(request, options=options, observer=observer)
+    call.accept = _Counting(request, users).why_not_accepted
+    reply = await session.send(call)
     return read_result(request.target.route, reply)
 
 

@@ -65,8 +65,8 @@ class ProductSender:
     async def _put(self, rows: Iterable[ProductRow]) -> Sequence[ProductResult]:
         body = b",".join(row.json for row in rows).join(ENVELOPE)
         request = assemble(self.target, self.session.config, {}, (body,))
-        results = await self.session.read(request, options=self.options, observer=self.observe)
-        return results.products_response
+        call = self.session.prepared(request, options=self.options, observer=self.observe)
+        return (await self.session.call(call)).products_response
 
     async def _wait(self, attempt: int, elapsed_seconds: float, missing: Sequence[str]) -> None:
         if not await waited(self.session, self.options, attempt, elapsed_seconds):

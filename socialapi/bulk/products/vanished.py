@@ -14,7 +14,6 @@ from socialapi.models.products import ProductDeletion
 from socialapi.reports import RowIssue
 from socialapi.routes import catalogs as routes
 from socialapi.session.session import Attempt, CallOptions, Observer, Session
-from socialapi.wire.request import build_request
 
 KEYS_AT_ONCE: Final = 25
 """No number is documented; that of products in a request is assumed."""
@@ -150,8 +149,9 @@ class VanishedProducts:
 
         target = _REPEATABLE.at(product_catalog_id=self.catalog_id)
         body = {"product_keys": tuple(waiting)}
-        request = build_request(target, self.session.config, now=self.session.now(), query=None, body=body)
-        return (await self.session.read(request, options=self.options, observer=observe)).delete_products
+        call = self.session.prepare(target, options=self.options, body=body)
+        call.observer = observe
+        return (await self.session.call(call)).delete_products
 
     async def _settle(
         self, waiting: dict[str, Vanished], results: Sequence[ProductDeletion], doubtful: set[str]

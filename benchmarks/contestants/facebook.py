@@ -12,7 +12,7 @@ from benchmarks.contestants.measuring import Meter
 from benchmarks.contestants.raw import PRODUCTS_A_REQUEST, people_of
 from benchmarks.harness import canned
 
-MOST_ROWS: Final = 10_000
+MAX_ROWS: Final = 10_000
 """What its service takes in one request."""
 
 
@@ -34,7 +34,7 @@ def audience(order: dict[str, Any]) -> dict[str, Any]:
 
     send(warm)
     meter = Meter()
-    parts = (people[start : start + MOST_ROWS] for start in range(0, len(people), MOST_ROWS))
+    parts = (people[start : start + MAX_ROWS] for start in range(0, len(people), MAX_ROWS))
     return meter.told(items=sum(map(send, parts)))
 
 

@@ -15,7 +15,7 @@ from socialapi.client import Client
 from socialapi.config import Config
 from socialapi.credentials import OAuth1, OAuth2User, credentials_from_env
 from socialapi.errors import ConfigurationError, InvalidInput, Unauthorized
-from socialapi.session.auth import DEAD_TOKEN
+from socialapi.session.auth import INVALID_TOKEN_CODE
 from socialapi.session.oauth2_user import pair_key
 from socialapi.session.token_cache import FileTokenCache, cache_key
 
@@ -239,7 +239,7 @@ async def _revoke(login: Login, config: Config) -> None:
         try:
             await client.oauth.invalidate_token()
         except Unauthorized as refusal:
-            if DEAD_TOKEN not in refusal.codes:
+            if INVALID_TOKEN_CODE not in refusal.codes:
                 raise
 
 

@@ -166,7 +166,7 @@ JobArgument = Annotated[
 
 
 @attrs.frozen(kw_only=True)
-class KeptJob:
+class JobStatus:
     """What is known of a job: its journal, and its registration if there is one."""
 
     path: Path
@@ -304,14 +304,14 @@ def forget(
     return output.DONE
 
 
-def _confirmed(job: KeptJob) -> bool:
+def _confirmed(job: JobStatus) -> bool:
     if not sys.stdin.isatty():
         return False
     answer = input(printable(f"The job {job.id} is {job.state} and cannot go on without {job.path}. Delete it? [y/N] "))
     return answer.strip().lower() in ("y", "yes")
 
 
-def _found(job: str, *, may_be_unreadable: bool = False) -> KeptJob:
+def _found(job: str, *, may_be_unreadable: bool = False) -> JobStatus:
     """Returns the job with this id or journal.
 
     Raises InvalidInput if there is none, and ConfigurationError for a file that is no journal. A
@@ -328,18 +328,18 @@ def _found(job: str, *, may_be_unreadable: bool = False) -> KeptJob:
     return found
 
 
-def _seen(path: Path, registration: Registration | None) -> KeptJob:
+def _seen(path: Path, registration: Registration | None) -> JobStatus:
     if not path.exists():
-        return KeptJob(path=path, state=GONE, registration=registration, problem=f"there is no journal {path}")
+        return JobStatus(path=path, state=GONE, registration=registration, problem=f"there is no journal {path}")
     try:
         view = look(path)
     except ConfigurationError as problem:
-        return KeptJob(path=path, state=UNREADABLE, registration=registration, problem=str(problem))
+        return JobStatus(path=path, state=UNREADABLE, registration=registration, problem=str(problem))
     state = RUNNING if view is None else view.state
-    return KeptJob(path=path, state=state, view=view, registration=registration)
+    return JobStatus(path=path, state=state, view=view, registration=registration)
 
 
-def _cells(job: KeptJob) -> list[str]:
+def _cells(job: JobStatus) -> list[str]:
     confirmed, last = "-", "-"
     if job.view is not None:
         confirmed = f"{job.view.rows:,} rows in {job.view.batches:,} batches"
@@ -347,7 +347,7 @@ def _cells(job: KeptJob) -> list[str]:
     return [job.id, job.kind, job.target, job.state, confirmed, last]
 
 
-def _lines(job: KeptJob) -> list[tuple[str, str]]:
+def _lines(job: JobStatus) -> list[tuple[str, str]]:
     lines = [
         ("id", job.id),
         ("kind", job.kind),

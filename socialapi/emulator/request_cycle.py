@@ -23,7 +23,7 @@ CLIENT_LEFT: Final = (ConnectionError, web.RequestPayloadError)
 """What reading from or writing to a client that has gone raises."""
 
 
-MOST_BYTES_READ: Final = 64_000_000
+MAX_BYTES_READ: Final = 64_000_000
 """Where reading a body that is refused anyway ends."""
 
 
@@ -178,7 +178,7 @@ async def read_body(request: web.BaseRequest, limit: int) -> bytes | None:
     """The whole body, or None if it is longer than the limit.
 
     What is too long is read to its end without being kept, because many clients see a broken connection rather than
-    the answer when they are answered while they send; but not beyond `MOST_BYTES_READ`.
+    the answer when they are answered while they send; but not beyond `MAX_BYTES_READ`.
     """
     announced = request.content_length or 0
     if request.headers.get("Expect", "").lower() == "100-continue":
@@ -186,13 +186,13 @@ async def read_body(request: web.BaseRequest, limit: int) -> bytes | None:
             return None
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         request.writer.output_size = 0
-    if announced > MOST_BYTES_READ:
+    if announced > MAX_BYTES_READ:
         return None
     chunks: list[bytes] = []
     size = 0
     async for chunk in request.content.iter_any():
         size += len(chunk)
-        if size > MOST_BYTES_READ:
+        if size > MAX_BYTES_READ:
             return None
         if size <= limit:
             chunks.append(chunk)

@@ -138,7 +138,7 @@ class LineItemChanges(TypedDict, total=False):
     """At most the total budget, and only if the campaign's budget is optimised by line item."""
 
 
-def decidable_rules(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+def rules_within_change(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
     """Yields the broken rules among the fields of one change. Fields that are not sent
     break none.
     """
@@ -148,7 +148,7 @@ def decidable_rules(data: Mapping[str, Any], now: datetime.datetime) -> Iterator
     yield from _payment_goes_with_goal(data)
 
 
-LineItemUpdate = Annotated[LineItemChanges, Conditions(decidable_rules)]
+LineItemUpdate = Annotated[LineItemChanges, Conditions(rules_within_change)]
 
 
 def rules_with_stored(

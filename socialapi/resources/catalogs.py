@@ -25,7 +25,7 @@ from socialapi.models.validation import broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.reports import UpsertReport
 from socialapi.resources.arguments import check_arguments
-from socialapi.resources.resource import Resource, as_iterable, given
+from socialapi.resources.resource import Resource, as_iterable, without_none
 from socialapi.routes import catalogs as routes
 from socialapi.session.pager import Pager
 from socialapi.wire.encode import shaped
@@ -89,7 +89,7 @@ class ProductSets(Resource):
         Returns the set. Raises InvalidInput if the keys or filters are missing. Not repeated if its
         outcome is unknown.
         """
-        body = given(name=name, type=type, description=description, filters=filters, product_keys=product_keys)
+        body = without_none(name=name, type=type, description=description, filters=filters, product_keys=product_keys)
         return await self._call(routes.PRODUCT_SET_CREATE, body=body)
 
 
@@ -227,7 +227,7 @@ class Catalogs(Resource):
 
         Not repeated if its outcome is unknown.
         """
-        body = given(name=name, user_id=user_id)
+        body = without_none(name=name, user_id=user_id)
         return await self._call(routes.CATALOG_CREATE, body=body)
 
     async def rename(self, product_catalog_id: str | int, name: str) -> ProductCatalog:

@@ -20,7 +20,7 @@ from socialapi.models.events import warn_of_search_operators
 from socialapi.models.posts import Post
 from socialapi.models.queries import Fields, names_of, selected_by
 from socialapi.resources.arguments import check_argument, check_further
-from socialapi.resources.resource import Resource, given, unless_empty
+from socialapi.resources.resource import Resource, unless_empty, without_none
 from socialapi.routes import platform as routes
 from socialapi.session.pager import Pager
 from socialapi.wire.request import path_id
@@ -45,7 +45,7 @@ class Articles(Resource):
         check_further(self.draft, further)
         check_argument("content_state", Mapping, content_state)
         check_argument("cover_media", Mapping | None, cover_media)
-        body = {**further, "title": title, "content_state": content_state, **given(cover_media=cover_media)}
+        body = {**further, "title": title, "content_state": content_state, **without_none(cover_media=cover_media)}
         return await self._call(routes.ARTICLE_DRAFT, body=body)
 
     async def publish(self, article_id: str | int) -> PublishedArticle:

@@ -22,7 +22,7 @@ from socialapi.models.creatives import (
     VideoConversationCardFields,
 )
 from socialapi.models.queries import RecordQuery
-from socialapi.resources.resource import Resource, given
+from socialapi.resources.resource import Resource, without_none
 from socialapi.routes import creatives as routes
 from socialapi.session.pager import Pager
 from socialapi.unset import UNSET, Unset
@@ -122,7 +122,7 @@ class Cards(Resource):
         destination (`Details` for a website, `Button` for an app). Returns the card. Raises
         InvalidInput with every broken rule. Not repeated if its outcome is unknown.
         """
-        body = given(name=name, components=components, slides=slides)
+        body = without_none(name=name, components=components, slides=slides)
         return await self._call(routes.CARD_CREATE, body=body)
 
     async def update(

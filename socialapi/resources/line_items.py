@@ -11,9 +11,9 @@ from socialapi.models.line_items import (
     LineItemChanges,
     LineItemCuratedCategory,
     LineItemCuratedCategoryChanges,
-    decidable_rules,
     rules_with_campaign,
     rules_with_stored,
+    rules_within_change,
 )
 from socialapi.models.queries import CollectionQuery, RecordQuery
 from socialapi.resources.arguments import check_argument
@@ -73,7 +73,7 @@ class LineItems(Resource):
         if current is not None:
             refuse(list(rules_with_stored(shape, json_shape(current), budget_optimization)))
         else:
-            refuse([*decidable_rules(shape, self._session.now()), *rules_with_campaign(shape, budget_optimization)])
+            refuse([*rules_within_change(shape, self._session.now()), *rules_with_campaign(shape, budget_optimization)])
 
     async def delete(self, line_item_id: str | int) -> LineItem:
         """Deletes a line item for good. Returns its record, with `deleted` true (section 4.4).

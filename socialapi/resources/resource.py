@@ -37,7 +37,7 @@ def unless_empty(given: Any) -> Any:
     return tuple(given) or None if _is_several(given) else given
 
 
-def given(**members: Any) -> dict[str, Any]:
+def without_none(**members: Any) -> dict[str, Any]:
     """Returns the members of a body that are not None."""
     return {name: value for name, value in members.items() if value is not None}
 

@@ -34,16 +34,16 @@ from socialapi.problems import (
     ServiceError,
 )
 from socialapi.resources.arguments import check_argument, check_further, check_stream_arguments
-from socialapi.resources.resource import Resource, flatten, given
+from socialapi.resources.resource import Resource, flatten, without_none
 from socialapi.routes import platform as routes
 from socialapi.session.pager import Pager
 from socialapi.streams.link import LinkOptions, OnGap, OnSlow
 from socialapi.streams.stream import Stream
 from socialapi.wire.request import check
 
-MOST_AT_ONCE: Final = 100
+MAX_AT_ONCE: Final = 100
 """How many rules are added or deleted in one request."""
-MOST_ROUNDS: Final = 5
+MAX_ROUNDS: Final = 5
 """How often the rules are read and changed again, in case another process changes them too."""
 
 _OF_RULES: Final = (DuplicateRules, InvalidRules, NoncompliantRules, RuleCap)
@@ -88,7 +88,7 @@ class WantedRules:
         a rule cannot be decoded.
         """
         refused: Refusals = []
-        for rounds_left in reversed(range(MOST_ROUNDS)):
+        for rounds_left in reversed(range(MAX_ROUNDS)):
             rules = await self._rules()
             present = {_key(rule) for rule in rules}
             missing = [draft for key, draft in self.drafts.items() if key not in present]
@@ -157,7 +157,7 @@ def _key(rule: StreamRule) -> Key:
 
 
 def _parts(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    return (items[start : start + MOST_AT_ONCE] for start in range(0, len(items), MOST_AT_ONCE))
+    return (items[start : start + MAX_AT_ONCE] for start in range(0, len(items), MAX_AT_ONCE))
 
 
 def _error(refused: Refusals) -> ApiError:
@@ -319,7 +319,7 @@ class Activity(Resource):
         check_further(self.subscribe, further)
         check_argument("event_type", str, event_type)
         refuse_misspelt_event_type(event_type)
-        chosen = given(user_id=user_id, keyword=keyword, direction=direction)
+        chosen = without_none(user_id=user_id, keyword=keyword, direction=direction)
         body = {**further, "event_type": current_event_type(event_type), "filter": chosen}
         return await self._call(routes.SUBSCRIPTION_CREATE, body=body)
 

@@ -76,7 +76,7 @@ PRODUCTS_PUT: Final = Route(
     ProductsBody,
     "json",
     repeatable=True,
-    resent_unread=True,
+    retry_undecodable=True,
     section="4.7",
 )
 PRODUCTS_DELETE: Final = Route(

@@ -78,7 +78,7 @@ class Route(Generic[R]):
     declares the query parameters, `body` is the declared type of the body and `body_in` says where
     it is sent. `repeatable` says whether an attempt whose outcome is unknown may be repeated.
     `open_answer` says that the answer is not documented, so that any object is accepted.
-    `resent_unread` says that the request is also sent again if its answer cannot be decoded, where
+    `retry_undecodable` says that the request is also sent again if its answer cannot be decoded, where
     other routes raise. `max_body_bytes` bounds the request body. `label` replaces a path written
     out by the caller in logs. `section` is the section of the service's documentation.
     """
@@ -93,7 +93,7 @@ class Route(Generic[R]):
     path_rules: Mapping[str, Any] = attrs.field(factory=dict)
     repeatable: bool = False
     open_answer: bool = False
-    resent_unread: bool = False
+    retry_undecodable: bool = False
     rate_limit: RateLimit | None = None
     max_body_bytes: int | None = None
     section: str = ""

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     Fetch = Callable[[AppOnly, CallOptions | None], Awaitable[str]]
 
-DEAD_TOKEN: Final = 89
-ASKED_TOO_OFTEN: Final = 99
-ASKED_TOO_OFTEN_PAUSE_SECONDS: Final = 60.0
+INVALID_TOKEN_CODE: Final = 89
+TOKEN_RATE_CODE: Final = 99
+TOKEN_RATE_PAUSE_SECONDS: Final = 60.0
 """How long no token is requested after code 99. The documentation names no number."""
 _TRANSIENT_ERRORS: Final = (TransportError, RateLimited, RateLimitTooLong, ServerError)
 """Failures that may not happen again to a call with a longer timeout or more retries."""
@@ -185,8 +185,8 @@ class AppOnlyAuthenticator:
             self._failures += 1
             self._failed_with = options
             self._failure = failure
-            if isinstance(failure, Forbidden) and ASKED_TOO_OFTEN in failure.codes:
-                self._refused_until = self._clock.monotonic() + ASKED_TOO_OFTEN_PAUSE_SECONDS
+            if isinstance(failure, Forbidden) and TOKEN_RATE_CODE in failure.codes:
+                self._refused_until = self._clock.monotonic() + TOKEN_RATE_PAUSE_SECONDS
             raise
 
     async def renew(self, dead: Authorization, options: "CallOptions | None" = None) -> bool:

@@ -17,7 +17,7 @@ from socialapi.session.clock import Clock, SystemClock
 from socialapi.session.transport import NOT_SENT, not_sent_reason
 from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, BACKOFF_SECONDS, JITTER_SHARE
 
-MOST_BYTES_READ: Final = 65_536
+MAX_BYTES_READ: Final = 65_536
 """How much of an answer is read so that its connection can be reused. After a longer one it is
 closed.
 """
@@ -102,7 +102,7 @@ class Forwarder:
                 raise_for_status=False,
                 **way.options,
             ) as response:
-                await response.content.read(MOST_BYTES_READ)
+                await response.content.read(MAX_BYTES_READ)
                 return response.status
         except TimeoutError:
             return f"no answer within {self._timeout.total:g} s"

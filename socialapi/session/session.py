@@ -14,7 +14,7 @@ from socialapi.config import Config
 from socialapi.credentials import AppOnly, Credentials
 from socialapi.errors import ApiError, DecodeError, OutcomeUnknown, RateLimited, RateLimitTooLong, TransportError
 from socialapi.routes.route import OAUTH, Route, Target
-from socialapi.session.auth import DEAD_TOKEN, Authenticator, Authorization, basic
+from socialapi.session.auth import INVALID_TOKEN_CODE, Authenticator, Authorization, basic
 from socialapi.session.authenticators import Authenticators
 from socialapi.session.clock import Clock, FairScheduler, run_with_timeout
 from socialapi.session.rate_limiter import Pacer, Slot
@@ -205,7 +205,7 @@ class Session:
                 pass  # raised below, when the reply is read again
             return None
 
-        if route.resent_unread:
+        if route.retry_undecodable:
             call.accept = accept
         reply = await self.send(call)
         result = results[0] if results else read_result(route, reply)
@@ -355,7 +355,7 @@ class Session:
         """
         if call.renewed or call.authorization is None or not isinstance(outcome, Reply) or outcome.status != 401:
             return False
-        if DEAD_TOKEN not in read_error(outcome).codes:
+        if INVALID_TOKEN_CODE not in read_error(outcome).codes:
             return False
         call.renewed = True
         return await call.authenticator.renew(call.authorization, call.options)

@@ -16,7 +16,7 @@ from socialapi.problems import (
 )
 from socialapi.wire.retry import JITTER_SHARE
 
-DropKind = Literal["network", "http", "rate_limit", "final"]
+DisconnectKind = Literal["network", "http", "rate_limit", "final"]
 
 NETWORK_STEP_SECONDS: Final = 0.25
 NETWORK_CEILING_SECONDS: Final = 16.0
@@ -31,7 +31,7 @@ LONG_LIVED_SECONDS: Final = HTTP_CEILING_SECONDS
 harmless.
 """
 
-_OF_DISCONNECT: Final[dict[str, DropKind]] = {
+_OF_DISCONNECT: Final[dict[str, DisconnectKind]] = {
     "OperationalDisconnect": "network",
     "UpstreamOperationalDisconnect": "network",
     "UpstreamUncleanDisconnect": "network",
@@ -42,7 +42,7 @@ _OF_DISCONNECT: Final[dict[str, DropKind]] = {
     # Nothing would be delivered until the rules are corrected.
     "InvalidRules": "final",
 }
-_OF_ISSUE: Final[dict[str, DropKind]] = {
+_OF_ISSUE: Final[dict[str, DisconnectKind]] = {
     "TooManyConnections": "final",
     # The service is still setting things up.
     "ProvisioningSubscription": "http",
@@ -59,7 +59,7 @@ class Disconnect:
     or the network reported.
     """
 
-    kind: DropKind
+    kind: DisconnectKind
     reason: str
     problem: Problem | None = None
     error: SocialApiError | None = attrs.field(default=None, repr=False, eq=False)
@@ -88,13 +88,13 @@ def disconnect_of_problems(problems: Iterable[Problem | ServiceError]) -> Discon
     return None
 
 
-def drop_of_refusal(refusal: ApiError, retry_after_seconds: float | None, *, left_behind: bool) -> Disconnect:
+def disconnect_of_refusal(refusal: ApiError, retry_after_seconds: float | None, *, left_behind: bool) -> Disconnect:
     """Returns the disconnect for an answer that is no stream.
 
     `left_behind` says that a connection of this stream broke recently. The service may still count
     it, so "too many connections" is no reason to give up.
     """
-    kind: DropKind
+    kind: DisconnectKind
     drop = disconnect_of_problems(refusal.problems)
     if drop is not None:
         issue = getattr(drop.problem, "connection_issue", None)

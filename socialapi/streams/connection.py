@@ -43,13 +43,13 @@ class Connection:
         reply: LiveReply,
         framer: LineFramer,
         clock: Clock,
-        patience: StreamTimeouts,
+        timeouts: StreamTimeouts,
         on_slow: Callable[[SlowReading], None],
     ) -> None:
         self._reply = reply
         self._framer = framer
         self._clock = clock
-        self._patience = patience
+        self._timeouts = timeouts
         self._on_slow = on_slow
         self._opened = clock.monotonic()
         self._closed: float | None = None
@@ -108,7 +108,7 @@ class Connection:
         self._silent_since = None
         if self._empty_at is not None:
             self.caught_up_at, self._empty_at = self._empty_at, None
-        self._note_fullness(self._reply.arrived_bytes - self.received_bytes)
+        self._record_full_buffer(self._reply.arrived_bytes - self.received_bytes)
         self.received_bytes += len(chunk)
         return self._framer.feed(chunk)
 
@@ -123,7 +123,7 @@ class Connection:
             self._is_reading = False
             self._idle_since = self._clock.monotonic()
 
-    def _note_fullness(self, waiting_bytes: int) -> None:
+    def _record_full_buffer(self, waiting_bytes: int) -> None:
         """Records since when unread data has been filling the buffer, which holds up the
         connection.
         """
@@ -134,7 +134,7 @@ class Connection:
         now = self._clock.monotonic()
         if self._full_since is None:
             self._full_since = now
-        elif now - self._full_since >= self._patience.slow_seconds:
+        elif now - self._full_since >= self._timeouts.slow_seconds:
             self._warn(now - self._full_since, consumer=False)
 
     def _warn(self, seconds: float, *, consumer: bool) -> None:
@@ -162,7 +162,7 @@ class Connection:
         if self._reply.arrived_bytes != self.received_bytes:
             self._silent_since = None  # even if the consumer has not read it yet
         if self._silent_since is not None:
-            left = self._silent_since + self._patience.stall_seconds - now
+            left = self._silent_since + self._timeouts.stall_seconds - now
             if left <= 0:
                 self.is_stalled = True
                 self._reply.close()
@@ -171,7 +171,7 @@ class Connection:
             return left
         if self._is_reading:
             return CHECK_INTERVAL_SECONDS
-        left = self._idle_since + self._patience.slow_seconds - now
+        left = self._idle_since + self._timeouts.slow_seconds - now
         if left <= 0:
             # Lines that were read together are handed out while nothing is being read.
             self._warn(now - self._idle_since, consumer=not self.is_in_use)

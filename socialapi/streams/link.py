@@ -13,7 +13,7 @@ from socialapi.errors import ApiError, DecodeError, RateLimitTooLong, SocialApiE
 from socialapi.routes.route import Target
 from socialapi.session.session import CallOptions, Session
 from socialapi.session.transport import LiveReply
-from socialapi.streams.backoff import LONG_LIVED_SECONDS, STEADY_SECONDS, Disconnect, Schedule, drop_of_refusal
+from socialapi.streams.backoff import LONG_LIVED_SECONDS, STEADY_SECONDS, Disconnect, Schedule, disconnect_of_refusal
 from socialapi.streams.connection import Connection, StreamTimeouts
 from socialapi.streams.status import Gap, SlowReading, StreamCounters, StreamState
 from socialapi.wire.ndjson import LineFramer, is_whole
@@ -112,8 +112,8 @@ class Link:
         self._schedule = Schedule()
         self._connection: Connection | None = None
         self._connecting: asyncio.Task[None] | None = None
-        self._break: Outage | None = None
-        self._endurance = GiveUpTimer(options.give_up_after_seconds)
+        self._outage: Outage | None = None
+        self._give_up_timer = GiveUpTimer(options.give_up_after_seconds)
         self._gap_started_at: datetime.datetime | None = None
         self._broke_at: float | None = None
         self.last_id: str | None = None
@@ -143,7 +143,7 @@ class Link:
             if is_data:
                 connection.brought_data = True
 
-    def saw_farewell(self, disconnect_notice: Disconnect) -> None:
+    def saw_disconnect_notice(self, disconnect_notice: Disconnect) -> None:
         """Records that the service has announced the end of the connection."""
         if self._connection is not None:
             self._connection.disconnect_notice = disconnect_notice
@@ -205,7 +205,7 @@ class Link:
             self._schedule.served(lived_seconds)
         # Silence until the stall timeout is useless; keep-alives for as long are not.
         was_of_use = connection.brought_data or (connection.received_bytes > 0 and lived_seconds >= STEADY_SECONDS)
-        self._endurance.disconnected(now, lived_seconds, was_of_use=was_of_use)
+        self._give_up_timer.disconnected(now, lived_seconds, was_of_use=was_of_use)
         if not connection.brought_data and drop.kind == "network":
             # A service that accepts connections and closes them without data is not asked again at
             # once.
@@ -214,27 +214,27 @@ class Link:
         # If the wall clock was set back, it may have opened later than it was read.
         started_at = min(connection.caught_up_at, started_at)
         self._gap_started_at = datetime.datetime.fromtimestamp(started_at, datetime.UTC)
-        self._dropped(drop)
+        self._schedule_reconnect(drop)
 
-    def _dropped(self, drop: Disconnect) -> None:
+    def _schedule_reconnect(self, drop: Disconnect) -> None:
         """Records why there is no connection, and when the next attempt is due, if any."""
-        self._break = attrs.evolve(self._break, drop=drop) if self._break else Outage(drop, drop)
+        self._outage = attrs.evolve(self._outage, drop=drop) if self._outage else Outage(drop, drop)
         self.state = "waiting"
         if drop.kind == "final":
             return
         now = self._session.clock.monotonic()
         wait = self._schedule.wait_seconds(drop, self._session.rng.random())
-        due = self._endurance.due(now, wait)
+        due = self._give_up_timer.due(now, wait)
         error: SocialApiError
         if (told := drop.retry_after_seconds) is not None and told > self._session.config.bulk_max_wait_seconds:
             resets_at = self._session.now() + datetime.timedelta(seconds=told)
             error = RateLimitTooLong(self._target.limit_key(self._target.route.rate_limit), told, resets_at)
             error.__cause__ = drop.error
-            self._break.drop = attrs.evolve(drop, kind="final", error=error)
+            self._outage.drop = attrs.evolve(drop, kind="final", error=error)
         elif due is None:
-            self._break.drop = attrs.evolve(drop, kind="final", error=drop.error or TransportError(drop.reason))
+            self._outage.drop = attrs.evolve(drop, kind="final", error=drop.error or TransportError(drop.reason))
         else:
-            self._break.due = due
+            self._outage.due = due
             shown = self._target.route.shown
             logger.warning("%s: %s; connecting again in %.1f s", shown, drop.reason, due - now)
 
@@ -257,27 +257,29 @@ class Link:
     async def _connect(self) -> None:
         clock = self._session.clock
         while self._connection is None:
-            if self._break is not None:
-                if self._break.drop.kind == "final":
-                    await self._end(self._break.drop)
-                if (left := self._break.due - clock.monotonic()) > 0:
+            if self._outage is not None:
+                if self._outage.drop.kind == "final":
+                    await self._end(self._outage.drop)
+                if (left := self._outage.due - clock.monotonic()) > 0:
                     await clock.sleep(left)
-                self._break.attempts += 1
+                self._outage.attempts += 1
             self.state = "connecting"
             self._counters.attempts += 1
-            self._endurance.attempted(clock.monotonic())
+            self._give_up_timer.attempted(clock.monotonic())
             try:
                 call = self._session.prepare(self._target, options=self._call_options, query=self._query)
                 reply = await self._session.open(call, answer_seconds=self._session.config.stall_seconds)
             except TransportError as problem:
                 if problem.may_be_executed:
                     self._broke_at = clock.monotonic()
-                self._dropped(Disconnect(kind="network", reason=problem.reason, error=problem))
+                self._schedule_reconnect(Disconnect(kind="network", reason=problem.reason, error=problem))
             except RateLimitTooLong as problem:
                 reason, told = "the rate limit is used up", problem.wait_seconds
-                self._dropped(Disconnect(kind="rate_limit", reason=reason, error=problem, retry_after_seconds=told))
+                self._schedule_reconnect(
+                    Disconnect(kind="rate_limit", reason=reason, error=problem, retry_after_seconds=told)
+                )
             except ApiError as refusal:
-                self._dropped(self._refused(refusal))
+                self._schedule_reconnect(self._refused(refusal))
             else:
                 self._connected(reply)
                 await self._report_gap(self._session.now())
@@ -286,7 +288,7 @@ class Link:
         told = self._session.retry_after_seconds(refusal.headers) if refusal.status in NOT_EXECUTED else None
         now = self._session.clock.monotonic()
         left_behind = self._broke_at is not None and now - self._broke_at < LEFT_BEHIND_SECONDS
-        return drop_of_refusal(refusal, told, left_behind=left_behind)
+        return disconnect_of_refusal(refusal, told, left_behind=left_behind)
 
     def _connected(self, reply: LiveReply) -> None:
         config = self._session.config
@@ -315,8 +317,8 @@ class Link:
 
     async def _report_gap(self, ended_at: datetime.datetime | None) -> None:
         """Reports the gap that has ended. There is none before the first connection."""
-        over, started_at = self._break, self._gap_started_at
-        self._break = self._gap_started_at = None
+        over, started_at = self._outage, self._gap_started_at
+        self._outage = self._gap_started_at = None
         if over is None or started_at is None:
             return
         self._counters.gaps += 1

@@ -249,7 +249,7 @@ class Stream(Generic[T]):
         """
         disconnect_notice = disconnect_of_problems(notice.problems)
         if disconnect_notice is not None:
-            self._link.saw_farewell(disconnect_notice)
+            self._link.saw_disconnect_notice(disconnect_notice)
             others = tuple(each for each in notice.problems if each is not disconnect_notice.problem)
             if not others:
                 return None

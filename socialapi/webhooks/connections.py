@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
-MOST_CONNECTIONS: Final = 4_096
+MAX_CONNECTIONS: Final = 4_096
 """The most connections, further bounded by half of the process's file descriptors."""
 HEAD_SECONDS: Final = 10.0
 """How long the head of a request may take, from its first byte or the start of the connection."""
@@ -45,7 +45,7 @@ class Connections:
     request. It never closes the newest connections.
     """
 
-    def __init__(self, most: int = MOST_CONNECTIONS) -> None:
+    def __init__(self, most: int = MAX_CONNECTIONS) -> None:
         self.server: web.Server | None = None
         self._most = most
         self._by_phase: dict[_Phase, dict[_Connection, None]] = {phase: {} for phase in _Phase}  # the oldest first
@@ -63,7 +63,7 @@ class Connections:
 
     def _first_to_close(self) -> "_Connection":
         head, idle, request = self._by_phase.values()
-        is_head_first = len(head) > self._most // 4 or any(each.has_had_its_grace for each in itertools.islice(head, 1))
+        is_head_first = len(head) > self._most // 4 or any(each.is_past_grace for each in itertools.islice(head, 1))
         return next(itertools.chain(head, idle, request) if is_head_first else itertools.chain(idle, request, head))
 
     @web.middleware
@@ -104,7 +104,7 @@ class _Connection(asyncio.Protocol):
         self._is_closed = False
 
     @property
-    def has_had_its_grace(self) -> bool:
+    def is_past_grace(self) -> bool:
         """Whether the head of a request should have arrived by now."""
         return asyncio.get_running_loop().time() - self._since >= GRACE_SECONDS
 
@@ -166,12 +166,12 @@ class _Connection(asyncio.Protocol):
 
 
 def descriptors() -> float:
-    """Returns the limit of file descriptors, after raising it to what `MOST_CONNECTIONS` needs."""
+    """Returns the limit of file descriptors, after raising it to what `MAX_CONNECTIONS` needs."""
     try:
         import resource
     except ImportError:  # Windows has no such limit
         return math.inf
-    wanted = 2 * MOST_CONNECTIONS
+    wanted = 2 * MAX_CONNECTIONS
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         with contextlib.suppress(ValueError, OSError):
@@ -183,7 +183,7 @@ def descriptors() -> float:
 
 
 @contextlib.contextmanager
-def failing_accepts_said_rarely() -> Iterator[None]:
+def log_accept_errors_rarely() -> Iterator[None]:
     """Logs failures to accept connections once a minute.
 
     asyncio would log a traceback for every attempt when there are no file descriptors left.

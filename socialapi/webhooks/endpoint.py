@@ -18,15 +18,15 @@ from socialapi.webhooks.signatures import SIGNATURE_HEADER, Signature, begins_as
 from socialapi.wire.events import NO_EVENT_ID, identity_of, read_delivery
 from socialapi.wire.json_decode import decode_json
 
-MOST_READING_BYTES: Final = 64_000_000
+MAX_READING_BYTES: Final = 64_000_000
 """The most bytes of all unfinished bodies together, unless there is only one. Beyond it, the
 largest of the others is given up.
 """
-MOST_UNANNOUNCED_BYTES: Final = 65_536
+MAX_UNANNOUNCED_BYTES: Final = 65_536
 """The largest body without a Content-Length. Servers read such bodies chunk by chunk, which takes
 much longer.
 """
-MOST_TINY_CHUNKS: Final = 64
+MAX_TINY_CHUNKS: Final = 64
 TINY_CHUNK_BYTES: Final = 64
 """A body is refused if it comes in more chunks than this that average fewer bytes than this."""
 SLICE_BYTES: Final = 131_072
@@ -81,9 +81,9 @@ class Bodies:
         """Returns the refusal of a body of this size; None if it is acceptable."""
         if size > self._max_bytes:
             return BodyRefusal(413, f"the body is larger than {self._max_bytes:,} bytes")
-        if size > MOST_UNANNOUNCED_BYTES and not is_announced:
+        if size > MAX_UNANNOUNCED_BYTES and not is_announced:
             return BodyRefusal(
-                413, f"the body is larger than {MOST_UNANNOUNCED_BYTES:,} bytes and has no Content-Length"
+                413, f"the body is larger than {MAX_UNANNOUNCED_BYTES:,} bytes and has no Content-Length"
             )
         return None
 
@@ -137,7 +137,7 @@ class Bodies:
         return bytes(reading.content)
 
     def _make_room_for(self, newcomer: _Reading) -> None:
-        while self._bytes > MOST_READING_BYTES and len(self._readings) > 1:
+        while self._bytes > MAX_READING_BYTES and len(self._readings) > 1:
             others = (each for each in self._readings if each is not newcomer)
             # The oldest of those of equal size.
             self._give_up(max(others, key=lambda each: each.size))

@@ -19,9 +19,9 @@ from socialapi.sqlite_file import Schema, SqliteFile, damage
 from socialapi.webhooks.inbox_owner import InboxOwner
 from socialapi.webhooks.queue import OneLoop, Outcome, QueuedEvent
 
-MOST_IN_ONE_COMMIT: Final = 1_000
-MOST_ARRIVING: Final = 10_000
-MOST_ARRIVING_BYTES: Final = 64_000_000
+MAX_IN_ONE_COMMIT: Final = 1_000
+MAX_ARRIVING: Final = 10_000
+MAX_ARRIVING_BYTES: Final = 64_000_000
 """The most events, and their bytes in total, that wait to be stored. A single event may be larger.
 Further ones are refused until some are stored.
 """
@@ -29,7 +29,7 @@ SLICE_EVENTS: Final = 256
 SLICE_BYTES: Final = 4_000_000
 """How many stored events are read ahead at once, or slightly more than how many bytes."""
 STORE_TIMEOUT_SECONDS: Final = 10.0
-MOST_UNERASED: Final = 1_000
+MAX_UNERASED: Final = 1_000
 UNERASED_SECONDS: Final = 1.0
 """How many erased bodies may remain in the log of the file, and for how long, before it is
 emptied.
@@ -225,8 +225,8 @@ class Inbox:
         return await _within_time(arrival.outcome)
 
     def _is_full(self, size: int) -> bool:
-        is_full = len(self._arrivals) >= MOST_ARRIVING
-        return is_full or (self._arriving_bytes > 0 and self._arriving_bytes + size > MOST_ARRIVING_BYTES)
+        is_full = len(self._arrivals) >= MAX_ARRIVING
+        return is_full or (self._arriving_bytes > 0 and self._arriving_bytes + size > MAX_ARRIVING_BYTES)
 
     async def take(self) -> QueuedEvent | None:
         """Returns the next event once there is one; None after the end, or if opening has failed.
@@ -317,14 +317,14 @@ class Inbox:
         return None if at == math.inf else at
 
     async def _turn(self) -> None:
-        arrivals = [self._arrivals.popleft() for _ in range(min(len(self._arrivals), MOST_IN_ONE_COMMIT))]
+        arrivals = [self._arrivals.popleft() for _ in range(min(len(self._arrivals), MAX_IN_ONE_COMMIT))]
         finished, self._finished = self._finished, []
         if arrivals or finished:
             await self._write(arrivals, finished)
         if self._wants_more():
             await self._read()
         now = asyncio.get_running_loop().time()
-        if self._unerased >= MOST_UNERASED or now >= self._erase_at:
+        if self._unerased >= MAX_UNERASED or now >= self._erase_at:
             await self._erase()
         if now >= self._claim_at:
             await self._claim_abandoned()

@@ -10,9 +10,9 @@ Outcome = Literal["new", "duplicate", "full"]
 """The outcome of adding an event. A `full` one is not remembered, so it can be sent again."""
 
 
-MOST_QUEUED_BYTES: Final = 64_000_000
+MAX_QUEUED_BYTES: Final = 64_000_000
 """The most bytes of all events that wait in memory, unless there is only one."""
-MOST_IN_A_TURN: Final = 64
+MAX_IN_A_TURN: Final = 64
 """How many events are taken in a row before other tasks get a turn."""
 
 
@@ -121,7 +121,7 @@ class MemoryStore:
             return "duplicate"
         if self._stopped or len(self._queue) >= self._max_queue:
             return "full"
-        if self._queue and self._queued_bytes + len(content) > MOST_QUEUED_BYTES:
+        if self._queue and self._queued_bytes + len(content) > MAX_QUEUED_BYTES:
             return "full"
         self._number += 1
         self._queued_bytes += len(content)
@@ -136,7 +136,7 @@ class MemoryStore:
     async def take(self) -> QueuedEvent | None:
         """Returns the next event once there is one; None after the end."""
         self._loop.enter()
-        while not self._queue or self._taken >= MOST_IN_A_TURN:
+        while not self._queue or self._taken >= MAX_IN_A_TURN:
             if self._queue:
                 self._taken = 0
                 await asyncio.sleep(0)

@@ -19,7 +19,7 @@ from socialapi.models.events import ActivityEvent, MatchedPost
 from socialapi.models.pages import Undecoded
 from socialapi.webhooks.asgi import AsgiApp
 from socialapi.webhooks.endpoint import (
-    MOST_TINY_CHUNKS,
+    MAX_TINY_CHUNKS,
     TINY_CHUNK_BYTES,
     Bodies,
     Endpoint,
@@ -33,7 +33,7 @@ from socialapi.webhooks.signatures import secrets_of
 from socialapi.wire.events import checked_paths, read_delivery
 
 MOST: Final = 10**12
-MOST_SECONDS: Final = 86_400
+MAX_SECONDS: Final = 86_400
 """The largest sensible limits of a receiver. Larger ones are probably in the wrong unit."""
 _IN_MEMORY: Final = ":memory:"
 """A SQLite database without a file, of which nothing would survive."""
@@ -341,7 +341,7 @@ async def _chunks(request: web.Request) -> AsyncGenerator[bytes, None]:
             async for part, ends_chunk in request.content.iter_chunks():
                 count += ends_chunk
                 size += len(part)
-                if count > MOST_TINY_CHUNKS and size < count * TINY_CHUNK_BYTES:
+                if count > MAX_TINY_CHUNKS and size < count * TINY_CHUNK_BYTES:
                     raise TinyChunksError
                 yield part
     except web.RequestPayloadError:
@@ -366,8 +366,8 @@ def _check_whole_numbers(**bounds: Any) -> None:
 def _check_seconds(name: str, value: Any) -> None:
     if not isinstance(value, int | float) or isinstance(value, bool):
         raise ConfigurationError(f"{name} must be a number of seconds, not {type(value).__name__}")
-    if not 0 < value <= MOST_SECONDS:  # which excludes NaN
-        raise ConfigurationError(f"{name} must be greater than zero and at most {MOST_SECONDS:,} seconds")
+    if not 0 < value <= MAX_SECONDS:  # which excludes NaN
+        raise ConfigurationError(f"{name} must be greater than zero and at most {MAX_SECONDS:,} seconds")
 
 
 def _checked_path(inbox: Any) -> Path:

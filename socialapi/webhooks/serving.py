@@ -21,7 +21,7 @@ _TURNS: Final = 64
 size of asyncio's backlog. A request is read after about five iterations, and until then newer
 connections must not push out its connection.
 """
-_MOST_PENDING: Final = 1_024
+_MAX_PENDING: Final = 1_024
 """How many connections may wait in the kernel to be accepted. Others are dropped, and retried by
 the client after a second.
 """
@@ -37,7 +37,7 @@ async def serving(receiver: Receiver, host: str, port: int) -> AsyncIterator[str
     the port is not available or the receiver's inbox cannot be used.
     """
     descriptors = connections.descriptors()
-    most = int(max(_FEWEST, min(connections.MOST_CONNECTIONS, descriptors // 2)))
+    most = int(max(_FEWEST, min(connections.MAX_CONNECTIONS, descriptors // 2)))
     bounded = Connections(most)
     receiver.middlewares.append(bounded.middleware)
     _aiohttp_logger.addFilter(_is_no_broken_request)
@@ -49,7 +49,7 @@ async def serving(receiver: Receiver, host: str, port: int) -> AsyncIterator[str
         stack.push_async_callback(runner.cleanup)
         await runner.setup()
         bounded.server = runner.server
-        stack.enter_context(connections.failing_accepts_said_rarely())
+        stack.enter_context(connections.log_accept_errors_rarely())
         try:
             server = await asyncio.get_running_loop().create_server(bounded, host, port, backlog=max(1, most // _TURNS))
         except (OSError, OverflowError) as problem:
@@ -58,7 +58,7 @@ async def serving(receiver: Receiver, host: str, port: int) -> AsyncIterator[str
         stack.callback(server.close)
         for each in server.sockets:
             with socket.fromfd(each.fileno(), each.family, each.type) as listening:
-                listening.listen(_MOST_PENDING)
+                listening.listen(_MAX_PENDING)
         port = server.sockets[0].getsockname()[1]
         yield f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 

@@ -13,7 +13,7 @@ _MILLISECONDS_FROM: Final = 1e11
 _EPOCH_FROM: Final = 1e8
 _LONGEST_SECONDS: Final = 366 * 86_400.0
 """Waits beyond a year are treated as errors and ignored."""
-_MOST_DIGITS: Final = 12
+_MAX_DIGITS: Final = 12
 """Longer numbers are not counts, and as floats they may overflow."""
 
 
@@ -107,6 +107,6 @@ def _http_date(text: str | None) -> float | None:
 
 def _whole(text: str | None) -> int | None:
     try:
-        return None if text is None or len(text) > _MOST_DIGITS else max(0, int(text))
+        return None if text is None or len(text) > _MAX_DIGITS else max(0, int(text))
     except ValueError:
         return None

@@ -113,7 +113,7 @@ async def test_of_a_body_far_beyond_the_limit_the_rest_is_not_waited_for(
     ask: Asker, monkeypatch: pytest.MonkeyPatch, announced: bool
 ) -> None:
     """By hand, since clients do not answer for what they do when they are answered while they send."""
-    monkeypatch.setattr(request_cycle, "MOST_BYTES_READ", 6_000_000)
+    monkeypatch.setattr(request_cycle, "MAX_BYTES_READ", 6_000_000)
     url = ask.emulator.ready["base_url"] + ask.audience_path
     _, headers, _ = ask.signer().sign(url, "POST")
     length = "Content-Length: 7000000" if announced else "Transfer-Encoding: chunked"

@@ -22,7 +22,7 @@ LATENCY_SECONDS: Final = 0.3
 CONCURRENCY: Final = 8
 KILLS: Final = 10
 MEGABYTE: Final = 1_000_000
-MOST_RESIDENT: Final = 130 * MEGABYTE
+MAX_RESIDENT: Final = 130 * MEGABYTE
 
 Feed = tuple[Path, ExpectedCatalog]
 
@@ -89,7 +89,7 @@ def test_with_every_fault_the_catalog_is_the_expected_one_product_by_product(fee
     assert report["warnings"] == expected.warnings
     assert report["requests"] == total
     assert told["most_in_flight"] <= CONCURRENCY
-    assert told["peak"] < MOST_RESIDENT
+    assert told["peak"] < MAX_RESIDENT
     assert set(met) == {None, *FAULTS}
 
 
@@ -185,7 +185,7 @@ def test_a_load_that_is_killed_ten_times_ends_as_if_it_never_was(tmp_path: Path,
     assert len(rejected) == len(set(rejected)) == expected.rejected
     assert tuple(again[name] for name in counts) == wanted
     assert (again["resumed"], again["requests"]) == (expected.accepted, 0)
-    assert told["peak"] < MOST_RESIDENT
+    assert told["peak"] < MAX_RESIDENT
 
 
 def test_the_loader_is_as_fast_as_its_bound_and_the_latency_allow(tmp_path: Path, proof_scale: float) -> None:

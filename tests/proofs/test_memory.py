@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.timeout(3_600), pytest.mark.xdist_group("memory")]
 ROWS: Final = 10_000_000
 ROWS_WRITTEN_AT_ONCE: Final = 100_000
 MEGABYTE: Final = 1_000_000
-MOST_RESIDENT: Final = {".csv": 150 * MEGABYTE, ".parquet": 200 * MEGABYTE}
+MAX_RESIDENT: Final = {".csv": 150 * MEGABYTE, ".parquet": 200 * MEGABYTE}
 FLAT: Final = 10 * MEGABYTE
 """What the second half of the rows may add."""
 ORDER: Final = {"account": "a", "audience": "c"}
@@ -81,4 +81,4 @@ def test_ten_million_records_are_uploaded_in_flat_memory(
     say(f"{name}, row groups of {row_group:,}" if row_group else name, told, rows)
     assert told["adds_up"]
     assert (told["report"]["read"], told["report"]["accepted"]) == (rows, rows)
-    check_memory(told, MOST_RESIDENT[path.suffix], proof_scale)
+    check_memory(told, MAX_RESIDENT[path.suffix], proof_scale)

@@ -18,7 +18,7 @@ A_CONNECTION: Final = 10_000
 LOST_IN_A_GAP: Final = 20
 AT_ONCE: Final = 1_000
 MEGABYTE: Final = 1_000_000
-MOST_RESIDENT: Final = 130 * MEGABYTE
+MAX_RESIDENT: Final = 130 * MEGABYTE
 FLAT: Final = 10 * MEGABYTE
 ENDS: Final = ("stream_disconnect", "stream_close")
 """A reset is not among them: what it overtakes was sent, and is gone."""
@@ -105,7 +105,7 @@ def test_every_post_that_was_sent_arrives_once_and_every_gap_is_told(proof_scale
     assert told["undecoded"] == 0
     assert told["connections"] == len(gaps) + 1 == items // each
     assert missing_outside_gaps(published, told) == []
-    assert told["peak"] < MOST_RESIDENT
+    assert told["peak"] < MAX_RESIDENT
     if proof_scale == 1:
         _, half, _, end = told["resident"]
         assert end - half < FLAT

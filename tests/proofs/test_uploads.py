@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.timeout(900), pytest.mark.xdist_group("uploads")]
 
 ROWS: Final = 1_000_000
 MEGABYTE: Final = 1_000_000
-MOST_RESIDENT: Final = 130 * MEGABYTE
+MAX_RESIDENT: Final = 130 * MEGABYTE
 FLAT: Final = 10 * MEGABYTE
 """What the second half of the rows may add."""
 FAULTS: Final = ("status", "reset_before", "reset_after", "stall", "truncate", "html", "count_mismatch")
@@ -53,7 +53,7 @@ def check_outcome(told: dict[str, Any], expected: ExpectedOutcome, held: Service
 
 
 def check_memory(told: dict[str, Any], proof_scale: float) -> None:
-    assert told["peak"] < MOST_RESIDENT
+    assert told["peak"] < MAX_RESIDENT
     if proof_scale == 1:  # a small job ends before its memory has levelled off
         _, half, _, end = told["resident"]
         assert end - half < FLAT

@@ -129,7 +129,7 @@ async def test_the_cap_is_told_where_no_room_can_be_made(client: Client, service
 async def test_many_rules_go_in_requests_of_a_bounded_size(
     client: Client, service: Emulator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams, "MOST_AT_ONCE", 4)
+    monkeypatch.setattr(streams, "MAX_AT_ONCE", 4)
     wanted = [f"rule{number}" for number in range(10)]
     assert len(await client.filtered_stream.ensure_rules(wanted)) == 10
     assert changes(service) == 3
@@ -224,11 +224,11 @@ async def test_where_a_rule_has_no_id_to_delete_it_by_nothing_is_added_either() 
 
 async def test_rules_that_change_all_the_time_are_not_changed_for_ever() -> None:
     taken = answer({"data": [{"id": "2", "value": "new"}], "meta": {}}, status=201)
-    script = [step for _ in range(streams.MOST_ROUNDS) for step in (answer({"data": [], "meta": {}}), taken)]
+    script = [step for _ in range(streams.MAX_ROUNDS) for step in (answer({"data": [], "meta": {}}), taken)]
     async with Server(*script) as server, client_of(server) as client:
         with pytest.raises(errors.ApiError, match="another process kept changing the rules"):
             await client.filtered_stream.ensure_rules("new")
-    assert len(server.requests) == 2 * streams.MOST_ROUNDS
+    assert len(server.requests) == 2 * streams.MAX_ROUNDS
 
 
 VALUES = st.sampled_from(["a", "b", "c", "d"])

@@ -15,13 +15,19 @@ from socialapi.problems import (
     StreamingConnection,
     UsageCapped,
 )
-from socialapi.streams.backoff import Disconnect, DropKind, Schedule, disconnect_of_problems, drop_of_refusal
+from socialapi.streams.backoff import (
+    Disconnect,
+    DisconnectKind,
+    Schedule,
+    disconnect_of_problems,
+    disconnect_of_refusal,
+)
 
-KINDS: list[DropKind] = ["network", "http", "rate_limit"]
+KINDS: list[DisconnectKind] = ["network", "http", "rate_limit"]
 TOO_MANY = StreamingConnection(connection_issue="TooManyConnections")
 
 
-def waits(kind: DropKind, count: int, *, told: float | None = None, jitter: float = 0.0) -> list[float]:
+def waits(kind: DisconnectKind, count: int, *, told: float | None = None, jitter: float = 0.0) -> list[float]:
     schedule = Schedule()
     return [
         schedule.wait_seconds(Disconnect(kind=kind, reason="", retry_after_seconds=told), jitter) for _ in range(count)
@@ -36,7 +42,7 @@ def test_the_schedule_of_each_kind() -> None:
 
 
 @given(st.sampled_from(KINDS), st.floats(0.0, 1.0), st.integers(1, 5_000))
-def test_a_schedule_never_falls_and_never_leaves_its_bounds(kind: DropKind, jitter: float, count: int) -> None:
+def test_a_schedule_never_falls_and_never_leaves_its_bounds(kind: DisconnectKind, jitter: float, count: int) -> None:
     ceiling = {"network": 16.0, "http": 320.0, "rate_limit": 960.0, "final": 0.0}[kind]
     found = waits(kind, count, jitter=jitter)
     assert found == sorted(found)
@@ -45,7 +51,7 @@ def test_a_schedule_never_falls_and_never_leaves_its_bounds(kind: DropKind, jitt
 
 @given(st.sampled_from(KINDS), st.floats(0.0, 5_000.0), st.floats(0.0, 1.0))
 def test_a_told_wait_is_never_undercut_and_never_shortens_the_own_one(
-    kind: DropKind, told: float, jitter: float
+    kind: DisconnectKind, told: float, jitter: float
 ) -> None:
     own, both = waits(kind, 3), waits(kind, 3, told=told, jitter=jitter)
     assert all(max(mine, told) <= wait <= max(mine, told) * 1.1 for mine, wait in zip(own, both, strict=True))
@@ -103,11 +109,11 @@ def test_other_problems_announce_no_end() -> None:
 )
 def test_what_a_refusal_means(status: int, problems: Any, left_behind: bool, kind: str) -> None:
     refusal = error_class(status)(status, problems=problems)
-    drop = drop_of_refusal(refusal, 7.0, left_behind=left_behind)
+    drop = disconnect_of_refusal(refusal, 7.0, left_behind=left_behind)
     assert (drop.kind, drop.retry_after_seconds, drop.error) == (kind, 7.0, refusal)
 
 
 @given(st.integers(400, 599), st.sampled_from([OperationalDisconnect(), ClientDisconnected(), StreamingConnection()]))
 def test_no_refusal_is_followed_at_once(status: int, problem: Problem) -> None:
-    drop = drop_of_refusal(error_class(status)(status, problems=[problem]), None, left_behind=True)
+    drop = disconnect_of_refusal(error_class(status)(status, problems=[problem]), None, left_behind=True)
     assert drop.kind in ("http", "rate_limit", "final")

@@ -174,7 +174,7 @@ async def test_a_client_that_is_closed_ends_the_attempts_of_its_streams(script: 
 NUMBERS = [str(number) for number in range(1, 13)]
 
 
-async def consume_impatiently(patience: list[int]) -> tuple[list[str], list[Gap], StreamCounters]:
+async def consume_impatiently(timeouts: list[int]) -> tuple[list[str], list[Gap], StreamCounters]:
     """Asks for the next post again and again, each time for so many turns of the loop, then cancels it."""
     clock = VirtualClock()
     gaps: list[Gap] = []
@@ -189,7 +189,7 @@ async def consume_impatiently(patience: list[int]) -> tuple[list[str], list[Gap]
     async with StreamServer(clock, *scripts) as server, posts_of(server, on_gap=gaps.append) as stream:
         for count in range(100_000):
             reading = asyncio.create_task(take(stream))
-            for _ in range(patience[count % len(patience)]):
+            for _ in range(timeouts[count % len(timeouts)]):
                 await asyncio.sleep(0)
             reading.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -201,9 +201,9 @@ async def consume_impatiently(patience: list[int]) -> tuple[list[str], list[Gap]
         return ids(items), gaps, stream.counters
 
 
-@pytest.mark.parametrize("patience", range(1, 12))
-async def test_cancelling_at_every_turn_loses_and_repeats_nothing(patience: int) -> None:
-    items, gaps, counters = await consume_impatiently([patience])
+@pytest.mark.parametrize("timeouts", range(1, 12))
+async def test_cancelling_at_every_turn_loses_and_repeats_nothing(timeouts: int) -> None:
+    items, gaps, counters = await consume_impatiently([timeouts])
     assert items == NUMBERS
     assert [gap.after_id for gap in gaps] == ["3", "6", "8"]
     assert (counters.attempts, counters.connections) == (5, 4)
@@ -211,8 +211,8 @@ async def test_cancelling_at_every_turn_loses_and_repeats_nothing(patience: int)
 
 @settings(max_examples=25)
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=8).filter(any))
-def test_cancelling_at_any_turns_loses_and_repeats_nothing(patience: list[int]) -> None:
-    items, gaps, counters = asyncio.run(consume_impatiently(patience))
+def test_cancelling_at_any_turns_loses_and_repeats_nothing(timeouts: list[int]) -> None:
+    items, gaps, counters = asyncio.run(consume_impatiently(timeouts))
     assert items == NUMBERS
     assert [gap.after_id for gap in gaps] == ["3", "6", "8"]
     assert (counters.attempts, counters.connections) == (5, 4)

@@ -13,7 +13,7 @@ from tests.support.server import Received, Server, Step, answer
 API_KEY: Final = "app-key-0123456789"
 API_KEY_SECRET: Final = "app-secret-&%=of+the/app"
 CLIENT_ID: Final = "client-of-oauth2"
-DEAD_TOKEN: Final = answer({"errors": [{"code": 89, "message": "Invalid or expired token."}]}, status=401)
+INVALID_TOKEN_CODE: Final = answer({"errors": [{"code": 89, "message": "Invalid or expired token."}]}, status=401)
 PAIRS: Final = "text/html; charset=utf-8"
 
 
@@ -160,7 +160,7 @@ class OAuthService:
     async def _invalidate(self, received: Received) -> bytes:
         token = self._signed_by(received)
         if token is None:
-            return DEAD_TOKEN
+            return INVALID_TOKEN_CODE
         del self.validator.access_secrets[token]
         return answer({"access_token": token})
 
@@ -194,7 +194,7 @@ class OAuthService:
             return answer({"data": {"as": token}})
         if scheme == "OAuth" and (signer := self._signed_by(received)):
             return answer({"data": {"as": signer}})
-        return DEAD_TOKEN
+        return INVALID_TOKEN_CODE
 
     _handlers: Final[dict[str, Callable[["OAuthService", Received], Awaitable[bytes]]]] = {
         "/oauth/request_token": _request_token,

@@ -126,7 +126,7 @@ async def taken_at_once(sender: Sender, receiver: Receiver, *numbers: int, text:
 async def test_room_that_is_full_of_unfinished_bodies_is_made_for_signed_ones(
     serve: Serve, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(endpoint, "MOST_READING_BYTES", 1_000_000)
+    monkeypatch.setattr(endpoint, "MAX_READING_BYTES", 1_000_000)
     async with attacked(serve, receiver) as (sender, attacker):
         for _ in range(5):
             await attacker.begin(200_000, b"{" * 199_999)
@@ -160,7 +160,7 @@ async def test_an_event_that_arrives_in_halves_survives_many_who_begin_a_body_me
 async def test_the_largest_unfinished_body_is_given_up_and_not_an_older_small_one(
     serve: Serve, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(endpoint, "MOST_READING_BYTES", 1_000_000)
+    monkeypatch.setattr(endpoint, "MAX_READING_BYTES", 1_000_000)
     sizes = (150_000, 199_998, 199_999, 199_999, 150_000)
     async with (
         attacked(serve, receiver) as (sender, attacker),
@@ -323,7 +323,7 @@ async def test_a_flood_of_large_forgeries_does_not_keep_events_out_and_is_said_o
 
 @pytest.fixture
 def few_connections(monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 20)
+    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 20)
     return 20
 
 

@@ -363,7 +363,7 @@ async def test_what_waits_for_the_opening_is_bounded(tmp_path: Path, monkeypatch
     path = tmp_path / "inbox.sqlite"
     async with Receiver(SECRET, inbox=path):
         pass
-    monkeypatch.setattr(inbox, "MOST_ARRIVING", 2)
+    monkeypatch.setattr(inbox, "MAX_ARRIVING", 2)
     receiver = Receiver(SECRET, inbox=path)
     with being_written(path):
         requests = [asyncio.ensure_future(post(receiver, event(number))) for number in range(4)]

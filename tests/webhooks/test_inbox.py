@@ -307,7 +307,7 @@ async def test_a_disk_that_takes_too_long_has_no_room(inbox: Inbox, monkeypatch:
 
 
 async def test_no_more_than_a_bounded_number_waits_to_be_stored(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_ARRIVING", 5)
+    monkeypatch.setattr(module, "MAX_ARRIVING", 5)
     outcomes = await asyncio.gather(*(inbox.add(None, b"{}") for _ in range(10)))
     assert outcomes == ["new"] * 5 + ["full"] * 5
 
@@ -371,7 +371,7 @@ async def test_all_who_open_it_at_once_are_told_why_it_cannot_be_used(path: Path
 
 
 async def test_no_more_than_so_many_bytes_wait_to_be_stored(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_ARRIVING_BYTES", 50)
+    monkeypatch.setattr(module, "MAX_ARRIVING_BYTES", 50)
     assert await inbox.add(None, b"x" * 60) == "new"  # one alone has room
     outcomes = await asyncio.gather(*(inbox.add(None, b"x" * 20) for _ in range(4)))
     assert outcomes == ["new", "new", "full", "full"]
@@ -383,7 +383,7 @@ def files_hold(path: Path, content: bytes) -> bool:
     return any(content in each.read_bytes() for each in path.parent.iterdir())
 
 
-@pytest.mark.parametrize(("name", "value"), [("UNERASED_SECONDS", 0.0), ("MOST_UNERASED", 1)])
+@pytest.mark.parametrize(("name", "value"), [("UNERASED_SECONDS", 0.0), ("MAX_UNERASED", 1)])
 async def test_a_finished_body_leaves_the_files_while_the_inbox_is_open(
     name: str, value: float, inbox: Inbox, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -305,7 +305,7 @@ async def test_without_room_an_event_is_refused_and_can_be_sent_again() -> None:
 async def test_without_room_for_its_bytes_an_event_is_refused_too(
     sender: Sender, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queue, "MOST_QUEUED_BYTES", 1_000)
+    monkeypatch.setattr(queue, "MAX_QUEUED_BYTES", 1_000)
     large = event(1, text="x" * 1_500)
     assert [(await sender.post(each)).status for each in (large, event(2))] == [200, 503]  # one alone has room
     assert numbers(await take(receiver, 1)) == ["1"]
@@ -316,7 +316,7 @@ async def test_bodies_that_are_being_read_share_their_room(
     sender: Sender, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Their senders may be anybody."""
-    monkeypatch.setattr(endpoint, "MOST_READING_BYTES", 1_000)
+    monkeypatch.setattr(endpoint, "MAX_READING_BYTES", 1_000)
     reader, writer = await sender.broken(b"x" * 900, length=1_000)
     await until(lambda: receiver._bodies._bytes == 900)
     assert (await sender.post(event(1))).status == 200  # there is room beside it
@@ -332,7 +332,7 @@ async def test_bodies_that_are_being_read_share_their_room(
 async def test_of_bodies_on_their_way_that_are_equally_large_the_oldest_are_given_up(
     sender: Sender, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(endpoint, "MOST_READING_BYTES", 25)
+    monkeypatch.setattr(endpoint, "MAX_READING_BYTES", 25)
     opened: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
 
     def all_have_begun() -> bool:

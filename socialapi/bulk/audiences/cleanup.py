@@ -56,7 +56,7 @@ _bracketed: Final = re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]|\{([^{}]*)\}", re.D
 _named: Final = re.compile(r"([^<>]*)<([^<>]*)>", re.DOTALL).fullmatch
 _starts_mailto: Final = re.compile(r"(?:mailto|smtp|e-?mail)\s*:\s*(?://)?", re.IGNORECASE).match
 _starts_tel: Final = re.compile(r"(?:tel|callto|sms|phone|p)\.?\s*:\s*(?://)?", re.IGNORECASE).match
-_MOST_DIGITS_IN_NAMES: Final = 4
+_MAX_DIGITS_IN_NAMES: Final = 4
 
 _plain_phone_number: Final = re.compile(r"[+(]?[0-9](?:[0-9 ()/.-]*[0-9])?").fullmatch
 # What a phone number is not written with: where there is none of it, there is nothing to be removed.
@@ -198,7 +198,7 @@ def _is_name_of_email(name: str, inner: str) -> bool:
 
 
 def _without_name_of_phone(text: str) -> tuple[str, str]:
-    return _out_of_name(text, lambda name, _: sum(map(str.isdigit, name)) <= _MOST_DIGITS_IN_NAMES)
+    return _out_of_name(text, lambda name, _: sum(map(str.isdigit, name)) <= _MAX_DIGITS_IN_NAMES)
 
 
 def _without_mailto(text: str) -> tuple[str, str]:

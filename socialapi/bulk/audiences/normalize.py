@@ -75,7 +75,7 @@ _find_invisible: Final = re.compile(f"[{INVISIBLE}{SURROGATES}]").search
 _find_surrogate: Final = re.compile(f"[{SURROGATES}]").search
 # A spreadsheet keeps fifteen digits of a number.
 _float: Final = re.compile("([0-9]+)[.]0+").fullmatch
-_MOST_DIGITS_KEPT: Final = 15
+_MAX_DIGITS_KEPT: Final = 15
 _scientific: Final = re.compile("[+-]?[0-9]+(?:[.,][0-9]*)?[eE][+-]?[0-9]+").fullmatch
 
 _sha256: Final = hashlib.sha256
@@ -126,7 +126,7 @@ def service_id(text: str) -> Normalized:
     """Trimmed: decimal digits, kept as they are written but for the `.0` that a spreadsheet adds."""
     text = trimmed(text)
     if (number := _float(text)) is not None and text.isascii():
-        if len(number[1]) > _MOST_DIGITS_KEPT:
+        if len(number[1]) > _MAX_DIGITS_KEPT:
             raise Unusable(LONG_FLOAT)
         text = number[1]
     if not (text.isascii() and text.isdigit()) or is_digest(text):

@@ -24,7 +24,7 @@ from socialapi.errors import InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED, ColumnLint, KindLint, LintReport
 
-MOST_KEPT: Final = 200_000
+MAX_KEPT: Final = 200_000
 
 
 class DuplicateCounter:
@@ -35,7 +35,7 @@ class DuplicateCounter:
     well as for many, unlike an estimate of the number of distinct rows.
     """
 
-    def __init__(self, most: int = MOST_KEPT) -> None:
+    def __init__(self, most: int = MAX_KEPT) -> None:
         self._most = most
         self._repeats: dict[int, int] = {}
         self._mask = 0
@@ -61,7 +61,7 @@ class DuplicateCounter:
         return sum(self._repeats.values()) * (self._mask + 1)
 
 
-MOST_NAMES: Final = 1_000
+MAX_NAMES: Final = 1_000
 """How many names of columns are kept: objects may have ever new ones."""
 
 _is_hexadecimal: Final = re.compile("[0-9a-fA-F]{30,130}").fullmatch
@@ -124,7 +124,7 @@ class NotingWanted(Wanted):
         taken: dict[str, str] = {name: kind for _, name, kind in found.identifiers}
         taken |= {names[at]: "override" for at in found.overrides if at is not None}
         for name in names:
-            if name in self.noted or len(self.noted) < MOST_NAMES:
+            if name in self.noted or len(self.noted) < MAX_NAMES:
                 self.noted[name] = taken.get(name, "")
         return found
 

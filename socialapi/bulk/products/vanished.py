@@ -21,7 +21,7 @@ NO_KEY: Final = "its product_key is not known"
 NO_ANSWER: Final = "the service did not say whether it was"
 NO_REASON: Final = "the service did not say why"
 
-_REPEATABLE: Final = attrs.evolve(routes.PRODUCTS_DELETE, repeatable=True, resent_unread=True)
+_REPEATABLE: Final = attrs.evolve(routes.PRODUCTS_DELETE, repeatable=True, retry_undecodable=True)
 """For a job: deleting twice is deleting once."""
 _SERVICE_REFUSES: Final = (Unauthorized, Forbidden, RateLimited, ServerError)
 

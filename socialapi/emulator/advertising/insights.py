@@ -35,7 +35,7 @@ WORLD: Final = "US"
 RELATED: Final = 30
 
 _SECONDS: Final = {"DAY": 86_400, "HOUR": 3_600}
-_MOST_A_DAY: Final = 40_000
+_MAX_A_DAY: Final = 40_000
 _WORDS: Final = (
     *("alps", "avalanche", "backpack", "boots", "cabin", "camp", "climbing", "coat", "compass", "crampons"),
     *("fleece", "forecast", "frost", "gear", "glacier", "gloves", "gondola", "guide", "helmet", "hiking"),
@@ -92,7 +92,7 @@ def _related(keywords: list[str]) -> list[str]:
 
 def _volume(keywords: list[str], negative: list[str], country: str, begins: float, unit: int) -> int:
     """Posts with any keyword add up; each negative keyword takes a tenth of them away."""
-    most = _MOST_A_DAY * unit // _SECONDS["DAY"]
+    most = _MAX_A_DAY * unit // _SECONDS["DAY"]
     counted = [keyword for keyword in keywords if keyword not in negative]
     found = sum(_number(keyword, country, int(begins)) % most for keyword in counted)
     return found * (10 - len(negative)) // 10

@@ -26,7 +26,7 @@ from socialapi.problems import BrokenRule
 from socialapi.routes import ads as routes
 
 _TIMES: Final = ("start_time", "end_time")
-_MOST_BUSINESS_CATEGORIES: Final = 2
+_MAX_BUSINESS_CATEGORIES: Final = 2
 
 
 def _rules(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
@@ -48,7 +48,7 @@ def _preroll_categories(call: Call, categories: Iterable[str]) -> Iterable[Broke
     }
     if not all(iab in business_of for iab in categories):
         yield BrokenRule(path="categories", reason="must be iab_categories of advertiser business categories")
-    elif not 1 <= len({business_of[iab] for iab in categories}) <= _MOST_BUSINESS_CATEGORIES:
+    elif not 1 <= len({business_of[iab] for iab in categories}) <= _MAX_BUSINESS_CATEGORIES:
         yield BrokenRule(path="categories", reason="must be of one or two advertiser business categories")
 
 

@@ -13,13 +13,13 @@ from socialapi.models.posts import Attachments, Entities, ReferencedPost
 from socialapi.models.validation import Pattern, broken_rules
 from socialapi.problems import BrokenRule
 
-MOST_THINGS: Final = 10_000
+MAX_THINGS: Final = 10_000
 """How many things one request may publish."""
-MOST_COPIES: Final = 1_000
+MAX_COPIES: Final = 1_000
 MAX_ID_LENGTH: Final = 64
 
 _Digits = Annotated[str, Pattern("[0-9]{1,19}", "must be 1 to 19 digits")]
-_Copies = Annotated[int, Ge(1), Le(MOST_COPIES)]
+_Copies = Annotated[int, Ge(1), Le(MAX_COPIES)]
 
 
 @attrs.define(kw_only=True)
@@ -87,8 +87,8 @@ def read_drafts(body: Any, now: datetime.datetime) -> list[Draft]:
         things = body["events"] if body.keys() == {"events"} else [body]
     if not isinstance(things, Sequence) or isinstance(things, str | bytes):
         raise InvalidInput('what is published must be an object, or {"events": […]}')
-    if len(things) > MOST_THINGS:
-        raise InvalidInput(f"{len(things):,} things are more than the {MOST_THINGS:,} that can be published at once")
+    if len(things) > MAX_THINGS:
+        raise InvalidInput(f"{len(things):,} things are more than the {MAX_THINGS:,} that can be published at once")
     several = len(things) > 1 or things is not body
     return [_draft(thing, f"events[{number}]" if several else "", now) for number, thing in enumerate(things)]
 

@@ -13,7 +13,7 @@ import pandas
 import pytest
 
 from socialapi.bulk.inputs.reader import ROWS_PER_STEP
-from socialapi.bulk.linting.linter import MOST_NAMES, Linter, lint_records
+from socialapi.bulk.linting.linter import MAX_NAMES, Linter, lint_records
 from socialapi.bulk.rows import ROWS_PER_CHUNK
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import DO_NOT_REACH_KINDS, AudienceUser
@@ -265,11 +265,11 @@ async def test_no_value_is_in_the_report(tmp_path: Path) -> None:
 
 async def test_ever_new_keys_do_not_fill_the_memory() -> None:
     async def rows() -> AsyncIterator[dict[str, str]]:
-        for number in range(2 * MOST_NAMES):
+        for number in range(2 * MAX_NAMES):
             yield {"email": "a@b.example", f"k{number}": ""}
 
     report = await lint_records(rows())
-    assert len(report.ignored_columns) == MOST_NAMES - 1
+    assert len(report.ignored_columns) == MAX_NAMES - 1
 
 
 async def test_others_get_their_turn_while_a_chunk_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:

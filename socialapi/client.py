@@ -299,8 +299,10 @@ class Client:
         preferred kind is used. Retries and rate limits apply as to every call; only GET and PUT are
         repeated after an unknown outcome.
 
-        Raises ApiError for an answer that is no success, InvalidInput for a path that could not be
-        sent unchanged, and ConfigurationError if there is no such credential.
+        Raises InvalidInput for a method, path, `api` or `auth` that is not possible,
+        ConfigurationError if there is no such credential, ApiError for an answer that is no
+        success, TransportError or OutcomeUnknown if there is none, RateLimitTooLong instead of
+        waiting too long, and DecodeError for an answer that is too large.
         """
         from socialapi.routes.undeclared import ad_hoc_target
 

@@ -282,9 +282,9 @@ def error_class(status: int) -> type[ApiError]:
 class DecodeError(SocialApiError):
     """The answer does not have the documented shape.
 
-    `path` names the field and `reason` what is wrong; neither contains a value. `executed` is true
-    if the answer was to a write, which was executed and must not be sent again. `status` is then
-    the HTTP status and `body` the answer (None if it was not kept, as for answers with tokens).
+    `path` names the field and `reason` what is wrong; neither contains a value. `status` is the HTTP
+    status and `body` the answer (None if it was not kept, as for answers with tokens). `executed` is
+    true if the answer was to a write, which was executed and must not be sent again.
     """
 
     executed: bool = False

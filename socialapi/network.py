@@ -304,7 +304,7 @@ class Network:
 
     proxies: Proxies = Proxies()
     tls: ssl_module.SSLContext | bool | Certificates = True
-    _ways: dict[tuple[str, str, int | None], ConnectionOptions] = attrs.field(factory=dict, init=False)
+    _options_by_host: dict[tuple[str, str, int | None], ConnectionOptions] = attrs.field(factory=dict, init=False)
     _context: ssl_module.SSLContext | None = attrs.field(default=None, init=False)
     _loading: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False)
 
@@ -342,10 +342,10 @@ class Network:
         Raises ConfigurationError if the environment's settings for it are invalid.
         """
         key = (scheme, host, port)
-        options_for = self._ways.get(key)
-        if options_for is None:
-            options_for = self._ways[key] = await self._find(scheme, host, port)
-        return options_for
+        found = self._options_by_host.get(key)
+        if found is None:
+            found = self._options_by_host[key] = await self._find(scheme, host, port)
+        return found
 
     async def _find(self, scheme: str, host: str, port: int | None) -> ConnectionOptions:
         proxy = self.proxies.choose(scheme, host, port)

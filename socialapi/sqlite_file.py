@@ -18,7 +18,7 @@ from socialapi.file_lock import FileLock
 
 T = TypeVar("T")
 
-CHECK_INTERVAL_SECONDS: Final = 2.0
+EXCLUSIVE_WAIT_SECONDS: Final = 2.0
 """How long opening waits while another process reads an exclusive file, as `socialapi jobs`
 does.
 """
@@ -148,7 +148,7 @@ class SqliteFile:
         # gets it.
         if self._lock is not None and (holder := self._lock.take()) is not None:
             raise self._error(f"is in use by another process: wait for that one, or end it ({holder})")
-        until = time.monotonic() + (SHARED_WAIT_SECONDS if self._shared else CHECK_INTERVAL_SECONDS)
+        until = time.monotonic() + (SHARED_WAIT_SECONDS if self._shared else EXCLUSIVE_WAIT_SECONDS)
         while True:
             try:
                 return self._connect(prepare)
@@ -162,8 +162,7 @@ class SqliteFile:
 
     def _connect(self, prepare: Callable[[sqlite3.Connection], T]) -> T:
         self._create()
-        # Unless the file is shared, do not wait: a process that holds it longer than a look keeps
-        # it.
+        # An exclusive file is not waited for here: the caller tries again until its time is up.
         wait_seconds = SHARED_WAIT_SECONDS if self._shared else 0
         self._connection = sqlite3.connect(self.path, timeout=wait_seconds, isolation_level=None)
         for name, value in (

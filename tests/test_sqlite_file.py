@@ -114,7 +114,7 @@ async def test_somebody_who_has_the_file_open_for_longer_than_a_look_has_it(
 ) -> None:
     await database.open(names)
     await database.aclose()
-    monkeypatch.setattr(sqlite_file, "CHECK_INTERVAL_SECONDS", 0.0)
+    monkeypatch.setattr(sqlite_file, "EXCLUSIVE_WAIT_SECONDS", 0.0)
     with contextlib.closing(sqlite3.connect(database.path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(ConfigurationError, match=r"is in use by another process: wait for that one, or end it$"):

@@ -37,7 +37,7 @@ async def login(
     callback_port: Annotated[
         int | None,
         whole_number(
-            help="Have the page come back to http://127.0.0.1:PORT/callback, which the app has registered; 0 takes a "
+            help="Redirect the browser to http://127.0.0.1:PORT/callback, which the app has registered; 0 takes a "
             "free port.",
             least=0,
             most=65_535,

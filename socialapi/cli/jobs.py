@@ -126,7 +126,7 @@ class RegisteredJournal(SqliteJournal):
         try:
             self._registry.save(job)
         except OSError as problem:
-            output.say(f"the job does not get into the list of jobs: {output.sentence(problem)}")
+            output.say(f"the job could not be added to the list of jobs: {output.sentence(problem)}")
             self.how_to_go_on = "the same command again"
         return opened
 
@@ -219,7 +219,7 @@ def list_(
     """Print jobs that were started with --journal, one on a line: id, kind, target, state, what is confirmed, last run.
 
     A job is running, finished (everything has its outcome), stopped (the service or the input ended it) or interrupted
-    (also by a kill); `socialapi jobs resume` goes on with it. Of a job that is running nothing more can be read.
+    (also by a kill); `socialapi jobs resume` goes on with it. A running job shows only its state.
 
     Exit status: 0 done, 2 not a journal.
     """

@@ -106,9 +106,7 @@ JournalOption = Annotated[
         "the same command again, sends only what is left."
     ),
 ]
-AllowEmpty = Annotated[
-    bool, Parameter(help="Take an input without rows for one, rather than for a mistake.", negative=())
-]
+AllowEmpty = Annotated[bool, Parameter(help="Accept an input without rows.", negative=())]
 MaxRejectShare = Annotated[
     float | None,
     Parameter(help="Largest share of the rows that may be rejected (0 to 1); beyond it nothing new is sent."),

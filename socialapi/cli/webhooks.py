@@ -162,10 +162,10 @@ async def listen(
     requests on to this port, bodies unchanged; their path does not matter. Webhooks stay registered afterwards:
     `socialapi webhooks delete` removes them.
 
-    An event is answered when it is accepted and done with when it is printed and, with --forward, when the other side
+    An event is answered when it is accepted, and finished when it is printed and, with --forward, when the other side
     has answered 2xx. While that side cannot be reached or answers 5xx, 408, 425 or 429, events wait and new ones are
-    accepted. An event that it answers otherwise is named on standard error, not printed and not done with. With --inbox
-    events survive an interruption or a crash, and what is not done with comes first the next time; one may then come
+    accepted. An event that it answers otherwise is named on standard error, not printed and not finished. With --inbox
+    events survive an interruption or a crash, and what is not finished comes first the next time; one may then come
     twice. Standard error says how many events wait at the start and are left at the end, when deliveries are refused
     for their signature, and at the end how many were received, were duplicates and were refused.
 

@@ -59,7 +59,7 @@ class SlidingWindow:
         self._reported_reset = -math.inf
         self._former_reset = -math.inf
         self._unaccounted = 0
-        self._ours_alone = False
+        self._is_only_caller = False
         self._probed_until = -math.inf
         self._blocked_until = -math.inf
 
@@ -103,9 +103,9 @@ class SlidingWindow:
         if reset > self._reported_reset + SAME_RESET_SECONDS:
             self._former_reset = self._reported_reset
         self._reported_remaining, self._reported_reset, self._unaccounted = reading.remaining, reset, 0
-        self._ours_alone = self._explains(now, reading.remaining)
+        self._is_only_caller = self._accounts_for_usage(reading.remaining)
 
-    def _explains(self, now: float, remaining: int) -> bool:
+    def _accounts_for_usage(self, remaining: int) -> bool:
         """Returns whether our own requests account for all that is used of the service's window.
 
         If so, only our own count is applied. It is exact, while a reset is reported in whole
@@ -183,7 +183,7 @@ class SlidingWindow:
         return len(self._replies)
 
     def _by_report(self, now: float, reserve: int, ahead: int) -> float:
-        if self._reported_remaining is None or self._ours_alone:
+        if self._reported_remaining is None or self._is_only_caller:
             return 0.0
         if now >= self._reported_reset:
             # The service has opened a new window, of which only the size is known.

@@ -398,10 +398,10 @@ class Session:
         else:
             error = read_error(outcome)
         error.attempts = call.attempt
-        told = call.failure.retry_after_seconds if call.failure else None
-        if why.reason == "wait too long" and isinstance(error, RateLimited) and told is not None:
-            resets_at = self.now() + datetime.timedelta(seconds=told)
-            raise RateLimitTooLong(call.request.limit_key, told, resets_at) from error
+        wait_seconds = call.failure.retry_after_seconds if call.failure else None
+        if why.reason == "wait too long" and isinstance(error, RateLimited) and wait_seconds is not None:
+            resets_at = self.now() + datetime.timedelta(seconds=wait_seconds)
+            raise RateLimitTooLong(call.request.limit_key, wait_seconds, resets_at) from error
         raise error
 
     def _budget(self, request: Request[Any]) -> RetryBudget:

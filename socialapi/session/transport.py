@@ -161,7 +161,7 @@ class LiveReply:
             content.set_exception(problem)
             if rest:
                 return rest
-            error = OutcomeUnknown(_why_lost(problem, 0.0), self._response.url.host or "", port=self._response.url.port)
+            error = OutcomeUnknown(_why_lost(problem), self._response.url.host or "", port=self._response.url.port)
         raise error
 
     def close(self) -> None:
@@ -461,9 +461,9 @@ def _why_not_relayed(status: int) -> str:
     return f"the proxy refused to connect (HTTP {status}){hint}"
 
 
-def _why_lost(problem: BaseException, timeout_seconds: float) -> str:
+def _why_lost(problem: BaseException, timeout_seconds: float | None = None) -> str:
     if isinstance(problem, TimeoutError):
-        return f"no complete answer within {timeout_seconds:g} s"
+        return "no complete answer" + ("" if timeout_seconds is None else f" within {timeout_seconds:g} s")
     if isinstance(problem, aiohttp.ClientPayloadError):
         return "the answer broke off"
     if isinstance(problem, _Lost | aiohttp.ClientConnectionError):

@@ -87,8 +87,8 @@ def decide(
         policy.max_elapsed_seconds is None or elapsed_seconds >= policy.max_elapsed_seconds
     ):
         return GiveUp("attempts")
-    told = failure.retry_after_seconds
-    if told is not None and told > policy.max_wait_seconds:
+    requested = failure.retry_after_seconds
+    if requested is not None and requested > policy.max_wait_seconds:
         return GiveUp("wait too long")
     return Wait(min(_wait_seconds(attempt, failure, jitter), policy.max_wait_seconds))
 

@@ -167,7 +167,7 @@ def test_a_job_that_cannot_be_registered_runs_all_the_same(
 ) -> None:
     state.write_text("a file where the folder would be")
     assert upsert(feed, journal) == 0
-    assert printed.readouterr().err.startswith(f"socialapi: the job does not get into the list of jobs: {state}")
+    assert printed.readouterr().err.startswith(f"socialapi: the job could not be added to the list of jobs: {state}")
     assert jobs("resume", journal) == 2
     assert "how the job of the journal" in printed.readouterr().err
     service.faults.add("status", method="PUT", path=PRODUCTS, status=403, times=100)

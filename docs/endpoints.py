@@ -15,6 +15,7 @@ import socialapi.routes.catalogs
 import socialapi.routes.creatives
 import socialapi.routes.oauth
 import socialapi.routes.platform
+from socialapi import Client, resources
 from socialapi.emulator.dispatch import ENDPOINT_TABLE
 from socialapi.routes.route import Route
 
@@ -28,38 +29,21 @@ AREAS: Final = {
     "Creatives": socialapi.routes.creatives,
     "Product catalogs": socialapi.routes.catalogs,
 }
-GROUPS: Final = {
-    "AccountMediaResource": "client.ads.account(a).media",
-    "AccountResource": "client.ads.account(a)",
-    "Accounts": "client.ads.accounts",
-    "Activity": "client.activity",
-    "Ads": "client.ads",
-    "AdvertiserPosts": "client.ads.account(a).posts",
-    "Articles": "client.articles",
-    "Cards": "client.ads.account(a).cards",
-    "Catalogs": "client.catalogs",
-    "Connections": "client.connections",
-    "AudiencePermissions": "client.ads.account(a).tailored_audience(t).permissions",
-    "CuratedCategories": "client.ads.account(a).curated_categories",
-    "CustomAudience": "client.ads.account(a).custom_audience(c)",
-    "DoNotReachListResource": "client.ads.account(a).do_not_reach_list(d)",
-    "FilteredStream": "client.filtered_stream",
-    "LineItemCuratedCategories": "client.ads.account(a).line_item_curated_categories",
-    "LineItems": "client.ads.account(a).line_items",
-    "MediaLibrary": "client.ads.account(a).media_library",
-    "News": "client.news",
-    "Notes": "client.notes",
-    "OAuth": "client.oauth",
-    "PollCards": "client.ads.account(a).poll_cards",
-    "Posts": "client.posts",
-    "Powerstream": "client.powerstream",
-    "ProductSets": "client.catalog(c).product_sets",
-    "Products": "client.catalog(c).products",
-    "Sandbox": "client.ads.sandbox",
-    "VideoConversationCards": "client.ads.account(a).video_conversation_cards",
-    "Webhooks": "client.webhooks",
-}
-"""Where the methods of a resource class are found."""
+
+
+def _groups(cls: type, path: str) -> Iterator[tuple[str, str]]:
+    """Where the methods of each resource class are found, by the annotations from the client on down."""
+    for name, member in vars(cls).items():
+        function = getattr(member, "func", None) or getattr(member, "fget", None) or member
+        returned = getattr(function, "__annotations__", {}).get("return")
+        group = returned if isinstance(returned, str) else getattr(returned, "__name__", "")
+        if not name.startswith("_") and group in resources.__all__:
+            here = f"{path}.{name}" if function is not member else f"{path}.{name}({name[0]})"
+            yield group, here
+            yield from _groups(getattr(resources, group), here)
+
+
+GROUPS: Final = dict(_groups(Client, "client"))
 
 BY_THE_SESSION: Final = {("socialapi.routes.oauth", "APP_ONLY_TOKEN"): ["client.oauth.app_only_token"]}
 """Routes that the session calls where a method needs what they give."""

@@ -342,22 +342,22 @@ class SlidingWindowPacer:
     async def _until_free(self, key: str, paced: _LimitQueue, *, bulk: bool, deadline: float) -> None:
         while True:
             now = self._clock.monotonic()
-            wait = paced.window.wait_seconds(now, bulk=bulk)
-            if wait <= 0:
+            wait_seconds = paced.window.wait_seconds(now, bulk=bulk)
+            if wait_seconds <= 0:
                 return
-            self._refuse_if_too_long(key, wait, deadline - now)
+            self._refuse_if_too_long(key, wait_seconds, deadline - now)
             paced.changed.clear()
-            seconds = deadline - now if wait is UNKNOWN else wait
-            if not await wait_for_event(self._clock, paced.changed, seconds) and wait is UNKNOWN:
+            seconds = deadline - now if wait_seconds is UNKNOWN else wait_seconds
+            if not await wait_for_event(self._clock, paced.changed, seconds) and wait_seconds is UNKNOWN:
                 raise self._too_long(key, seconds)
 
-    def _refuse_if_too_long(self, key: str, wait: float, allowed: float) -> None:
-        if wait is not UNKNOWN and wait > max(0.0, allowed):
-            raise self._too_long(key, wait)
+    def _refuse_if_too_long(self, key: str, wait_seconds: float, allowed_seconds: float) -> None:
+        if wait_seconds is not UNKNOWN and wait_seconds > max(0.0, allowed_seconds):
+            raise self._too_long(key, wait_seconds)
 
-    def _too_long(self, key: str, wait: float) -> RateLimitTooLong:
-        resets_at = datetime.datetime.fromtimestamp(self._clock.time() + wait, datetime.UTC)
-        return RateLimitTooLong(key, wait, resets_at)
+    def _too_long(self, key: str, wait_seconds: float) -> RateLimitTooLong:
+        resets_at = datetime.datetime.fromtimestamp(self._clock.time() + wait_seconds, datetime.UTC)
+        return RateLimitTooLong(key, wait_seconds, resets_at)
 
     def limits(self) -> Mapping[str, LimitStatus]:
         """Returns the state of each limit now, by limit key."""

@@ -229,7 +229,9 @@ class Transport:
         Raises TransportError if the service cannot have executed the request, and OutcomeUnknown if
         it may have.
         """
-        return self._exchange(request, headers, self._reply, timeout_seconds=timeout_seconds, total=timeout_seconds)
+        return self._exchange(
+            request, headers, self._reply, timeout_seconds=timeout_seconds, total_seconds=timeout_seconds
+        )
 
     async def open(
         self, request: Request[Any], headers: Mapping[str, str], *, timeout_seconds: float
@@ -250,7 +252,12 @@ class Transport:
         # Compressed lines would wait for others to fill a block.
         headers = {**headers, "Accept-Encoding": "identity"}
         return await self._exchange(
-            request, headers, finish, timeout_seconds=timeout_seconds, total=None, buffer_bytes=LIVE_BUFFER_BYTES
+            request,
+            headers,
+            finish,
+            timeout_seconds=timeout_seconds,
+            total_seconds=None,
+            buffer_bytes=LIVE_BUFFER_BYTES,
         )
 
     async def _exchange(
@@ -260,12 +267,12 @@ class Transport:
         finish: Callable[[aiohttp.ClientResponse], Awaitable[A]],
         *,
         timeout_seconds: float,
-        total: float | None,
+        total_seconds: float | None,
         buffer_bytes: int | None = None,
     ) -> A:
         """Sends the request, returns what `finish` makes of the response, translates errors."""
         url = yarl.URL(request.url, encoded=True)
-        connect = min(self._config.connect_timeout_seconds, CONNECTING_SHARE * timeout_seconds)
+        connect_seconds = min(self._config.connect_timeout_seconds, CONNECTING_SHARE * timeout_seconds)
         way = await self._network.options_for(url.scheme, url.host or "", url.port)
         sent = {"User-Agent": self._user_agent, **request.headers, **headers, **way.headers}
         check_headers(sent)
@@ -276,7 +283,7 @@ class Transport:
                 url,
                 headers=sent,
                 data=_Parts(request.body) if request.body else None,
-                timeout=_timeout(total, connect),
+                timeout=_timeout(total_seconds, connect_seconds),
                 read_bufsize=buffer_bytes,
                 **_OPTIONS,
                 **way.options,
@@ -352,12 +359,12 @@ class Transport:
 
 
 @functools.lru_cache(maxsize=64)
-def _timeout(total: float | None, connect: float) -> aiohttp.ClientTimeout:
+def _timeout(total_seconds: float | None, connect_seconds: float) -> aiohttp.ClientTimeout:
     """Returns the timeout, cached: there are few distinct ones, and creating one costs more than
     starting its timer.
     """
     # No rounding, which could let both expire together.
-    return aiohttp.ClientTimeout(total=total, connect=connect, ceil_threshold=math.inf)
+    return aiohttp.ClientTimeout(total=total_seconds, connect=connect_seconds, ceil_threshold=math.inf)
 
 
 def _is_success(status: int) -> bool:

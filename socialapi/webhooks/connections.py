@@ -20,7 +20,7 @@ GRACE_SECONDS: Final = 5.0
 """How long a connection without a complete head is not closed first, while such connections are at
 most a quarter of all. Every connection begins like that.
 """
-QUIET_SECONDS: Final = 60.0
+LOG_INTERVAL_SECONDS: Final = 60.0
 """How long failures to accept connections are not logged again."""
 _NO_ROOM: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
@@ -198,7 +198,7 @@ def log_accept_errors_rarely() -> Iterator[None]:
         if not (isinstance(problem, OSError) and problem.errno in _NO_ROOM and "socket" in context):
             (previous or type(loop).default_exception_handler)(loop, context)
         elif loop.time() >= quiet_until:
-            quiet_until = loop.time() + QUIET_SECONDS
+            quiet_until = loop.time() + LOG_INTERVAL_SECONDS
             logger.error("connections cannot be accepted: %s", problem.strerror)
 
     loop.set_exception_handler(handle)

@@ -155,7 +155,7 @@ class Bodies:
         reading.content = bytearray()
 
 
-QUIET_SECONDS: Final = 60.0
+LOG_INTERVAL_SECONDS: Final = 60.0
 """How long refused deliveries are not logged again."""
 
 logger: Final = logging.getLogger("socialapi")
@@ -173,7 +173,7 @@ class Refusals:
         """Counts a delivery that was refused because of its signature."""
         self._unsaid += 1
         now = self._monotonic()
-        if self._said_at is not None and now - self._said_at < QUIET_SECONDS:
+        if self._said_at is not None and now - self._said_at < LOG_INTERVAL_SECONDS:
             return
         what = "1 delivery" if self._unsaid == 1 else f"{self._unsaid:,} deliveries"
         self._said_at, self._unsaid = now, 0

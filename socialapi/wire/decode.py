@@ -278,7 +278,7 @@ _read_includes: Final = _structure_fn(Includes)
 CONVERTER.register_structure_hook(Includes, _includes)
 
 
-NO_OBJECT: Final = "an error that is no object"
+NOT_AN_OBJECT_MESSAGE: Final = "an error that is no object"
 MAX_CODE_DIGITS: Final = 10
 
 
@@ -334,7 +334,9 @@ def read_partial_error(data: Any) -> Problem | ServiceError:
     """
     if not isinstance(data, Mapping):
         is_code = isinstance(data, int) and not isinstance(data, bool)
-        return ServiceError(code=data if is_code else None, message=_text(data) or (None if is_code else NO_OBJECT))
+        return ServiceError(
+            code=data if is_code else None, message=_text(data) or (None if is_code else NOT_AN_OBJECT_MESSAGE)
+        )
     return read_problem(data) if is_problem(data) else read_service_error(data)
 
 

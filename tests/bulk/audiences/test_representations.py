@@ -64,14 +64,14 @@ async def test_no_object_of_a_job_shows_an_identifier(packing: str) -> None:
         "RawTable",
         "RawColumn",
         "Row",
-        "Run",
+        "RowBlock",
         "Batch",
         "_Placement",
-        "Verdict",
+        "Decision",
         "PreparedChunk",
         "UploadJob",
     }
-    assert names >= {"Tally", "Action"}
+    assert names >= {"RowCounters", "Action"}
     batches = [each for each in held if isinstance(each, Batch)]
     assert any(PLANTED in value for batch in batches for _, value in batch.refused)
     assert report.rejected == 2

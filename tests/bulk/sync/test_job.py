@@ -256,7 +256,7 @@ async def test_with_another_version_of_the_normaliser_only_what_it_changed_is_se
     """Once the address was hashed with what stood around it."""
     people = [f"{name}@b.example" for name in "abcdefghijklmnopqrst"]
     with monkeypatch.context() as then:
-        for module in ("sync_snapshot", "sync_job"):
+        for module in ("snapshot", "job"):
             then.setattr(f"socialapi.bulk.sync.{module}.NORMALIZER_VERSION", 1)
         wrong = hashlib.sha256(b"<z@b.example>").hexdigest()
         await audience.sync([{"email": each} for each in (*people, wrong)], snapshot=path)

@@ -95,15 +95,15 @@ def disconnect_of_refusal(refusal: ApiError, retry_after_seconds: float | None, 
     it, so "too many connections" is no reason to give up.
     """
     kind: DisconnectKind
-    drop = disconnect_of_problems(refusal.problems)
-    if drop is not None:
-        issue = getattr(drop.problem, "connection_issue", None)
-        kind = "http" if issue == "TooManyConnections" and left_behind else drop.kind
+    disconnect = disconnect_of_problems(refusal.problems)
+    if disconnect is not None:
+        issue = getattr(disconnect.problem, "connection_issue", None)
+        kind = "http" if issue == "TooManyConnections" and left_behind else disconnect.kind
         if kind == "network":
             # The network works, since it brought an answer. What an open stream would reconnect at
             # once for is a refusal here.
             kind = "rate_limit" if refusal.status == 429 else "http"
-        return attrs.evolve(drop, kind=kind, error=refusal, retry_after_seconds=retry_after_seconds)
+        return attrs.evolve(disconnect, kind=kind, error=refusal, retry_after_seconds=retry_after_seconds)
     kind = "rate_limit" if refusal.status == 429 else "http" if refusal.status >= 500 else "final"
     return Disconnect(
         kind=kind, reason=f"HTTP {refusal.status}", error=refusal, retry_after_seconds=retry_after_seconds
@@ -129,19 +129,19 @@ class Schedule:
         if lived_seconds >= STEADY_SECONDS:
             self._network = 0
 
-    def wait_seconds(self, drop: Disconnect, jitter: float) -> float:
+    def wait_seconds(self, disconnect: Disconnect, jitter: float) -> float:
         """Returns the seconds to wait after a disconnect, which must not be final.
 
         `jitter` is a random number from 0 to 1. The first lost connection is replaced at once. A
         longer wait that the service asked for is used instead.
         """
-        if drop.kind == "network":
+        if disconnect.kind == "network":
             wait = min(NETWORK_CEILING_SECONDS, self._network * NETWORK_STEP_SECONDS)
             self._network += 1
-        elif drop.kind == "rate_limit":
+        elif disconnect.kind == "rate_limit":
             wait = min(RATE_LIMIT_CEILING_SECONDS, RATE_LIMIT_START_SECONDS * 2.0 ** min(self._rate_limit, 32))
             self._rate_limit += 1
         else:
             wait = min(HTTP_CEILING_SECONDS, HTTP_START_SECONDS * 2.0 ** min(self._http, 32))
             self._http += 1
-        return max(wait, drop.retry_after_seconds or 0.0) * (1.0 + JITTER_SHARE * jitter)
+        return max(wait, disconnect.retry_after_seconds or 0.0) * (1.0 + JITTER_SHARE * jitter)

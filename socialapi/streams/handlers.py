@@ -24,9 +24,9 @@ _GENERATORS = (inspect.isgeneratorfunction, inspect.isasyncgenfunction)
 
 async def call_handler(handler: Callable[..., Any], *given: Any) -> None:
     """Calls the handler and awaits its result if that is awaitable."""
-    told = handler(*given)
-    if inspect.isawaitable(told):
-        await told
+    result = handler(*given)
+    if inspect.isawaitable(result):
+        await result
 
 
 def _what(value: object) -> str:

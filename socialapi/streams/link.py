@@ -27,7 +27,7 @@ class Outage:
     """
 
     cause: Disconnect
-    drop: Disconnect
+    latest: Disconnect
     due: float = 0.0
     attempts: int = 0
 
@@ -174,69 +174,75 @@ class Link:
             # Nothing follows a disconnect notice, whether the service hangs up or not.
             lines = None if connection.disconnect_notice is not None else await connection.read()
         except TransportError as problem:
-            drop = Disconnect(kind="network", reason=problem.reason, error=problem)
+            disconnect = Disconnect(kind="network", reason=problem.reason, error=problem)
         except DecodeError as problem:
-            drop = Disconnect(kind="final", reason=problem.reason, error=problem)
+            disconnect = Disconnect(kind="final", reason=problem.reason, error=problem)
         else:
             if lines is not None:
                 return lines
-            drop = Disconnect(kind="network", reason="the service closed the connection")
+            disconnect = Disconnect(kind="network", reason="the service closed the connection")
         finally:
             self._counters.received_bytes += connection.received_bytes - before
-        connection.over = drop
+        connection.over = disconnect
         connection.close()
         is_ours = self._connection is connection and connection.disconnect_notice is None
         # An incomplete line is examined first: it may be the event that made the connection useful,
         # or say why it ended.
         return [connection.rest] if is_ours and is_whole(connection.rest) else None
 
-    def _disconnected(self, connection: Connection, drop: Disconnect) -> None:
+    def _disconnected(self, connection: Connection, disconnect: Disconnect) -> None:
         """Handles the end of a connection: classifies it and determines since when data may be
         missing.
         """
         now, lived_seconds = self._session.clock.monotonic(), connection.lived_seconds
         self._connection = None
         if connection.disconnect_notice is not None:
-            drop = connection.disconnect_notice
+            disconnect = connection.disconnect_notice
         elif connection.is_stalled:
-            drop = attrs.evolve(drop, reason=f"nothing came for {self._session.config.stall_seconds:g} s")
-        self._broke_at = now if drop.error is not None else None
+            disconnect = attrs.evolve(disconnect, reason=f"nothing came for {self._session.config.stall_seconds:g} s")
+        self._broke_at = now if disconnect.error is not None else None
         if connection.brought_data or lived_seconds >= LONG_LIVED_SECONDS:
             self._schedule.served(lived_seconds)
         # Silence until the stall timeout is useless; keep-alives for as long are not.
         was_of_use = connection.brought_data or (connection.received_bytes > 0 and lived_seconds >= STEADY_SECONDS)
         self._give_up_timer.disconnected(now, lived_seconds, was_of_use=was_of_use)
-        if not connection.brought_data and drop.kind == "network":
+        if not connection.brought_data and disconnect.kind == "network":
             # A service that accepts connections and closes them without data is not asked again at
             # once.
-            drop = attrs.evolve(drop, kind="http")
+            disconnect = attrs.evolve(disconnect, kind="http")
         started_at = max(connection.opened_at, connection.caught_up_at - self._session.config.gap_margin_seconds)
         # If the wall clock was set back, it may have opened later than it was read.
         started_at = min(connection.caught_up_at, started_at)
         self._gap_started_at = datetime.datetime.fromtimestamp(started_at, datetime.UTC)
-        self._schedule_reconnect(drop)
+        self._schedule_reconnect(disconnect)
 
-    def _schedule_reconnect(self, drop: Disconnect) -> None:
+    def _schedule_reconnect(self, disconnect: Disconnect) -> None:
         """Records why there is no connection, and when the next attempt is due, if any."""
-        self._outage = attrs.evolve(self._outage, drop=drop) if self._outage else Outage(drop, drop)
+        self._outage = attrs.evolve(self._outage, latest=disconnect) if self._outage else Outage(disconnect, disconnect)
         self.state = "waiting"
-        if drop.kind == "final":
+        if disconnect.kind == "final":
             return
         now = self._session.clock.monotonic()
-        wait = self._schedule.wait_seconds(drop, self._session.rng.random())
+        wait = self._schedule.wait_seconds(disconnect, self._session.rng.random())
         due = self._give_up_timer.due(now, wait)
         error: SocialApiError
-        if (told := drop.retry_after_seconds) is not None and told > self._session.config.bulk_max_wait_seconds:
-            resets_at = self._session.now() + datetime.timedelta(seconds=told)
-            error = RateLimitTooLong(self._target.limit_key(self._target.route.rate_limit), told, resets_at)
-            error.__cause__ = drop.error
-            self._outage.drop = attrs.evolve(drop, kind="final", error=error)
+        if (
+            retry_after_seconds := disconnect.retry_after_seconds
+        ) is not None and retry_after_seconds > self._session.config.bulk_max_wait_seconds:
+            resets_at = self._session.now() + datetime.timedelta(seconds=retry_after_seconds)
+            error = RateLimitTooLong(
+                self._target.limit_key(self._target.route.rate_limit), retry_after_seconds, resets_at
+            )
+            error.__cause__ = disconnect.error
+            self._outage.latest = attrs.evolve(disconnect, kind="final", error=error)
         elif due is None:
-            self._outage.drop = attrs.evolve(drop, kind="final", error=drop.error or TransportError(drop.reason))
+            self._outage.latest = attrs.evolve(
+                disconnect, kind="final", error=disconnect.error or TransportError(disconnect.reason)
+            )
         else:
             self._outage.due = due
             shown = self._target.route.shown
-            logger.warning("%s: %s; connecting again in %.1f s", shown, drop.reason, due - now)
+            logger.warning("%s: %s; connecting again in %.1f s", shown, disconnect.reason, due - now)
 
     async def connect(self) -> None:
         """Returns once there is a connection. Waits and retries as often as needed. Raises as
@@ -258,8 +264,8 @@ class Link:
         clock = self._session.clock
         while self._connection is None:
             if self._outage is not None:
-                if self._outage.drop.kind == "final":
-                    await self._end(self._outage.drop)
+                if self._outage.latest.kind == "final":
+                    await self._end(self._outage.latest)
                 if (left := self._outage.due - clock.monotonic()) > 0:
                     await clock.sleep(left)
                 self._outage.attempts += 1
@@ -274,9 +280,9 @@ class Link:
                     self._broke_at = clock.monotonic()
                 self._schedule_reconnect(Disconnect(kind="network", reason=problem.reason, error=problem))
             except RateLimitTooLong as problem:
-                reason, told = "the rate limit is used up", problem.wait_seconds
+                reason, retry_after_seconds = "the rate limit is used up", problem.wait_seconds
                 self._schedule_reconnect(
-                    Disconnect(kind="rate_limit", reason=reason, error=problem, retry_after_seconds=told)
+                    Disconnect(kind="rate_limit", reason=reason, error=problem, retry_after_seconds=retry_after_seconds)
                 )
             except ApiError as refusal:
                 self._schedule_reconnect(self._refused(refusal))
@@ -285,10 +291,12 @@ class Link:
                 await self._report_gap(self._session.now())
 
     def _refused(self, refusal: ApiError) -> Disconnect:
-        told = self._session.retry_after_seconds(refusal.headers) if refusal.status in NOT_EXECUTED else None
+        retry_after_seconds = (
+            self._session.retry_after_seconds(refusal.headers) if refusal.status in NOT_EXECUTED else None
+        )
         now = self._session.clock.monotonic()
         left_behind = self._broke_at is not None and now - self._broke_at < LEFT_BEHIND_SECONDS
-        return disconnect_of_refusal(refusal, told, left_behind=left_behind)
+        return disconnect_of_refusal(refusal, retry_after_seconds, left_behind=left_behind)
 
     def _connected(self, reply: LiveReply) -> None:
         config = self._session.config
@@ -304,9 +312,9 @@ class Link:
         self._counters.connections += 1
         logger.info("%s: connected", self._target.route.shown)
 
-    async def _end(self, drop: Disconnect) -> NoReturn:
-        problems = [drop.problem] if drop.problem is not None else []
-        error = drop.error or StreamEnded(200, problems=problems, summary=drop.reason)
+    async def _end(self, disconnect: Disconnect) -> NoReturn:
+        problems = [disconnect.problem] if disconnect.problem is not None else []
+        error = disconnect.error or StreamEnded(200, problems=problems, summary=disconnect.reason)
         try:
             await self._report_gap(None)
         except Exception as another:  # noqa: BLE001  # it becomes the context of the error raised
@@ -331,9 +339,9 @@ class Link:
             attempts=over.attempts,
         )
         if self._options.on_gap is not None:
-            told = self._options.on_gap(gap)
-            if inspect.isawaitable(told):
-                await told
+            result = self._options.on_gap(gap)
+            if inspect.isawaitable(result):
+                await result
 
     def _slow(self, reading: SlowReading) -> None:
         why = {

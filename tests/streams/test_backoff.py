@@ -62,11 +62,11 @@ def test_a_told_wait_is_never_undercut_and_never_shortens_the_own_one(
 )  # fmt: skip
 def test_data_forgives_refusals_and_only_with_time_lost_connections(lived: float, network: float) -> None:
     schedule = Schedule()
-    drops = {kind: Disconnect(kind=kind, reason="") for kind in KINDS}
-    for drop in drops.values():
-        schedule.wait_seconds(drop, 0.0)
+    disconnects = {kind: Disconnect(kind=kind, reason="") for kind in KINDS}
+    for disconnect in disconnects.values():
+        schedule.wait_seconds(disconnect, 0.0)
     schedule.served(lived)
-    assert [schedule.wait_seconds(drop, 0.0) for drop in drops.values()] == [network, 5.0, 60.0]
+    assert [schedule.wait_seconds(disconnect, 0.0) for disconnect in disconnects.values()] == [network, 5.0, 60.0]
 
 
 @pytest.mark.parametrize(
@@ -109,11 +109,11 @@ def test_other_problems_announce_no_end() -> None:
 )
 def test_what_a_refusal_means(status: int, problems: Any, left_behind: bool, kind: str) -> None:
     refusal = error_class(status)(status, problems=problems)
-    drop = disconnect_of_refusal(refusal, 7.0, left_behind=left_behind)
-    assert (drop.kind, drop.retry_after_seconds, drop.error) == (kind, 7.0, refusal)
+    disconnect = disconnect_of_refusal(refusal, 7.0, left_behind=left_behind)
+    assert (disconnect.kind, disconnect.retry_after_seconds, disconnect.error) == (kind, 7.0, refusal)
 
 
 @given(st.integers(400, 599), st.sampled_from([OperationalDisconnect(), ClientDisconnected(), StreamingConnection()]))
 def test_no_refusal_is_followed_at_once(status: int, problem: Problem) -> None:
-    drop = disconnect_of_refusal(error_class(status)(status, problems=[problem]), None, left_behind=True)
-    assert drop.kind in ("http", "rate_limit", "final")
+    disconnect = disconnect_of_refusal(error_class(status)(status, problems=[problem]), None, left_behind=True)
+    assert disconnect.kind in ("http", "rate_limit", "final")

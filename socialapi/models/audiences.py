@@ -13,7 +13,7 @@ from socialapi.errors import InvalidInput
 from socialapi.models.model import Model
 from socialapi.models.queries import TOTAL_OR_CURSOR, CountQuery, CursorQuery, Id, Ids, SortBy
 from socialapi.models.spelling import near_name
-from socialapi.models.validation import Pattern, parse_timestamp
+from socialapi.models.validation import Pattern, is_several, parse_timestamp
 from socialapi.problems import BrokenRule
 from socialapi.unset import UNSET, Unset
 
@@ -37,15 +37,12 @@ DEFAULT_EXPIRY_MONTHS: Final = 13
 Sha256 = Annotated[str, Pattern("[0-9a-f]{64}", "must be a SHA-256 digest: 64 lower-case hexadecimal digits")]
 
 
-_NOT_LISTS: Final = (str, bytes, bytearray, memoryview, Mapping)
-
-
 def _texts(value: str | int | Iterable[str | int] | None) -> tuple[str, ...]:
     """Returns a tuple of identifiers. A single string is one identifier. Types are validated when
     sent.
     """
     several: Any = value
-    if isinstance(value, _NOT_LISTS) or not isinstance(value, Iterable):
+    if not is_several(value):
         several = () if value is None else (value,)
     return tuple(several)
 
@@ -75,7 +72,7 @@ def _users(value: "AudienceUser | Mapping[str, Any] | Iterable[AudienceUser | Ma
     several: Any = value
     if isinstance(value, AudienceUser | DoNotReachUser | Mapping):
         several = (value,)
-    elif isinstance(value, _NOT_LISTS) or not isinstance(value, Iterable):
+    elif not is_several(value):
         raise InvalidInput(f"users must be AudienceUser or a list of them, not {type(value).__name__}")
     return tuple(several)
 

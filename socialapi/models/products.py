@@ -36,7 +36,8 @@ Price = Annotated[
         "must be a number with a decimal point, a space and an ISO 4217 currency code, for example 9.99 USD",
     ),
 ]
-ImageUrl = Annotated[str, Pattern(r"https?://[^\s/]+\S*", "must be the URL of an image")]
+_IMAGE_URL: Final = r"https?://[^\s/]+\S*"
+ImageUrl = Annotated[str, Pattern(_IMAGE_URL, "must be the URL of an image")]
 WordColor = Annotated[str, Pattern(r"(?!\s*#[0-9A-Fa-f]{3,8}\s*$)[\s\S]*", "must be a word, not a hexadecimal code")]
 
 
@@ -124,15 +125,12 @@ def _time_with_offset(text: str) -> datetime.datetime | None:
     return found if "T" in text and found.utcoffset() is not None else None
 
 
-_IMAGE_URL: Final = re.compile(r"https?://[^\s/]+\S*")
-
-
 def _image_rules(text: str) -> Iterator[BrokenRule]:
     urls = [url.strip() for url in text.split(",")]
     if len(urls) > MAX_ADDITIONAL_IMAGES:
         reason = f"must have at most {MAX_ADDITIONAL_IMAGES} URLs"
         yield BrokenRule(path="additional_image_link", reason=reason)
-    if not all(map(_IMAGE_URL.fullmatch, urls)):
+    if not all(re.fullmatch(_IMAGE_URL, url) for url in urls):
         yield BrokenRule(path="additional_image_link", reason="must be URLs of images, separated by commas")
 
 

@@ -79,6 +79,15 @@ else:
             return tuple[item, ...]
 
 
+def is_several(value: object) -> bool:
+    """Returns whether a value is a list of values: any iterable but texts, bytes, mappings and
+    objects of attrs classes.
+    """
+    if isinstance(value, str | bytes | bytearray | memoryview | Mapping) or attrs.has(type(value)):
+        return False
+    return isinstance(value, Iterable)
+
+
 class Unshapeable:
     """Replaces an argument that could not be shaped, and says why. Only the client creates it."""
 

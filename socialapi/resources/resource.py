@@ -4,9 +4,8 @@ import functools
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-import attrs
-
 from socialapi.models.pages import Page
+from socialapi.models.validation import is_several
 from socialapi.routes.route import Route, Target
 from socialapi.session.pager import Pager
 from socialapi.session.session import CallOptions, Session
@@ -27,25 +26,19 @@ def flatten(given: Iterable[Any]) -> tuple[Any, ...]:
 
 def as_iterable(given: Any) -> Iterable[Any]:
     """Returns an iterable of the values given: the argument itself, or a tuple with it."""
-    return cast("Iterable[Any]", given) if _is_several(given) else (given,)
+    return cast("Iterable[Any]", given) if is_several(given) else (given,)
 
 
 def unless_empty(given: Any) -> Any:
     """Returns the argument, iterables as a tuple, and None for an empty one, so that it is not
     sent.
     """
-    return tuple(given) or None if _is_several(given) else given
+    return tuple(given) or None if is_several(given) else given
 
 
 def without_none(**members: Any) -> dict[str, Any]:
     """Returns the members of a body that are not None."""
     return {name: value for name, value in members.items() if value is not None}
-
-
-def _is_several(given: Any) -> bool:
-    if isinstance(given, str | bytes | bytearray | memoryview | Mapping) or attrs.has(type(given)):
-        return False
-    return isinstance(given, Iterable)
 
 
 class Resource:

@@ -22,6 +22,7 @@ from socialapi.models.validation import (
     Tagged,
     Unshapeable,
     format_timestamp,
+    is_several,
     members_by_tag,
     printable_name,
     value_type,
@@ -205,7 +206,6 @@ _WRITERS: Final[Sequence[tuple[type | tuple[type, ...], Callable[[Any], str | No
 
 Shape = Callable[[Any], Any]
 
-_NOT_LISTS: Final = (str, bytes, bytearray, memoryview, Mapping)
 _EMPTY: Final = (Unset, type(None))
 _NO_ID: Final = "must be an id: a text or a whole number"
 _NO_IDS: Final = "must be an id or a list of ids"
@@ -312,7 +312,7 @@ def _array(item: Any) -> Shape:
             return [one(each) for each in value]
         if isinstance(value, alone) and not isinstance(value, bool):
             return [one(value)]
-        if isinstance(value, _NOT_LISTS) or not isinstance(value, Iterable) or attrs.has(type(value)):
+        if not is_several(value):
             return Unshapeable(_NO_IDS) if is_id and value is not None else _undeclared(value)
         return [one(each) for each in value]
 

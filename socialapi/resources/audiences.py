@@ -45,7 +45,7 @@ from socialapi.routes import ads as routes
 from socialapi.session.pager import Pager
 from socialapi.session.session import CallOptions, Session
 from socialapi.wire.encode import json_bytes, shaped
-from socialapi.wire.request import assemble, refuse
+from socialapi.wire.request import refuse
 
 USERS_PER_SLICE: Final = 250
 """How many users are prepared before other tasks get a turn."""
@@ -214,7 +214,8 @@ async def send_operations(
     # Without the documented maximum number of operations.
     declared = body if most is None else get_args(body)[0]
     refuse([*broken, *broken_rules(declared, shapes, now=now)])
-    request = assemble(destination.target, session.config, {}, (json_bytes(shapes),))
+    target = destination.target
+    request = session.plan(target.route).assemble(target.path_parameters, {}, (json_bytes(shapes),))
     return await send_until_counted(session, request, users, options=options)
 
 

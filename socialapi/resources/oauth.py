@@ -32,7 +32,7 @@ from socialapi.session.auth import OAuth1Authenticator, basic, client_authentica
 from socialapi.session.oauth2_user import CODE_ADVICE, REFRESH_ADVICE, with_advice
 from socialapi.unset import UNSET
 from socialapi.wire.oauth1 import SignIn
-from socialapi.wire.request import build_request, check, refuse_unfit
+from socialapi.wire.request import check, refuse_unfit
 
 MIN_RANDOM_BYTES: Final = 32
 MAX_RANDOM_BYTES: Final = 96
@@ -215,7 +215,7 @@ class OAuth(Resource):
         return self._url(route, {"oauth_token": name, "force_login": force_login, "screen_name": screen_name})
 
     def _url(self, route: Route[Any], query: Mapping[str, Any]) -> str:
-        return build_request(route.at(), self._session.config, now=self._session.now(), query=query).url
+        return self._session.plan(route).request({}, query, None, self._session.now).url
 
     # OAuth 2.0 with PKCE (section 5.4)
 

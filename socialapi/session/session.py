@@ -165,7 +165,7 @@ class Session:
         Without `authenticator` the credential is the one that the API prefers. Raises InvalidInput
         for arguments that break a rule, ConfigurationError if there is no such credential.
         """
-        request = self._plan(target.route).request(target.path_parameters, query, body, self.now)
+        request = self.plan(target.route).request(target.path_parameters, query, body, self.now)
         return self.prepared(request, options=options, authenticator=authenticator)
 
     def prepared(
@@ -180,7 +180,10 @@ class Session:
         authenticator = authenticator or self.authenticators.choose(request.target.route.family)
         return Call(request, options, authenticator, observer)
 
-    def _plan(self, route: Route[R]) -> Plan[R]:
+    def plan(self, route: Route[R]) -> Plan[R]:
+        """Returns the plan of a route, which is computed once. Raises ConfigurationError if its host
+        is not configured.
+        """
         plan = self._plans.get(route)
         if plan is None:
             plan = Plan(route, self.config)

@@ -134,21 +134,6 @@ def _segments(path: Mapping[str, str | int]) -> tuple[Mapping[str, str], Mapping
     return path, path  # type: ignore[return-value]  # they are all texts
 
 
-def build_request(
-    target: Target[R],
-    config: Config,
-    *,
-    now: datetime.datetime,
-    query: Mapping[str, Any] | None = None,
-    body: Any = None,
-) -> Request[R]:
-    """Returns a request for `target` with validated arguments.
-
-    Raises InvalidInput with every broken rule, ConfigurationError if the host is not configured.
-    """
-    return Plan(target.route, config).request(target.path_parameters, query, body, lambda: now)
-
-
 def shaped_arguments(route: Route[Any], query: Mapping[str, Any] | None, body: Any) -> tuple[dict[str, Any], Any]:
     """Returns query and body in the shape that the route declares. Raises InvalidInput if they have
     none.
@@ -175,13 +160,6 @@ def _broken(
     if not broken and route.body_in == "json":
         broken += unsendable(shape)
     return broken
-
-
-def assemble(
-    target: Target[R], config: Config, query: Mapping[str, Any], body: tuple[bytes, ...], form: str | None = None
-) -> Request[R]:
-    """Returns a request from parts that are known to be valid, such as the batches of a job."""
-    return Plan(target.route, config).assemble(target.path_parameters, query, body, form)
 
 
 def with_path_texts(path: Mapping[str, str | int]) -> Mapping[str, str]:

@@ -12,10 +12,10 @@ from socialapi.errors import OutcomeUnknown, RateLimited, ServerError, Transport
 from socialapi.models.audiences import UploadCounts
 from socialapi.routes import ads
 from socialapi.session.session import Attempt, CallOptions
-from socialapi.wire.request import assemble
 from socialapi.wire.retry import RetryPolicy
 from tests.support.clients import DIGEST, OPERATION, client_of
 from tests.support.clock import VirtualClock, turns
+from tests.support.requests import assemble
 from tests.support.server import OK, Cut, Fault, Received, Server, Step, answer
 
 Call = Callable[[Client], Coroutine[Any, Any, Any]]

@@ -14,10 +14,10 @@ from socialapi import Client, errors
 from socialapi.errors import ApiError, DecodeError, OutcomeUnknown, ServerError, TransportError
 from socialapi.routes.platform import POST_STREAM
 from socialapi.session.transport import _Parts
-from socialapi.wire.request import build_request
 from socialapi.wire.response import Reply
 from tests.support.clients import client_of
 from tests.support.clock import VirtualClock, turns
+from tests.support.requests import build_request
 from tests.support.server import OK, Cut, Fault, Server, answer
 from tests.support.tls import make_contexts
 

@@ -24,7 +24,7 @@ from socialapi.routes.route import PLATFORM, Route
 from socialapi.types import CardMedia, Details, PostDraft, PostMedia, RuleDraft, Website
 from socialapi.unset import UNSET, Unset
 from socialapi.wire.encode import shaped, shaped_query
-from socialapi.wire.request import build_request
+from tests.support.requests import build_request
 
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 CONFIG = Config(base_url="https://api.example.com")

@@ -15,7 +15,8 @@ from socialapi.credentials import OAuth1
 from socialapi.routes.route import ADS, Route
 from socialapi.wire.encode import query_string
 from socialapi.wire.oauth1 import basic_header, bearer_header, oauth1_header
-from socialapi.wire.request import Request, assemble
+from socialapi.wire.request import Request
+from tests.support.requests import assemble
 
 CREDENTIAL = OAuth1("key", "key-secret&", "token", "token+secret")
 NONCE = "0123456789abcdef0123456789abcdef"

@@ -13,7 +13,8 @@ from socialapi.errors import ConfigurationError, InvalidInput
 from socialapi.models.oauth import InvalidateTokenRequest
 from socialapi.routes import ads, oauth
 from socialapi.routes.route import ADS, PLATFORM, Route, Target
-from socialapi.wire.request import Request, assemble, build_request
+from socialapi.wire.request import Request
+from tests.support.requests import assemble, build_request
 
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 CONFIG = Config(base_url="https://api.example.com", ads_url="https://ads.example.com/api/")

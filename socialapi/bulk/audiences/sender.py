@@ -16,7 +16,7 @@ from socialapi.problems import OperationError
 from socialapi.reports import RowIssue
 from socialapi.routes.route import Target
 from socialapi.session.session import CallOptions, Observer, Session
-from socialapi.wire.request import Request, assemble
+from socialapi.wire.request import Request
 from socialapi.wire.response import Reply, read_result
 from socialapi.wire.retry import Failure
 
@@ -215,11 +215,10 @@ class BatchSender:
         parts: list[bytes] = []
         for part in self.packer.encode(runs):
             if parts:
-                await (
-                    self.session.scheduler.yield_turn()
-                )  # a large body is encoded in slices, and others go on between them
+                # A large body is encoded in slices, and other jobs continue between them.
+                await self.session.scheduler.yield_turn()
             parts.append(part)
-        return assemble(self.target, self.session.config, {}, tuple(parts))
+        return self.session.plan(self.target.route).assemble(self.target.path_parameters, {}, tuple(parts))
 
 
 def _isolate(

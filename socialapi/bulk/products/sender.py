@@ -18,7 +18,6 @@ from socialapi.models.products import ProductResult, ProductResults
 from socialapi.reports import RowIssue
 from socialapi.routes.route import Target
 from socialapi.session.session import CallOptions, Observer, Session
-from socialapi.wire.request import assemble
 from socialapi.wire.retry import Failure, Wait, decide
 
 NO_REASON: Final = "refused by the service without a reason"
@@ -64,7 +63,7 @@ class ProductSender:
 
     async def _put(self, rows: Iterable[ProductRow]) -> Sequence[ProductResult]:
         body = b",".join(row.json for row in rows).join(ENVELOPE)
-        request = assemble(self.target, self.session.config, {}, (body,))
+        request = self.session.plan(self.target.route).assemble(self.target.path_parameters, {}, (body,))
         call = self.session.prepared(request, options=self.options, observer=self.observe)
         return (await self.session.call(call)).products_response
 

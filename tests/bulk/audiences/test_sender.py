@@ -10,12 +10,12 @@ from socialapi.bulk.audiences.sender import send_until_counted
 from socialapi.errors import ApiError
 from socialapi.models.audiences import UploadCounts
 from socialapi.session.session import CallOptions, Session
-from socialapi.wire.request import assemble
 from socialapi.wire.response import Reply
 from socialapi.wire.retry import RetryPolicy
 from tests.bulk.model_service import DESTINATION, ModelService, counted
 from tests.bulk.model_transport import answer, session_of
 from tests.support.clock import VirtualClock
+from tests.support.requests import assemble
 
 BODY: Final = (b'[{"operation_type":"Update","params":{"users":[{"partner_user_id":["a"]}]}}]',)
 PATIENT: Final = RetryPolicy(max_attempts=12, max_wait_seconds=60.0, max_elapsed_seconds=90.0)

@@ -16,7 +16,7 @@ import socialapi.routes.creatives
 import socialapi.routes.oauth
 import socialapi.routes.platform
 from socialapi import Client, resources
-from socialapi.emulator.dispatch import ENDPOINT_TABLE
+from socialapi.emulator.server import ENDPOINT_TABLE
 from socialapi.routes.route import Route
 
 ROOT: Final = Path(__file__).parents[1]

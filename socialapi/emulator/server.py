@@ -2,13 +2,15 @@
 
 import asyncio
 import contextlib
+import importlib
 import os
+import pkgutil
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
-from types import FrameType, TracebackType
+from types import FrameType, ModuleType, TracebackType
 from typing import Any, Final, Self
 
 import orjson
@@ -16,21 +18,37 @@ from aiohttp import web
 
 from socialapi.config import Config
 from socialapi.credentials import AppOnly, Credentials, OAuth1
+from socialapi.emulator import advertising, auth, catalogs, creatives, oauth, platform
 from socialapi.emulator.auth import APP_ONLY_TOKENS
 from socialapi.emulator.clock import EmulatorClock
 from socialapi.emulator.connections import Listener
 from socialapi.emulator.control import PREFIX, serve_control
-from socialapi.emulator.dispatch import ENDPOINT_TABLE
 from socialapi.emulator.faults import Faults
+from socialapi.emulator.handlers import ENDPOINTS, Endpoint
 from socialapi.emulator.ledger import Ledger, RequestRecord
 from socialapi.emulator.platform.fan_out import SHUTDOWN
 from socialapi.emulator.platform.state import DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_WEBHOOKS
 from socialapi.emulator.rate_limits import route_key
 from socialapi.emulator.request_cycle import CLIENT_LEFT, Exchange
+from socialapi.emulator.routing import PathTable, mounted_path
 from socialapi.emulator.service import Service, Settings
 from socialapi.emulator.state import OwnedId, State
 from socialapi.errors import ConfigurationError
 from socialapi.models.streams import MAX_RULES
+
+AREAS: Final = (platform, advertising, creatives, catalogs, oauth)
+
+
+def _modules(area: ModuleType) -> list[ModuleType]:
+    names = (found.name for found in pkgutil.iter_modules(area.__path__, f"{area.__name__}."))
+    return [importlib.import_module(name) for name in names]
+
+
+HANDLER_MODULES: Final = (auth, *(module for area in AREAS for module in _modules(area)))
+
+ENDPOINT_TABLE: Final[PathTable[Endpoint]] = PathTable(
+    (endpoint.route.method, mounted_path(endpoint.route), endpoint) for endpoint in ENDPOINTS
+)
 
 _SHUTDOWN_SECONDS: Final = 0.5
 _ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - recognised, not bound to by default

@@ -24,10 +24,10 @@ from socialapi.credentials import AppOnly, OAuth1
 from socialapi.emulator import Emulator
 from socialapi.emulator.catalogs.seed import KINDS as CATALOG_KINDS
 from socialapi.emulator.creatives.seed import KINDS as CREATIVE_KINDS
-from socialapi.emulator.dispatch import ENDPOINT_TABLE
 from socialapi.emulator.handlers import ENDPOINTS
 from socialapi.emulator.oauth import authorize, pkce
 from socialapi.emulator.routing import PathTable, mounted_path
+from socialapi.emulator.server import ENDPOINT_TABLE
 from socialapi.errors import ConfigurationError
 from socialapi.routes.route import Route
 from tests.emulator.asking import Asker, eventually, updates

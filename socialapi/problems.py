@@ -72,6 +72,13 @@ class Problem:
         """The last segment of `type`, for example `rule-cap`."""
         return self.type.rstrip("/").rpartition("/")[2]
 
+    @property
+    def says_not_found(self) -> bool:
+        """Whether something does not exist. The documented type knows five kinds of resources; for
+        others, such as rules and webhooks, an untyped problem has the status 404.
+        """
+        return isinstance(self, ResourceNotFound) or (self.slug == "about:blank" and self.status == 404)
+
 
 class ClientDisconnected(Problem):
     """The client closed the stream."""

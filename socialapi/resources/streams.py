@@ -29,7 +29,6 @@ from socialapi.problems import (
     InvalidRules,
     NoncompliantRules,
     Problem,
-    ResourceNotFound,
     RuleCap,
     ServiceError,
 )
@@ -144,7 +143,7 @@ class WantedRules:
             try:
                 await self.stream.delete_rules(part)
             except ApiError as problem:
-                if not problem.problems or not all(isinstance(each, ResourceNotFound) for each in problem.problems):
+                if not problem.problems or not all(each.says_not_found for each in problem.problems):
                     raise
 
 

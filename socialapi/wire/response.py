@@ -23,7 +23,7 @@ from socialapi.errors import (
     error_class,
 )
 from socialapi.models.model import Items, Model
-from socialapi.problems import OperationError, Problem, ResourceNotFound, ServiceError
+from socialapi.problems import OperationError, Problem, ServiceError
 from socialapi.routes.route import Route
 from socialapi.wire import scalars
 from socialapi.wire.class_readers import is_tuple, join_path
@@ -291,7 +291,7 @@ def _class_of(
     status: int, reason: str | None, problems: Sequence[Problem], errors: Sequence[ServiceError]
 ) -> type[ApiError]:
     """Returns the error class. An answer that says "not found" is NotFound, whatever the status."""
-    says_not_found = [isinstance(each, ResourceNotFound) for each in problems]
+    says_not_found = [each.says_not_found for each in problems]
     says_not_found += [str(each.code).endswith(NOT_FOUND) for each in errors]
     found = error_class(status)
     if found is ApiError and says_not_found and all(says_not_found):

@@ -1,21 +1,22 @@
-"""Reads and validates the arguments of platform requests by the declarations of their routes."""
+"""Reads the arguments of requests by the declarations of their routes, and checks their rules."""
 
 import functools
 import re
 import types
 import typing
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
 import attrs
 import orjson
 
-from socialapi.emulator.handlers import Call, body_limit
-from socialapi.emulator.request import FORM, Received, split
-from socialapi.emulator.responses import Refusal, invalid_request
-from socialapi.models.validation import broken_rules
+from socialapi.emulator.handlers import Call, Endpoint
+from socialapi.emulator.request import FORM, Received, body_limit, split
+from socialapi.emulator.responses import InvalidRequest, Refusal, invalid
+from socialapi.models.pages import Page
+from socialapi.models.validation import broken_rules, wire_name
 from socialapi.problems import BrokenRule
 from socialapi.routes.route import Route
 
@@ -23,75 +24,107 @@ LONGEST_ECHO: Final = 100
 """How many characters of a bad value are repeated in the answer."""
 
 
-@attrs.frozen
-class Arguments:
-    """The path and query parameters with their declared types, and the decoded JSON body.
+def read_arguments(endpoint: Endpoint, call: Call) -> None:
+    """Gives the call its query and body.
 
-    For an advertising write, `query` includes the parameters of a form.
+    Raises InvalidRequest, and Refusal for a body that cannot be read at all. Values come first:
+    only when each of them is right by itself it is asked how they go together, and then how they go
+    with what is stored. The endpoints of OAuth judge their parameters by their own protocols.
     """
-
-    path: Mapping[str, str]
-    query: Mapping[str, Any]
-    body: Any = None
-
-    @property
-    def echo(self) -> dict[str, Any]:
-        """What an advertising answer repeats."""
-        return {**self.query, **self.path}
+    if endpoint.style == "oauth":
+        call.query = call.received.parameters()
+        return
+    try:
+        _read(endpoint, call)
+    except InvalidRequest as refusal:
+        raise (endpoint.refuse(refusal) if endpoint.refuse else refusal) from None
 
 
-class InvalidArguments(Refusal):
-    """A request that breaks declared rules. The answer lists all of them."""
-
-    def __init__(self, broken: Sequence[BrokenRule], given: Callable[[str], Sequence[str]]) -> None:
-        errors = [{"message": str(rule), "parameters": {rule.path: list(given(rule.path))}} for rule in broken]
-        rules = "1 rule" if len(broken) == 1 else f"{len(broken)} rules"
-        super().__init__(
-            400, "INVALID_PARAMETER", f"the request breaks {rules}", problem="invalid-request", errors=errors
-        )
-        self.broken: tuple[BrokenRule, ...] = tuple(broken)
+def _read(endpoint: Endpoint, call: Call) -> None:
+    call.query = typed(declared_parameters(call.route), dict(parameter_pairs(call.route, call.received)))
+    call.body = _body(endpoint, call)
+    check(call, [*_broken_values(call), *_broken_body(endpoint, call)])
+    broken = _broken_conditions(call)
+    if endpoint.rules is not None:
+        broken += [rule for rule in endpoint.rules(call) if rule not in broken]
+    check(call, broken)
 
 
-def read_arguments(call: Call) -> Arguments:
-    """The checked arguments of a call. Raises InvalidArguments, or Refusal for a body that cannot be read at all."""
-    now = call.state.clock.datetime()
-    route = call.route
+def read_query(call: Call) -> dict[str, Any]:
+    """The query as its declared types; raises InvalidRequest. For the pages of OAuth, which say by themselves what is wrong."""
+    call.query = typed(declared_parameters(call.route), dict(parameter_pairs(call.route, call.received)))
+    check(call, _broken_values(call))
+    check(call, _broken_conditions(call))
+    return call.query
+
+
+def check(call: Call, broken: Sequence[BrokenRule]) -> None:
+    """Refuses the call for its broken rules, if there are any."""
+    if broken:
+        raise InvalidRequest(broken, functools.partial(_given, call))
+
+
+def _broken_values(call: Call) -> list[BrokenRule]:
+    """The rules that single parameters break."""
+    now, route = call.state.clock.datetime(), call.route
+    pairs = parameter_pairs(route, call.received)
     broken: list[BrokenRule] = []
     for name, declared in route.path_rules.items():
-        broken += broken_rules(declared, call.path_parameters[name], now=now, path=name)
-    pairs = parse_qsl(call.received.query, keep_blank_values=True)
-    broken += repetitions(pairs)
-    query = typed(route.query, dict(pairs))
-    broken += broken_rules(route.query or NoQuery, query, now=now)
-    body = None
-    if route.body is not None:
-        body = _json(call)
-        broken += broken_rules(route.body, body, now=now)
-    if broken:
-        raise InvalidArguments(broken, functools.partial(_given, {**call.path_parameters, **dict(pairs)}, body))
-    return Arguments(call.path_parameters, query, body)
+        broken += broken_rules(declared, call.path[name], now=now, path=name)
+    counts = Counter(name for name, _ in pairs)
+    broken += [BrokenRule(path=name, reason="is given more than once") for name, count in counts.items() if count > 1]
+    found = broken_rules(without_conditions(declared_parameters(route)), call.query, now=now)
+    # An element of a list has no name of its own in the query.
+    broken += [attrs.evolve(rule, path=rule.path.partition("[")[0]) for rule in found]
+    is_order = "sort_by" in call.query and all(rule.path != "sort_by" for rule in found)
+    if is_order and call.query["sort_by"].rpartition("-")[0] not in sortable_fields(route):
+        broken.append(BrokenRule(path="sort_by", reason="must name a field with a single value"))
+    return broken
 
 
-class NoQuery(typing.TypedDict):
-    """The query of a route without query parameters."""
+def _broken_conditions(call: Call) -> list[BrokenRule]:
+    """The rules that parameters break together."""
+    return broken_rules(declared_parameters(call.route), call.query, now=call.state.clock.datetime())
 
 
-def _json(call: Call) -> Any:
-    if call.received.content_type != "application/json":
+def _broken_body(endpoint: Endpoint, call: Call) -> list[BrokenRule]:
+    if not takes_json(call.route) or not endpoint.checks_body:
+        return []
+    return broken_rules(call.route.body, call.body, now=call.state.clock.datetime())
+
+
+def _body(endpoint: Endpoint, call: Call) -> Any:
+    """The decoded JSON of a route that takes it; refuses what would not be read, rather than ignoring it."""
+    received = call.received
+    if not received.complete:
+        raise invalid("", f"has more than {body_limit(call.route):,} bytes")
+    if not takes_json(call.route):
+        is_form = received.content_type == FORM and received.method != "GET"
+        if received.body and endpoint.style == "ads" and not is_form:
+            message = "the parameters go into the query, those of a write also into a form"
+            raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", message)
+        return None
+    if received.content_type != "application/json":
         raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", "the body must be sent as application/json")
-    if not call.received.complete:
-        raise invalid_request(f"the body has more than {body_limit(call.route):,} bytes", {"body": []})
+    if received.headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", "the body must be sent as it is, without a content encoding")
     try:
-        return call.received.json()
+        return received.json()
     except ValueError:
-        raise invalid_request("the body is not valid JSON", {"body": []}) from None
+        raise invalid("", "is not valid JSON") from None
 
 
-def _given(texts: Mapping[str, str], body: Any, path: str) -> Sequence[str]:
+def takes_json(route: Route[Any]) -> bool:
+    """Whether the parameters of a request travel in a JSON body."""
+    return route.body is not None and route.body_in == "json"
+
+
+def _given(call: Call, path: str) -> Sequence[str]:
     """What was given at the path of a broken rule, or at the nearest place above it; nothing if nothing was."""
+    texts = {**call.path, **dict(parameter_pairs(call.route, call.received))}
     if path in texts:
         return [texts[path][:LONGEST_ECHO]]
-    value = body
+    value = call.body
     for step in re.findall(r"[^.\[\]]+", path):
         if isinstance(value, dict) and step in value:
             value = value[step]
@@ -105,23 +138,22 @@ def _given(texts: Mapping[str, str], body: Any, path: str) -> Sequence[str]:
     return [text[:LONGEST_ECHO]]
 
 
-def repetitions(pairs: Sequence[tuple[str, str]]) -> list[BrokenRule]:
-    """What is wrong about parameters that are given more than once."""
-    counts = Counter(name for name, _ in pairs)
-    return [BrokenRule(path=name, reason="is given more than once") for name, count in counts.items() if count > 1]
+class NoParameters(typing.TypedDict):
+    """The parameters of a route without any."""
 
 
 def parameter_pairs(route: Route[Any], received: Received) -> list[tuple[str, str]]:
     """The query; for a write whose parameters travel in the query also those of a form (advertising section 4.4)."""
     pairs = parse_qsl(received.query, keep_blank_values=True)
-    if route.method != "GET" and route.body_in == "query" and received.content_type == FORM:
+    if route.method != "GET" and not takes_json(route) and received.content_type == FORM:
         pairs += parse_qsl(received.body.decode("utf-8", "replace"), keep_blank_values=True)
     return pairs
 
 
 def declared_parameters(route: Route[Any]) -> Any:
-    """The declaration of what `parameter_pairs` reads: the body of such a write, or the query; None if there is none."""
-    return route.body if route.body is not None and route.body_in == "query" else route.query
+    """The declaration of what `parameter_pairs` reads: the body of such a write, or the query."""
+    declared = route.body if route.body is not None and route.body_in == "query" else route.query
+    return declared or NoParameters
 
 
 def echo(route: Route[Any], path: Mapping[str, str], received: Received) -> dict[str, Any]:
@@ -140,9 +172,33 @@ def without_conditions(declared: Any) -> Any:
     return typing.get_args(declared)[0] if typing.get_origin(declared) is typing.Annotated else declared
 
 
+def item_of(route: Route[Any]) -> Any:
+    """The model of what a route answers, or of an item of the collection that it answers."""
+    return typing.get_args(route.result)[0] if typing.get_origin(route.result) is Page else route.result
+
+
+@functools.cache
+def wire_fields(model: Any) -> Mapping[str, Any]:
+    """The names of the fields of a model on the wire, with their types."""
+    attrs.resolve_types(model)
+    return {wire_name(field): field.type for field in attrs.fields(model) if field.name != "extra"}
+
+
+def sortable_fields(route: Route[Any]) -> Collection[str]:
+    """The fields that the items of a collection can be sorted by: those with a single value."""
+    return frozenset(name for name, kind in wire_fields(item_of(route)).items() if _is_scalar(kind))
+
+
+def _is_scalar(kind: Any) -> bool:
+    origin = typing.get_origin(kind)
+    if origin in (typing.Union, types.UnionType):
+        return all(map(_is_scalar, typing.get_args(kind)))
+    return origin is typing.Literal or (origin is None and not attrs.has(kind))
+
+
 @functools.cache
 def _readers(declared: Any) -> Mapping[str, Callable[[str], Any]]:
-    hints = {} if declared is None else typing.get_type_hints(without_conditions(declared))
+    hints = typing.get_type_hints(without_conditions(declared))
     return {name: reader for name, kind in hints.items() if (reader := _reader(kind)) is not None}
 
 

@@ -1,23 +1,54 @@
-"""Authentication of requests, with one function per kind of endpoint, and app-only tokens."""
+"""Authentication of requests: who calls, with which credential, and whether a route takes it."""
 
 import base64
 import binascii
 import hmac
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any, Final
 from urllib.parse import unquote
 
 from socialapi.emulator import oauth1
-from socialapi.emulator.handlers import Call, handles
 from socialapi.emulator.request import Received
-from socialapi.emulator.responses import Answer, Refusal, answer
+from socialapi.emulator.responses import Refusal, forbidden, style_of
 from socialapi.emulator.state import AccessToken, App, Caller, State
-from socialapi.models.validation import broken_rules
-from socialapi.routes import oauth as routes
-from socialapi.routes.route import RateLimit
+from socialapi.routes.route import CredentialKind, Route
+
+Authenticate = Callable[[State, Received, Mapping[str, str]], Caller]
+"""Returns the caller of a request, by its credentials and the parameters of its path; raises Refusal."""
 
 NOBODY: Final = Caller(App("", ""))
 """The caller of what asks for no credential, or looks at it by itself."""
+
+
+def caller_of(route: Route[Any]) -> Authenticate:
+    """Who may call a route that says no more of it than its family does.
+
+    In the advertising API that is a user, with whom the account in the path is associated; elsewhere
+    an app or a user, as the family takes credentials, with the scopes of the route.
+    """
+    if style_of(route.family) == "ads":
+        return account_user if "{account_id}" in route.path else signed_in_user
+
+    def authenticate(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
+        caller = any_caller(state, received, path_parameters)
+        kinds = route.family.credentials
+        if caller.user is None and not _APP_ONLY.intersection(kinds):
+            raise _unsupported("this endpoint acts for a user: use OAuth 1.0a or a user's OAuth 2.0 token")
+        if caller.user is not None and not _OF_USERS.intersection(kinds):
+            raise _unsupported("this endpoint acts for an app: use its app-only token")
+        if caller.scopes is not None and (lacking := sorted(set(route.scopes) - caller.scopes)):
+            raise forbidden(f"the access token lacks the scope {', '.join(lacking)}")
+        return caller
+
+    return authenticate
+
+
+_APP_ONLY: Final[frozenset[CredentialKind]] = frozenset(("AppOnly", "Bearer"))
+_OF_USERS: Final[frozenset[CredentialKind]] = frozenset(("OAuth1", "OAuth2User"))
+
+
+def _unsupported(message: str) -> Refusal:
+    return Refusal(403, "FORBIDDEN", message, problem="unsupported-authentication")
 
 
 def account_user(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
@@ -37,7 +68,7 @@ def signed_in_user(state: State, received: Received, path_parameters: Mapping[st
     """Any user, of a call to the advertising API that is about no account."""
     caller = any_caller(state, received, path_parameters)
     if caller.user is None:
-        raise Refusal(403, "FORBIDDEN", "this endpoint acts for a user, and an app-only token has none")
+        raise forbidden("this endpoint acts for a user, and an app-only token has none")
     return caller
 
 
@@ -48,7 +79,7 @@ def _associated(state: State, received: Received, path_parameters: Mapping[str, 
     if state.advertising.accounts.get(account_id, with_deleted=with_deleted) is None:
         raise Refusal(404, "NOT_FOUND", "there is no such account", parameter="account_id")
     if account_id not in caller.user.account_ids:
-        raise Refusal(403, "FORBIDDEN", "the account is not associated with the user", parameter="account_id")
+        raise forbidden("the account is not associated with the user", "account_id")
     return caller
 
 
@@ -63,7 +94,7 @@ def any_caller(state: State, received: Received, path_parameters: Mapping[str, s
     else:
         raise oauth1.unauthorized("this request is not authenticated")
     if caller.access == "read" and received.method != "GET":
-        raise Refusal(403, "FORBIDDEN", "the access token was granted for reading alone")
+        raise forbidden("the access token was granted for reading alone")
     return caller
 
 
@@ -140,40 +171,3 @@ def verified(
     if not state.nonces.is_new(int(protocol["oauth_timestamp"]), nonce, wall):
         raise oauth1.unauthorized("this nonce was used before")
     return app, protocol
-
-
-APP_ONLY_TOKENS: Final = RateLimit("app_only_tokens", 60, 60.0)
-"""The documentation says that asking too often gives code 99, not how often that is; this much is allowed here."""
-
-_BAD_PARAMETER: Final = 170
-_NOT_YOURS: Final = 348
-
-
-@handles(routes.APP_ONLY_TOKEN, caller=app_by_key)
-async def create_app_only_token(call: Call) -> Answer:
-    """The outstanding token of the app, the same one until it is invalidated."""
-    app = call.caller.app
-    if not call.state.limits.take(APP_ONLY_TOKENS, (app.api_key,)).granted:
-        raise Refusal(403, 99, "The app-only token was requested too often.")
-    grant_type = _parameter(call, "grant_type")
-    if broken := broken_rules(call.route.body, {"grant_type": grant_type}, now=call.state.clock.datetime()):
-        raise Refusal(400, _BAD_PARAMETER, str(broken[0]))
-    return answer({"token_type": "bearer", "access_token": call.state.app_only_token(app)})
-
-
-@handles(routes.INVALIDATE_APP_ONLY_TOKEN, caller=app_by_key)
-async def invalidate_app_only_token(call: Call) -> Answer:
-    """The token, which is of no use from now on."""
-    app = call.caller.app
-    token = _parameter(call, "access_token")
-    if app.bearer_token is None or token != app.bearer_token:
-        raise Refusal(403, _NOT_YOURS, "This is no live app-only token of the app.")
-    call.state.end_bearer(token)
-    return answer({"access_token": token})
-
-
-def _parameter(call: Call, name: str) -> str:
-    value = call.received.parameters().get(name)
-    if not value:
-        raise Refusal(400, _BAD_PARAMETER, f"{name} is required")
-    return value

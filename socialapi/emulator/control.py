@@ -10,12 +10,12 @@ from aiohttp import web
 from annotated_types import Ge, Le
 
 from socialapi.emulator.advertising.audience_members import Members
-from socialapi.emulator.handlers import DEFAULT_BODY_LIMIT
 from socialapi.emulator.ledger import Ledger
 from socialapi.emulator.platform.fan_out import SHUTDOWN
+from socialapi.emulator.request import DEFAULT_BODY_LIMIT
 from socialapi.emulator.request_cycle import base_headers, read_body
 from socialapi.emulator.responses import NDJSON, Answer, Refusal, answer, refused
-from socialapi.emulator.routing import Match, PathTable
+from socialapi.emulator.routing import Dispatcher, Match
 from socialapi.emulator.service import Service
 from socialapi.emulator.state import Tier
 from socialapi.errors import InvalidInput
@@ -235,16 +235,16 @@ async def reset(ask: Ask) -> Answer:
     return answer({})
 
 
-CONTROLS: Final = PathTable(ROWS)
+CONTROLS: Final = Dispatcher(ROWS)
 
 
-async def serve_control(service: Service, request: web.BaseRequest, path: str) -> web.StreamResponse:
+async def serve_control(service: Service, request: web.BaseRequest) -> web.StreamResponse:
     """Answers a control request. Errors look like those of the advertising API."""
-    match = CONTROLS.find(request.method, path)
+    match = await CONTROLS.find(request)
     try:
         said = await _ask(service, request, match)
     except Refusal as refusal:
-        said = refused(refusal, "oauth", {}, "")
+        said = refused(refusal, "control", {}, "")
     headers = base_headers(service)
     if isinstance(said, Answer):
         headers |= {"Content-Type": said.content_type} | dict(said.headers)

@@ -12,7 +12,7 @@ import attrs
 from aiohttp import web
 from annotated_types import Ge, Gt, Le
 
-from socialapi.emulator.responses import Answer, Refusal, Shape, code_of, phrase, refused
+from socialapi.emulator.responses import Answer, ApiStyle, Refusal, code_of, phrase, refused
 from socialapi.errors import InvalidInput
 from socialapi.models.validation import Pattern, broken_rules
 
@@ -263,23 +263,23 @@ _CHECK_INTERVAL_SECONDS: Final = 0.05
 _DRIPS: Final = 20
 
 
-def _status(fault: Fault, shape: Shape, parameters: Mapping[str, str], problem_base_url: str) -> Answer:
+def _status(fault: Fault, style: ApiStyle, parameters: Mapping[str, str], problem_base_url: str) -> Answer:
     status = fault.status or 503
     about: dict[str, Any] = {}
     if fault.connection_issue is not None:
         about = {"problem": "streaming-connection", "connection_issue": fault.connection_issue}
     refusal = Refusal(status, code_of(status), "a scripted fault", headers=_retry_after(fault), **about)
-    return refused(refusal, shape, parameters, problem_base_url)
+    return refused(refusal, style, parameters, problem_base_url)
 
 
-def _html(fault: Fault, shape: Shape, parameters: Mapping[str, str], problem_base_url: str) -> Answer:
+def _html(fault: Fault, style: ApiStyle, parameters: Mapping[str, str], problem_base_url: str) -> Answer:
     status = fault.status or 503
     title = f"{status} {phrase(status)}"
     page = f"<!DOCTYPE html>\n<html><head><title>{title}</title></head><body><h1>{title}</h1></body></html>\n"
     return Answer(status, page.encode(), _retry_after(fault), "text/html; charset=utf-8")
 
 
-def _operation_error(fault: Fault, shape: Shape, parameters: Mapping[str, str], problem_base_url: str) -> Answer:
+def _operation_error(fault: Fault, style: ApiStyle, parameters: Mapping[str, str], problem_base_url: str) -> Answer:
     error = {
         "index": fault.index or 0,
         "code": "INVALID_PARAMETER",
@@ -287,14 +287,14 @@ def _operation_error(fault: Fault, shape: Shape, parameters: Mapping[str, str], 
         "parameter": "params.users",
     }
     refusal = Refusal(400, "INVALID_PARAMETER", "a scripted fault", operation_errors=[error])
-    return refused(refusal, shape, parameters, problem_base_url)
+    return refused(refusal, style, parameters, problem_base_url)
 
 
 def _retry_after(fault: Fault) -> dict[str, str]:
     return {} if fault.retry_after_seconds is None else {"Retry-After": f"{fault.retry_after_seconds:.15g}"}
 
 
-INSTEAD: Final[Mapping[str, Callable[[Fault, Shape, Mapping[str, str], str], Answer]]] = {
+INSTEAD: Final[Mapping[str, Callable[[Fault, ApiStyle, Mapping[str, str], str], Answer]]] = {
     "status": _status,
     "html": _html,
     "operation_error": _operation_error,

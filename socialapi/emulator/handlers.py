@@ -1,67 +1,62 @@
-"""The registration of handlers for routes, and the requests that handlers get."""
+"""The registration of handlers for routes, and the calls that handlers get."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final, Protocol, get_origin
 
 import attrs
 from aiohttp import web
 
+from socialapi.emulator.auth import Authenticate, caller_of
 from socialapi.emulator.faults import STREAM_FAULTS, Fault
 from socialapi.emulator.request import Received
-from socialapi.emulator.responses import Answer, Refusal, Shape
-from socialapi.emulator.routing import mounted_path
+from socialapi.emulator.responses import Answer, ApiStyle, InvalidRequest, Refusal, style_of
 from socialapi.emulator.service import Service
-from socialapi.emulator.state import Caller, State
+from socialapi.emulator.state import Caller, State, User
 from socialapi.models.events import Streamed
+from socialapi.problems import BrokenRule
 from socialapi.routes.route import Route
 
 
 @attrs.define(eq=False)
 class Call:
-    """An authenticated request to an endpoint. `fault` is a fault that the handler itself has to
-    play.
+    """An authenticated request to an endpoint, whose arguments break no rule.
 
-    `state` is the state when the request arrived, even if it has been reset since.
+    `path` and `query` are the parameters with their declared types; for a write whose parameters
+    travel in the query, `query` includes those of a form. `body` is the decoded JSON. `state` is the
+    state when the request arrived, even if it has been reset since. `fault` is a fault that the
+    handler itself has to play.
     """
 
     service: Service
     state: State
     route: Route[Any]
-    path_parameters: Mapping[str, str]
+    path: Mapping[str, str]
     received: Received
     caller: Caller
     fault: Fault | None = None
+    query: Mapping[str, Any] = attrs.field(factory=dict)
+    body: Any = None
 
     @property
     def now(self) -> float:
         """Epoch seconds of the emulator's clock."""
         return self.state.clock.now()
 
-    def json(self) -> Any:
-        """The JSON body; refuses another media type or encoding, a body beyond the route's limit, and what is not JSON."""
-        if self.received.content_type != "application/json":
-            raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", "the body must be sent as application/json")
-        if self.received.headers.get("Content-Encoding", "identity").lower() != "identity":
-            raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", "the body must be sent as it is, without a content encoding")
-        if not self.received.complete:
-            raise Refusal(400, "INVALID_PARAMETER", f"the body has more than {body_limit(self.route):,} bytes")
-        try:
-            return self.received.json()
-        except ValueError:
-            raise Refusal(400, "INVALID_PARAMETER", "the body is not valid JSON") from None
+    @property
+    def user(self) -> User:
+        """The user of an endpoint that acts for one."""
+        assert self.caller.user is not None
+        return self.caller.user
 
+    @property
+    def account_id(self) -> str:
+        """The id of the account in the path."""
+        return self.path["account_id"]
 
-DEFAULT_BODY_LIMIT: Final = 1_048_576
-
-
-def body_limit(route: Route[Any] | None) -> int:
-    """How many bytes of a body are read."""
-    return DEFAULT_BODY_LIMIT if route is None or route.max_body_bytes is None else route.max_body_bytes
-
-
-def shape_of(path: str) -> Shape:
-    """How refusals of requests to a path are worded, even if nothing is there."""
-    return "ads" if path.startswith(("/ads/", "/ads-sandbox/")) else "platform"
+    @property
+    def echo(self) -> dict[str, Any]:
+        """What an advertising answer repeats."""
+        return {**self.query, **self.path}
 
 
 class StreamAnswer(Protocol):
@@ -74,25 +69,27 @@ class StreamAnswer(Protocol):
 
 
 Handler = Callable[[Call], Awaitable[Answer | StreamAnswer]]
-Authenticate = Callable[[State, Received, Mapping[str, str]], Caller]
 Measure = Callable[[Received], tuple[int | None, int | None]]
+Rules = Callable[[Call], Iterable[BrokenRule]]
 
 
 @attrs.frozen
 class Endpoint:
-    """A route with its handler."""
+    """A route with its handler. The fields are the arguments of `serves`."""
 
     route: Route[Any]
     handler: Handler
     authenticate: Authenticate
+    rules: Rules | None = None
+    refuse: Callable[[InvalidRequest], Refusal] | None = None
+    checks_body: bool = True
     measure: Measure | None = None
     own_faults: tuple[str, ...] = ()
 
     @property
-    def shape(self) -> Shape:
-        """How refusals are worded."""
-        name = self.route.family.name
-        return "oauth" if name == "oauth" else shape_of(mounted_path(self.route))
+    def style(self) -> ApiStyle:
+        """How its answers are worded."""
+        return style_of(self.route.family)
 
     @property
     def is_stream(self) -> bool:
@@ -106,20 +103,33 @@ class Endpoint:
 
 
 ENDPOINTS: Final[list[Endpoint]] = []
-"""Everything registered by `handles`."""
+"""Everything registered by `serves`."""
 
 
-def handles(
-    route: Route[Any], *, caller: Authenticate, measure: Measure | None = None, faults: tuple[str, ...] = ()
+def serves(
+    route: Route[Any],
+    *,
+    caller: Authenticate | None = None,
+    rules: Rules | None = None,
+    refuse: Callable[[InvalidRequest], Refusal] | None = None,
+    checks_body: bool = True,
+    measure: Measure | None = None,
+    faults: tuple[str, ...] = (),
 ) -> Callable[[Handler], Handler]:
     """Registers the function below as what serves the route.
 
-    `caller` finds out who is asking, before anything else is looked at. `measure` counts the operations and users
-    of an upload, for the log. `faults` are those that make sense of it and not of every endpoint.
+    The style of the route's API decides who may call it, how its arguments are read and how
+    refusals are worded. `caller` replaces the kinds of credentials that the route declares. `rules`
+    yields the broken rules that need what is stored; they are asked for when nothing else is wrong,
+    and may raise a refusal of their own. `refuse` may put another refusal in the place of that of
+    broken rules. With `checks_body=False` the handler judges the body by itself. `measure` counts
+    the operations and users of an upload, for the log. `faults` are those that make sense of this
+    route and not of every one.
     """
 
     def register(handler: Handler) -> Handler:
-        ENDPOINTS.append(Endpoint(route, handler, caller, measure, faults))
+        authenticate = caller or caller_of(route)
+        ENDPOINTS.append(Endpoint(route, handler, authenticate, rules, refuse, checks_body, measure, faults))
         return handler
 
     return register

@@ -8,9 +8,16 @@ import attrs
 import orjson
 
 from socialapi.emulator.oauth1 import Signed
+from socialapi.routes.route import Route
 
 FORM: Final = "application/x-www-form-urlencoded"
+DEFAULT_BODY_LIMIT: Final = 1_048_576
 _UNREAD: Final = object()
+
+
+def body_limit(route: Route[Any] | None) -> int:
+    """How many bytes of a body are read."""
+    return DEFAULT_BODY_LIMIT if route is None or route.max_body_bytes is None else route.max_body_bytes
 
 
 @attrs.define(eq=False)

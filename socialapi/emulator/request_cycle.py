@@ -8,14 +8,14 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from socialapi.emulator.arguments import echo
+from socialapi.emulator.arguments import echo, read_arguments
 from socialapi.emulator.faults import DELIVERY, INSTEAD, SILENCE, Picked
-from socialapi.emulator.handlers import Call, Endpoint, StreamAnswer, body_limit, shape_of
+from socialapi.emulator.handlers import Call, Endpoint, StreamAnswer
 from socialapi.emulator.ledger import RequestRecord
 from socialapi.emulator.rate_limits import route_key, too_many_requests
-from socialapi.emulator.request import Received
-from socialapi.emulator.responses import Answer, Refusal, refused
-from socialapi.emulator.routing import Match
+from socialapi.emulator.request import Received, body_limit
+from socialapi.emulator.responses import Answer, ApiStyle, Refusal, refused
+from socialapi.emulator.routing import MOUNTS, Match
 from socialapi.emulator.service import Service
 from socialapi.emulator.state import Caller
 
@@ -23,6 +23,7 @@ CLIENT_LEFT: Final = (ConnectionError, web.RequestPayloadError)
 """What reading from or writing to a client that has gone raises."""
 
 
+_ADS_PATHS: Final = tuple(f"{mount}/" for mount in MOUNTS.values() if mount)
 MAX_BYTES_READ: Final = 64_000_000
 """Where reading a body that is refused anyway ends."""
 
@@ -60,12 +61,10 @@ class Exchange:
             await SILENCE[fault.fault](self._request, fault, self._service.pauses)
             return self._unanswered()
         if fault is not None and fault.fault in INSTEAD:
-            shape = self._match.entry.shape if self._match.entry else shape_of(self._received.path)
-            return await self._deliver(
-                INSTEAD[fault.fault](fault, shape, self._match.parameters, self._service.problem_base_url), picked
-            )
-        answer = await self._process(picked)
-        return await (self._deliver(answer, picked) if isinstance(answer, Answer) else self._stream(answer))
+            answer = INSTEAD[fault.fault](fault, self._style, self._match.parameters, self._service.problem_base_url)
+            return await self._deliver(answer, picked)
+        made = await self._process(picked)
+        return await (self._deliver(made, picked) if isinstance(made, Answer) else self._stream(made))
 
     async def _receive(self) -> bool:
         """Reads the body, of one beyond the limit nothing more than shows that it is. False if the client left."""
@@ -96,13 +95,19 @@ class Exchange:
                 raise self._not_found()
             return await self._handle(endpoint, picked)
         except Refusal as refusal:
-            shape = endpoint.shape if endpoint else shape_of(self._received.path)
-            return refused(refusal, shape, self._echo(), self._service.problem_base_url)
+            return refused(refusal, self._style, self._echo(), self._service.problem_base_url)
+
+    @property
+    def _style(self) -> ApiStyle:
+        """How the answer is worded; at a path of no endpoint by where it lies."""
+        if self._match.entry is not None:
+            return self._match.entry.style
+        return "ads" if self._received.path.startswith(_ADS_PATHS) else "platform"
 
     def _echo(self) -> Mapping[str, Any]:
         """What of the request its answer repeats, and what decides about its limit."""
         endpoint = self._match.entry
-        if endpoint is None or endpoint.shape != "ads":
+        if endpoint is None or endpoint.style != "ads":
             return self._match.parameters
         return echo(endpoint.route, self._match.parameters, self._received)
 
@@ -114,6 +119,7 @@ class Exchange:
         is_own = picked.fault is not None and (picked.fault.fault in endpoint.faults or endpoint.is_stream)
         fault = picked.fault if is_own else None
         call = Call(self._service, self._state, endpoint.route, parameters, self._received, caller, fault)
+        read_arguments(endpoint, call)
         return await endpoint.handler(call)
 
     def _take_slot(self, endpoint: Endpoint, parameters: Mapping[str, str], caller: Caller) -> None:

@@ -1,11 +1,14 @@
-"""Answers and refusals, in the formats of each API."""
+"""Answers and refusals, in the wording of each API style."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final, Literal
 
 import attrs
 import orjson
+
+from socialapi.problems import BrokenRule
+from socialapi.routes.route import Family
 
 
 def packed_json(value: Any, *, sort_keys: bool = False) -> bytes:
@@ -13,10 +16,24 @@ def packed_json(value: Any, *, sort_keys: bool = False) -> bytes:
     return memoryview(orjson.dumps(value, option=orjson.OPT_SORT_KEYS if sort_keys else None)).tobytes()
 
 
-Shape = Literal["ads", "oauth", "platform"]
+ApiStyle = Literal["ads", "control", "oauth", "platform"]
+"""How an API words its answers: with `request` and cursors, as bare values (the control plane and
+OAuth, whose codes are integers), or with problems and page tokens.
+"""
+
+
+def style_of(family: Family) -> ApiStyle:
+    """How an API of the service words its answers."""
+    if not family.envelope:
+        return "oauth"
+    return "platform" if family.host == "base_url" else "ads"
+
 
 JSON: Final = "application/json; charset=utf-8"
 NDJSON: Final = "application/x-ndjson; charset=utf-8"
+PROBLEM: Final = "application/problem+json"
+RESOURCE_TYPES: Final = frozenset(("user", "tweet", "media", "list", "space"))
+"""What a problem can name (platform section 7.1)."""
 
 
 @attrs.frozen
@@ -30,10 +47,11 @@ class Answer:
 
 
 class Refusal(Exception):
-    """Raised to refuse a request; `refused` formats it for the API.
+    """Raised to refuse a request; `refused` words it in the style of the API.
 
-    A numeric `code` is a token error, which looks the same in every API. `problem` is the slug of
-    the problem type (`about:blank` if empty), and `extra` its further fields, for the platform API.
+    A numeric `code` is a token error, which looks the same in every API. `broken` are the rules that
+    the request breaks, and `given` returns what the request has at the path of one. `problem` is the
+    slug of the problem type (`about:blank` if empty), and `extra` are its further fields.
     """
 
     def __init__(
@@ -43,6 +61,8 @@ class Refusal(Exception):
         message: str,
         *,
         parameter: str | None = None,
+        broken: Sequence[BrokenRule] = (),
+        given: Callable[[str], Sequence[str]] | None = None,
         operation_errors: Sequence[Mapping[str, Any]] = (),
         headers: Mapping[str, str] | None = None,
         problem: str = "",
@@ -53,10 +73,46 @@ class Refusal(Exception):
         self.code = code
         self.message = message
         self.parameter = parameter
+        self.broken: tuple[BrokenRule, ...] = tuple(broken)
+        self.given: Callable[[str], Sequence[str]] = given or (lambda _: ())
         self.operation_errors = operation_errors
         self.headers: Mapping[str, str] = headers or {}
         self.problem = problem
         self.extra = extra
+
+
+class InvalidRequest(Refusal):
+    """A request that breaks rules. The answer lists all of them."""
+
+    def __init__(self, broken: Sequence[BrokenRule], given: Callable[[str], Sequence[str]] | None = None) -> None:
+        message = str(broken[0]) if len(broken) == 1 else f"the request breaks {len(broken)} rules"
+        super().__init__(400, broken[0].code, message, broken=broken, given=given, problem="invalid-request")
+
+
+def invalid(path: str, reason: str, *given: str) -> InvalidRequest:
+    """The refusal of a request for one thing, with the values that were given there."""
+    return InvalidRequest([BrokenRule(path=path, reason=reason)], lambda _: given)
+
+
+def not_found(*parameters: str) -> Refusal:
+    """The refusal of a request about what is not there, or not the caller's, by the parameters that name it."""
+    errors = [{"code": "NOT_FOUND", "message": _nothing(name), "parameter": name} for name in parameters]
+    return Refusal(404, "NOT_FOUND", errors[0]["message"], parameter=parameters[0], errors=errors)
+
+
+def _nothing(parameter: str) -> str:
+    return f"there is no such {parameter.removesuffix('_id').replace('_', ' ')}"
+
+
+def forbidden(message: str, parameter: str | None = None) -> Refusal:
+    """The refusal of what the caller may not do."""
+    return Refusal(403, "FORBIDDEN", message, parameter=parameter)
+
+
+def no_such(kind: str, parameter: str, value: str) -> Refusal:
+    """The platform's refusal of a request about what is not there, or not the caller's."""
+    slug, about = _resource(kind, parameter, value)
+    return Refusal(404, "NOT_FOUND", f"there is no such {kind}", problem=slug, **about)
 
 
 def answer(data: Any, status: int = 200) -> Answer:
@@ -69,64 +125,80 @@ def data(value: Any, status: int = 200, **beside: Any) -> Answer:
     return answer({"data": value} | {name: each for name, each in beside.items() if each}, status)
 
 
-def problem(problem_base_url: str, slug: str, title: str, detail: str, **extra: Any) -> dict[str, Any]:
-    """A problem beside data (platform section 7.1)."""
-    return {"type": f"{problem_base_url}/{slug}", "title": title, "detail": detail, **extra}
-
-
-def invalid_request(message: str, parameters: Mapping[str, Sequence[str]]) -> Refusal:
-    """The refusal of a request for one thing, with the values given for the parameters at fault."""
-    errors = [{"message": message, "parameters": {name: list(values) for name, values in parameters.items()}}]
-    return Refusal(400, "INVALID_PARAMETER", message, problem="invalid-request", errors=errors)
-
-
-def not_found(kind: str, parameter: str, value: str) -> Refusal:
-    """The refusal of a request about something that is not there, or not the caller's."""
-    return Refusal(
-        404, "NOT_FOUND", f"there is no such {kind}", problem="resource-not-found", **_missing(kind, parameter, value)
-    )
-
-
-def missing(problem_base_url: str, kind: str, parameter: str, value: str) -> dict[str, Any]:
-    """The problem, beside data, of something that is not there."""
-    detail = f"no {kind} was found for {parameter}: {value}"
-    return problem(problem_base_url, "resource-not-found", "Not Found", detail, **_missing(kind, parameter, value))
-
-
-def _missing(kind: str, parameter: str, value: str) -> dict[str, Any]:
-    return {"parameter": parameter, "value": value, "resource_id": value, "resource_type": kind}
-
-
 def ads_data(data: Any, parameters: Mapping[str, Any], **beside: Any) -> Answer:
     """A result of the advertising API with the echo of what was asked (section 1), and what stands beside it."""
     return answer({"request": {"params": dict(parameters)}, "data": data, **beside})
 
 
-def refused(refusal: Refusal, shape: Shape, parameters: Mapping[str, Any], problem_base_url: str) -> Answer:
-    """The refusal as the API it belongs to words it. Of the advertising API, `errors` may list several."""
-    if shape == "platform" and isinstance(refusal.code, str):
+def problem(problem_base_url: str, slug: str, title: str, detail: str, **extra: Any) -> dict[str, Any]:
+    """A problem beside data, or in a stream (platform section 7.1)."""
+    kind = f"{problem_base_url}/{slug}" if slug else "about:blank"
+    return {"type": kind, "title": title, "detail": detail, **extra}
+
+
+def missing(problem_base_url: str, kind: str, parameter: str, value: str) -> dict[str, Any]:
+    """The problem, beside data, of something that is not there."""
+    slug, about = _resource(kind, parameter, value)
+    detail = f"no {kind} was found for {parameter}: {value}"
+    return problem(problem_base_url, slug, "Not Found", detail, **about, **({} if slug else {"status": 404}))
+
+
+def _resource(kind: str, parameter: str, value: str) -> tuple[str, dict[str, Any]]:
+    """The slug and fields of a problem with something that is not there."""
+    about = {"parameter": parameter, "value": value}
+    if kind not in RESOURCE_TYPES:
+        return "", about
+    return "resource-not-found", {**about, "resource_id": value, "resource_type": kind}
+
+
+def refused(refusal: Refusal, style: ApiStyle, echo: Mapping[str, Any], problem_base_url: str) -> Answer:
+    """The refusal in the style of its API. `echo` are the parameters that an advertising answer repeats."""
+    if style == "platform" and isinstance(refusal.code, str):
         body = _problem(refusal, problem_base_url)
-    elif refusal.operation_errors:
-        body = {"operation_errors": list(refusal.operation_errors), "request": {"params": dict(parameters)}}
+    elif style in ("platform", "oauth"):
+        body = {"errors": [_token_error(refusal)]}
     else:
-        error = {"code": refusal.code, "message": refusal.message}
-        if refusal.parameter:
-            error["parameter"] = refusal.parameter
-        body = {"errors": list(refusal.extra.get("errors") or [error])}
-        if shape == "ads":
-            body["request"] = {"params": dict(parameters)}
-    return Answer(refusal.status, orjson.dumps(body), refusal.headers)
+        body = _operation_errors(refusal) or {"errors": _ads_errors(refusal)}
+        body |= {"request": {"params": dict(echo)}} if style == "ads" else {}
+    return Answer(refusal.status, orjson.dumps(body), refusal.headers, PROBLEM if "type" in body else JSON)
 
 
 def _problem(refusal: Refusal, problem_base_url: str) -> dict[str, Any]:
-    return {
-        "type": f"{problem_base_url}/{refusal.problem}" if refusal.problem else "about:blank",
-        "title": phrase(refusal.status),
-        "detail": refusal.message,
-        "status": refusal.status,
-        **({"parameter": refusal.parameter} if refusal.parameter else {}),
-        **refusal.extra,
-    }
+    made = problem(problem_base_url, refusal.problem, phrase(refusal.status), refusal.message, status=refusal.status)
+    if refusal.broken:
+        made["errors"] = [
+            {"message": str(rule), "parameters": {rule.path or "body": list(refusal.given(rule.path))}}
+            for rule in refusal.broken
+        ]
+    return made | ({"parameter": refusal.parameter} if refusal.parameter else {}) | refusal.extra
+
+
+def _operation_errors(refusal: Refusal) -> dict[str, Any]:
+    return {"operation_errors": list(refusal.operation_errors)} if refusal.operation_errors else {}
+
+
+def _ads_errors(refusal: Refusal) -> list[dict[str, Any]]:
+    if refusal.broken:
+        return [_ads_error(rule.code, f"{rule.path or 'the body'} {rule.reason}", rule.path) for rule in refusal.broken]
+    errors: Sequence[dict[str, Any]] = refusal.extra.get("errors", ())
+    return list(errors) or [_ads_error(refusal.code, refusal.message, refusal.parameter)]
+
+
+def _ads_error(code: str | int, message: str, parameter: str | None) -> dict[str, Any]:
+    return {"code": code, "message": message} | ({"parameter": parameter} if parameter else {})
+
+
+_TOKEN_CODES: Final[Mapping[int, int]] = {400: 215, 401: 32, 403: 87, 404: 34, 415: 215, 429: 88, 503: 130}
+_OTHER_TOKEN_CODE: Final = 131
+
+
+def _token_error(refusal: Refusal) -> dict[str, Any]:
+    """Codes of token errors are integers (platform section 7.1); those other than 89 and 99 are not documented."""
+    code = refusal.code
+    if not isinstance(code, int):
+        code = _TOKEN_CODES.get(refusal.status, _OTHER_TOKEN_CODE)
+    message = str(refusal.broken[0]) if refusal.broken else refusal.message
+    return {"code": code, "message": message}
 
 
 _CODES: Final[Mapping[int, str]] = {

@@ -1,10 +1,10 @@
-"""Finds the entry for a method and path. Literal segments take precedence over parameters."""
+"""Finds what serves a method and path, with aiohttp's dispatcher. Literal segments come first."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Generic, TypeVar
-from urllib.parse import unquote
 
 import attrs
+from aiohttp import web
 
 from socialapi.routes.route import Route
 
@@ -31,59 +31,40 @@ class Match(Generic[E]):
     allowed: tuple[str, ...] = ()
 
 
-@attrs.frozen
-class _Row(Generic[E]):
-    method: str
-    template: str
-    segments: tuple[str, ...]
-    entry: E
+class Dispatcher(Generic[E]):
+    """The paths of a server, with an entry for each method and path.
 
-    @property
-    def rank(self) -> tuple[bool, ...]:
-        return tuple(_is_parameter(segment) for segment in self.segments)
-
-
-class PathTable(Generic[E]):
-    """The paths of a server, with an entry for each."""
+    aiohttp tries the resources below a common prefix in the order of their registration, so paths
+    with literal segments are registered before those with parameters in the same places. A literal
+    path without the method leaves the request to the next path that fits.
+    """
 
     def __init__(self, rows: Iterable[tuple[str, str, E]]) -> None:
-        self._by_length: dict[int, list[_Row[E]]] = {}
-        for method, template, entry in rows:
-            segments = tuple(template.split("/"))
-            self._by_length.setdefault(len(segments), []).append(_Row(method, template, segments, entry))
-        for rows_of_length in self._by_length.values():
-            rows_of_length.sort(key=lambda row: row.rank)
+        self._dispatcher = web.UrlDispatcher()
+        self._entries: dict[web.AbstractRoute, tuple[str, E]] = {}
+        for method, template, entry in sorted(rows, key=lambda row: (_rank(row[1]), row[1])):
+            added = self._dispatcher.add_resource(template).add_route(method, _unused)
+            self._entries[added] = template, entry
 
     def entries(self) -> Iterator[E]:
         """Everything that is served."""
-        return (row.entry for rows in self._by_length.values() for row in rows)
+        return (entry for _, entry in self._entries.values())
 
-    def find(self, method: str, path: str) -> Match[E]:
-        """What serves the path, which is as on the wire: percent-encoded and without the query."""
-        parts = path.split("/")
-        allowed: list[str] = []
-        for row in self._by_length.get(len(parts), ()):
-            parameters = _fit(row.segments, parts)
-            if parameters is None:
-                continue
-            if row.method == method:
-                return Match(row.entry, row.template, parameters)
-            allowed.append(row.method)
-        return Match(None, allowed=tuple(dict.fromkeys(allowed)))
+    async def find(self, request: web.BaseRequest) -> Match[E]:
+        """What serves the request."""
+        # resolve() reads the method and the URL of a request, which every kind of request has.
+        found = await self._dispatcher.resolve(request)  # type: ignore[arg-type]
+        if isinstance(found.http_exception, web.HTTPMethodNotAllowed):
+            return Match(None, allowed=tuple(sorted(found.http_exception.allowed_methods)))
+        if found.http_exception is not None:
+            return Match(None)
+        template, entry = self._entries[found.route]
+        return Match(entry, template, dict(found))
 
 
-def _is_parameter(segment: str) -> bool:
-    return segment.startswith("{")
+def _rank(template: str) -> tuple[bool, ...]:
+    return tuple(segment.startswith("{") for segment in template.split("/"))
 
 
-def _fit(segments: tuple[str, ...], parts: list[str]) -> dict[str, str] | None:
-    """The values of the parameters, decoded, or None. Segments are compared encoded, so `%2F` never splits one."""
-    parameters: dict[str, str] = {}
-    for segment, part in zip(segments, parts, strict=True):
-        if _is_parameter(segment):
-            if not part:
-                return None
-            parameters[segment[1:-1]] = unquote(part)
-        elif segment != part:
-            return None
-    return parameters
+async def _unused(request: web.Request) -> web.StreamResponse:
+    raise NotImplementedError("entries are served by the emulator, not by aiohttp")

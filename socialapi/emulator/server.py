@@ -18,19 +18,19 @@ from aiohttp import web
 
 from socialapi.config import Config
 from socialapi.credentials import AppOnly, Credentials, OAuth1
-from socialapi.emulator import advertising, auth, catalogs, creatives, oauth, platform
-from socialapi.emulator.auth import APP_ONLY_TOKENS
+from socialapi.emulator import advertising, catalogs, creatives, oauth, platform
 from socialapi.emulator.clock import EmulatorClock
 from socialapi.emulator.connections import Listener
 from socialapi.emulator.control import PREFIX, serve_control
 from socialapi.emulator.faults import Faults
 from socialapi.emulator.handlers import ENDPOINTS, Endpoint
 from socialapi.emulator.ledger import Ledger, RequestRecord
+from socialapi.emulator.oauth.oauth2 import APP_ONLY_TOKENS
 from socialapi.emulator.platform.fan_out import SHUTDOWN
 from socialapi.emulator.platform.state import DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_WEBHOOKS
 from socialapi.emulator.rate_limits import route_key
 from socialapi.emulator.request_cycle import CLIENT_LEFT, Exchange
-from socialapi.emulator.routing import PathTable, mounted_path
+from socialapi.emulator.routing import Dispatcher, mounted_path
 from socialapi.emulator.service import Service, Settings
 from socialapi.emulator.state import OwnedId, State
 from socialapi.errors import ConfigurationError
@@ -44,9 +44,9 @@ def _modules(area: ModuleType) -> list[ModuleType]:
     return [importlib.import_module(name) for name in names]
 
 
-HANDLER_MODULES: Final = (auth, *(module for area in AREAS for module in _modules(area)))
+HANDLER_MODULES: Final = tuple(module for area in AREAS for module in _modules(area))
 
-ENDPOINT_TABLE: Final[PathTable[Endpoint]] = PathTable(
+ENDPOINT_TABLE: Final[Dispatcher[Endpoint]] = Dispatcher(
     (endpoint.route.method, mounted_path(endpoint.route), endpoint) for endpoint in ENDPOINTS
 )
 
@@ -131,8 +131,8 @@ class Emulator:
         path = request.raw_path.partition("?")[0]
         try:
             if path.startswith(PREFIX):
-                return await serve_control(self._service, request, path)
-            return await Exchange(self._service, request, ENDPOINT_TABLE.find(request.method, path)).run()
+                return await serve_control(self._service, request)
+            return await Exchange(self._service, request, await ENDPOINT_TABLE.find(request)).run()
         except CLIENT_LEFT:
             # Nobody is there to read this.
             return web.Response(status=400)

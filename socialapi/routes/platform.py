@@ -32,13 +32,17 @@ from socialapi.models.webhooks import Deleted, StreamLink, WebhookConfig, Webhoo
 from socialapi.routes.route import PLATFORM, PLATFORM_CALLER, PLATFORM_USER, Route
 
 _WEBHOOK: Final = {"webhook_id": WebhookId}
+_READ: Final = ("tweet.read",)
+_WRITE: Final = ("tweet.read", "tweet.write", "users.read")
 
 # Posts (sections 4.3 and 4.4)
-POSTS: Final = Route("GET", PLATFORM, "/2/tweets", Page[Post], query=PostsLookup, repeatable=True, section="4.3")
-USER_POSTS: Final = Route(
-    "GET", PLATFORM, "/2/users/{id}/tweets", Page[Post], query=UserPosts, repeatable=True, section="4.3"
+POSTS: Final = Route(
+    "GET", PLATFORM, "/2/tweets", Page[Post], query=PostsLookup, repeatable=True, scopes=_READ, section="4.3"
 )
-POST_CREATE: Final = Route("POST", PLATFORM_USER, "/2/tweets", Post, PostDraft, "json", section="4.4")
+USER_POSTS: Final = Route(
+    "GET", PLATFORM, "/2/users/{id}/tweets", Page[Post], query=UserPosts, repeatable=True, scopes=_READ, section="4.3"
+)
+POST_CREATE: Final = Route("POST", PLATFORM_USER, "/2/tweets", Post, PostDraft, "json", scopes=_WRITE, section="4.4")
 
 # Webhooks and the stream link (section 4.1)
 WEBHOOK_CREATE: Final = Route("POST", PLATFORM, "/2/webhooks", WebhookConfig, WebhookDraft, "json", section="4.1")
@@ -132,9 +136,11 @@ CONNECTIONS_END_ENDPOINT: Final = Route(
 CONNECTIONS_END_ALL: Final = Route("DELETE", PLATFORM, "/2/connections/all", EndedConnections, section="4.4")
 
 # Articles, news, notes, activity subscriptions (section 4.4)
-ARTICLE_DRAFT: Final = Route("POST", PLATFORM_USER, "/2/articles/draft", Article, ArticleDraft, "json", section="4.4")
+ARTICLE_DRAFT: Final = Route(
+    "POST", PLATFORM_USER, "/2/articles/draft", Article, ArticleDraft, "json", scopes=_WRITE, section="4.4"
+)
 ARTICLE_PUBLISH: Final = Route(
-    "POST", PLATFORM_USER, "/2/articles/{article_id}/publish", PublishedArticle, section="4.4"
+    "POST", PLATFORM_USER, "/2/articles/{article_id}/publish", PublishedArticle, scopes=_WRITE, section="4.4"
 )
 NEWS_SEARCH: Final = Route(
     "GET", PLATFORM, "/2/news/search", Page[NewsStory], query=NewsSearch, repeatable=True, section="4.4"

@@ -79,7 +79,8 @@ class Route(Generic[R]):
     it is sent. `repeatable` says whether an attempt whose outcome is unknown may be repeated.
     `open_answer` says that the answer is not documented, so that any object is accepted.
     `retry_undecodable` says that the request is also sent again if its answer cannot be decoded, where
-    other routes raise. `max_body_bytes` bounds the request body. `label` replaces a path written
+    other routes raise. `max_body_bytes` bounds the request body. `scopes` are those that a user's
+    OAuth 2.0 token needs. `label` replaces a path written
     out by the caller in logs. `section` is the section of the service's documentation.
     """
 
@@ -96,6 +97,7 @@ class Route(Generic[R]):
     retry_undecodable: bool = False
     rate_limit: RateLimit | None = None
     max_body_bytes: int | None = None
+    scopes: tuple[str, ...] = ()
     section: str = ""
     label: str = ""
 

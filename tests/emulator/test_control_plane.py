@@ -174,7 +174,7 @@ async def test_unknown_controls_are_not_found_and_other_methods_not_allowed(ask:
     for path in ("nothing", "", "ledger/", "audiences//1nmth/members"):
         assert (await ask.control("GET", path)).status == 404
     reply = await ask.control("PUT", "faults")
-    assert (reply.status, reply.headers["Allow"]) == (405, "POST, DELETE")
+    assert (reply.status, reply.headers["Allow"]) == (405, "DELETE, POST")
 
 
 async def test_the_clock_advances_and_says_what_time_it_is(ask: Asker) -> None:

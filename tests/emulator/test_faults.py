@@ -48,7 +48,7 @@ async def test_a_fault_on_a_platform_path_answers_a_problem_and_on_a_token_path_
         "detail": "a scripted fault",
         "status": 503,
     }
-    assert (await ask.send("POST", "/oauth2/token")).codes == ["SERVICE_UNAVAILABLE"]
+    assert (await ask.send("POST", "/oauth2/token")).codes == [130]
 
 
 async def test_html_answers_a_page(ask: Asker) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from socialapi import Client, Fields, errors
 from socialapi.emulator import Emulator
-from socialapi.problems import InvalidRequest, ResourceNotFound
+from socialapi.problems import InvalidRequest
 from tests.support.clients import client_of
 from tests.support.server import Server, answer
 
@@ -70,7 +70,7 @@ async def test_one_story_has_the_fields_that_were_chosen(client: Client, service
     assert full.last_updated_at_ms > 1_700_000_000_000
     with pytest.raises(errors.NotFound) as unknown:
         await client.news.get("17")
-    assert isinstance(unknown.value.problems[0], ResourceNotFound)
+    assert unknown.value.problems[0].says_not_found
 
 
 @pytest.mark.parametrize("operator", ["followers_count:", "tweets_count:", "following_count:", "listed_count:"])

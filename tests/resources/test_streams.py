@@ -7,7 +7,7 @@ import pytest
 from socialapi import Client, Fields, errors
 from socialapi.emulator import Emulator
 from socialapi.models.streams import summary_of
-from socialapi.problems import DuplicateRules, InvalidRequest, InvalidRules, Problem, ResourceNotFound, RuleCap
+from socialapi.problems import DuplicateRules, InvalidRequest, InvalidRules, Problem, RuleCap
 from socialapi.types import RuleDraft
 from tests.emulator.asking import Asker
 from tests.emulator.platform.receiving import URL, owner_of_webhook
@@ -79,8 +79,8 @@ async def test_a_change_that_does_nothing_raises_with_its_problems(client: Clien
     with pytest.raises(errors.ApiError) as refused:
         await client.filtered_stream.delete_rules("17")
     (unknown,) = refused.value.problems
-    assert isinstance(unknown, ResourceNotFound)
-    assert unknown.resource_type == "rule"
+    assert (type(unknown), unknown.says_not_found) == (Problem, True)
+    assert (unknown.extra["parameter"], unknown.extra["value"]) == ("ids", "17")
 
 
 async def test_there_is_a_cap(service: Emulator, client: Client) -> None:
@@ -132,7 +132,7 @@ async def test_a_link_needs_a_valid_webhook_of_ones_own(client: Client, service:
     with pytest.raises(errors.NotFound):
         await client.filtered_stream.link("17")
     service.state.platform.webhooks[webhook_id].valid = False
-    with pytest.raises(errors.ApiError, match="the webhook is not valid") as refused:
+    with pytest.raises(errors.ApiError, match="a webhook that is not valid") as refused:
         await client.filtered_stream.link(webhook_id)
     assert [type(each) for each in refused.value.problems] == [InvalidRequest]
 

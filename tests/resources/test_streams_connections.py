@@ -7,7 +7,7 @@ import pytest
 from socialapi import Client, errors
 from socialapi.emulator import Emulator
 from socialapi.emulator.platform.state import StreamConnection
-from socialapi.problems import ResourceNotFound
+from socialapi.problems import Problem
 from socialapi.types import EndedConnections
 
 
@@ -54,8 +54,8 @@ async def test_what_cannot_be_ended_is_a_partial_error(client: Client, service: 
     ended = await client.connections.end(own, unknown)
     assert ended.uuids == (own,)
     (problem,) = ended.errors
-    assert isinstance(problem, ResourceNotFound)
-    assert (problem.resource_id, problem.resource_type, problem.parameter) == (unknown, "connection", "uuids")
+    assert (type(problem), problem.says_not_found) == (Problem, True)
+    assert (problem.extra["value"], problem.extra["parameter"]) == (unknown, "uuids")
 
 
 async def test_connections_of_an_endpoint_and_all_of_them_are_ended(client: Client, service: Emulator) -> None:

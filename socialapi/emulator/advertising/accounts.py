@@ -6,22 +6,12 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
-from socialapi.emulator.advertising.endpoint import (
-    account_of,
-    answer_record,
-    collection,
-    missing_record,
-    new_record,
-    serves,
-    to_wire,
-    user_of,
-)
+from socialapi.emulator.advertising.records import answer_record, collection, new_record, to_wire
 from socialapi.emulator.advertising.state import Record, kind_of
-from socialapi.emulator.arguments import Arguments
 from socialapi.emulator.auth import account_user_even_deleted
 from socialapi.emulator.clock import timestamp
-from socialapi.emulator.handlers import Call
-from socialapi.emulator.responses import Answer, Refusal, ads_data
+from socialapi.emulator.handlers import Call, serves
+from socialapi.emulator.responses import Answer, ads_data, forbidden, not_found
 from socialapi.models.accounts import Account, CampaignSnapshot, HistoryEntry
 from socialapi.models.line_items import LineItem
 from socialapi.models.validation import parse_timestamp
@@ -33,10 +23,10 @@ SANDBOX_BUSINESS: Final = ("4503999", "Sandbox")
 
 
 @serves(routes.ACCOUNTS)
-async def list_accounts(call: Call, arguments: Arguments) -> Answer:
+async def list_accounts(call: Call) -> Answer:
     """The accounts associated with the user; of the ids that are asked for, those among them."""
-    own, wanted = user_of(call).account_ids, arguments.query.get("account_ids")
-    prefix = arguments.query.get("q", "").casefold()
+    own, wanted = call.user.account_ids, call.query.get("account_ids")
+    prefix = call.query.get("q", "").casefold()
 
     def is_listed(account: Record) -> bool:
         is_wanted = account["id"] in own and (wanted is None or account["id"] in wanted)
@@ -45,30 +35,30 @@ async def list_accounts(call: Call, arguments: Arguments) -> Answer:
     def show(account: Record) -> Record:
         return to_wire(account, Account, without=["industry_type"])
 
-    return collection(call, arguments, call.state.advertising.accounts, where=is_listed, show=show)
+    return collection(call, call.state.advertising.accounts, where=is_listed, show=show)
 
 
 @serves(routes.ACCOUNT, caller=account_user_even_deleted)
-async def get_account(call: Call, arguments: Arguments) -> Answer:
+async def get_account(call: Call) -> Answer:
     """The account, a deleted one only if asked for."""
     accounts = call.state.advertising.accounts
-    account = accounts.get(account_of(call), with_deleted=arguments.query.get("with_deleted", False))
+    account = accounts.get(call.account_id, with_deleted=call.query.get("with_deleted", False))
     if account is None:
-        raise missing_record("account_id")
-    return answer_record(call, arguments, account)
+        raise not_found("account_id")
+    return answer_record(call, account)
 
 
 @serves(routes.ACCOUNT_UPDATE)
-async def update_account(call: Call, arguments: Arguments) -> Answer:
+async def update_account(call: Call) -> Answer:
     """The account with its new name or industry."""
     account = _account(call)
-    if arguments.query:
-        call.state.advertising.accounts.change(account, **arguments.query, updated_at=timestamp(call.now))
-    return answer_record(call, arguments, account)
+    if call.query:
+        call.state.advertising.accounts.change(account, **call.query, updated_at=timestamp(call.now))
+    return answer_record(call, account)
 
 
 @serves(routes.SANDBOX_ACCOUNT_CREATE)
-async def create_account(call: Call, arguments: Arguments) -> Answer:
+async def create_account(call: Call) -> Answer:
     """A test account, associated with the user. From then on it is found like any other."""
     accounts = call.state.advertising.accounts
     business_id, business_name = SANDBOX_BUSINESS
@@ -87,49 +77,49 @@ async def create_account(call: Call, arguments: Arguments) -> Answer:
     )
     account["id"] = f"18sb{account['id']}"
     accounts.add(account)
-    user_of(call).account_ids.add(account["id"])
-    return answer_record(call, arguments, account)
+    call.user.account_ids.add(account["id"])
+    return answer_record(call, account)
 
 
 @serves(routes.SANDBOX_ACCOUNT_DELETE)
-async def delete_account(call: Call, arguments: Arguments) -> Answer:
+async def delete_account(call: Call) -> Answer:
     """The test account, deleted. What belongs to it is found no more."""
     account = _test_account(call)
     call.state.advertising.accounts.change(account, deleted=True, updated_at=timestamp(call.now))
-    return answer_record(call, arguments, account)
+    return answer_record(call, account)
 
 
 @serves(routes.ACCOUNT_APPS)
-async def list_apps(call: Call, arguments: Arguments) -> Answer:
+async def list_apps(call: Call) -> Answer:
     """The mobile apps of the account."""
-    return collection(call, arguments, call.state.advertising.table(account_of(call), "account_apps"))
+    return collection(call, call.state.advertising.table(call.account_id, "account_apps"))
 
 
 @serves(routes.FEATURES)
-async def list_features(call: Call, arguments: Arguments) -> Answer:
+async def list_features(call: Call) -> Answer:
     """The features that the account has; of those that are asked for, the ones among them."""
-    wanted = arguments.query.get("feature_keys")
+    wanted = call.query.get("feature_keys")
     granted = [key for key in _account(call)["features"] if not wanted or key in wanted]
-    return ads_data(granted, arguments.echo)
+    return ads_data(granted, call.echo)
 
 
-def _keys_look_like_keys(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
+def _keys_look_like_keys(call: Call) -> Iterable[BrokenRule]:
     """Which keys there are is not documented in full, so any that looks like one is taken."""
-    if not all(re.fullmatch("[A-Z][A-Z0-9_]*", key) for key in arguments.query["feature_keys"]):
+    if not all(re.fullmatch("[A-Z][A-Z0-9_]*", key) for key in call.query["feature_keys"]):
         yield BrokenRule(path="feature_keys", reason="must be keys of features, as REACH_FREQUENCY_CAP")
 
 
 @serves(routes.SANDBOX_FEATURES_ADD, rules=_keys_look_like_keys)
-async def add_features(call: Call, arguments: Arguments) -> Answer:
+async def add_features(call: Call) -> Answer:
     """All features that the test account has from now on."""
     account = _test_account(call)
-    features = list(dict.fromkeys([*account["features"], *arguments.query["feature_keys"]]))
+    features = list(dict.fromkeys([*account["features"], *call.query["feature_keys"]]))
     call.state.advertising.accounts.change(account, features=features, updated_at=timestamp(call.now))
-    return ads_data(features, arguments.echo)
+    return ads_data(features, call.echo)
 
 
 def _account(call: Call) -> Record:
-    account = call.state.advertising.accounts.get(account_of(call))
+    account = call.state.advertising.accounts.get(call.account_id)
     assert account is not None, "who calls was found by it"
     return account
 
@@ -138,7 +128,7 @@ def _test_account(call: Call) -> Record:
     """The account, which the sandbox must have made: the others do not exist there."""
     account = _account(call)
     if not account["is_sandbox"]:
-        raise missing_record("account_id")
+        raise not_found("account_id")
     return account
 
 
@@ -146,16 +136,16 @@ _SNAPSHOTS: Final[dict[str, Any]] = {"CAMPAIGN": CampaignSnapshot, "LINE_ITEM": 
 
 
 @serves(routes.ACCOUNT_HISTORY)
-async def list_history(call: Call, arguments: Arguments) -> Answer:
+async def list_history(call: Call) -> Answer:
     """The changes of an entity from the start until before the end, the oldest first."""
-    account_id, query = account_of(call), arguments.query
+    account_id, query = call.account_id, call.query
     account = call.state.advertising.accounts.get(account_id)
     if account is None or not account["keeps_history"]:
-        raise Refusal(403, "FORBIDDEN", "the account is not on the list of those that have account_history")
+        raise forbidden("the account is not on the list of those that have account_history")
     table = call.state.advertising.table(account_id, kind_of(query["entity_type"]))
     entity = table.get(query["entity_id"], with_deleted=True)
     if entity is None:
-        raise missing_record("entity_id")
+        raise not_found("entity_id")
     start, end = _moment(query["start_time"]), _moment(query["end_time"])
     # However many zeros it begins with.
     user_id = str(int(query["user_id"])) if "user_id" in query else None
@@ -164,7 +154,7 @@ async def list_history(call: Call, arguments: Arguments) -> Answer:
         return start <= entry["change_time"] < end and user_id in (None, entry["change_by"]["user_id"])
 
     changes = call.state.advertising.history.of(query["entity_type"], entity)
-    return collection(call, arguments, changes, where=is_asked_for, show=_shown)
+    return collection(call, changes, where=is_asked_for, show=_shown)
 
 
 def _moment(text: str) -> str:

@@ -7,25 +7,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from socialapi.emulator.advertising.audience_members import Members, Times
-from socialapi.emulator.advertising.endpoint import (
-    account_of,
-    answer_record,
-    collection,
-    invalid,
-    missing_record,
-    new_record,
-    require_record,
-    serves,
-)
 from socialapi.emulator.advertising.line_items import may_target, owner_of, permissions
+from socialapi.emulator.advertising.records import answer_record, collection, new_record, require_record
 from socialapi.emulator.advertising.state import Record
-from socialapi.emulator.arguments import Arguments
-from socialapi.emulator.auth import account_user
 from socialapi.emulator.clock import timestamp
 from socialapi.emulator.faults import BATCH_FAULTS
-from socialapi.emulator.handlers import Call, handles
+from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.request import Received
-from socialapi.emulator.responses import Answer, Refusal, ads_data
+from socialapi.emulator.responses import Answer, Refusal, ads_data, forbidden, invalid, not_found
 from socialapi.emulator.state import DoNotReach
 from socialapi.models.audiences import DEFAULT_EXPIRY_MONTHS, MAX_OPERATIONS, months_later
 from socialapi.models.validation import broken_rules, parse_timestamp
@@ -50,46 +39,40 @@ def count_operations(received: Received) -> tuple[int | None, int | None]:
         return None, None
 
 
-@handles(routes.CUSTOM_AUDIENCE_USERS, caller=account_user, measure=count_operations, faults=BATCH_FAULTS)
+@serves(routes.CUSTOM_AUDIENCE_USERS, checks_body=False, measure=count_operations, faults=BATCH_FAULTS)
 async def upload_to_audience(call: Call) -> Answer:
     """Adds and removes identifiers; the counts are of user objects, over the whole batch."""
-    audience = call.state.audiences.get(
-        (call.path_parameters["account_id"], call.path_parameters["custom_audience_id"])
-    )
+    audience = call.state.audiences.get((call.account_id, call.path["custom_audience_id"]))
     if audience is None:
-        raise _not_found("custom_audience_id")
+        raise not_found("custom_audience_id")
     counts = _upload(call, audience.members)
     total = _short_by_one([_counts(sum(counts))]) if call.fault else [_counts(sum(counts))]
-    return ads_data(total[0], call.path_parameters)
+    return ads_data(total[0], call.path)
 
 
-@handles(routes.DO_NOT_REACH_USERS, caller=account_user, measure=count_operations, faults=BATCH_FAULTS)
+@serves(routes.DO_NOT_REACH_USERS, checks_body=False, measure=count_operations, faults=BATCH_FAULTS)
 async def upload_to_do_not_reach_list(call: Call) -> Answer:
     """Adds and removes identifiers; the counts are of user objects, one pair for each operation."""
     found = _list(call)
     counts = [_counts(count) for count in _upload(call, found.members)]
-    return ads_data(_short_by_one(counts) if call.fault else counts, call.path_parameters)
+    return ads_data(_short_by_one(counts) if call.fault else counts, call.path)
 
 
-@handles(routes.DO_NOT_REACH_LIST_DELETE, caller=account_user)
+@serves(routes.DO_NOT_REACH_LIST_DELETE)
 async def delete_do_not_reach_list(call: Call) -> Answer:
     """The list, deleted. It is found no more, neither to delete it again nor to upload to it."""
     found = _list(call)
     found.deleted = True
     found.updated_at = call.state.clock.now()
-    return ads_data(_list_record(found, found.updated_at), call.path_parameters)
+    return ads_data(_list_record(found, found.updated_at), call.path)
 
 
 def _list(call: Call) -> DoNotReach:
-    key = (call.path_parameters["account_id"], call.path_parameters["do_not_reach_list_id"])
+    key = (call.account_id, call.path["do_not_reach_list_id"])
     found = call.state.do_not_reach_lists.get(key)
     if found is None or found.deleted:
-        raise _not_found("do_not_reach_list_id")
+        raise not_found("do_not_reach_list_id")
     return found
-
-
-def _not_found(parameter: str) -> Refusal:
-    return Refusal(404, "NOT_FOUND", f"the account has no such {parameter.removesuffix('_id')}", parameter=parameter)
 
 
 def _list_record(found: DoNotReach, now: float) -> dict[str, Any]:
@@ -110,7 +93,7 @@ def _list_record(found: DoNotReach, now: float) -> dict[str, Any]:
 
 def _upload(call: Call, members: Members) -> list[int]:
     """Checks the whole batch, then applies the whole batch; the number of users of each operation."""
-    operations = call.json()
+    operations = call.body
     _check(call, operations)
     # A scripted count mismatch takes the batch and loses it.
     if call.fault is None:
@@ -196,65 +179,65 @@ _FILTERS: Final = (
 
 
 @serves(routes.AUDIENCE_PERMISSIONS)
-async def list_permissions(call: Call, arguments: Arguments) -> Answer:
+async def list_permissions(call: Call) -> Answer:
     """The permissions of an audience: all for the account that owns it, its own for one that was granted one."""
-    account_id, audience_id = account_of(call), arguments.path["tailored_audience_id"]
+    account_id, audience_id = call.account_id, call.path["tailored_audience_id"]
     owner = owner_of(call.state, audience_id)
     if owner is None or not may_target(call.state, account_id, audience_id):
-        raise missing_record("tailored_audience_id")
-    wanted = [(field, frozenset(arguments.query[name])) for name, field in _FILTERS if name in arguments.query]
+        raise not_found("tailored_audience_id")
+    wanted = [(field, frozenset(call.query[name])) for name, field in _FILTERS if name in call.query]
 
     def is_asked_for(permission: Record) -> bool:
         is_seen = account_id in (owner, permission["granted_account_id"])
         is_of_audience = permission["tailored_audience_id"] == audience_id
         return is_seen and is_of_audience and all(permission[field] in ids for field, ids in wanted)
 
-    return collection(call, arguments, call.state.advertising.table(owner, _KIND), where=is_asked_for)
+    return collection(call, call.state.advertising.table(owner, _KIND), where=is_asked_for)
 
 
 @serves(routes.AUDIENCE_PERMISSION_CREATE)
-async def grant(call: Call, arguments: Arguments) -> Answer:
+async def grant(call: Call) -> Answer:
     """Another account may use the audience."""
     _check_owner(call)
-    audience_id, granted_id = arguments.path["tailored_audience_id"], arguments.query["granted_account_id"]
+    audience_id, granted_id = call.path["tailored_audience_id"], call.query["granted_account_id"]
     granted = call.state.advertising.accounts.get(granted_id)
     if granted is None:
-        raise missing_record("granted_account_id")
-    if granted_id == account_of(call):
+        raise not_found("granted_account_id")
+    if granted_id == call.account_id:
         raise invalid("granted_account_id", "owns the audience")
     _check_business(call, granted)
     if any(each["granted_account_id"] == granted_id for each in permissions(call.state, audience_id)):
         raise invalid("granted_account_id", "has been granted the audience already")
-    permission = new_record(call, tailored_audience_id=audience_id, **arguments.query)
-    call.state.advertising.table(account_of(call), _KIND).add(permission)
-    return answer_record(call, arguments, permission)
+    permission = new_record(call, tailored_audience_id=audience_id, **call.query)
+    call.state.advertising.table(call.account_id, _KIND).add(permission)
+    return answer_record(call, permission)
 
 
 @serves(routes.AUDIENCE_PERMISSION_DELETE)
-async def revoke(call: Call, arguments: Arguments) -> Answer:
+async def revoke(call: Call) -> Answer:
     """The account can no longer target the audience in new campaigns; those that run go on."""
     _check_owner(call)
     permission = require_record(call, _KIND, _ID)
-    if permission["tailored_audience_id"] != arguments.path["tailored_audience_id"]:
-        raise missing_record(_ID)
-    call.state.advertising.table(account_of(call), _KIND).change(
+    if permission["tailored_audience_id"] != call.path["tailored_audience_id"]:
+        raise not_found(_ID)
+    call.state.advertising.table(call.account_id, _KIND).change(
         permission, deleted=True, updated_at=timestamp(call.now)
     )
-    return answer_record(call, arguments, permission)
+    return answer_record(call, permission)
 
 
 def _check_owner(call: Call) -> None:
     """The account that owns an audience alone may change who else uses it."""
-    owner = owner_of(call.state, call.path_parameters["tailored_audience_id"])
+    owner = owner_of(call.state, call.path["tailored_audience_id"])
     if owner is None:
-        raise missing_record("tailored_audience_id")
-    if owner != account_of(call):
-        raise Refusal(403, "FORBIDDEN", "the account does not own the audience", parameter="tailored_audience_id")
+        raise not_found("tailored_audience_id")
+    if owner != call.account_id:
+        raise forbidden("the account does not own the audience", "tailored_audience_id")
 
 
 def _check_business(call: Call, granted: Record) -> None:
-    owner = call.state.advertising.accounts.get(account_of(call))
+    owner = call.state.advertising.accounts.get(call.account_id)
     assert owner is not None, "who calls was found by it"
     if granted["business_id"] != owner["business_id"] and SHARING not in owner["features"]:
         message = f"the accounts are not under one business, and the owner has no feature {SHARING}"
-        raise Refusal(403, "FORBIDDEN", message, parameter="granted_account_id")
+        raise forbidden(message, "granted_account_id")

@@ -5,21 +5,11 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from socialapi.emulator.advertising.endpoint import (
-    account_of,
-    answer_record,
-    collection,
-    named,
-    new_record,
-    not_found,
-    require_record,
-    serves,
-)
+from socialapi.emulator.advertising.records import answer_record, collection, named, new_record, require_record
 from socialapi.emulator.advertising.state import Record, Table
-from socialapi.emulator.arguments import Arguments
 from socialapi.emulator.clock import timestamp
-from socialapi.emulator.handlers import Call
-from socialapi.emulator.responses import Answer
+from socialapi.emulator.handlers import Call, serves
+from socialapi.emulator.responses import Answer, not_found
 from socialapi.problems import BrokenRule
 from socialapi.routes import ads as routes
 
@@ -28,79 +18,79 @@ _ID: Final = "line_item_curated_category_id"
 
 
 @serves(routes.BUSINESS_CATEGORIES)
-async def list_business_categories(call: Call, arguments: Arguments) -> Answer:
+async def list_business_categories(call: Call) -> Answer:
     """All of them: there are fewer than fit on a page."""
-    return collection(call, arguments, call.state.advertising.business_categories)
+    return collection(call, call.state.advertising.business_categories)
 
 
 @serves(routes.CURATED_CATEGORIES)
-async def list_curated_categories(call: Call, arguments: Arguments) -> Answer:
+async def list_curated_categories(call: Call) -> Answer:
     """Those that can be had in at least one of the countries, always with how many they are."""
-    countries = frozenset(arguments.query.get("country_codes", ()))
+    countries = frozenset(call.query.get("country_codes", ()))
 
     def is_available(category: Record) -> bool:
         return not countries or not countries.isdisjoint(category["country_codes"])
 
     table = call.state.advertising.curated_categories
-    return collection(call, arguments, table, where=is_available, always_total=True)
+    return collection(call, table, where=is_available, always_total=True)
 
 
 @serves(routes.CURATED_CATEGORY)
-async def get_curated_category(call: Call, arguments: Arguments) -> Answer:
+async def get_curated_category(call: Call) -> Answer:
     """A curated category; they are the same for all accounts."""
-    return answer_record(call, arguments, named(call, call.state.advertising.curated_categories, "curated_category_id"))
+    return answer_record(call, named(call, call.state.advertising.curated_categories, "curated_category_id"))
 
 
 @serves(routes.LINE_ITEM_CURATED_CATEGORIES)
-async def list_line_item_curated_categories(call: Call, arguments: Arguments) -> Answer:
+async def list_line_item_curated_categories(call: Call) -> Answer:
     """What the line items of the account run beside."""
-    return collection(call, arguments, _table(call))
+    return collection(call, _table(call))
 
 
 @serves(routes.LINE_ITEM_CURATED_CATEGORY)
-async def get_line_item_curated_category(call: Call, arguments: Arguments) -> Answer:
+async def get_line_item_curated_category(call: Call) -> Answer:
     """One of these, a deleted one only if asked for."""
-    with_deleted = arguments.query.get("with_deleted", False)
-    return answer_record(call, arguments, require_record(call, _KIND, _ID, with_deleted=with_deleted))
+    with_deleted = call.query.get("with_deleted", False)
+    return answer_record(call, require_record(call, _KIND, _ID, with_deleted=with_deleted))
 
 
-def _new_pair(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
-    return _pair_rules(call, arguments.query, arguments.query, None)
+def _new_pair(call: Call) -> Iterable[BrokenRule]:
+    return _pair_rules(call, call.query, call.query, None)
 
 
 @serves(routes.LINE_ITEM_CURATED_CATEGORY_CREATE, rules=_new_pair)
-async def create_line_item_curated_category(call: Call, arguments: Arguments) -> Answer:
+async def create_line_item_curated_category(call: Call) -> Answer:
     """A line item runs beside a curated category."""
-    return answer_record(call, arguments, _table(call).add(new_record(call, **arguments.query)))
+    return answer_record(call, _table(call).add(new_record(call, **call.query)))
 
 
-def _changed_pair(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
+def _changed_pair(call: Call) -> Iterable[BrokenRule]:
     record = require_record(call, _KIND, _ID)
-    if not arguments.query:
+    if not call.query:
         return ()
-    pair = {name: arguments.query.get(name, record[name]) for name in ("line_item_id", "curated_category_id")}
-    return _pair_rules(call, arguments.query, pair, record)
+    pair = {name: call.query.get(name, record[name]) for name in ("line_item_id", "curated_category_id")}
+    return _pair_rules(call, call.query, pair, record)
 
 
 @serves(routes.LINE_ITEM_CURATED_CATEGORY_UPDATE, rules=_changed_pair)
-async def update_line_item_curated_category(call: Call, arguments: Arguments) -> Answer:
+async def update_line_item_curated_category(call: Call) -> Answer:
     """It is about another line item or category from now on."""
     record = require_record(call, _KIND, _ID)
-    if arguments.query:
-        _table(call).change(record, **arguments.query, updated_at=timestamp(call.now))
-    return answer_record(call, arguments, record)
+    if call.query:
+        _table(call).change(record, **call.query, updated_at=timestamp(call.now))
+    return answer_record(call, record)
 
 
 @serves(routes.LINE_ITEM_CURATED_CATEGORY_DELETE)
-async def delete_line_item_curated_category(call: Call, arguments: Arguments) -> Answer:
+async def delete_line_item_curated_category(call: Call) -> Answer:
     """It holds no more."""
     record = require_record(call, _KIND, _ID)
     _table(call).change(record, deleted=True, updated_at=timestamp(call.now))
-    return answer_record(call, arguments, record)
+    return answer_record(call, record)
 
 
 def _table(call: Call) -> Table:
-    return call.state.advertising.table(account_of(call), _KIND)
+    return call.state.advertising.table(call.account_id, _KIND)
 
 
 def _pair_rules(
@@ -109,11 +99,11 @@ def _pair_rules(
     """What is given must be there, and the pair that comes of it not go together already."""
     advertising = call.state.advertising
     places = {
-        "line_item_id": advertising.table(account_of(call), "line_items"),
+        "line_item_id": advertising.table(call.account_id, "line_items"),
         "curated_category_id": advertising.curated_categories,
     }
     if missing := [name for name, value in given.items() if places[name].get(value) is None]:
-        raise not_found(missing)
+        raise not_found(*missing)
     line_item_id, category_id = pair["line_item_id"], pair["curated_category_id"]
     for record in _table(call).live():
         if record["line_item_id"] == line_item_id and record["curated_category_id"] == category_id:

@@ -8,9 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from socialapi.emulator.advertising.endpoint import serves
-from socialapi.emulator.arguments import Arguments
-from socialapi.emulator.handlers import Call
+from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.responses import Answer, ads_data
 from socialapi.models.insights import range_until_now
 from socialapi.models.validation import parse_timestamp
@@ -46,17 +44,17 @@ _WORDS: Final = (
 )
 
 
-def _rules(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
-    yield from range_until_now(arguments.query, call.state.clock.datetime())
-    location = arguments.query.get("location")
+def _rules(call: Call) -> Iterable[BrokenRule]:
+    yield from range_until_now(call.query, call.state.clock.datetime())
+    location = call.query.get("location")
     if location is not None and location not in COUNTRIES and not re.fullmatch("[A-Z]{2}", location):
         yield BrokenRule(path="location", reason="must be the targeting value of a country")
 
 
 @serves(routes.KEYWORD_INSIGHTS, rules=_rules)
-async def search_keywords(call: Call, arguments: Arguments) -> Answer:
+async def search_keywords(call: Call) -> Answer:
     """Related keywords, and one number for each unit of the range, also for one that is not whole."""
-    query = arguments.query
+    query = call.query
     location = query.get("location", WORLD)
     country = COUNTRIES.get(location, location)
     keywords = _folded(query["keywords"])
@@ -67,7 +65,7 @@ async def search_keywords(call: Call, arguments: Arguments) -> Answer:
         _volume(keywords, _folded(query.get("negative_keywords", ())), country, start + number * unit, unit)
         for number in range(math.ceil((end - start) / unit))
     ]
-    return ads_data({"related_keywords": _related(keywords), "tweet_volume": volume}, arguments.echo)
+    return ads_data({"related_keywords": _related(keywords), "tweet_volume": volume}, call.echo)
 
 
 def _folded(keywords: Iterable[str]) -> list[str]:

@@ -5,20 +5,11 @@ sections 4.4 and 4.8).
 from collections.abc import Iterable
 from typing import Any, Final
 
-from socialapi.emulator.advertising.endpoint import (
-    account_of,
-    answer_record,
-    collection,
-    missing_record,
-    require_record,
-    serves,
-    user_of,
-)
+from socialapi.emulator.advertising.records import answer_record, collection, require_record
 from socialapi.emulator.advertising.state import Record
-from socialapi.emulator.arguments import Arguments
 from socialapi.emulator.clock import timestamp
-from socialapi.emulator.handlers import Call
-from socialapi.emulator.responses import Answer, Refusal
+from socialapi.emulator.handlers import Call, serves
+from socialapi.emulator.responses import Answer, forbidden, not_found
 from socialapi.emulator.state import State
 from socialapi.models.line_items import rules_with_stored
 from socialapi.models.validation import parse_timestamp
@@ -29,14 +20,14 @@ _TIMES: Final = ("start_time", "end_time")
 _MAX_BUSINESS_CATEGORIES: Final = 2
 
 
-def _rules(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
+def _rules(call: Call) -> Iterable[BrokenRule]:
     """What a change breaks together with what is stored."""
     stored = require_record(call, "line_items", "line_item_id")
-    campaign = call.state.advertising.table(account_of(call), "campaigns").get(stored["campaign_id"], with_deleted=True)
+    campaign = call.state.advertising.table(call.account_id, "campaigns").get(stored["campaign_id"], with_deleted=True)
     optimization = campaign["budget_optimization"] if campaign else None
-    yield from rules_with_stored(arguments.query, stored, optimization)
-    if stored["objective"] == "PREROLL_VIEWS" and "categories" in arguments.query:
-        yield from _preroll_categories(call, arguments.query["categories"] or ())
+    yield from rules_with_stored(call.query, stored, optimization)
+    if stored["objective"] == "PREROLL_VIEWS" and "categories" in call.query:
+        yield from _preroll_categories(call, call.query["categories"] or ())
 
 
 def _preroll_categories(call: Call, categories: Iterable[str]) -> Iterable[BrokenRule]:
@@ -53,30 +44,30 @@ def _preroll_categories(call: Call, categories: Iterable[str]) -> Iterable[Broke
 
 
 @serves(routes.LINE_ITEM_UPDATE, rules=_rules)
-async def update_line_item(call: Call, arguments: Arguments) -> Answer:
+async def update_line_item(call: Call) -> Answer:
     """The line item as it is from now on. A bid is ignored while the service bids by itself."""
     line_item = require_record(call, "line_items", "line_item_id")
-    changes = {name: _stored(name, value) for name, value in arguments.query.items()}
+    changes = {name: _stored(name, value) for name, value in call.query.items()}
     if changes.get("bid_strategy", line_item["bid_strategy"]) == "AUTO":
         changes.pop("bid_amount_local_micro", None)
     if changes:
         _change(call, line_item, changes)
-    return answer_record(call, arguments, line_item)
+    return answer_record(call, line_item)
 
 
 @serves(routes.LINE_ITEM_DELETE)
-async def delete_line_item(call: Call, arguments: Arguments) -> Answer:
+async def delete_line_item(call: Call) -> Answer:
     """The line item, deleted for good. Its promoted posts are not deleted, only seen no more without asking."""
     line_item = require_record(call, "line_items", "line_item_id")
     _change(call, line_item, {"deleted": True})
-    return answer_record(call, arguments, line_item)
+    return answer_record(call, line_item)
 
 
 def _change(call: Call, line_item: Record, changes: dict[str, Any]) -> None:
     before, now = dict(line_item), timestamp(call.now)
     advertising = call.state.advertising
-    advertising.table(account_of(call), "line_items").change(line_item, **changes, updated_at=now)
-    advertising.history.note("LINE_ITEM", before, line_item, at=now, user_id=user_of(call).id)
+    advertising.table(call.account_id, "line_items").change(line_item, **changes, updated_at=now)
+    advertising.history.note("LINE_ITEM", before, line_item, at=now, user_id=call.user.id)
 
 
 def _stored(name: str, value: Any) -> Any:
@@ -89,15 +80,15 @@ def _stored(name: str, value: Any) -> Any:
 
 
 @serves(routes.TARGETED)
-async def list_targeting_campaigns(call: Call, arguments: Arguments) -> Answer:
+async def list_targeting_campaigns(call: Call) -> Answer:
     """The account's own campaigns with those of their line items that target the audience."""
-    account_id, audience_id = account_of(call), call.path_parameters["custom_audience_id"]
+    account_id, audience_id = call.account_id, call.path["custom_audience_id"]
     targeting = _targeting(call.state, account_id, audience_id)
     if not (may_target(call.state, account_id, audience_id) or targeting):
-        raise missing_record("custom_audience_id")
+        raise not_found("custom_audience_id")
     advertising = call.state.advertising
     campaigns, line_items = advertising.table(account_id, "campaigns"), advertising.table(account_id, "line_items")
-    only_servable = arguments.query.get("with_active", True)
+    only_servable = call.query.get("with_active", True)
     by_campaign: dict[str, list[Record]] = {}
     for each in targeting:
         line_item = line_items.get(each["line_item_id"])
@@ -116,7 +107,7 @@ async def list_targeting_campaigns(call: Call, arguments: Arguments) -> Answer:
             "line_items": by_campaign[campaign["id"]],
         }
 
-    return collection(call, arguments, campaigns, where=lambda campaign: campaign["id"] in by_campaign, show=show)
+    return collection(call, campaigns, where=lambda campaign: campaign["id"] in by_campaign, show=show)
 
 
 def is_servable(line_item: Record, campaign: Record) -> bool:
@@ -150,7 +141,7 @@ def target(state: State, account_id: str, line_item_id: str, audience_id: str) -
     Raises Refusal if the account may not.
     """
     if not may_target(state, account_id, audience_id):
-        raise Refusal(403, "FORBIDDEN", "the account may not target this audience", parameter="custom_audience_id")
+        raise forbidden("the account may not target this audience", "custom_audience_id")
     now = timestamp(state.clock.now())
     state.advertising.table(account_id, "targeting_criteria").add(
         {

@@ -2,37 +2,24 @@
 
 from typing import Any, Final
 
-from socialapi.emulator.advertising.endpoint import (
-    InvalidParameters,
-    collection,
-    invalid,
-    missing_record,
-    serves,
-    user_of,
-)
+from socialapi.emulator.advertising.records import collection
 from socialapi.emulator.advertising.state import Record, Table
-from socialapi.emulator.arguments import Arguments
 from socialapi.emulator.catalogs.state import Catalog, SetOfProducts
-from socialapi.emulator.handlers import Call
-from socialapi.emulator.responses import Answer, Refusal, ads_data
+from socialapi.emulator.handlers import Call, serves
+from socialapi.emulator.responses import Answer, InvalidRequest, ads_data, forbidden, invalid, not_found
 from socialapi.problems import BrokenRule
 from socialapi.routes import catalogs as routes
 
 
 def the_catalog(call: Call) -> Catalog:
     """The catalog in the path, which has to be the caller's own. Product sets that are due are filled."""
-    catalog = call.state.catalogs.get(call.path_parameters["product_catalog_id"])
+    catalog = call.state.catalogs.get(call.path["product_catalog_id"])
     if catalog is None:
-        raise missing_record("product_catalog_id")
-    if catalog.user_id != user_of(call).id:
+        raise not_found("product_catalog_id")
+    if catalog.user_id != call.user.id:
         raise forbidden("the catalog belongs to another user", "product_catalog_id")
     catalog.settle(call.now)
     return catalog
-
-
-def forbidden(message: str, parameter: str) -> Refusal:
-    """The refusal of a request about what is another user's."""
-    return Refusal(403, "FORBIDDEN", message, parameter=parameter)
 
 
 PROCESSING_SECONDS: Final = 30.0
@@ -40,19 +27,19 @@ PROCESSING_SECONDS: Final = 30.0
 
 
 @serves(routes.PRODUCT_SET)
-async def get_product_set(call: Call, arguments: Arguments) -> Answer:
+async def get_product_set(call: Call) -> Answer:
     """The set with the ids of those of its products that are still there."""
     catalog = the_catalog(call)
-    found = catalog.sets.get(arguments.path["product_set_id"])
+    found = catalog.sets.get(call.path["product_set_id"])
     if found is None:
-        raise missing_record("product_set_id")
-    return ads_data(_set_record(catalog, found), arguments.echo)
+        raise not_found("product_set_id")
+    return ads_data(_set_record(catalog, found), call.echo)
 
 
 @serves(routes.PRODUCT_SET_CREATE)
-async def create_product_set(call: Call, arguments: Arguments) -> Answer:
+async def create_product_set(call: Call) -> Answer:
     """The new set. What it takes for the other type is not looked at."""
-    catalog, body = the_catalog(call), arguments.body
+    catalog, body = the_catalog(call), call.body
     made = SetOfProducts(
         id=call.state.advertising.new_id(), name=body["name"], type=body["type"], description=body.get("description")
     )
@@ -62,7 +49,7 @@ async def create_product_set(call: Call, arguments: Arguments) -> Answer:
         made.filters = body["filters"]
         made.status, made.due_at = "PROCESSING", call.now + PROCESSING_SECONDS
     catalog.add_set(made)
-    return ads_data(_set_record(catalog, made), arguments.path)
+    return ads_data(_set_record(catalog, made), call.path)
 
 
 def _known_keys(catalog: Catalog, keys: list[str]) -> list[str]:
@@ -70,7 +57,7 @@ def _known_keys(catalog: Catalog, keys: list[str]) -> list[str]:
     unknown = [index for index, key in enumerate(keys) if catalog.stock.with_key(key) is None]
     if unknown:
         reason = "is of no product of this catalog"
-        raise InvalidParameters([BrokenRule(path=f"product_keys[{index}]", reason=reason) for index in unknown])
+        raise InvalidRequest([BrokenRule(path=f"product_keys[{index}]", reason=reason) for index in unknown])
     return list(dict.fromkeys(keys))
 
 
@@ -87,46 +74,46 @@ def _set_record(catalog: Catalog, found: SetOfProducts) -> dict[str, Any]:
 
 
 @serves(routes.CATALOGS)
-async def list_catalogs(call: Call, arguments: Arguments) -> Answer:
+async def list_catalogs(call: Call) -> Answer:
     """The catalog of the user, if there is one."""
-    _check_user(call, arguments)
-    own = call.state.catalogs.of_user(user_of(call).id)
-    return collection(call, arguments, Table(lambda: [] if own is None else [_record(own)]))
+    _check_user(call)
+    own = call.state.catalogs.of_user(call.user.id)
+    return collection(call, Table(lambda: [] if own is None else [_record(own)]))
 
 
 @serves(routes.CATALOG_CREATE)
-async def create_catalog(call: Call, arguments: Arguments) -> Answer:
+async def create_catalog(call: Call) -> Answer:
     """The user's catalog, unless there is one."""
-    _check_user(call, arguments)
-    user = user_of(call)
+    _check_user(call)
+    user = call.user
     if call.state.catalogs.of_user(user.id) is not None:
-        raise invalid("user_id" if "user_id" in arguments.query else "name", "is for a user who has a catalog already")
-    catalog = Catalog(call.state.advertising.new_id(), user.id, arguments.query["name"])
+        raise invalid("user_id" if "user_id" in call.query else "name", "is for a user who has a catalog already")
+    catalog = Catalog(call.state.advertising.new_id(), user.id, call.query["name"])
     call.state.catalogs.add(catalog)
-    return ads_data(_record(catalog), arguments.echo)
+    return ads_data(_record(catalog), call.echo)
 
 
 @serves(routes.CATALOG_RENAME)
-async def rename_catalog(call: Call, arguments: Arguments) -> Answer:
+async def rename_catalog(call: Call) -> Answer:
     """The catalog under its new name."""
     catalog = the_catalog(call)
-    catalog.name = arguments.query["name"]
-    return ads_data(_record(catalog), arguments.echo)
+    catalog.name = call.query["name"]
+    return ads_data(_record(catalog), call.echo)
 
 
 @serves(routes.CATALOG_DELETE)
-async def delete_catalog(call: Call, arguments: Arguments) -> Answer:
+async def delete_catalog(call: Call) -> Answer:
     """The catalog, deleted for good with its products and product sets."""
     catalog = the_catalog(call)
     call.state.catalogs.remove(catalog)
-    return ads_data(_record(catalog) | {"deleted": True}, arguments.echo)
+    return ads_data(_record(catalog) | {"deleted": True}, call.echo)
 
 
 def _record(catalog: Catalog) -> Record:
     return {"id": catalog.id, "name": catalog.name}
 
 
-def _check_user(call: Call, arguments: Arguments) -> None:
+def _check_user(call: Call) -> None:
     """Who is named has to be the user who asks, with however many zeros the id begins."""
-    if "user_id" in arguments.query and str(int(arguments.query["user_id"])) != user_of(call).id:
+    if "user_id" in call.query and str(int(call.query["user_id"])) != call.user.id:
         raise forbidden("catalogs of other users are not accessible", "user_id")

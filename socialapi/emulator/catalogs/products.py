@@ -5,16 +5,16 @@ Which warnings the service gives is not documented.
 
 import datetime
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from socialapi.emulator.advertising.endpoint import cursor_to, place_asked, serves
-from socialapi.emulator.advertising.state import Place
-from socialapi.emulator.arguments import Arguments
+import attrs
+
 from socialapi.emulator.catalogs.catalogs import the_catalog
 from socialapi.emulator.catalogs.state import Item, Stock, content_of
 from socialapi.emulator.faults import PRODUCT_FAULTS, Fault
-from socialapi.emulator.handlers import Call
+from socialapi.emulator.handlers import Call, serves
+from socialapi.emulator.paging import paginate
 from socialapi.emulator.request import Received
 from socialapi.emulator.responses import Answer, ads_data
 from socialapi.models.products import Product
@@ -55,21 +55,39 @@ def count_products(received: Received) -> tuple[int | None, int | None]:
         return None, None
 
 
+@attrs.frozen
+class ProductRows:
+    """The products of a catalog in the order of submission; pages of them only lead forward."""
+
+    stock: Stock
+    group_key: str | None
+
+    def after(self, place: int | None) -> Iterator[int]:
+        """The positions of the first of each group, or of all of the group."""
+        return self.stock.positions(-1 if place is None else place, self.group_key)
+
+    def before(self, place: int | None) -> Iterator[int]:
+        """None."""
+        return iter(())
+
+    def place_of(self, position: int) -> int:
+        """The position itself, which products keep."""
+        return position
+
+
 @serves(routes.PRODUCTS)
-async def list_products(call: Call, arguments: Arguments) -> Answer:
+async def list_products(call: Call) -> Answer:
     """A page of products, as they were submitted: of each group the first, or all of the group that is asked for."""
     stock = the_catalog(call).stock
-    size, place = arguments.query.get("count", DEFAULT_COUNT), place_asked(call, arguments)
-    behind = -1 if place is None else place.position
-    found = stock.page(behind, size + 1, arguments.query.get("item_group_key"))
-    cursor = cursor_to(call, arguments, Place(None, found[size - 1][0])) if len(found) > size else None
-    return ads_data([stock.fields(item) for _, item in found[:size]], arguments.echo, next_cursor=cursor)
+    page = paginate(call, ProductRows(stock, call.query.get("item_group_key")), default=DEFAULT_COUNT)
+    products = [stock.fields(stock.at(position)) for position in page.positions]
+    return ads_data(products, call.echo, next_cursor=page.next_token)
 
 
 @serves(routes.PRODUCTS_PUT, measure=count_products, faults=PRODUCT_FAULTS)
-async def put_products(call: Call, arguments: Arguments) -> Answer:
+async def put_products(call: Call) -> Answer:
     """What became of each product, in the order of the request; of an id that is repeated there nothing is said."""
-    stock, products = the_catalog(call).stock, arguments.body["products"]
+    stock, products = the_catalog(call).stock, call.body["products"]
     now = call.state.clock.datetime()
     repeated = _repeated(products)
     lost, refused = _of_fault(call.fault, "product_missing"), _of_fault(call.fault, "product_error")
@@ -78,20 +96,20 @@ async def put_products(call: Call, arguments: Arguments) -> Answer:
         for index, product in enumerate(products)
         if index != lost and _id_of(product) not in repeated
     ]
-    return ads_data({"products_response": results}, arguments.path)
+    return ads_data({"products_response": results}, call.path)
 
 
 @serves(routes.PRODUCTS_DELETE)
-async def delete_products(call: Call, arguments: Arguments) -> Answer:
+async def delete_products(call: Call) -> Answer:
     """Each key, or the key that failed with the reason."""
     stock = the_catalog(call).stock
     results = [
         {"product_key": key}
         if stock.remove(key)
         else {"failed_product_key": key, "message": "there is no product with this key"}
-        for key in arguments.body["product_keys"]
+        for key in call.body["product_keys"]
     ]
-    return ads_data({"delete_products": results}, arguments.path)
+    return ads_data({"delete_products": results}, call.path)
 
 
 _SCRIPTED: Final = BrokenRule(path="", reason="a scripted fault")

@@ -5,7 +5,6 @@ import re
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from itertools import islice
 from typing import Any, Final
 
 import attrs
@@ -104,21 +103,20 @@ class Stock:
             made["item_group_key"] = self._groups[item.group_id].key
         return {**orjson.loads(item.content), **made}
 
-    def page(self, behind: int, size: int, group_key: str | None) -> list[tuple[int, Item]]:
-        """The next products behind a position, with theirs: of each group the first, or all of one group."""
+    def at(self, position: int) -> Item:
+        """The product at a position that `positions` has returned."""
+        item = self._rows[position]
+        assert item is not None
+        return item
+
+    def positions(self, behind: int, group_key: str | None) -> Iterator[int]:
+        """The positions behind another one: of the first of each group, or of all products of one group."""
         if group_key is not None:
             group = self._groups.get(self._group_ids.get(group_key, ""))
             positions = [] if group is None else group.positions
-            found: Iterator[int] = islice(positions, bisect_right(positions, behind), None)
-        else:
-            found = iter(range(behind + 1, len(self._rows)))
-        items = ((position, self._rows[position]) for position in found)
-        shown = (
-            (position, item)
-            for position, item in items
-            if item is not None and (group_key is not None or self._is_first(position, item))
-        )
-        return list(islice(shown, size))
+            return iter(positions[bisect_right(positions, behind) :])
+        items = ((position, self._rows[position]) for position in range(behind + 1, len(self._rows)))
+        return (position for position, item in items if item is not None and self._is_first(position, item))
 
     def slices(self) -> Iterator[list[Item]]:
         """All products in lists of at most `SLICE`; what is put after the start is not seen."""

@@ -3,16 +3,14 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from socialapi.emulator.advertising.endpoint import account_of, missing_record, not_found, serves, user_of
 from socialapi.emulator.advertising.state import Record, Table
-from socialapi.emulator.arguments import Arguments
 from socialapi.emulator.clock import timestamp
 from socialapi.emulator.creatives.media import of_platform
 from socialapi.emulator.creatives.state import CARDS, CONVERSATIONS, LIBRARY, POLLS, POSTS
-from socialapi.emulator.handlers import Call
+from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.platform.new_posts import new_post
 from socialapi.emulator.platform.state import PostRecord
-from socialapi.emulator.responses import Answer, Refusal, ads_data
+from socialapi.emulator.responses import Answer, ads_data, forbidden, not_found
 from socialapi.emulator.state import User
 from socialapi.models.creatives import MAX_MEDIA
 from socialapi.problems import BrokenRule
@@ -26,26 +24,26 @@ _SHOWN: Final = tuple(name for name in _KEPT if name != "conversation_settings")
 _ALONE: Final = ("VIDEO", "GIF")
 
 
-def _rules(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
+def _rules(call: Call) -> Iterable[BrokenRule]:
     """Who may post, and whether what the post shows is there and goes together."""
-    query = arguments.query
+    query = call.query
     _check_author(call, query)
-    library = call.state.advertising.table(account_of(call), LIBRARY)
+    library = call.state.advertising.table(call.account_id, LIBRARY)
     media = [library.get(key) for key in query.get("media_keys", ())]
     missing = ["media_keys"] if None in media else []
     if "card_uri" in query and not _is_card(call, query["card_uri"]):
         missing.append("card_uri")
     if missing:
-        raise not_found(missing)
+        raise not_found(*missing)
     kinds = [medium["media_type"] for medium in media if medium is not None]
     if len(kinds) > 1 and any(kind in _ALONE for kind in kinds):
         yield BrokenRule(path="media_keys", reason=f"must be up to {MAX_MEDIA} images, or one GIF, or one video")
 
 
 @serves(routes.ADVERTISER_POST_CREATE, rules=_rules)
-async def create_post(call: Call, arguments: Arguments) -> Answer:
+async def create_post(call: Call) -> Answer:
     """The post, which is also one of the platform; one that is shown as an ad alone is in no timeline or stream."""
-    query = arguments.query
+    query = call.query
     author, nullcast = call.state.users[_author_id(query)], query.get("nullcast", True)
     post = new_post(call.state, author, query.get("text", ""), listed=not nullcast)
     if media_keys := query.get("media_keys"):
@@ -56,19 +54,19 @@ async def create_post(call: Call, arguments: Arguments) -> Answer:
     kept = {name: list(value) if isinstance(value, tuple) else value for name, value in query.items() if name in _KEPT}
     made = _record(post, nullcast=nullcast) | kept
     _table(call).add(made)
-    return ads_data(_shown(made, author, query), arguments.echo)
+    return ads_data(_shown(made, author, query), call.echo)
 
 
 @serves(routes.ADVERTISER_POST_RENAME)
-async def rename_post(call: Call, arguments: Arguments) -> Answer:
+async def rename_post(call: Call) -> Answer:
     """A post of an advertiser of the account, under its new name there."""
-    post = _of_account(call, arguments.path["tweet_id"])
-    _table(call).change(post, name=arguments.query["name"])
-    return ads_data(_shown(post, call.state.users[post["author_id"]], {}), arguments.echo)
+    post = _of_account(call, call.path["tweet_id"])
+    _table(call).change(post, name=call.query["name"])
+    return ads_data(_shown(post, call.state.users[post["author_id"]], {}), call.echo)
 
 
 def _table(call: Call) -> Table:
-    return call.state.advertising.table(account_of(call), POSTS)
+    return call.state.advertising.table(call.account_id, POSTS)
 
 
 def _author_id(query: Mapping[str, Any]) -> str:
@@ -79,22 +77,22 @@ def _author_id(query: Mapping[str, Any]) -> str:
 def _check_author(call: Call, query: Mapping[str, Any]) -> None:
     """The advertiser is a user whom the account belongs to as well; what is no ad they post by themselves."""
     author = call.state.users.get(_author_id(query))
-    if author is None or account_of(call) not in author.account_ids:
-        raise Refusal(403, "FORBIDDEN", "the user has not granted access to the account", parameter="as_user_id")
-    if not query.get("nullcast", True) and author.id != user_of(call).id:
-        raise Refusal(403, "FORBIDDEN", "organic posts are for the authenticated user only", parameter="nullcast")
+    if author is None or call.account_id not in author.account_ids:
+        raise forbidden("the user has not granted access to the account", "as_user_id")
+    if not query.get("nullcast", True) and author.id != call.user.id:
+        raise forbidden("organic posts are for the authenticated user only", "nullcast")
 
 
 def _is_card(call: Call, uri: str) -> bool:
     scheme, _, card_id = uri.partition("://")
     kinds = (CARDS, POLLS, CONVERSATIONS)
-    tables = (call.state.advertising.table(account_of(call), kind) for kind in kinds)
+    tables = (call.state.advertising.table(call.account_id, kind) for kind in kinds)
     return scheme == "card" and any(table.get(card_id) is not None for table in tables)
 
 
 def _use(call: Call, media_keys: Iterable[str]) -> None:
     """The media are those of a post from now on, in the library and on the platform."""
-    library = call.state.advertising.table(account_of(call), LIBRARY)
+    library = call.state.advertising.table(call.account_id, LIBRARY)
     for key in media_keys:
         medium = library.get(key)
         assert medium is not None, "the rules have looked for it"
@@ -109,8 +107,8 @@ def _of_account(call: Call, post_id: str) -> Record:
         return found
     post = call.state.platform.posts.get(post_id)
     author = call.state.users.get(post.author_id) if post else None
-    if post is None or author is None or account_of(call) not in author.account_ids:
-        raise missing_record("tweet_id")
+    if post is None or author is None or call.account_id not in author.account_ids:
+        raise not_found("tweet_id")
     return _table(call).add(_record(post, nullcast=False))
 
 

@@ -3,19 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from socialapi.emulator.advertising.endpoint import (
-    account_of,
-    answer_record,
-    collection,
-    invalid,
-    new_record,
-    not_found,
-    require_record,
-    serves,
-    to_wire,
-)
+from socialapi.emulator.advertising.records import answer_record, collection, new_record, require_record, to_wire
 from socialapi.emulator.advertising.state import Record, Table
-from socialapi.emulator.arguments import Arguments
 from socialapi.emulator.clock import timestamp
 from socialapi.emulator.creatives.media import in_library, kind_rules, poll_image_rules, wide_video_rules
 from socialapi.emulator.creatives.state import (
@@ -34,8 +23,8 @@ from socialapi.emulator.creatives.state import (
     of_conversation,
     of_poll,
 )
-from socialapi.emulator.handlers import Call
-from socialapi.emulator.responses import Answer, Refusal, ads_data
+from socialapi.emulator.handlers import Call, serves
+from socialapi.emulator.responses import Answer, ads_data, forbidden, invalid, not_found
 from socialapi.models.creatives import ORDINALS, PollCard, conversation_rules
 from socialapi.problems import BrokenRule
 from socialapi.routes import creatives as routes
@@ -46,30 +35,30 @@ _LAYOUTS: Final = ("components", "slides")
 
 
 @serves(routes.CARDS)
-async def list_cards(call: Call, arguments: Arguments) -> Answer:
+async def list_cards(call: Call) -> Answer:
     """The cards that the filters accept, those of older kinds only if asked for."""
-    accepted = asked_for(arguments.query, card_id="id", card_uris="card_uri", card_types="card_type")
-    with_legacy = arguments.query.get("include_legacy_cards", False)
+    accepted = asked_for(call.query, card_id="id", card_uris="card_uri", card_types="card_type")
+    with_legacy = call.query.get("include_legacy_cards", False)
 
     def where(card: Record) -> bool:
         return (with_legacy or not card["is_legacy"]) and accepted(card)
 
-    return collection(call, arguments, _table(call), where=where, default_count=DEFAULT_COUNT)
+    return collection(call, _table(call), where=where, default_count=DEFAULT_COUNT)
 
 
 @serves(routes.CARD)
-async def get_card(call: Call, arguments: Arguments) -> Answer:
+async def get_card(call: Call) -> Answer:
     """A card of any kind, a deleted one only if asked for."""
-    with_deleted = arguments.query.get("with_deleted", False)
-    return answer_record(call, arguments, require_record(call, CARDS, "card_id", with_deleted=with_deleted))
+    with_deleted = call.query.get("with_deleted", False)
+    return answer_record(call, require_record(call, CARDS, "card_id", with_deleted=with_deleted))
 
 
 def _layout_rules(call: Call, layout: Layout) -> Iterable[BrokenRule]:
     """Media have to be images and videos of the library; slides have one medium each, and lead to websites."""
-    library = call.state.advertising.table(account_of(call), LIBRARY)
+    library = call.state.advertising.table(call.account_id, LIBRARY)
     given = [(place, library.get(key)) for place, key in media_keys(layout)]
     if missing := [place for place, medium in given if medium is None]:
-        raise not_found(missing)
+        raise not_found(*missing)
     for place, medium in given:
         assert medium is not None, "it is not missing"
         yield from kind_rules(medium, ("IMAGE", "VIDEO"), place)
@@ -78,53 +67,53 @@ def _layout_rules(call: Call, layout: Layout) -> Iterable[BrokenRule]:
             yield BrokenRule(path=place, reason="must have a component of type MEDIA and one of type DETAILS")
 
 
-def _draft_rules(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
-    return _layout_rules(call, arguments.body)
+def _draft_rules(call: Call) -> Iterable[BrokenRule]:
+    return _layout_rules(call, call.body)
 
 
 @serves(routes.CARD_CREATE, rules=_draft_rules)
-async def create_card(call: Call, arguments: Arguments) -> Answer:
+async def create_card(call: Call) -> Answer:
     """The new card."""
-    card = new_record(call, name=arguments.body["name"], is_legacy=False, **_laid_out(call, arguments.body))
+    card = new_record(call, name=call.body["name"], is_legacy=False, **_laid_out(call, call.body))
     card["card_uri"] = card_uri(card["id"])
-    return answer_record(call, arguments, _table(call).add(card))
+    return answer_record(call, _table(call).add(card))
 
 
-def _change_rules(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
+def _change_rules(call: Call) -> Iterable[BrokenRule]:
     if require_record(call, CARDS, "card_id")["is_legacy"]:
         yield BrokenRule(path="card_id", reason="is of a card of an older kind, which cannot be changed here")
-    yield from _layout_rules(call, arguments.body)
+    yield from _layout_rules(call, call.body)
 
 
 @serves(routes.CARD_UPDATE, rules=_change_rules)
-async def update_card(call: Call, arguments: Arguments) -> Answer:
+async def update_card(call: Call) -> Answer:
     """The card with what it is from now on: components take the place of slides, and the other way round."""
-    card, changes = require_record(call, CARDS, "card_id"), dict(arguments.body)
+    card, changes = require_record(call, CARDS, "card_id"), dict(call.body)
     if any(name in changes for name in _LAYOUTS):
         changes |= _laid_out(call, changes)
         for name in _LAYOUTS:
             card.pop(name, None)
     if changes:
         _table(call).change(card, **changes, updated_at=timestamp(call.now))
-    return answer_record(call, arguments, card)
+    return answer_record(call, card)
 
 
 @serves(routes.IMAGE_CONVERSATION_CARD_DELETE)
-async def delete_image_conversation_card(call: Call, arguments: Arguments) -> Answer:
+async def delete_image_conversation_card(call: Call) -> Answer:
     """The card of this older kind, deleted."""
     card = require_record(call, CARDS, "card_id")
     if card["card_type"] != IMAGE_CONVERSATION:
         raise invalid("card_id", "must be of an image conversation card")
     _table(call).change(card, deleted=True, updated_at=timestamp(call.now))
-    return answer_record(call, arguments, card)
+    return answer_record(call, card)
 
 
 def _table(call: Call) -> Table:
-    return call.state.advertising.table(account_of(call), CARDS)
+    return call.state.advertising.table(call.account_id, CARDS)
 
 
 def _laid_out(call: Call, layout: Layout) -> dict[str, Any]:
-    library = call.state.advertising.table(account_of(call), LIBRARY)
+    library = call.state.advertising.table(call.account_id, LIBRARY)
 
     def medium(key: str) -> Record:
         found = library.get(key)
@@ -142,36 +131,36 @@ _MINUTE: Final = 60.0
 
 
 @serves(routes.POLL_CARDS)
-async def list_poll_cards(call: Call, arguments: Arguments) -> Answer:
+async def list_poll_cards(call: Call) -> Answer:
     """The polls of the account that the filters accept."""
-    where = asked_for(arguments.query, card_ids="id")
-    return collection(call, arguments, _poll_table(call), where=where, show=_shown)
+    where = asked_for(call.query, card_ids="id")
+    return collection(call, _poll_table(call), where=where, show=_shown)
 
 
 @serves(routes.POLL_CARD)
-async def get_poll_card(call: Call, arguments: Arguments) -> Answer:
+async def get_poll_card(call: Call) -> Answer:
     """A poll, a deleted one only if asked for."""
-    with_deleted = arguments.query.get("with_deleted", False)
-    return ads_data(_shown(require_record(call, POLLS, "card_id", with_deleted=with_deleted)), arguments.echo)
+    with_deleted = call.query.get("with_deleted", False)
+    return ads_data(_shown(require_record(call, POLLS, "card_id", with_deleted=with_deleted)), call.echo)
 
 
-def _rules(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
+def _rules(call: Call) -> Iterable[BrokenRule]:
     """A medium has to be of the library, and the account one that may use it."""
-    if "media_key" not in arguments.query:
+    if "media_key" not in call.query:
         return
-    account = call.state.advertising.accounts.get(account_of(call))
+    account = call.state.advertising.accounts.get(call.account_id)
     if account is None or MEDIA_POLLS not in account["features"]:
-        raise Refusal(403, "FORBIDDEN", f"the account has no feature {MEDIA_POLLS}", parameter="media_key")
-    medium = in_library(call, arguments.query["media_key"], "media_key")
+        raise forbidden(f"the account has no feature {MEDIA_POLLS}", "media_key")
+    medium = in_library(call, call.query["media_key"], "media_key")
     yield from kind_rules(medium, ("IMAGE", "VIDEO"), "media_key")
     if medium["media_type"] == "IMAGE":
         yield from poll_image_rules(medium, "media_key")
 
 
 @serves(routes.POLL_CARD_CREATE, rules=_rules)
-async def create_poll_card(call: Call, arguments: Arguments) -> Answer:
+async def create_poll_card(call: Call) -> Answer:
     """The new poll, which counts down from now on."""
-    query = arguments.query
+    query = call.query
     minutes = query["duration_in_minutes"]
     medium = in_library(call, query["media_key"], "media_key") if "media_key" in query else None
     poll = new_record(
@@ -184,11 +173,11 @@ async def create_poll_card(call: Call, arguments: Arguments) -> Answer:
         **of_poll(medium),
     )
     poll["card_uri"] = card_uri(poll["id"])
-    return ads_data(_shown(_poll_table(call).add(poll)), arguments.echo)
+    return ads_data(_shown(_poll_table(call).add(poll)), call.echo)
 
 
 def _poll_table(call: Call) -> Table:
-    return call.state.advertising.table(account_of(call), POLLS)
+    return call.state.advertising.table(call.account_id, POLLS)
 
 
 def _shown(poll: Record) -> Record:
@@ -204,16 +193,16 @@ _SAID: Final = (
 
 
 @serves(routes.VIDEO_CONVERSATION_CARDS)
-async def list_conversation_cards(call: Call, arguments: Arguments) -> Answer:
+async def list_conversation_cards(call: Call) -> Answer:
     """The cards of the account that the filters accept."""
-    return collection(call, arguments, _conversation_table(call), where=asked_for(arguments.query, card_ids="id"))
+    return collection(call, _conversation_table(call), where=asked_for(call.query, card_ids="id"))
 
 
 @serves(routes.VIDEO_CONVERSATION_CARD)
-async def get_conversation_card(call: Call, arguments: Arguments) -> Answer:
+async def get_conversation_card(call: Call) -> Answer:
     """A card, a deleted one only if asked for."""
-    with_deleted = arguments.query.get("with_deleted", False)
-    return answer_record(call, arguments, require_record(call, CONVERSATIONS, "card_id", with_deleted=with_deleted))
+    with_deleted = call.query.get("with_deleted", False)
+    return answer_record(call, require_record(call, CONVERSATIONS, "card_id", with_deleted=with_deleted))
 
 
 def _media_rules(call: Call, given: Mapping[str, Any]) -> Iterable[BrokenRule]:
@@ -232,39 +221,39 @@ def _media_rules(call: Call, given: Mapping[str, Any]) -> Iterable[BrokenRule]:
             yield from kind_rules(media[name], ("IMAGE",), name)
 
 
-def _conversation_draft_rules(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
-    return _media_rules(call, arguments.query)
+def _conversation_draft_rules(call: Call) -> Iterable[BrokenRule]:
+    return _media_rules(call, call.query)
 
 
 @serves(routes.VIDEO_CONVERSATION_CARD_CREATE, rules=_conversation_draft_rules)
-async def create_conversation_card(call: Call, arguments: Arguments) -> Answer:
+async def create_conversation_card(call: Call) -> Answer:
     """The new card."""
-    card = new_record(call, card_type="VIDEO_CONVERSATION", **{name: arguments.query.get(name) for name in _SAID})
+    card = new_record(call, card_type="VIDEO_CONVERSATION", **{name: call.query.get(name) for name in _SAID})
     card |= {"card_uri": card_uri(card["id"]), **_media_fields(call, card)}
-    return answer_record(call, arguments, _conversation_table(call).add(card))
+    return answer_record(call, _conversation_table(call).add(card))
 
 
-def _conversation_change_rules(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
+def _conversation_change_rules(call: Call) -> Iterable[BrokenRule]:
     """The card has to keep the rules as it would be from then on."""
     card = require_record(call, CONVERSATIONS, "card_id")
-    yield from conversation_rules({**card, **arguments.query})
-    yield from _media_rules(call, arguments.query)
+    yield from conversation_rules({**card, **call.query})
+    yield from _media_rules(call, call.query)
 
 
 @serves(routes.VIDEO_CONVERSATION_CARD_UPDATE, rules=_conversation_change_rules)
-async def update_conversation_card(call: Call, arguments: Arguments) -> Answer:
+async def update_conversation_card(call: Call) -> Answer:
     """The card as it is from now on."""
     card = require_record(call, CONVERSATIONS, "card_id")
-    if arguments.query:
-        changes = {**arguments.query, "updated_at": timestamp(call.now)}
+    if call.query:
+        changes = {**call.query, "updated_at": timestamp(call.now)}
         if {"media_key", "poster_media_key"} & changes.keys():
             changes |= _media_fields(call, card | changes)
         _conversation_table(call).change(card, **changes)
-    return answer_record(call, arguments, card)
+    return answer_record(call, card)
 
 
 def _conversation_table(call: Call) -> Table:
-    return call.state.advertising.table(account_of(call), CONVERSATIONS)
+    return call.state.advertising.table(call.account_id, CONVERSATIONS)
 
 
 def _media_fields(call: Call, card: Record) -> Record:

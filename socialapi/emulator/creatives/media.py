@@ -8,22 +8,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from socialapi.emulator.advertising.endpoint import (
-    account_of,
-    answer_record,
-    collection,
-    missing_record,
-    new_record,
-    require_record,
-    serves,
-    user_of,
-)
+from socialapi.emulator.advertising.records import answer_record, collection, new_record, require_record
 from socialapi.emulator.advertising.state import Record, Table
-from socialapi.emulator.arguments import Arguments
 from socialapi.emulator.clock import timestamp
 from socialapi.emulator.creatives.state import ACCOUNT_MEDIA, FACTS, LIBRARY, asked_for, first_frame, preroll
-from socialapi.emulator.handlers import Call
-from socialapi.emulator.responses import Answer
+from socialapi.emulator.handlers import Call, serves
+from socialapi.emulator.responses import Answer, not_found
 from socialapi.models.creatives import VIDEO_FIELDS
 from socialapi.problems import BrokenRule
 from socialapi.routes import creatives as routes
@@ -38,17 +28,17 @@ _OF_PLATFORM: Final = {"IMAGE": "photo", "VIDEO": "video", "GIF": "animated_gif"
 
 def in_library(call: Call, media_key: str, parameter: str) -> Record:
     """A medium of the account's library; a refusal that names the parameter if there is none."""
-    found = call.state.advertising.table(account_of(call), LIBRARY).get(media_key)
+    found = call.state.advertising.table(call.account_id, LIBRARY).get(media_key)
     if found is None:
-        raise missing_record(parameter)
+        raise not_found(parameter)
     return found
 
 
 def uploaded(call: Call, media_key: str, parameter: str) -> Record:
     """A medium that the user uploaded."""
     found = call.state.advertising.uploads.get(media_key)
-    if found is None or found["owner_id"] != user_of(call).id:
-        raise missing_record(parameter)
+    if found is None or found["owner_id"] != call.user.id:
+        raise not_found(parameter)
     return found
 
 
@@ -83,32 +73,32 @@ _ID: Final = "account_media_id"
 
 
 @serves(routes.ACCOUNT_MEDIA)
-async def list_account_media(call: Call, arguments: Arguments) -> Answer:
+async def list_account_media(call: Call) -> Answer:
     """The media of the account that the filters accept."""
-    where = asked_for(arguments.query, account_media_ids="id", creative_types="creative_type")
-    return collection(call, arguments, call.state.advertising.table(account_of(call), ACCOUNT_MEDIA), where=where)
+    where = asked_for(call.query, account_media_ids="id", creative_types="creative_type")
+    return collection(call, call.state.advertising.table(call.account_id, ACCOUNT_MEDIA), where=where)
 
 
 @serves(routes.ACCOUNT_MEDIUM)
-async def get_account_medium(call: Call, arguments: Arguments) -> Answer:
+async def get_account_medium(call: Call) -> Answer:
     """One of these, a deleted one only if asked for."""
-    with_deleted = arguments.query.get("with_deleted", False)
-    return answer_record(call, arguments, require_record(call, ACCOUNT_MEDIA, _ID, with_deleted=with_deleted))
+    with_deleted = call.query.get("with_deleted", False)
+    return answer_record(call, require_record(call, ACCOUNT_MEDIA, _ID, with_deleted=with_deleted))
 
 
 @serves(routes.ACCOUNT_MEDIUM_DELETE)
-async def delete_account_medium(call: Call, arguments: Arguments) -> Answer:
+async def delete_account_medium(call: Call) -> Answer:
     """It is used no more."""
     record = require_record(call, ACCOUNT_MEDIA, _ID)
-    table = call.state.advertising.table(account_of(call), ACCOUNT_MEDIA)
+    table = call.state.advertising.table(call.account_id, ACCOUNT_MEDIA)
     table.change(record, deleted=True, updated_at=timestamp(call.now))
-    return answer_record(call, arguments, record)
+    return answer_record(call, record)
 
 
 def add_preroll(call: Call, medium: Record) -> None:
     """A video of the library that is made for prerolls is account media as well, without being asked for (3)."""
     made = new_record(call, **preroll(medium))
-    call.state.advertising.table(account_of(call), ACCOUNT_MEDIA).add(made)
+    call.state.advertising.table(call.account_id, ACCOUNT_MEDIA).add(made)
 
 
 DEFAULT_COUNT: Final = 20
@@ -119,9 +109,9 @@ _WORD: Final = re.compile(r"[^\W_]+")
 
 
 @serves(routes.MEDIA_LIBRARY)
-async def list_media(call: Call, arguments: Arguments) -> Answer:
+async def list_media(call: Call) -> Answer:
     """The media of a type, or those in whose texts every word that is asked for stands."""
-    media_type, terms = arguments.query.get("media_type"), arguments.query.get("q")
+    media_type, terms = call.query.get("media_type"), call.query.get("q")
     words = None if terms is None else _words([terms])
 
     def is_asked_for(medium: Record) -> bool:
@@ -129,30 +119,30 @@ async def list_media(call: Call, arguments: Arguments) -> Answer:
             return False
         return words is None or (bool(words) and words <= _words(medium[name] for name in _SEARCHED))
 
-    return collection(call, arguments, _table(call), where=is_asked_for, default_count=DEFAULT_COUNT)
+    return collection(call, _table(call), where=is_asked_for, default_count=DEFAULT_COUNT)
 
 
 @serves(routes.LIBRARY_MEDIA)
-async def get_medium(call: Call, arguments: Arguments) -> Answer:
+async def get_medium(call: Call) -> Answer:
     """One of these."""
-    return answer_record(call, arguments, require_record(call, LIBRARY, "media_key"))
+    return answer_record(call, require_record(call, LIBRARY, "media_key"))
 
 
-def _new_medium(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
-    medium = uploaded(call, arguments.query["media_key"], "media_key")
+def _new_medium(call: Call) -> Iterable[BrokenRule]:
+    medium = uploaded(call, call.query["media_key"], "media_key")
     if _table(call).get(medium["id"]) is not None:
         yield BrokenRule(path="media_key", reason="is in the library already")
-    yield from _video_rules(call, arguments.query, medium)
+    yield from _video_rules(call, call.query, medium)
 
 
 @serves(routes.LIBRARY_MEDIA_ADD, rules=_new_medium)
-async def add_medium(call: Call, arguments: Arguments) -> Answer:
+async def add_medium(call: Call) -> Answer:
     """A medium that was uploaded is in the library, also one that was deleted from it before."""
     table, now = _table(call), timestamp(call.now)
-    upload = uploaded(call, arguments.query["media_key"], "media_key")
+    upload = uploaded(call, call.query["media_key"], "media_key")
     made = {
         **{name: upload[name] for name in FACTS},
-        **{name: arguments.query.get(name) for name in _WRITTEN},
+        **{name: call.query.get(name) for name in _WRITTEN},
         "tweeted": False,
         "created_at": now,
         "updated_at": now,
@@ -166,34 +156,34 @@ async def add_medium(call: Call, arguments: Arguments) -> Answer:
         table.change(medium, **made)
     if medium["media_category"] == "AMPLIFY_VIDEO":
         add_preroll(call, medium)
-    return answer_record(call, arguments, medium)
+    return answer_record(call, medium)
 
 
-def _changed_medium(call: Call, arguments: Arguments) -> Iterable[BrokenRule]:
-    return _video_rules(call, arguments.query, require_record(call, LIBRARY, "media_key"))
+def _changed_medium(call: Call) -> Iterable[BrokenRule]:
+    return _video_rules(call, call.query, require_record(call, LIBRARY, "media_key"))
 
 
 @serves(routes.LIBRARY_MEDIA_UPDATE, rules=_changed_medium)
-async def update_medium(call: Call, arguments: Arguments) -> Answer:
+async def update_medium(call: Call) -> Answer:
     """The medium with what is said of it from now on."""
     medium = require_record(call, LIBRARY, "media_key")
-    if arguments.query:
-        changes = {**arguments.query, "updated_at": timestamp(call.now)}
+    if call.query:
+        changes = {**call.query, "updated_at": timestamp(call.now)}
         changes["poster_media_url"] = _poster_url(call, medium | changes)
         _table(call).change(medium, **changes)
-    return answer_record(call, arguments, medium)
+    return answer_record(call, medium)
 
 
 @serves(routes.LIBRARY_MEDIA_DELETE)
-async def delete_medium(call: Call, arguments: Arguments) -> Answer:
+async def delete_medium(call: Call) -> Answer:
     """It is found no more. What was made with it stays as it is."""
     medium = require_record(call, LIBRARY, "media_key")
     _table(call).change(medium, deleted=True, updated_at=timestamp(call.now))
-    return answer_record(call, arguments, medium)
+    return answer_record(call, medium)
 
 
 def _table(call: Call) -> Table:
-    return call.state.advertising.table(account_of(call), LIBRARY)
+    return call.state.advertising.table(call.account_id, LIBRARY)
 
 
 def _words(texts: Iterable[str | None]) -> frozenset[str]:

@@ -10,14 +10,14 @@ from urllib.parse import parse_qsl
 
 import attrs
 
-from socialapi.emulator.arguments import InvalidArguments, read_arguments
+from socialapi.emulator.arguments import read_query
 from socialapi.emulator.auth import nobody
-from socialapi.emulator.handlers import Call, Handler, handles
+from socialapi.emulator.handlers import Call, Handler, serves
 from socialapi.emulator.oauth import pages
 from socialapi.emulator.oauth.state import OUT_OF_BAND, RequestToken
 from socialapi.emulator.oauth.three_legged import is_open, with_parameters
 from socialapi.emulator.request import FORM
-from socialapi.emulator.responses import Answer
+from socialapi.emulator.responses import Answer, InvalidRequest
 from socialapi.emulator.state import App, User
 from socialapi.routes import oauth as routes
 from socialapi.routes.route import OAUTH, Route
@@ -163,26 +163,26 @@ def shows_pages(function: Callable[[Call], Awaitable[Answer]]) -> Handler:
             return await function(call)
         except PageShown as shown:
             return shown.answer
-        except InvalidArguments as refusal:
+        except InvalidRequest as refusal:
             sentences = [f"{rule.path} {rule.reason}." for rule in refusal.broken]
             return pages.message_page("This link is not right", *sentences, status=400)
 
     return handler
 
 
-@handles(routes.AUTHORIZE, caller=nobody)
+@serves(routes.AUTHORIZE, caller=nobody)
 @shows_pages
 async def authorize(call: Call) -> Answer:
     """The page on which the user decides, each time."""
-    query = read_arguments(call).query
+    query = read_query(call)
     return consent_page(call, _question(call, query, _open_token(call, query["oauth_token"])))
 
 
-@handles(routes.AUTHENTICATE, caller=nobody)
+@serves(routes.AUTHENTICATE, caller=nobody)
 @shows_pages
 async def authenticate(call: Call) -> Answer:
     """The same page, which a signed-in user who has granted the app as much before does not see again."""
-    query = read_arguments(call).query
+    query = read_query(call)
     token = _open_token(call, query["oauth_token"])
     question = _question(call, query, token)
     user = signed_in(call, question)
@@ -191,7 +191,7 @@ async def authenticate(call: Call) -> Answer:
     return consent_page(call, question)
 
 
-@handles(DECISION, caller=nobody)
+@serves(DECISION, caller=nobody)
 @shows_pages
 async def decide(call: Call) -> Answer:
     """What the user has decided: to the app with it, by way of the browser or of the user."""

@@ -1,13 +1,13 @@
 """Handlers of the OAuth 1.0a sign-in in three steps, and the callback URLs of an app (platform section 5.3)."""
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 from urllib.parse import SplitResult, urlencode, urlsplit, urlunsplit
 
 from socialapi.emulator import oauth1
 from socialapi.emulator.auth import expired_token, signing_token, verified
-from socialapi.emulator.handlers import Call, handles
+from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.oauth.state import OUT_OF_BAND, REQUEST_TOKEN_SECONDS, RequestToken
 from socialapi.emulator.request import FORM, Received
 from socialapi.emulator.responses import Answer, Refusal, answer
@@ -63,7 +63,7 @@ def signing_app(state: State, received: Received, path_parameters: Mapping[str, 
     def secret_of(app: App, protocol: Mapping[str, str]) -> str:
         return ""
 
-    return _numbered(lambda: Caller(verified(state, received, secret_of)[0]))
+    return Caller(verified(state, received, secret_of)[0])
 
 
 def signing_request_token(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
@@ -75,15 +75,15 @@ def signing_request_token(state: State, received: Received, path_parameters: Map
             raise expired_token()
         return token.secret
 
-    return _numbered(lambda: Caller(verified(state, received, secret_of)[0]))
+    return Caller(verified(state, received, secret_of)[0])
 
 
 def signing_user(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
     """The user whose access token has signed, whatever it permits."""
-    return _numbered(lambda: signing_token(state, received).caller)
+    return signing_token(state, received).caller
 
 
-@handles(routes.REQUEST_TOKEN, caller=signing_app)
+@serves(routes.REQUEST_TOKEN, caller=signing_app)
 async def create_request_token(call: Call) -> Answer:
     """A token for one sign-in; where it ends is agreed on now and never again."""
     app = call.caller.app
@@ -108,7 +108,7 @@ async def create_request_token(call: Call) -> Answer:
     return _pairs(oauth_token=made.token, oauth_token_secret=made.secret, oauth_callback_confirmed="true")
 
 
-@handles(routes.ACCESS_TOKEN, caller=signing_request_token)
+@serves(routes.ACCESS_TOKEN, caller=signing_request_token)
 async def create_access_token(call: Call) -> Answer:
     """The user's token, for the verifier that the user was given."""
     protocol = _protocol(call)
@@ -127,7 +127,7 @@ async def create_access_token(call: Call) -> Answer:
     return _pairs(oauth_token=made.token, oauth_token_secret=made.secret, user_id=user.id, screen_name=user.username)
 
 
-@handles(routes.INVALIDATE_TOKEN, caller=signing_user)
+@serves(routes.INVALIDATE_TOKEN, caller=signing_user)
 async def invalidate_token(call: Call) -> Answer:
     """The token that the request is signed with, which is of no use from now on."""
     token = _protocol(call)["oauth_token"]
@@ -151,13 +151,3 @@ def _protocol(call: Call) -> dict[str, str]:
 def _pairs(**values: str) -> Answer:
     """Ampersand-joined pairs, as the documented example has them."""
     return Answer(200, urlencode(values).encode(), {"Cache-Control": "no-store"}, f"{FORM}; charset=utf-8")
-
-
-def _numbered(authenticate: Callable[[], Caller]) -> Caller:
-    """Refusals with a number for a code, as all token errors have (section 7.1)."""
-    try:
-        return authenticate()
-    except Refusal as refusal:
-        if isinstance(refusal.code, int):
-            raise
-        raise Refusal(refusal.status, NOT_AUTHENTICATED, refusal.message) from None

@@ -2,11 +2,9 @@
 
 from typing import Any, Final, get_args
 
-from socialapi.emulator.arguments import Arguments
-from socialapi.emulator.handlers import Call
-from socialapi.emulator.platform.endpoint import serves
+from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.platform.state import ActivitySubscription
-from socialapi.emulator.responses import Answer, Refusal, data, invalid_request, not_found
+from socialapi.emulator.responses import Answer, Refusal, data, invalid, no_such
 from socialapi.models.events import EventType, canonical_event_type
 from socialapi.routes import platform as routes
 
@@ -14,15 +12,15 @@ EVENT_TYPES: Final = frozenset(get_args(EventType))
 
 
 @serves(routes.SUBSCRIPTION_CREATE)
-async def create_subscription(call: Call, arguments: Arguments) -> Answer:
+async def create_subscription(call: Call) -> Answer:
     """The subscription, under the present name of its event type. An app can have the same one once."""
-    body = dict(arguments.body)
+    body = dict(call.body)
     given, wanted = body.pop("event_type"), body.pop("filter")
     event_type = canonical_event_type(given)
     if event_type not in EVENT_TYPES:
-        raise invalid_request("event_type is none of those that exist", {"event_type": [given[:100]]})
+        raise invalid("event_type", "is none of those that exist", given[:100])
     if not {"user_id", "keyword"} & wanted.keys():
-        raise invalid_request("the filter needs a user_id or a keyword", {"filter": []})
+        raise invalid("filter", "needs a user_id or a keyword")
     _check_webhook(call, body)
     platform, app_key = call.state.platform, call.caller.app.api_key
     for other in platform.subscriptions.values():
@@ -42,4 +40,4 @@ def _check_webhook(call: Call, body: dict[str, Any]) -> None:
         return
     webhook = call.state.platform.webhooks.get(str(webhook_id))
     if webhook is None or webhook.app_key != call.caller.app.api_key:
-        raise not_found("webhook", "webhook_id", str(webhook_id)[:100])
+        raise no_such("webhook", "webhook_id", str(webhook_id)[:100])

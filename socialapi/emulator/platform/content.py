@@ -5,29 +5,28 @@ from typing import Any, Final
 
 import orjson
 
-from socialapi.emulator.arguments import Arguments
-from socialapi.emulator.handlers import Call
-from socialapi.emulator.platform.endpoint import collection, paginate, serves, user_of
+from socialapi.emulator.handlers import Call, serves
+from socialapi.emulator.paging import Numbered, paginate, paginate_items
 from socialapi.emulator.platform.new_posts import new_post
-from socialapi.emulator.platform.posts import WRITE_SCOPES, posts_answer
+from socialapi.emulator.platform.posts import posts_answer
 from socialapi.emulator.platform.selection import news_selection, pick_fields, selection
 from socialapi.emulator.platform.state import StoredArticle, StoredNote
-from socialapi.emulator.responses import Answer, Refusal, data, invalid_request, not_found
+from socialapi.emulator.responses import Answer, Refusal, data, invalid, no_such
 from socialapi.routes import platform as routes
 
 _MEDIA_NAMES: Final = ("media_key", "media_id", "id")
 
 
-@serves(routes.ARTICLE_DRAFT, scopes=WRITE_SCOPES)
-async def draft_article(call: Call, arguments: Arguments) -> Answer:
+@serves(routes.ARTICLE_DRAFT)
+async def draft_article(call: Call) -> Answer:
     """The draft, which nobody else sees."""
-    body = arguments.body
+    body = call.body
     if not body["title"].strip():
-        raise invalid_request("an article needs a title", {"title": [body["title"]]})
+        raise invalid("title", "must not be blank", body["title"])
     _check_cover(call, body.get("cover_media", {}))
     article = StoredArticle(
         id=str(call.state.platform.new_id(call.now)),
-        author_id=user_of(call).id,
+        author_id=call.user.id,
         title=body["title"],
         content_state=body["content_state"],
         cover_media=body.get("cover_media"),
@@ -36,13 +35,13 @@ async def draft_article(call: Call, arguments: Arguments) -> Answer:
     return data({"id": article.id, "title": article.title}, 201)
 
 
-@serves(routes.ARTICLE_PUBLISH, scopes=WRITE_SCOPES)
-async def publish_article(call: Call, arguments: Arguments) -> Answer:
+@serves(routes.ARTICLE_PUBLISH)
+async def publish_article(call: Call) -> Answer:
     """The post that the draft becomes. It can become one only."""
-    author = user_of(call)
-    article = call.state.platform.articles.get(arguments.path["article_id"])
+    author = call.user
+    article = call.state.platform.articles.get(call.path["article_id"])
     if article is None or article.author_id != author.id:
-        raise not_found("article", "article_id", arguments.path["article_id"])
+        raise no_such("article", "article_id", call.path["article_id"])
     if article.post_id is not None:
         raise Refusal(409, "CONFLICT", f"the article was published before, as post {article.post_id}")
     link = f"https://social.example/{author.username}/articles/{article.id}"
@@ -59,29 +58,29 @@ def _check_cover(call: Call, cover: dict[str, Any]) -> None:
     for name in _MEDIA_NAMES:
         if name in cover and cover[name] not in known:
             parameter = f"cover_media.{name}"
-            raise invalid_request(f"{parameter} names no uploaded medium", {parameter: [str(cover[name])[:100]]})
+            raise invalid(parameter, "names no uploaded medium", str(cover[name])[:100])
 
 
 @serves(routes.NEWS_SEARCH)
-async def search_news(call: Call, arguments: Arguments) -> Answer:
+async def search_news(call: Call) -> Answer:
     """The stories whose name and summary together hold every word of the query; all of them without one."""
-    names = news_selection(arguments.query)
-    words = arguments.query.get("query", "").lower().split()
+    names = news_selection(call.query)
+    words = call.query.get("query", "").lower().split()
     stories = call.state.platform.news
     found = {key: story for key, story in stories.items() if all(word in _text(story) for word in words)}
-    shown, meta = collection(call, arguments, found, lambda story: pick_fields(story, names))
+    shown, meta = paginate_items(call, found, lambda story: pick_fields(story, names))
     return data(shown, meta=meta)
 
 
 @serves(routes.NEWS_STORY)
-async def news_story(call: Call, arguments: Arguments) -> Answer:
+async def news_story(call: Call) -> Answer:
     """One story."""
-    names = news_selection(arguments.query)
-    wanted = arguments.path["id"]
+    names = news_selection(call.query)
+    wanted = call.path["id"]
     for story in call.state.platform.news.values():
         if story["id"] == wanted:
             return data(pick_fields(story, names))
-    raise not_found("news", "id", wanted)
+    raise no_such("news", "id", wanted)
 
 
 def _text(story: dict[str, Any]) -> str:
@@ -90,36 +89,36 @@ def _text(story: dict[str, Any]) -> str:
 
 
 @serves(routes.NOTE_EVALUATE)
-async def evaluate_note(call: Call, arguments: Arguments) -> Answer:
+async def evaluate_note(call: Call) -> Answer:
     """A score from 0 to 1, the same for the same note."""
-    _check_post(call, arguments.body)
-    content = orjson.dumps(arguments.body, option=orjson.OPT_SORT_KEYS)
+    _check_post(call, call.body)
+    content = orjson.dumps(call.body, option=orjson.OPT_SORT_KEYS)
     return data({"claim_opinion_score": hashlib.sha256(content).digest()[0] / 255})
 
 
 @serves(routes.NOTE_SUBMIT)
-async def submit_note(call: Call, arguments: Arguments) -> Answer:
+async def submit_note(call: Call) -> Answer:
     """The note, with its id."""
-    _check_post(call, arguments.body)
+    _check_post(call, call.body)
     key = call.state.platform.new_id(call.now)
-    note = StoredNote(id=str(key), writer=_writer(call), fields=arguments.body)
+    note = StoredNote(id=str(key), writer=_writer(call), fields=call.body)
     call.state.platform.notes[key] = note
     return data(_shown(note), 201)
 
 
 @serves(routes.NOTES_ELIGIBLE_POSTS)
-async def eligible_posts(call: Call, arguments: Arguments) -> Answer:
+async def eligible_posts(call: Call) -> Answer:
     """Posts that a note can be written on, with the field parameters of every post."""
-    selected = selection(arguments.query)
-    page = paginate(call, arguments, call.state.platform.notable_posts, newest_first=True)
-    return posts_answer(call, call.state.platform.posts.known(page.keys), selected, meta=page.meta)
+    selected = selection(call.query)
+    page = paginate(call, Numbered(call.state.platform.notable_posts, newest_first=True))
+    return posts_answer(call, call.state.platform.posts.known(page.positions), selected, meta=page.meta)
 
 
 @serves(routes.NOTES_WRITTEN)
-async def notes_written(call: Call, arguments: Arguments) -> Answer:
+async def notes_written(call: Call) -> Answer:
     """The notes of the caller, the newest first."""
     own = {key: note for key, note in call.state.platform.notes.items() if note.writer == _writer(call)}
-    shown, meta = collection(call, arguments, own, _shown, newest_first=True)
+    shown, meta = paginate_items(call, own, _shown, newest_first=True)
     return data(shown, meta=meta)
 
 
@@ -131,7 +130,7 @@ def _writer(call: Call) -> str:
 def _check_post(call: Call, body: dict[str, Any]) -> None:
     post_id = body.get("post_id")
     if isinstance(post_id, str) and call.state.platform.posts.get(post_id) is None:
-        raise not_found("tweet", "post_id", post_id[:100])
+        raise no_such("tweet", "post_id", post_id[:100])
 
 
 def _shown(note: StoredNote) -> dict[str, Any]:

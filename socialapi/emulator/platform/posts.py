@@ -3,28 +3,26 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from socialapi.emulator.arguments import Arguments
-from socialapi.emulator.handlers import Call
-from socialapi.emulator.platform.endpoint import paginate, serves, user_of
+from socialapi.emulator.handlers import Call, serves
+from socialapi.emulator.paging import Numbered, paginate
 from socialapi.emulator.platform.new_posts import EDIT_SECONDS, new_post
 from socialapi.emulator.platform.post_projection import Includes
 from socialapi.emulator.platform.selection import Selection, pick_fields, selection
 from socialapi.emulator.platform.state import PostRecord
-from socialapi.emulator.responses import Answer, Refusal, answer, data, invalid_request, missing, problem
+from socialapi.emulator.responses import Answer, Refusal, answer, data, forbidden, invalid, missing, problem
 from socialapi.emulator.state import State, User
 from socialapi.routes import platform as routes
 
 DEFAULT_PAGE: Final = 10
-READ_SCOPES: Final = ("tweet.read",)
 
 
-@serves(routes.POSTS, scopes=READ_SCOPES)
-async def look_up_posts(call: Call, arguments: Arguments) -> Answer:
+@serves(routes.POSTS)
+async def look_up_posts(call: Call) -> Answer:
     """The posts in the order of their ids, each of them once, and a problem for each that cannot be had."""
-    selected = selection(arguments.query)
+    selected = selection(call.query)
     posts: list[PostRecord] = []
     errors: list[dict[str, Any]] = []
-    for post_id in dict.fromkeys(arguments.query["ids"]):
+    for post_id in dict.fromkeys(call.query["ids"]):
         post = call.state.platform.posts.get(post_id)
         if post is None:
             errors.append(missing(call.service.problem_base_url, "tweet", "ids", post_id))
@@ -35,19 +33,19 @@ async def look_up_posts(call: Call, arguments: Arguments) -> Answer:
     return posts_answer(call, posts, selected, errors=errors) if posts else answer({"errors": errors})
 
 
-@serves(routes.USER_POSTS, scopes=READ_SCOPES)
-async def posts_of_user(call: Call, arguments: Arguments) -> Answer:
+@serves(routes.USER_POSTS)
+async def posts_of_user(call: Call) -> Answer:
     """A page of a user's posts, the newest first."""
-    selected = selection(arguments.query)
-    user_id = arguments.path["id"]
+    selected = selection(call.query)
+    user_id = call.path["id"]
     user = call.state.users.get(user_id)
     if user is None:
         return answer({"errors": [missing(call.service.problem_base_url, "user", "id", user_id)]})
     if not may_read(call, user):
         return answer({"errors": [not_authorized(call, "id", user_id, "user")]})
     posts = call.state.platform.posts
-    page = paginate(call, arguments, posts.timeline(user_id), newest_first=True, default=DEFAULT_PAGE)
-    return posts_answer(call, posts.known(page.keys), selected, meta=page.meta)
+    page = paginate(call, Numbered(posts.timeline(user_id), newest_first=True), default=DEFAULT_PAGE)
+    return posts_answer(call, posts.known(page.positions), selected, meta=page.meta)
 
 
 def posts_answer(
@@ -88,16 +86,15 @@ def not_authorized(call: Call, parameter: str, value: str, kind: str) -> dict[st
     )
 
 
-WRITE_SCOPES: Final = ("tweet.read", "tweet.write", "users.read")
-
-
-@serves(routes.POST_CREATE, scopes=WRITE_SCOPES)
-async def create_post(call: Call, arguments: Arguments) -> Answer:
+@serves(routes.POST_CREATE)
+async def create_post(call: Call) -> Answer:
     """The new post, with its default fields."""
-    body = arguments.body
-    author = user_of(call)
+    body = call.body
+    author = call.user
     if not body.get("text", "").strip() and "media" not in body:
-        raise invalid_request("a post needs a text or media", {"text": [body["text"]] if "text" in body else []})
+        raise invalid(
+            "text", "must not be blank unless the post has media", *([body["text"]] if "text" in body else [])
+        )
     media_keys = _media_keys(call.state, body)
     answered = _target(call.state, body.get("reply", {}).get("in_reply_to_tweet_id"), "reply.in_reply_to_tweet_id")
     quoted = _target(call.state, body.get("quote_tweet_id"), "quote_tweet_id")
@@ -120,7 +117,7 @@ def _media_keys(state: State, body: Mapping[str, Any]) -> list[str]:
     ids = body.get("media", {}).get("media_ids", ())
     by_id = {key.partition("_")[2]: key for key in state.platform.media}
     if unknown := [each for each in ids if each not in by_id and each not in state.platform.media]:
-        raise invalid_request("media.media_ids names media that were not uploaded", {"media.media_ids": unknown})
+        raise invalid("media.media_ids", "names media that were not uploaded", *unknown)
     return [by_id.get(each, each) for each in ids]
 
 
@@ -129,7 +126,7 @@ def _target(state: State, post_id: str | None, parameter: str) -> PostRecord | N
         return None
     found = state.platform.posts.get(post_id)
     if found is None:
-        raise invalid_request(f"{parameter} names no post", {parameter: [post_id[:100]]})
+        raise invalid(parameter, "names no post", post_id[:100])
     return found
 
 
@@ -145,7 +142,7 @@ def _check_summoned(call: Call, replier: User, post: PostRecord) -> None:
         if quoted is not None and quoted.author_id == replier.id:
             return
     message = "replies through the API are restricted: the author of the post must have summoned the replier, by a mention or a quote"
-    raise Refusal(403, "FORBIDDEN", message)
+    raise forbidden(message)
 
 
 def _check_edit(call: Call, author: User, body: Mapping[str, Any]) -> PostRecord | None:
@@ -169,4 +166,4 @@ def _check_edit(call: Call, author: User, body: Mapping[str, Any]) -> PostRecord
 
 
 def _no_edit(reason: str) -> Refusal:
-    return Refusal(403, "FORBIDDEN", f"the post that edit_options.previous_post_id names cannot be edited: {reason}")
+    return forbidden(f"the post that edit_options.previous_post_id names cannot be edited: {reason}")

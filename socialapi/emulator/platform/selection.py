@@ -8,7 +8,7 @@ from typing import Any, Final, get_args
 import attrs
 
 from socialapi.emulator.request import split
-from socialapi.emulator.responses import invalid_request
+from socialapi.emulator.responses import invalid
 from socialapi.models.content import NewsField
 from socialapi.models.queries import Expansion, MediaField, PostField, UserField
 
@@ -76,7 +76,5 @@ def _names(query: Mapping[str, Any], parameter: str) -> tuple[str, ...]:
     known = _KNOWN[parameter]
     unknown = [] if known is None else [name for name in names if name not in known]
     if known is not None and unknown:
-        raise invalid_request(
-            f"{parameter} holds a name that is none of {', '.join(sorted(known))}", {parameter: unknown}
-        )
+        raise invalid(parameter, f"holds a name that is none of {', '.join(sorted(known))}", *unknown)
     return names

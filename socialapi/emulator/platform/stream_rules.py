@@ -5,10 +5,9 @@ from typing import Any
 
 import attrs
 
-from socialapi.emulator.arguments import Arguments
 from socialapi.emulator.clock import milliseconds
-from socialapi.emulator.handlers import Call
-from socialapi.emulator.platform.endpoint import collection, serves
+from socialapi.emulator.handlers import Call, serves
+from socialapi.emulator.paging import paginate_items
 from socialapi.emulator.platform.rule_matching import fault_of
 from socialapi.emulator.platform.state import Rule
 from socialapi.emulator.request import split
@@ -19,34 +18,34 @@ Shown = dict[str, Any]
 
 
 @serves(routes.STREAM_RULES)
-async def list_rules(call: Call, arguments: Arguments) -> Answer:
+async def list_rules(call: Call) -> Answer:
     """The app's rules, or those with the ids."""
     rules = _rules(call)
     errors: list[Shown] = []
-    if "ids" in arguments.query:
-        wanted = split(arguments.query["ids"])
+    if "ids" in call.query:
+        wanted = split(call.query["ids"])
         errors = [_unknown(call, rule_id) for rule_id in wanted if _key(rule_id) not in rules]
         rules = {key: rule for key, rule in rules.items() if rule.id in wanted}
-    shown, meta = collection(call, arguments, rules, _shown)
+    shown, meta = paginate_items(call, rules, _shown)
     return data(shown, meta={"sent": milliseconds(call.now), **meta}, errors=errors)
 
 
 @serves(routes.STREAM_RULES_CHANGE)
-async def change_rules(call: Call, arguments: Arguments) -> Answer:
+async def change_rules(call: Call) -> Answer:
     """Adds rules or deletes some; in a dry run everything is checked and nothing kept.
 
     201 when a rule was created, 200 otherwise; `errors` without `data` when nothing was.
     """
-    dry_run = arguments.query.get("dry_run", False)
-    if "delete" in arguments.body:
-        return _delete(call, arguments.body["delete"]["ids"], dry_run=dry_run)
-    return _add(call, arguments.body["add"], dry_run=dry_run)
+    dry_run = call.query.get("dry_run", False)
+    if "delete" in call.body:
+        return _delete(call, call.body["delete"]["ids"], dry_run=dry_run)
+    return _add(call, call.body["add"], dry_run=dry_run)
 
 
 @serves(routes.POWERSTREAM_RULES)
-async def list_powerstream_rules(call: Call, arguments: Arguments) -> Answer:
+async def list_powerstream_rules(call: Call) -> Answer:
     """The rules of the dedicated stream instance, which are set up elsewhere."""
-    shown, meta = collection(call, arguments, call.state.platform.powerstream_rules, dict)
+    shown, meta = paginate_items(call, call.state.platform.powerstream_rules, dict)
     return data(shown, meta=meta)
 
 

@@ -6,11 +6,10 @@ from typing import Any, Final
 import attrs
 from aiohttp import web
 
-from socialapi.emulator.arguments import Arguments
 from socialapi.emulator.clock import milliseconds
 from socialapi.emulator.connections import ConnectionWatch
-from socialapi.emulator.handlers import Call, StreamAnswer
-from socialapi.emulator.platform.endpoint import collection, serves
+from socialapi.emulator.handlers import Call, StreamAnswer, serves
+from socialapi.emulator.paging import paginate_items
 from socialapi.emulator.platform.fan_out import ACTIVITY_STREAM, FILTERED_STREAM
 from socialapi.emulator.platform.post_projection import PostShape
 from socialapi.emulator.platform.state import StreamConnection
@@ -33,19 +32,19 @@ class Opened:
 
 
 @serves(routes.POST_STREAM)
-async def stream_posts(call: Call, arguments: Arguments) -> StreamAnswer:
+async def stream_posts(call: Call) -> StreamAnswer:
     """The posts that match the app's filtered-stream rules, from now on or from some minutes ago."""
-    shape = PostShape(arguments.query)
-    app_key, minutes = call.caller.app.api_key, arguments.query.get("backfill_minutes", 0)
+    shape = PostShape(call.query)
+    app_key, minutes = call.caller.app.api_key, call.query.get("backfill_minutes", 0)
     call.service.streams.check_room(call.state, app_key, FILTERED_STREAM)
     missed = call.service.publishing.missed_posts(call.state, app_key, minutes * 60.0, shape) if minutes else iter(())
     return _open(call, FILTERED_STREAM, missed, shape)
 
 
 @serves(routes.ACTIVITY_STREAM)
-async def stream_activity(call: Call, arguments: Arguments) -> StreamAnswer:
+async def stream_activity(call: Call) -> StreamAnswer:
     """The activity that the app has subscribed to, from now on or from some minutes ago."""
-    app_key, minutes = call.caller.app.api_key, arguments.query.get("backfill_minutes", 0)
+    app_key, minutes = call.caller.app.api_key, call.query.get("backfill_minutes", 0)
     call.service.streams.check_room(call.state, app_key, ACTIVITY_STREAM)
     missed = call.service.publishing.missed_events(call.state, app_key, minutes * 60.0) if minutes else iter(())
     return _open(call, ACTIVITY_STREAM, missed)
@@ -70,19 +69,19 @@ ENDED_ON_REQUEST: Final = "ForceDisconnect"
 
 
 @serves(routes.CONNECTIONS)
-async def list_connections(call: Call, arguments: Arguments) -> Answer:
+async def list_connections(call: Call) -> Answer:
     """The app's connections, the oldest first."""
     platform = call.state.platform
     everybody = enumerate(platform.connections, platform.connections_forgotten)
     own = {key: each for key, each in everybody if _is_own(call, each)}
-    shown, meta = collection(call, arguments, own, _shown)
+    shown, meta = paginate_items(call, own, _shown)
     return data(shown, meta=meta)
 
 
 @serves(routes.CONNECTIONS_END)
-async def end_connections(call: Call, arguments: Arguments) -> Answer:
+async def end_connections(call: Call) -> Answer:
     """Ends the active connections with these UUIDs; a problem for each other one."""
-    wanted = list(dict.fromkeys(arguments.body["uuids"]))
+    wanted = list(dict.fromkeys(call.body["uuids"]))
     ended = _end(call, (each for each in _active(call) if each.id in wanted))
     base = call.service.problem_base_url
     errors = [missing(base, "connection", "uuids", uuid) for uuid in wanted if uuid not in ended]
@@ -90,14 +89,14 @@ async def end_connections(call: Call, arguments: Arguments) -> Answer:
 
 
 @serves(routes.CONNECTIONS_END_ENDPOINT)
-async def end_connections_of_endpoint(call: Call, arguments: Arguments) -> Answer:
+async def end_connections_of_endpoint(call: Call) -> Answer:
     """Ends the active connections of one streaming endpoint, of which there may be none."""
-    endpoint_id = arguments.path["endpoint_id"]
+    endpoint_id = call.path["endpoint_id"]
     return _all_ended(call, (each for each in _active(call) if each.endpoint_id == endpoint_id))
 
 
 @serves(routes.CONNECTIONS_END_ALL)
-async def end_all_connections(call: Call, arguments: Arguments) -> Answer:
+async def end_all_connections(call: Call) -> Answer:
     """Ends all active connections of the app."""
     return _all_ended(call, _active(call))
 

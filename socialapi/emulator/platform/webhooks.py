@@ -7,13 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from socialapi.emulator.arguments import Arguments, InvalidArguments
 from socialapi.emulator.clock import milliseconds
-from socialapi.emulator.handlers import Call
-from socialapi.emulator.platform.endpoint import serves
+from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.platform.selection import selection
 from socialapi.emulator.platform.state import StreamLink, Webhook
-from socialapi.emulator.responses import Answer, Refusal, answer, data, invalid_request, not_found
+from socialapi.emulator.responses import Answer, InvalidRequest, Refusal, answer, data, invalid, no_such
 from socialapi.models.webhooks import WebhookFailure
 from socialapi.routes import platform as routes
 
@@ -23,21 +21,21 @@ def rejected(reason: WebhookFailure, message: str) -> Refusal:
     return Refusal(400, "INVALID_PARAMETER", f"{reason}: {message}", title=reason)
 
 
-def _bad_url(refusal: InvalidArguments) -> Refusal:
+def _bad_url(refusal: InvalidRequest) -> Refusal:
     """An address that breaks the rule of its field is a reason of its own; one that is missing is not."""
     broken = [rule for rule in refusal.broken if rule.path == "url" and rule.code != "MISSING_PARAMETER"]
     return rejected("UrlValidationFailed", f"the url {broken[0].reason}") if broken else refusal
 
 
-def _bad_id(refusal: InvalidArguments) -> Refusal:
+def _bad_id(refusal: InvalidRequest) -> Refusal:
     broken = [rule for rule in refusal.broken if rule.path == "webhook_id"]
     return rejected("WebhookIdInvalid", f"the id {broken[0].reason}") if broken else refusal
 
 
 @serves(routes.WEBHOOK_CREATE, refuse=_bad_url)
-async def create_webhook(call: Call, arguments: Arguments) -> Answer:
+async def create_webhook(call: Call) -> Answer:
     """The webhook, once its owner has answered the challenge."""
-    url, app = arguments.body["url"], call.caller.app
+    url, app = call.body["url"], call.caller.app
     _check_public(url)
     _check_room(call, url)
     if reason := await call.service.challenges.failure(url, app.api_key_secret):
@@ -59,16 +57,16 @@ async def create_webhook(call: Call, arguments: Arguments) -> Answer:
 
 
 @serves(routes.WEBHOOKS)
-async def list_webhooks(call: Call, arguments: Arguments) -> Answer:
+async def list_webhooks(call: Call) -> Answer:
     """The app's webhooks, valid or not."""
     own = _own(call)
     return answer({"data": [_shown(webhook) for webhook in own], "meta": {"result_count": len(own)}})
 
 
 @serves(routes.WEBHOOK_VALIDATE, refuse=_bad_id)
-async def validate_webhook(call: Call, arguments: Arguments) -> Answer:
+async def validate_webhook(call: Call) -> Answer:
     """A new challenge, whose outcome is the webhook's validity from now on."""
-    webhook = _webhook(call, arguments)
+    webhook = _webhook(call)
     reason = await call.service.challenges.failure(webhook.url, call.caller.app.api_key_secret)
     webhook.valid, webhook.checked_at = reason is None, call.now
     if reason is not None:
@@ -77,9 +75,9 @@ async def validate_webhook(call: Call, arguments: Arguments) -> Answer:
 
 
 @serves(routes.WEBHOOK_DELETE, refuse=_bad_id)
-async def delete_webhook(call: Call, arguments: Arguments) -> Answer:
+async def delete_webhook(call: Call) -> Answer:
     """The webhook goes, and with it what was linked to it."""
-    webhook = _webhook(call, arguments)
+    webhook = _webhook(call)
     # Another request may have been faster, while this one was on its way.
     call.state.platform.webhooks.pop(webhook.id, None)
     call.state.platform.links.pop(webhook.id, None)
@@ -88,12 +86,12 @@ async def delete_webhook(call: Call, arguments: Arguments) -> Answer:
 
 
 @serves(routes.WEBHOOK_REPLAY)
-async def replay_events(call: Call, arguments: Arguments) -> Answer:
+async def replay_events(call: Call) -> Answer:
     """Delivers again what was published to the app's webhooks: to the one that is named, of the time that is given.
 
     No parameter of it is documented, so none is required, and others are taken and ignored.
     """
-    body = arguments.body
+    body = call.body
     begin = _time(body, "from_date", 0.0)
     end = _time(body, "to_date", call.now)
     wanted = [each for each in _own(call) if each.id == str(body.get("webhook_id") or each.id)]
@@ -104,18 +102,18 @@ async def replay_events(call: Call, arguments: Arguments) -> Answer:
 
 
 @serves(routes.STREAM_LINK)
-async def link_stream(call: Call, arguments: Arguments) -> Answer:
+async def link_stream(call: Call) -> Answer:
     """Links the app's filtered-stream rules to a valid webhook; a second time, with other fields."""
-    selection(arguments.query)
-    webhook_id = arguments.path["webhook_id"]
+    selection(call.query)
+    webhook_id = call.path["webhook_id"]
     webhook = next((webhook for webhook in _own(call) if webhook.id == webhook_id), None)
     if webhook is None:
-        raise not_found("webhook", "webhook_id", webhook_id)
+        raise no_such("webhook", "webhook_id", webhook_id)
     if not webhook.valid:
-        message = "the webhook is not valid: have it challenged again with PUT /2/webhooks/{webhook_id}"
-        raise invalid_request(message, {"webhook_id": [webhook_id]})
+        reason = "is of a webhook that is not valid: have it challenged again with PUT /2/webhooks/{webhook_id}"
+        raise invalid("webhook_id", reason, webhook_id)
     call.state.platform.links[webhook_id] = StreamLink(
-        webhook_id=webhook_id, app_key=webhook.app_key, parameters=dict(arguments.query)
+        webhook_id=webhook_id, app_key=webhook.app_key, parameters=dict(call.query)
     )
     return data({"provisioned": True})
 
@@ -129,7 +127,7 @@ def _time(body: Mapping[str, Any], name: str, default: float) -> float:
         with contextlib.suppress(ValueError):
             moment = read(str(given))
             return (moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).timestamp()
-    raise invalid_request(f"{name} is not a time in ISO 8601", {name: [str(given)[:100]]})
+    raise invalid(name, "is not a time in ISO 8601", str(given)[:100])
 
 
 def _from_digits(text: str) -> datetime.datetime:
@@ -141,9 +139,9 @@ def _own(call: Call) -> list[Webhook]:
     return [webhook for webhook in webhooks if webhook.app_key == call.caller.app.api_key]
 
 
-def _webhook(call: Call, arguments: Arguments) -> Webhook:
+def _webhook(call: Call) -> Webhook:
     for webhook in _own(call):
-        if webhook.id == arguments.path["webhook_id"]:
+        if webhook.id == call.path["webhook_id"]:
             return webhook
     raise rejected("WebhookIdInvalid", "the app has no webhook with this id")
 

@@ -7,11 +7,11 @@ import orjson
 import pytest
 
 from socialapi.emulator import Emulator
-from socialapi.emulator.advertising.endpoint import InvalidParameters, read_parameters
-from socialapi.emulator.auth import NOBODY
-from socialapi.emulator.handlers import Call
+from socialapi.emulator.arguments import read_arguments
+from socialapi.emulator.auth import NOBODY, nobody
+from socialapi.emulator.handlers import Call, Endpoint
 from socialapi.emulator.request import Received
-from socialapi.emulator.responses import Refusal
+from socialapi.emulator.responses import Answer, InvalidRequest, Refusal, refused
 from socialapi.models.validation import Pattern
 from socialapi.routes.route import ADS, Route
 
@@ -43,22 +43,28 @@ ROUTE: Route[Any] = Route(
 )
 
 
-def call(
+async def unused(call: Call) -> Answer:
+    raise NotImplementedError
+
+
+def read(
     emulator: Emulator, body: bytes, *, thing: str = "abc", query: str = "", kind: str = "application/json"
 ) -> Call:
     received = Received("POST", f"/ads/12/things/{thing}", query, {"Content-Type": kind}, body)
-    return Call(emulator._service, emulator.state, ROUTE, {"thing_id": thing}, received, NOBODY)
+    made = Call(emulator._service, emulator.state, ROUTE, {"thing_id": thing}, received, NOBODY)
+    read_arguments(Endpoint(ROUTE, unused, nobody), made)
+    return made
 
 
 def test_path_query_and_body_are_read_together(emulator: Emulator) -> None:
     body = {"name": "A", "parts": [{"size": 1}]}
-    arguments = read_parameters(call(emulator, orjson.dumps(body), query="dry=true"))
-    assert (arguments.path, arguments.query, arguments.body) == ({"thing_id": "abc"}, {"dry": True}, body)
+    call = read(emulator, orjson.dumps(body), query="dry=true")
+    assert (call.path, call.query, call.body) == ({"thing_id": "abc"}, {"dry": True}, body)
 
 
 def test_what_is_wrong_in_any_of_them_is_listed_with_its_place(emulator: Emulator) -> None:
-    with pytest.raises(InvalidParameters) as caught:
-        read_parameters(call(emulator, orjson.dumps({"parts": [{"size": "x"}]}), thing="A1", query="dry=maybe"))
+    with pytest.raises(InvalidRequest) as caught:
+        read(emulator, orjson.dumps({"parts": [{"size": "x"}]}), thing="A1", query="dry=maybe")
     assert [(rule.code, rule.path) for rule in caught.value.broken] == [
         ("INVALID_PARAMETER", "thing_id"),
         ("INVALID_PARAMETER", "dry"),
@@ -68,13 +74,14 @@ def test_what_is_wrong_in_any_of_them_is_listed_with_its_place(emulator: Emulato
 
 
 def test_a_body_that_is_no_object_is_at_fault_as_a_whole(emulator: Emulator) -> None:
-    with pytest.raises(InvalidParameters) as caught:
-        read_parameters(call(emulator, b"[]"))
-    assert caught.value.extra["errors"] == [{"code": "INVALID_PARAMETER", "message": "the body must be an object"}]
+    with pytest.raises(InvalidRequest) as caught:
+        read(emulator, b"[]")
+    answer = orjson.loads(refused(caught.value, "ads", {}, "").body)
+    assert answer["errors"] == [{"code": "INVALID_PARAMETER", "message": "the body must be an object"}]
 
 
 @pytest.mark.parametrize(("body", "kind", "status"), [(b"{", "application/json", 400), (b"{}", "text/plain", 415)])
 def test_what_is_not_json_is_refused(emulator: Emulator, body: bytes, kind: str, status: int) -> None:
     with pytest.raises(Refusal) as caught:
-        read_parameters(call(emulator, body, kind=kind))
+        read(emulator, body, kind=kind)
     assert caught.value.status == status

@@ -65,8 +65,8 @@ async def test_25000_characters_are_taken_and_one_more_is_not(ask: Asker) -> Non
         ({"text": "x", "edit_options": {}}, "edit_options.previous_post_id"),
         ({"text": "x", "media": {"media_ids": ["17"]}}, "media.media_ids"),
         ({"text": "x", "media": {"media_ids": ["17", 18]}}, "media.media_ids[1]"),
-        ([], ""),
-        ("text", ""),
+        ([], "body"),
+        ("text", "body"),
     ],
 )
 async def test_a_post_that_breaks_a_rule_is_an_invalid_request_and_is_not_kept(

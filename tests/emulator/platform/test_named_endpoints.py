@@ -98,7 +98,7 @@ async def test_the_article_of_somebody_else_is_not_found(ask: Asker) -> None:
     other = await ask.as_user(ask.emulator.seed["user_ids"][1])
     for signer, wanted in ((other, article_id), (None, "17")):
         reply = await ask.signed("POST", f"/2/articles/{wanted}/publish", signer=signer)
-        assert (reply.status, reply.slug, reply.json["value"]) == (404, "resource-not-found", wanted)
+        assert (reply.status, reply.slug, reply.json["value"]) == (404, "about:blank", wanted)
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,8 @@ async def test_stories_have_the_fields_that_are_asked_for(ask: Asker) -> None:
 
 async def test_an_unknown_story_is_not_found_and_an_unknown_field_invalid(ask: Asker) -> None:
     reply = await ask.get("/2/news/17")
-    assert (reply.status, reply.slug, reply.json["resource_type"]) == (404, "resource-not-found", "news")
+    assert (reply.status, reply.slug, reply.json["value"]) == (404, "about:blank", "17")
+    assert "resource_type" not in reply.json
     for path in ("/2/news/17", "/2/news/search"):
         assert (await ask.get(path, news_fields="colour")).at_fault == ["news.fields"]
 
@@ -247,5 +248,5 @@ async def test_a_subscription_that_breaks_a_rule_is_an_invalid_request(ask: Aske
 
 async def test_a_webhook_that_is_named_has_to_be_there(ask: Asker) -> None:
     reply = await subscribe(ask, "post.create", user_id="1", further={"webhook_id": "17"})
-    assert (reply.status, reply.slug) == (404, "resource-not-found")
+    assert (reply.status, reply.slug) == (404, "about:blank")
     assert (await subscribe(ask, "post.create", user_id="1", further={"webhook_id": None})).status == 201

@@ -29,7 +29,7 @@ async def test_the_stream_is_linked_to_a_valid_webhook_with_its_fields(ask: Aske
 
 async def test_only_a_known_and_valid_webhook_can_be_linked(ask: Asker, owner: Owner) -> None:
     reply = await ask.bearer("POST", "/2/tweets/search/webhooks/17")
-    assert (reply.status, reply.slug, reply.json["parameter"]) == (404, "resource-not-found", "webhook_id")
+    assert (reply.status, reply.slug, reply.json["parameter"]) == (404, "about:blank", "webhook_id")
     webhook_id = (await create_webhook(ask)).data["id"]
     owner.secret = "another"
     await ask.control("POST", "clock", {"advance": 3_600})

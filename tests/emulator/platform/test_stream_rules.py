@@ -85,7 +85,7 @@ async def test_where_nothing_was_changed_there_are_errors_and_no_data(ask: Asker
     assert (reply.status, "data" in reply.json, reply.slugs) == (200, False, ["duplicate-rules"])
     assert summary(reply)["created"] == 0
     reply = await change(ask, delete={"ids": ["17", "18", "17"]})
-    assert (reply.status, "data" in reply.json, reply.slugs) == (200, False, ["resource-not-found"] * 2)
+    assert (reply.status, "data" in reply.json, reply.slugs) == (200, False, ["about:blank"] * 2)
     assert summary(reply) == {"deleted": 0, "not_deleted": 2}
 
 

@@ -230,7 +230,7 @@ async def test_the_webhook_of_another_app_is_unknown(ask: Asker, owner: Owner) -
     ):
         assert_failed(reply, "WebhookIdInvalid")
     link = await ask.bearer("POST", f"/2/tweets/search/webhooks/{webhook_id}", token=other)
-    assert (link.status, link.slug) == (404, "resource-not-found")
+    assert (link.status, link.slug) == (404, "about:blank")
     assert await validity(ask) == [True]
 
 

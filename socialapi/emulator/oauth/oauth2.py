@@ -1,5 +1,5 @@
-"""OAuth 2.0 with PKCE: the authorization page and the token endpoint (platform section 5.4; RFC
-6749 and 7636).
+"""OAuth 2.0: app-only tokens (platform section 5.2), and sign-in with PKCE (section 5.4; RFC 6749 and
+7636).
 """
 
 import base64
@@ -13,8 +13,8 @@ from urllib.parse import parse_qsl
 
 import attrs
 
-from socialapi.emulator.auth import basic_pair, has_secret, nobody
-from socialapi.emulator.handlers import Call, handles
+from socialapi.emulator.auth import app_by_key, basic_pair, has_secret, nobody
+from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.oauth import pages
 from socialapi.emulator.oauth.authorize import (
     PageShown,
@@ -29,12 +29,49 @@ from socialapi.emulator.oauth.authorize import (
 from socialapi.emulator.oauth.state import CODE_SECONDS, Code, RefreshGrant
 from socialapi.emulator.oauth.three_legged import is_registered, with_parameters
 from socialapi.emulator.request import FORM
-from socialapi.emulator.responses import Answer, answer
+from socialapi.emulator.responses import Answer, Refusal, answer
 from socialapi.emulator.state import App, Caller
 from socialapi.models.oauth import OAuth2TokenRequest
 from socialapi.models.validation import broken_rules
 from socialapi.routes import oauth as routes
-from socialapi.routes.route import OAUTH, Route
+from socialapi.routes.route import OAUTH, RateLimit, Route
+
+APP_ONLY_TOKENS: Final = RateLimit("app_only_tokens", 60, 60.0)
+"""The documentation says that asking too often gives code 99, not how often that is; this much is allowed here."""
+
+_BAD_PARAMETER: Final = 170
+_NOT_YOURS: Final = 348
+
+
+@serves(routes.APP_ONLY_TOKEN, caller=app_by_key)
+async def create_app_only_token(call: Call) -> Answer:
+    """The outstanding token of the app, the same one until it is invalidated."""
+    app = call.caller.app
+    if not call.state.limits.take(APP_ONLY_TOKENS, (app.api_key,)).granted:
+        raise Refusal(403, 99, "The app-only token was requested too often.")
+    grant_type = _parameter(call, "grant_type")
+    if broken := broken_rules(call.route.body, {"grant_type": grant_type}, now=call.state.clock.datetime()):
+        raise Refusal(400, _BAD_PARAMETER, str(broken[0]))
+    return answer({"token_type": "bearer", "access_token": call.state.app_only_token(app)})
+
+
+@serves(routes.INVALIDATE_APP_ONLY_TOKEN, caller=app_by_key)
+async def invalidate_app_only_token(call: Call) -> Answer:
+    """The token, which is of no use from now on."""
+    app = call.caller.app
+    token = _parameter(call, "access_token")
+    if app.bearer_token is None or token != app.bearer_token:
+        raise Refusal(403, _NOT_YOURS, "This is no live app-only token of the app.")
+    call.state.end_bearer(token)
+    return answer({"access_token": token})
+
+
+def _parameter(call: Call, name: str) -> str:
+    value = call.received.parameters().get(name)
+    if not value:
+        raise Refusal(400, _BAD_PARAMETER, f"{name} is required")
+    return value
+
 
 DECISION: Final = Route("POST", OAUTH, routes.OAUTH2_AUTHORIZE.path, object, section="5.4")
 """Where the form of the page goes; of no concern to clients, so declared here."""
@@ -50,14 +87,14 @@ _SCOPES: Final[Mapping[str, str]] = {
 }
 
 
-@handles(routes.OAUTH2_AUTHORIZE, caller=nobody)
+@serves(routes.OAUTH2_AUTHORIZE, caller=nobody)
 @shows_pages
 async def authorize(call: Call) -> Answer:
     """The page on which the user grants scopes."""
     return consent_page(call, _question(call, _recognised(call.received.parameters())))
 
 
-@handles(DECISION, caller=nobody)
+@serves(DECISION, caller=nobody)
 @shows_pages
 async def decide(call: Call) -> Answer:
     """Back to the app, with a code or with the user's refusal."""
@@ -138,7 +175,7 @@ class TokenError(Exception):
         self.status = status
 
 
-@handles(routes.OAUTH2_TOKEN, caller=nobody)
+@serves(routes.OAUTH2_TOKEN, caller=nobody)
 async def create_tokens(call: Call) -> Answer:
     """An access token that ends, and a refresh token that serves once."""
     try:

@@ -1,0 +1,95 @@
+"""The records of advertising calls: found, shown, listed and made."""
+
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+import attrs
+
+from socialapi.emulator.advertising.state import Order, Place, Record, Table
+from socialapi.emulator.arguments import item_of, wire_fields
+from socialapi.emulator.clock import timestamp
+from socialapi.emulator.handlers import Call
+from socialapi.emulator.paging import paginate
+from socialapi.emulator.responses import Answer, ads_data, not_found
+
+
+def to_wire(record: Record, model: Any, *, without: Collection[str] = ()) -> dict[str, Any]:
+    """The documented fields of a record that it has."""
+    return {name: record[name] for name in wire_fields(model) if name in record and name not in without}
+
+
+def answer_record(call: Call, record: Record) -> Answer:
+    """The answer of an endpoint about one record."""
+    return ads_data(to_wire(record, call.route.result), call.echo)
+
+
+def require_record(call: Call, kind: str, parameter: str, *, with_deleted: bool = False) -> Record:
+    """The record of the account that a path parameter names; a refusal if there is none."""
+    return named(call, call.state.advertising.table(call.account_id, kind), parameter, with_deleted=with_deleted)
+
+
+def named(call: Call, table: Table, parameter: str, *, with_deleted: bool = False) -> Record:
+    """The record that a path parameter names; a refusal if there is none."""
+    record = table.get(call.path[parameter], with_deleted=with_deleted)
+    if record is None:
+        raise not_found(parameter)
+    return record
+
+
+def new_record(call: Call, **fields: Any) -> Record:
+    """A record made now."""
+    now = timestamp(call.now)
+    record_id = call.state.advertising.new_id()
+    return {"id": record_id, **fields, "created_at": now, "updated_at": now, "deleted": False}
+
+
+@attrs.frozen
+class TableRows:
+    """The records of a table in the order that is asked for; pages of them only lead forward."""
+
+    table: Table
+    order: Order | None
+
+    def after(self, place: Any) -> Iterator[int]:
+        """The positions behind a place."""
+        return self.table.behind(self.order, None if place is None else Place(*place))
+
+    def before(self, place: Any) -> Iterator[int]:
+        """None."""
+        return iter(())
+
+    def place_of(self, position: int) -> Any:
+        """What the record is sorted by now, and its position."""
+        return list(attrs.astuple(self.table.place_of(self.order, position)))
+
+
+def collection(
+    call: Call,
+    table: Table,
+    *,
+    where: Callable[[Record], bool] | None = None,
+    show: Callable[[Record], Any] | None = None,
+    default_count: int | None = None,
+    always_total: bool = False,
+) -> Answer:
+    """The page that is asked for, of the records that `where` accepts, each as `show` has it or as documented."""
+    with_deleted, rows = call.query.get("with_deleted", False), table.rows
+
+    def accepts(position: int) -> bool:
+        record = rows[position]
+        return (with_deleted or not record.get("deleted")) and (where is None or where(record))
+
+    page = paginate(call, TableRows(table, _order(call.query.get("sort_by"))), accepts, default=default_count)
+    present = show or (lambda record: to_wire(record, item_of(call.route)))
+    beside: dict[str, Any] = {"next_cursor": page.next_token}
+    if always_total or call.query.get("with_total_count"):
+        beside["total_count"] = sum(map(accepts, range(len(rows))))
+    return ads_data([present(rows[position]) for position in page.positions], call.echo, **beside)
+
+
+def _order(sort_by: str | None) -> Order | None:
+    """The rules have checked it."""
+    if sort_by is None:
+        return None
+    field, _, direction = sort_by.rpartition("-")
+    return Order(field, direction == "desc")

@@ -1,0 +1,170 @@
+"""Pages of collections, and the opaque tokens that lead from one to another.
+
+A token names the item that a page begins behind (or ends before), and what it was sorted by then:
+whatever is made or deleted in the meantime, no other item is repeated or left out.
+"""
+
+import base64
+import binascii
+import hmac
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Final, Protocol
+
+import attrs
+import orjson
+
+from socialapi.emulator.handlers import Call
+from socialapi.emulator.responses import ApiStyle, invalid, style_of
+
+_KEY: Final = b"socialapi emulator pagination"
+_SEAL_BYTES: Final = 9
+
+
+class Rows(Protocol):
+    """The order of a collection. Items are known by their positions, which are numbers."""
+
+    def after(self, place: Any) -> Iterator[int]:
+        """The positions behind a place, or all of them for None."""
+
+    def before(self, place: Any) -> Iterator[int]:
+        """The positions before a place, the nearest first; none where pages only lead forward."""
+
+    def place_of(self, position: int) -> Any:
+        """The place of an item, as JSON: its neighbours are found by it later."""
+
+
+@attrs.frozen
+class Numbered:
+    """Items by ascending numbers, which are their positions and their places."""
+
+    numbers: Sequence[int]
+    newest_first: bool = False
+
+    def after(self, place: Any) -> Iterator[int]:
+        """The numbers behind a place."""
+        return self._falling(place) if self.newest_first else self._rising(place)
+
+    def before(self, place: Any) -> Iterator[int]:
+        """The numbers before a place, the nearest first."""
+        return self._rising(place) if self.newest_first else self._falling(place)
+
+    def place_of(self, position: int) -> int:
+        """The number itself."""
+        return position
+
+    def _rising(self, place: int | None) -> Iterator[int]:
+        first = 0 if place is None else bisect_right(self.numbers, place)
+        return (self.numbers[index] for index in range(first, len(self.numbers)))
+
+    def _falling(self, place: int | None) -> Iterator[int]:
+        end = len(self.numbers) if place is None else bisect_left(self.numbers, place)
+        return (self.numbers[index] for index in range(end - 1, -1, -1))
+
+
+@attrs.frozen
+class Page:
+    """The positions on a page, and the tokens of its neighbours."""
+
+    positions: Sequence[int]
+    next_token: str | None = None
+    previous_token: str | None = None
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """What the platform says of a page (platform section 2.3)."""
+        tokens = {"next_token": self.next_token, "previous_token": self.previous_token}
+        return {"result_count": len(self.positions)} | {name: token for name, token in tokens.items() if token}
+
+
+@attrs.frozen
+class _Style:
+    """The parameters by which an API asks for pages. `maximum` bounds pages whose parameters are not documented."""
+
+    size: str
+    token: str
+    default: int
+    maximum: int = 1_000
+
+
+_STYLES: Final[Mapping[ApiStyle, _Style]] = {
+    "ads": _Style("count", "cursor", 200),
+    "platform": _Style("max_results", "pagination_token", 100),
+}
+_DEFAULTS: Final[Mapping[str, Any]] = {"with_deleted": False, "with_active": True, "include_legacy_cards": False}
+"""Parameters that say nothing when they have these values."""
+
+
+def paginate(
+    call: Call, rows: Rows, accepts: Callable[[int], bool] | None = None, *, default: int | None = None
+) -> Page:
+    """The page that is asked for, of the items at positions that are accepted.
+
+    The last page is the one with nothing behind it. `default` is the size of pages where it is not that of the API.
+    """
+    style = _STYLES[style_of(call.route.family)]
+    size, name = _size(call, style, default), _collection_name(call, style)
+    token = call.query.get(style.token)
+    backward, place = (False, None) if token is None else _opened(token, name, style)
+    found = list(islice(_accepted(accepts, (rows.before if backward else rows.after)(place)), size + 1))
+    is_cut, shown = len(found) > size, found[:size]
+    if backward:
+        shown.reverse()
+    if not shown:
+        return Page(())
+    first, last = rows.place_of(shown[0]), rows.place_of(shown[-1])
+    has_next = any(True for _ in _accepted(accepts, rows.after(last))) if backward else is_cut
+    has_previous = is_cut if backward else any(True for _ in _accepted(accepts, rows.before(first)))
+    return Page(
+        shown, _sealed(False, last, name) if has_next else None, _sealed(True, first, name) if has_previous else None
+    )
+
+
+def paginate_items(
+    call: Call, items: Mapping[int, Any], show: Callable[[Any], Any], *, newest_first: bool = False
+) -> tuple[list[Any], dict[str, Any]]:
+    """The items of a page as they are shown, and its `meta`, of items by ascending number."""
+    page = paginate(call, Numbered(list(items), newest_first))
+    return [show(items[number]) for number in page.positions], page.meta
+
+
+def _accepted(accepts: Callable[[int], bool] | None, positions: Iterable[int]) -> Iterator[int]:
+    return (position for position in positions if accepts is None or accepts(position))
+
+
+def _size(call: Call, style: _Style, default: int | None) -> int:
+    size = call.query.get(style.size, default or style.default)
+    if not isinstance(size, int) or not 1 <= size <= style.maximum:
+        raise invalid(style.size, f"must be 1 to {style.maximum:,}", str(size)[:100])
+    return size
+
+
+def _collection_name(call: Call, style: _Style) -> str:
+    """What a token is good for: the same path, filters and order, in pages of whatever size and shape."""
+    aside = {style.size, style.token, "with_total_count", "expansions"}
+    asked = {name: value for name, value in call.query.items() if name not in aside and not name.endswith(".fields")}
+    filters = sorted((name, value) for name, value in asked.items() if _DEFAULTS.get(name) is not value)
+    return repr((call.route.path, sorted(call.path.items()), filters))
+
+
+def _sealed(backward: bool, place: Any, name: str) -> str:
+    content = orjson.dumps([backward, place])
+    return base64.urlsafe_b64encode(_seal(content, name) + content).decode().rstrip("=")
+
+
+def _opened(token: str, name: str, style: _Style) -> tuple[bool, Any]:
+    """The direction and the place of a token that was made here for the collection."""
+    try:
+        raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        raw = b""
+    content = raw[_SEAL_BYTES:]
+    if not hmac.compare_digest(raw[:_SEAL_BYTES], _seal(content, name)):
+        raise invalid(style.token, "is not one of this collection with these parameters", token[:100])
+    backward, place = orjson.loads(content)
+    return backward, place
+
+
+def _seal(content: bytes, name: str) -> bytes:
+    return hmac.digest(_KEY, content + b"\0" + name.encode(), "sha256")[:_SEAL_BYTES]

@@ -69,12 +69,14 @@ def test_the_wheel_has_the_package_its_types_and_its_licence_and_no_tests(wheel:
     assert "[pytest11]" in entry_points
 
 
-def test_every_module_of_the_package_is_in_the_wheel(wheel: Path) -> None:
+def test_every_module_of_the_package_and_its_data_are_in_the_wheel(wheel: Path) -> None:
+    suffixes = (".py", ".pyi", ".json")
     with zipfile.ZipFile(wheel) as archive:
-        packed = {name for name in archive.namelist() if name.endswith((".py", ".pyi"))}
+        packed = {name for name in archive.namelist() if name.endswith(suffixes)}
     assert packed == {
-        str(path.relative_to(ROOT)) for path in (ROOT / "socialapi").rglob("*.py*") if path.suffix != ".pyc"
+        str(path.relative_to(ROOT)) for path in (ROOT / "socialapi").rglob("*") if path.suffix in suffixes
     }
+    assert "socialapi/emulator/seed/users.json" in packed
 
 
 def test_the_installed_package_is_complete_and_can_be_imported(installed: Path) -> None:

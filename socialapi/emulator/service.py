@@ -16,7 +16,7 @@ from socialapi.emulator.platform.fan_out import StreamHub
 from socialapi.emulator.platform.publishing import Publishing
 from socialapi.emulator.platform.state import DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_WEBHOOKS
 from socialapi.emulator.rate_limits import RateLimits
-from socialapi.emulator.seed import SeedIds, plant
+from socialapi.emulator.seed.plant import SeedIds, plant
 from socialapi.emulator.state import AccessToken, State
 from socialapi.models.streams import MAX_RULES
 

@@ -8,7 +8,6 @@ import pytest
 
 from socialapi import Client, Fields, errors
 from socialapi.emulator import Emulator
-from socialapi.emulator.platform.seed_posts import LOST_POST_ID
 from socialapi.problems import NotAuthorizedForResource, ResourceNotFound
 from socialapi.types import EditOptions, MediaVariant, PostDraft, PostMedia, PostReply
 from tests.emulator.asking import Asker
@@ -90,7 +89,7 @@ async def test_included_objects_are_joined_back(client: Client, service: Emulato
     assert second.entities.mentions[0].username == "ada_lindqvist"
     # What is quoted no longer exists: it is named among the problems and left out here.
     assert page.includes.referenced(third) == ()
-    assert [each.resource_id for each in page.errors if isinstance(each, ResourceNotFound)] == [LOST_POST_ID]
+    assert [each.resource_id for each in page.errors if isinstance(each, ResourceNotFound)] == ["1000000000000000001"]
 
 
 async def test_only_the_default_fields_come_unasked(client: Client, service: Emulator) -> None:

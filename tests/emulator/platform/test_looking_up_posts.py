@@ -5,7 +5,6 @@ from typing import Any, get_args
 
 import pytest
 
-from socialapi.emulator.platform.seed_posts import COMMUNITY_ID, LOST_POST_ID
 from socialapi.models.queries import Expansion, MediaField, PostField, UserField
 from tests.emulator.asking import Asker, Reply
 
@@ -13,6 +12,7 @@ MILLISECONDS = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 ALL_POST_FIELDS = ",".join(get_args(PostField))
 ALL_USER_FIELDS = ",".join(get_args(UserField))
 ALL_EXPANSIONS = ",".join(get_args(Expansion))
+LOST_POST_ID = "1000000000000000001"
 
 
 async def lookup(ask: Asker, ids: Any, **query: Any) -> Reply:
@@ -109,7 +109,7 @@ async def test_every_optional_field_is_on_some_post_and_comes_only_when_asked_fo
     assert (set(annotation["domain"]), set(annotation["entity"])) == ({"id", "name", "description"}, {"id", "name"})
     kinds = {reference["type"] for post in posts for reference in post.get("referenced_tweets", ())}
     assert kinds == {"replied_to", "quoted", "retweeted"}
-    assert found["community_id"] == COMMUNITY_ID
+    assert found["community_id"] == "1493446837214187523"
     replies = [post for post in posts if "in_reply_to_user_id" in post]
     assert all(post["referenced_tweets"][0]["type"] == "replied_to" for post in replies)
     assert all(post["conversation_id"] != post["id"] for post in replies)

@@ -1,0 +1,166 @@
+"""Fills the platform API with the seed data: posts, what they refer to, news, rules, connections."""
+
+import uuid
+from typing import Any, Final
+
+from socialapi.emulator.advertising.state import Record
+from socialapi.emulator.platform.new_posts import post_fields
+from socialapi.emulator.platform.state import PostRecord, StreamConnection, id_at
+from socialapi.emulator.seed.records import contents, derived, epoch, filled, records
+from socialapi.emulator.state import App, State, User
+
+POSTS_LISTED: Final = 250
+"""How many ids of posts the seed lists: those written by hand, then the newest of the first user's
+others.
+"""
+
+_REFERENCES: Final = ("replied_to", "quoted", "retweeted")
+
+
+def plant_platform(state: State) -> dict[str, list[str]]:
+    """Fills what is there beside the users; the ids by kind."""
+    platform, author = state.platform, next(iter(state.users.values()))
+    platform.media = {each["media_key"]: each for each in records("posts", "media")}
+    platform.polls = {each["id"]: each for each in records("posts", "polls")}
+    platform.places = {each["id"]: each for each in records("posts", "places")}
+    written = sum(row["author"] == author.username for row in contents("posts")["posts"])
+    timeline = SeedTimeline(state, author, contents("timeline")["count"] - written)
+    platform.posts.generate(timeline)
+    posts = _plant_posts(state)
+    platform.notable_posts = [int(posts[name].id) for name in contents("posts")["notable"]]
+    author.profile["pinned_tweet_id"] = posts[contents("posts")["pinned"]].id
+    platform.news = {int(story["id"]): _with_posts(story, posts) for story in records("posts", "news")}
+    platform.powerstream_rules = {int(rule["id"]): rule for rule in records("posts", "powerstream_rules")}
+    public = [post.id for post in posts.values() if not state.users[post.author_id].profile["protected"]]
+    newest = [str(timeline[len(timeline) - 1 - index]) for index in range(POSTS_LISTED - len(public))]
+    return {
+        "post_ids": public + newest,
+        "media_keys": list(platform.media),
+        "news_ids": [story["id"] for story in platform.news.values()],
+    }
+
+
+def plant_connections(state: State, app: App) -> None:
+    """The streaming connections that the app had in the past."""
+    now = state.clock.now()
+    for past in contents("posts")["connections"]:
+        connection = StreamConnection(
+            id=str(uuid.uuid5(uuid.NAMESPACE_URL, f"{app.api_key}/{past['endpoint_id']}")),
+            app_key=app.api_key,
+            endpoint_id=past["endpoint_id"],
+            connected_at=now - past["connected_seconds_ago"],
+            disconnected_at=now - past["disconnected_seconds_ago"],
+            disconnect_reason=past["disconnect_reason"],
+        )
+        state.platform.connections.append(connection)
+
+
+def _with_posts(story: Record, posts: dict[str, PostRecord]) -> Record:
+    return story | {"cluster_posts_results": [{"post_id": posts[name].id} for name in story["cluster_posts_results"]]}
+
+
+def _plant_posts(state: State) -> dict[str, PostRecord]:
+    """Adds the posts that are written by hand; all of them by name, in the order of time."""
+    planted: dict[str, PostRecord] = {}
+    for index, row in enumerate(records("posts", "posts")):
+        name, username, text = (row.pop(field) for field in ("name", "author", "text"))
+        author = state.user_named(username)
+        assert author is not None, "every author is one of the users"
+        at_ms = epoch(row.pop("created_at")) * 1_000
+        fields = post_fields(state, author, str(id_at(at_ms) + index), text, at_ms / 1000)
+        fields["public_metrics"] = _metrics(120 + 37 * index, retweets=9, replies=14, quotes=40, impressions=55)
+        for kind in _REFERENCES:
+            if kind in row:
+                _refer(fields, kind, row.pop(kind), planted)
+        post = PostRecord(id=fields["id"], author_id=author.id, created_at=at_ms / 1000, fields=fields | row)
+        planted[name] = post
+        state.platform.posts.add(post)
+    state.platform.last_id = max(int(post.id) for post in planted.values())
+    return planted
+
+
+def _refer(fields: Record, kind: str, target: str, planted: dict[str, PostRecord]) -> None:
+    """The target is the name of a post, or the id of one that no longer exists."""
+    post = planted.get(target)
+    fields["referenced_tweets"] = [{"type": kind, "id": post.id if post else target}]
+    if kind == "replied_to" and post is not None:
+        fields["conversation_id"] = post.fields["conversation_id"]
+        fields["in_reply_to_user_id"] = post.author_id
+
+
+def _metrics(likes: int, *, retweets: int, replies: int, quotes: int, impressions: int) -> dict[str, int]:
+    """The counts of a post: a retweet, reply and quote for so many likes, impressions for each."""
+    return {
+        "retweet_count": likes // retweets,
+        "reply_count": likes // replies,
+        "like_count": likes,
+        "quote_count": likes // quotes,
+        "impression_count": likes * impressions,
+    }
+
+
+class SeedTimeline:
+    """The long timeline of a user. Each post is derived from its position when it is read."""
+
+    def __init__(self, state: State, author: User, count: int) -> None:
+        self.author_id: str = author.id
+        self._author = author
+        self._state = state
+        self._count = count
+        self._media = sorted(state.platform.media)
+        self._content = contents("timeline")
+        self._first_ms = epoch(self._content["first_at"]) * 1_000
+        self._step_ms: int = self._content["seconds_apart"] * 1_000
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, index: int) -> int:
+        return id_at(self._time_ms(index)) + index % 4096
+
+    def record(self, post_id: int) -> PostRecord | None:
+        """The post with the id, if it is one of these."""
+        milliseconds = (post_id >> 22) - (id_at(0) >> 22)
+        index = (milliseconds - self._first_ms) // self._step_ms
+        if not 0 <= index < self._count or self[index] != post_id:
+            return None
+        at, words = self._time_ms(index) / 1000, self._words(index)
+        text = filled({"text": self._content["texts"][index % len(self._content["texts"])]}, **words)["text"]
+        fields = post_fields(self._state, self._author, str(post_id), text, at)
+        likes = _mixed(index, 10) % 900
+        fields["public_metrics"] = _metrics(likes, retweets=7, replies=19, quotes=31, impressions=41)
+        fields["public_metrics"]["impression_count"] += 600
+        if index % 5 == 0:
+            fields["attachments"] = {"media_keys": [self._media[index // 5 % len(self._media)]]}
+        if index % 3 == 0:
+            fields["context_annotations"] = [self._annotation(words["product"])]
+        self._refer(index, fields)
+        return PostRecord(id=str(post_id), author_id=self.author_id, created_at=at, fields=fields)
+
+    def _words(self, index: int) -> dict[str, Any]:
+        lists = self._content["words"].items()
+        chosen = {name: words[_mixed(index, salt) % len(words)] for salt, (name, words) in enumerate(lists, 1)}
+        return {"number": index + 1, **chosen}
+
+    def _annotation(self, product: str) -> Record:
+        number = self._content["words"]["product"].index(product)
+        return {"domain": derived(self._content["domain"], {}), "entity": {"id": str(1000 + number), "name": product}}
+
+    def _refer(self, index: int, fields: Record) -> None:
+        """Some posts go on with an earlier one, some quote one."""
+        if index % 6 == 5 and index >= 7:
+            earlier = str(self[index - 7])
+            fields["referenced_tweets"] = [{"type": "replied_to", "id": earlier}]
+            fields["conversation_id"], fields["in_reply_to_user_id"] = earlier, self.author_id
+        elif index % 6 == 4 and index >= 9:
+            fields["referenced_tweets"] = [{"type": "quoted", "id": str(self[index - 9])}]
+
+    def _time_ms(self, index: int) -> int:
+        return self._first_ms + index * self._step_ms + _mixed(index, 0) % self._step_ms
+
+
+def _mixed(index: int, salt: int) -> int:
+    """A number that looks like chance, and is the same every time."""
+    value = (index * 2_654_435_761 + salt * 40_503 + 12_345) & 0xFFFFFFFF
+    value = ((value ^ value >> 15) * 2_246_822_519) & 0xFFFFFFFF
+    return value ^ value >> 13

@@ -134,6 +134,8 @@ class SeedTimeline:
             fields["attachments"] = {"media_keys": [self._media[index // 5 % len(self._media)]]}
         if index % 3 == 0:
             fields["context_annotations"] = [self._annotation(words["product"])]
+        if index % 6 == 1 and words["place"] in self._content["place_ids"]:
+            fields["geo"] = {"place_id": self._content["place_ids"][words["place"]]}
         self._refer(index, fields)
         return PostRecord(id=str(post_id), author_id=self.author_id, created_at=at, fields=fields)
 

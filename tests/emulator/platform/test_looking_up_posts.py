@@ -234,14 +234,34 @@ async def test_protected_posts_are_for_their_author_alone(ask: Asker) -> None:
 
 
 async def test_the_place_of_a_post_and_the_post_that_its_author_has_pinned_are_included(ask: Asker) -> None:
-    ids = ask.emulator.seed["post_ids"][:100]
-    reply = await lookup(ask, ids, tweet_fields="geo,author_id", expansions="geo.place_id", place_fields="country")
-    (post,) = [each for each in reply.data if "geo" in each]
+    post_id = await written(ask, "A new shop, the same rope")
+    reply = await lookup(ask, post_id, tweet_fields="geo", expansions="geo.place_id", place_fields="country")
     (place,) = reply.json["includes"]["places"]
-    assert post["geo"] == {"place_id": place["id"]}
+    assert reply.data[0]["geo"] == {"place_id": place["id"]}
     assert place == {"id": place["id"], "full_name": "Trieste, Italy", "country": "Italy"}
-    reply = await lookup(ask, post["id"], user_fields="pinned_tweet_id", expansions="pinned_tweet_id,author_id")
+    reply = await lookup(ask, post_id, user_fields="pinned_tweet_id", expansions="pinned_tweet_id,author_id")
     (author,) = reply.json["includes"]["users"]
     (pinned,) = reply.json["includes"]["tweets"]
-    assert pinned["id"] == author["pinned_tweet_id"] != post["id"]
+    assert pinned["id"] == author["pinned_tweet_id"] != post_id
     assert "winter catalogue" in pinned["text"]
+
+
+async def test_posts_about_a_place_have_it_and_each_place_comes_once_with_all_its_fields(ask: Asker) -> None:
+    fields = "id,full_name,name,country,country_code,place_type,geo"
+    ids = ask.emulator.seed["post_ids"][:100]
+    reply = await lookup(ask, ids, tweet_fields="geo", expansions="geo.place_id", place_fields=fields)
+    places = {place["id"]: place for place in reply.json["includes"]["places"]}
+    texts: dict[str, list[str]] = {place_id: [] for place_id in places}
+    for post in reply.data:
+        if "geo" in post:
+            texts[post["geo"]["place_id"]].append(post["text"])
+    assert len(reply.json["includes"]["places"]) == len(places) == 4
+    assert {place["name"] for place in places.values()} == {"Trieste", "Lofoten", "Dolomites", "Lake Bled"}
+    for place_id, place in places.items():
+        assert set(place) == set(fields.split(","))
+        assert all(place["name"] in text for text in texts[place_id])
+        west, south, east, north = place["geo"]["bbox"]
+        longitude, latitude = place["geo"]["geometry"]["coordinates"]
+        assert place["geo"]["type"] == "Feature"
+        assert west < longitude < east
+        assert south < latitude < north

@@ -37,6 +37,7 @@ PostField = Literal[
 ]
 UserField = Literal[
     "affiliation",
+    "confirmed_email",
     "connection_status",
     "created_at",
     "description",

@@ -36,12 +36,16 @@ class Affiliation(Model):
 
 @attrs.define(kw_only=True)
 class User(Model):
-    """A user. Fields other than `id`, `name` and `username` are selected with `Fields(user=…)`."""
+    """A user. Fields other than `id`, `name` and `username` are selected with `Fields(user=…)`.
+
+    `confirmed_email` is given to the user's own OAuth 2.0 token with the scope `users.email` alone.
+    """
 
     id: str
     name: str | None = None
     username: str | None = None
     affiliation: Affiliation | None = None
+    confirmed_email: str | None = attrs.field(default=None, repr=False)
     connection_status: tuple[Literal["following", "followed_by", "muting", "blocking"] | str, ...] = ()
     created_at: datetime.datetime | None = None
     description: str | None = None

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import io
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -12,6 +13,7 @@ import orjson
 from oauthlib.oauth1 import Client
 
 from socialapi.emulator import Emulator
+from socialapi.emulator.state import Caller
 
 Operation = dict[str, Any]
 Method = Literal["GET", "POST", "PUT", "DELETE"]
@@ -155,6 +157,15 @@ class Asker:
         """The credentials of another app."""
         made: dict[str, str] = (await self.control("POST", "apps", wanted)).json
         return made
+
+    def oauth2_token(self, scopes: str = "tweet.read tweet.write users.read", lifetime: float = 60.0) -> str:
+        """An OAuth 2.0 token of the first user."""
+        state = self.emulator.state
+        token = secrets.token_hex(8)
+        app, user = state.apps[self.emulator.ready["api_key"]], state.users[self.emulator.seed["user_ids"][0]]
+        expires_at = state.clock.now() + lifetime
+        state.bearers[token] = Caller(app, user, scopes=frozenset(scopes.split()), expires_at=expires_at)
+        return token
 
     async def as_user(self, user_id: str, **wanted: str) -> Client:
         """A signer for another user, by another app."""

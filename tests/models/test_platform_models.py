@@ -70,6 +70,7 @@ USER: dict[str, Any] = {
     "id": "7",
     "name": "Ada",
     "username": "ada",
+    "confirmed_email": "ada@mail.example",
     "created_at": "2010-01-01T00:00:00.000Z",
     "verified": True,
     "verified_type": "business",

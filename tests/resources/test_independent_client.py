@@ -6,7 +6,7 @@ import contextlib
 import inspect
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import parse_qs, urlsplit
 
 import aiohttp
@@ -39,7 +39,7 @@ UUID = "7a1c7c5e-6f0b-4a9e-8f57-0c9d3a8f2b11"
 NOWHERE = "00000000-0000-4000-8000-000000000000"
 EVERYTHING = Fields(
     post=PostField.__args__,  # type: ignore[attr-defined]  # the names of a Literal
-    user=UserField.__args__,  # type: ignore[attr-defined]
+    user=[name for name in get_args(UserField) if name != "confirmed_email"],
     media=MediaField.__args__,  # type: ignore[attr-defined]
     poll=["options", "voting_status"],
     place=["country"],

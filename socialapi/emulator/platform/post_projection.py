@@ -5,18 +5,45 @@ from typing import Any, Final
 
 from socialapi.emulator.platform.selection import Selection, pick_fields, selection
 from socialapi.emulator.platform.state import PostRecord
-from socialapi.emulator.responses import missing, packed_json
-from socialapi.emulator.state import State, User
+from socialapi.emulator.responses import missing, packed_json, problem
+from socialapi.emulator.state import Caller, State, User
+
+EMAIL_SCOPE: Final = "users.email"
+
+
+def may_read(author: User, reader: User | None) -> bool:
+    """Protected posts are for their author alone."""
+    return not author.profile.get("protected") or author is reader
+
+
+def not_authorized(
+    problem_base_url: str, parameter: str, value: str, kind: str, *, section: str = "data"
+) -> dict[str, Any]:
+    """The problem, beside data, of something protected."""
+    return problem(
+        problem_base_url,
+        "not-authorized-for-resource",
+        "Authorization Error",
+        f"the {kind} that {parameter} names is protected: {value}",
+        value=value,
+        resource_id=value,
+        resource_type=kind,
+        section=section,
+        parameter=parameter,
+    )
 
 
 class Includes:
-    """The related objects that expansions name, without repetitions."""
+    """The related objects that expansions name, without repetitions, as the caller may read them."""
 
-    def __init__(self, state: State, problem_base_url: str, selected: Selection, *, reader: User | None = None) -> None:
+    def __init__(
+        self, state: State, problem_base_url: str, selected: Selection, *, caller: Caller | None = None
+    ) -> None:
         self._state = state
         self._problem_base_url = problem_base_url
         self._selected = selected
-        self._reader = reader
+        self._reader = caller.user if caller else None
+        self._may_read_email = caller is not None and EMAIL_SCOPE in (caller.scopes or ())
         self._found: dict[str, dict[str, Any]] = {kind: {} for kind in ("users", "tweets", "media", "polls", "places")}
         self.errors: list[dict[str, Any]] = []
 
@@ -53,12 +80,17 @@ class Includes:
         user = self._state.users.get(user_id)
         if user is not None and user_id not in self._found["users"]:
             self._found["users"][user_id] = pick_fields(self._profile(user), self._selected.user)
+            if "confirmed_email" in self._selected.user and "confirmed_email" not in self._found["users"][user_id]:
+                self._hide_email(user)
 
     def _profile(self, user: User) -> Mapping[str, Any]:
-        """Whether they are connected is told to a user alone, and of others."""
-        hidden = () if self._reader is not None and self._reader is not user else ("connection_status",)
+        """Whether they are connected is told to a user alone, and of others; an e-mail address to its owner alone."""
+        is_reader = self._reader is user
+        hidden = () if self._reader is not None and not is_reader else ("connection_status",)
         metrics = user.profile["public_metrics"] | {"tweet_count": len(self._state.platform.posts.timeline(user.id))}
         fields = user.profile | {"public_metrics": metrics}
+        if is_reader and self._may_read_email:
+            fields["confirmed_email"] = f"{user.username.lower()}@mail.example"
         return {name: value for name, value in fields.items() if name not in hidden}
 
     def _add_attachments(self, post: PostRecord, name: str) -> None:
@@ -79,7 +111,7 @@ class Includes:
     def _add_pinned(self, user: User) -> None:
         found = self._state.platform.posts.get(user.profile.get("pinned_tweet_id") or "")
         if found is not None:
-            self._found["tweets"][found.id] = pick_fields(found.fields, self._selected.post)
+            self._add_post(found, "pinned_tweet_id")
 
     def _add_referenced(self, post: PostRecord, expansion: str) -> None:
         for reference in post.fields.get("referenced_tweets", ()):
@@ -87,14 +119,30 @@ class Includes:
             if found is None:
                 self._miss(expansion, reference["id"])
             elif expansion == "referenced_tweets.id":
-                self._found["tweets"][found.id] = pick_fields(found.fields, self._selected.post)
+                self._add_post(found, expansion)
             else:
                 self._add_user(found.author_id)
 
+    def _add_post(self, post: PostRecord, expansion: str) -> None:
+        if may_read(self._state.users[post.author_id], self._reader):
+            self._found["tweets"][post.id] = pick_fields(post.fields, self._selected.post)
+        else:
+            base = self._problem_base_url
+            self._note(not_authorized(base, expansion, post.id, "tweet", section="includes"))
+
     def _miss(self, expansion: str, post_id: str) -> None:
-        lost = missing(self._problem_base_url, "tweet", expansion, post_id)
-        if lost not in self.errors:
-            self.errors.append(lost)
+        self._note(missing(self._problem_base_url, "tweet", expansion, post_id))
+
+    def _hide_email(self, user: User) -> None:
+        """Only a user's own OAuth 2.0 token with the scope reads it (platform section 5.4)."""
+        detail = f"confirmed_email of user {user.id} is for their own OAuth 2.0 token with the scope {EMAIL_SCOPE}"
+        about = {"field": "confirmed_email", "resource_type": "user", "section": "includes"}
+        base = self._problem_base_url
+        self._note(problem(base, "not-authorized-for-field", "Authorization Error", detail, **about))
+
+    def _note(self, found: dict[str, Any]) -> None:
+        if found not in self.errors:
+            self.errors.append(found)
 
 
 Fields = Mapping[str, Any]

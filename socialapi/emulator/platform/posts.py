@@ -6,10 +6,10 @@ from typing import Any, Final
 from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.paging import Numbered, paginate
 from socialapi.emulator.platform.new_posts import EDIT_SECONDS, new_post
-from socialapi.emulator.platform.post_projection import Includes
+from socialapi.emulator.platform.post_projection import Includes, may_read, not_authorized
 from socialapi.emulator.platform.selection import Selection, pick_fields, selection
 from socialapi.emulator.platform.state import PostRecord
-from socialapi.emulator.responses import Answer, Refusal, answer, data, forbidden, invalid, missing, problem
+from socialapi.emulator.responses import Answer, Refusal, answer, data, forbidden, invalid, missing
 from socialapi.emulator.state import State, User
 from socialapi.routes import platform as routes
 
@@ -26,8 +26,8 @@ async def look_up_posts(call: Call) -> Answer:
         post = call.state.platform.posts.get(post_id)
         if post is None:
             errors.append(missing(call.service.problem_base_url, "tweet", "ids", post_id))
-        elif not may_read(call, call.state.users[post.author_id]):
-            errors.append(not_authorized(call, "ids", post_id, "tweet"))
+        elif not may_read(call.state.users[post.author_id], call.caller.user):
+            errors.append(not_authorized(call.service.problem_base_url, "ids", post_id, "tweet"))
         else:
             posts.append(post)
     return posts_answer(call, posts, selected, errors=errors) if posts else answer({"errors": errors})
@@ -41,8 +41,8 @@ async def posts_of_user(call: Call) -> Answer:
     user = call.state.users.get(user_id)
     if user is None:
         return answer({"errors": [missing(call.service.problem_base_url, "user", "id", user_id)]})
-    if not may_read(call, user):
-        return answer({"errors": [not_authorized(call, "id", user_id, "user")]})
+    if not may_read(user, call.caller.user):
+        return answer({"errors": [not_authorized(call.service.problem_base_url, "id", user_id, "user")]})
     posts = call.state.platform.posts
     page = paginate(call, Numbered(posts.timeline(user_id), newest_first=True), default=DEFAULT_PAGE)
     return posts_answer(call, posts.known(page.positions), selected, meta=page.meta)
@@ -57,33 +57,11 @@ def posts_answer(
     meta: Mapping[str, Any] | None = None,
 ) -> Answer:
     """The posts with what goes with them."""
-    expanded = Includes(call.state, call.service.problem_base_url, selected, reader=call.caller.user)
+    expanded = Includes(call.state, call.service.problem_base_url, selected, caller=call.caller)
     for post in posts:
         expanded.add(post)
     shown = [pick_fields(post.fields, selected.post) for post in posts]
     return data(shown, includes=expanded.shown(), meta=meta, errors=[*errors, *expanded.errors])
-
-
-def may_read(call: Call, author: User) -> bool:
-    """Protected posts are for their author alone."""
-    return not author.profile.get("protected") or author is call.caller.user
-
-
-def not_authorized(call: Call, parameter: str, value: str, kind: str) -> dict[str, Any]:
-    """The problem, beside data, of something protected."""
-    base = call.service.problem_base_url
-    detail = f"the {kind} that {parameter} names is protected: {value}"
-    return problem(
-        base,
-        "not-authorized-for-resource",
-        "Authorization Error",
-        detail,
-        value=value,
-        resource_id=value,
-        resource_type=kind,
-        section="data",
-        parameter=parameter,
-    )
 
 
 @serves(routes.POST_CREATE)

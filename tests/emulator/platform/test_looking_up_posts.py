@@ -5,6 +5,7 @@ from typing import Any, get_args
 
 import pytest
 
+from socialapi.emulator.platform.new_posts import new_post
 from socialapi.models.queries import Expansion, MediaField, PostField, UserField
 from tests.emulator.asking import Asker, Reply
 
@@ -192,7 +193,8 @@ async def test_included_objects_have_the_fields_that_are_chosen_for_their_kind(a
     assert includes["polls"][0]["voting_status"] == "closed"
     assert all("author_id" in post for post in includes["tweets"])
     fields = {name for user in includes["users"] for name in user}
-    assert fields == set(get_args(UserField)) - {"connection_status"}  # that is told to a user alone
+    # Connections are told to a user alone, and an e-mail address to its owner.
+    assert fields == set(get_args(UserField)) - {"connection_status", "confirmed_email"}
     assert all(isinstance(user["affiliation"]["user_id"], list) for user in includes["users"])
     assert len({user["id"] for user in includes["users"]}) == len(includes["users"])
     northwind = next(user for user in includes["users"] if user["username"] == "northwind")
@@ -265,3 +267,42 @@ async def test_posts_about_a_place_have_it_and_each_place_comes_once_with_all_it
         assert place["geo"]["type"] == "Feature"
         assert west < longitude < east
         assert south < latitude < north
+
+
+async def test_an_email_address_is_for_its_owners_own_token_with_the_scope(ask: Asker) -> None:
+    """Platform section 5.4: e-mail retrieval is supported with OAuth 2.0."""
+    own, others = ask.emulator.seed["user_ids"][0], ask.emulator.seed["user_ids"][1]
+    state = ask.emulator.state
+    posts = [str(state.platform.posts.timeline(each)[-1]) for each in (own, others)]
+    query = f"/2/tweets?ids={','.join(posts)}&expansions=author_id&user.fields=confirmed_email"
+    signed = (await ask.bearer("GET", query, token=ask.oauth2_token("users.email"))).json
+    assert [user.get("confirmed_email") for user in signed["includes"]["users"]] == [
+        f"{state.users[own].username.lower()}@mail.example",
+        None,
+    ]
+    (problem,) = signed["errors"]
+    assert problem.pop("type").endswith("/not-authorized-for-field")
+    assert (problem["field"], problem["resource_type"], problem["section"]) == ("confirmed_email", "user", "includes")
+    for token in (ask.oauth2_token("users.read"), None):
+        reply = await ask.bearer("GET", query, token=token)
+        assert not [user for user in reply.json["includes"]["users"] if "confirmed_email" in user]
+        assert reply.slugs == ["not-authorized-for-field"] * 2
+
+
+async def test_protected_posts_are_not_included_for_others(ask: Asker) -> None:
+    """A post that quotes a protected one, and a user who has pinned one, name it without showing it."""
+    state = ask.emulator.state
+    reader, hidden = (state.users[each] for each in ask.emulator.seed["user_ids"][:2])
+    secret = new_post(state, hidden, "for friends")
+    hidden.profile["pinned_tweet_id"] = secret.id
+    quoting = new_post(state, reader, "see this", quoted=secret)
+    asking = new_post(state, hidden, "hello @" + reader.username)
+    query = "expansions=referenced_tweets.id,author_id,pinned_tweet_id&tweet.fields=text"
+    shown = await ask.get(f"/2/tweets?ids={quoting.id},{asking.id}&{query}")
+    assert secret.id in {post["id"] for post in shown.json["includes"]["tweets"]}
+    hidden.profile["protected"] = True
+    reply = await ask.get(f"/2/tweets?ids={quoting.id}&{query}")
+    assert "for friends" not in reply.text
+    (problem,) = reply.json["errors"]
+    assert (problem["resource_id"], problem["section"]) == (secret.id, "includes")
+    assert (problem["parameter"], reply.slugs) == ("referenced_tweets.id", ["not-authorized-for-resource"])

@@ -52,6 +52,17 @@ SHAPES_OF_OURS: Final = ("4.4", "5.4")
 """Sections of the platform documentation that name endpoints without their shapes."""
 
 
+_CREDENTIALS: Final = {
+    "platform": "app or user",
+    "platform_user": "user",
+    "platform_app": "app",
+    "platform_caller": "user or app",
+    "oauth": "its own",
+    "ads": "user",
+    "ads_sandbox": "user",
+}
+
+
 @attrs.frozen
 class Row:
     """One line of the table."""
@@ -72,7 +83,14 @@ class Row:
         """The row in Markdown."""
         methods = ", ".join(f"`{each}`" for each in self.methods)
         served = "yes" if self.emulated else "no"
-        return f"| {self.route.method} | `{self.route.path}` | {self.route.section} | {methods} | {served} | {self.shape} |"
+        cells = (self.route.method, f"`{self.route.path}`", self.route.section, methods, self.credential, served)
+        return f"| {' | '.join(cells)} | {self.shape} |"
+
+    @property
+    def credential(self) -> str:
+        """Whose credential the endpoint takes, and the OAuth 2.0 scopes that a user's token needs."""
+        scopes = "".join(f" `{scope}`" for scope in self.route.scopes)
+        return _CREDENTIALS[self.route.family.name] + (f":{scopes}" if scopes else "")
 
 
 def rows() -> list[Row]:
@@ -133,7 +151,9 @@ def markdown() -> str:
         "",
         "Every endpoint, made from the code by `docs/endpoints.py`. *Section* is that of the service's",
         "documentation. *Shape* says where the shape of requests and answers comes from: `specified` is the",
-        "documentation, `ours` is a [choice](choices.md) where it is silent.",
+        "documentation, `ours` is a [choice](choices.md) where it is silent. *Credential* says whose it is:",
+        "the app's app-only token, or a user's OAuth 1.0a or OAuth 2.0 token, with the scopes that an OAuth",
+        "2.0 token needs. Activity subscriptions also need the scope of the event, such as `dm.read`.",
     ]
     area = ""
     for row in rows():
@@ -143,8 +163,8 @@ def markdown() -> str:
                 "",
                 f"## {area}",
                 "",
-                "| Method | Path | Section | SDK | Emulator | Shape |",
-                "|---|---|---|---|---|---|",
+                "| Method | Path | Section | SDK | Credential | Emulator | Shape |",
+                "|---|---|---|---|---|---|---|",
             ]
         lines.append(row.line())
     return "\n".join(lines) + "\n"

@@ -3,7 +3,7 @@
 import base64
 import binascii
 import hmac
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -32,19 +32,37 @@ def caller_of(route: Route[Any]) -> Authenticate:
     def authenticate(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
         caller = any_caller(state, received, path_parameters)
         kinds = route.family.credentials
+        if caller.app.tier == "not-enrolled":
+            raise _not_enrolled()
         if caller.user is None and not _APP_ONLY.intersection(kinds):
             raise _unsupported("this endpoint acts for a user: use OAuth 1.0a or a user's OAuth 2.0 token")
         if caller.user is not None and not _OF_USERS.intersection(kinds):
             raise _unsupported("this endpoint acts for an app: use its app-only token")
-        if caller.scopes is not None and (lacking := sorted(set(route.scopes) - caller.scopes)):
-            raise forbidden(f"the access token lacks the scope {', '.join(lacking)}")
+        require_scopes(caller, route.scopes)
         return caller
 
     return authenticate
 
 
+def require_scopes(caller: Caller, scopes: Collection[str]) -> None:
+    """Refuses an OAuth 2.0 token of a user that lacks any of the scopes; other credentials have none."""
+    if caller.scopes is not None and (lacking := sorted(set(scopes) - caller.scopes)):
+        raise forbidden(f"the access token lacks the scope {', '.join(lacking)}")
+
+
 _APP_ONLY: Final[frozenset[CredentialKind]] = frozenset(("AppOnly", "Bearer"))
 _OF_USERS: Final[frozenset[CredentialKind]] = frozenset(("OAuth1", "OAuth2User"))
+
+
+def _not_enrolled() -> Refusal:
+    return Refusal(
+        403,
+        "FORBIDDEN",
+        "the app is not enrolled for this API",
+        problem="client-forbidden",
+        reason="client-not-enrolled",
+        registration_url="https://developer.example/enrol",
+    )
 
 
 def _unsupported(message: str) -> Refusal:
@@ -93,8 +111,11 @@ def any_caller(state: State, received: Received, path_parameters: Mapping[str, s
         caller = signing_token(state, received).caller
     else:
         raise oauth1.unauthorized("this request is not authenticated")
-    if caller.access == "read" and received.method != "GET":
-        raise forbidden("the access token was granted for reading alone")
+    if caller.user is not None and received.method != "GET":
+        if caller.access == "read":
+            raise forbidden("the access token was granted for reading alone")
+        if caller.app.access == "read":
+            raise forbidden("the app has access for reading alone")
     return caller
 
 

@@ -1,7 +1,7 @@
 """The control plane under `/_emulator`: its routes, handlers and validated bodies."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Annotated, Any, Final
 
 import attrs
@@ -17,7 +17,7 @@ from socialapi.emulator.request_cycle import base_headers, read_body
 from socialapi.emulator.responses import NDJSON, Answer, Refusal, answer, refused
 from socialapi.emulator.routing import Dispatcher, Match
 from socialapi.emulator.service import Service
-from socialapi.emulator.state import Tier
+from socialapi.emulator.state import Access, App, Tier
 from socialapi.errors import InvalidInput
 from socialapi.models.validation import Pattern, broken_rules
 from socialapi.models.webhooks import WebhookUrl
@@ -167,11 +167,19 @@ async def advance_clock(ask: Ask) -> Answer:
 
 
 @attrs.define
-class NewApp:
-    """The user of the new app's access token (by default the first one), and the app's tier."""
+class AppSettings:
+    """The settings of an app: its tier, its sign-in setting, and what its users' tokens permit at most."""
+
+    tier: Tier = "self-serve"
+    signs_in: bool = True
+    access: Access = "write"
+
+
+@attrs.define
+class NewApp(AppSettings):
+    """The settings of a new app, and the user of its access token (by default the first one)."""
 
     user_id: str | None = None
-    tier: Tier = "self-serve"
 
 
 @control("POST", "apps")
@@ -182,8 +190,45 @@ async def new_app(ask: Ask) -> Answer:
     user = users.get(body.get("user_id") or ask.service.seed["user_ids"][0])
     if user is None:
         raise Refusal(404, "NOT_FOUND", "there is no such user", parameter="user_id")
-    made = ask.service.state.new_app(user, tier=body.get("tier", "self-serve"))
+    made = ask.service.state.new_app(user)
+    _configure(made.caller.app, body)
     return answer(ask.service.credentials(made), 201)
+
+
+@control("POST", "apps/{api_key}")
+async def configure_app(ask: Ask) -> Answer:
+    """Changes settings of an app; the answer is all of them."""
+    app = ask.service.state.apps.get(ask.parameters["api_key"])
+    if app is None:
+        raise Refusal(404, "NOT_FOUND", "there is no such app", parameter="api_key")
+    return answer(_configure(app, checked(AppSettings, ask)))
+
+
+_SETTINGS: Final = tuple(field.name for field in attrs.fields(AppSettings))
+
+
+def _configure(app: App, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    for name in chosen.keys() & set(_SETTINGS):
+        setattr(app, name, chosen[name])
+    return {name: getattr(app, name) for name in _SETTINGS}
+
+
+@attrs.define
+class AccountFeatures:
+    """The features that an ad account has from now on."""
+
+    features: tuple[Annotated[str, Pattern("[A-Z][A-Z0-9_]*", "must be a name in capitals")], ...]
+
+
+@control("POST", "accounts/{account_id}/features")
+async def set_features(ask: Ask) -> Answer:
+    """Gives an ad account other features than it has; the answer is these."""
+    accounts = ask.service.state.advertising.accounts
+    account = accounts.get(ask.parameters["account_id"])
+    if account is None:
+        raise Refusal(404, "NOT_FOUND", "there is no such account", parameter="account_id")
+    accounts.change(account, features=list(dict.fromkeys(checked(AccountFeatures, ask)["features"])))
+    return answer({"features": account["features"]})
 
 
 @attrs.define

@@ -8,10 +8,10 @@ import attrs
 
 from socialapi.emulator.clock import EmulatorClock
 from socialapi.emulator.responses import Refusal
-from socialapi.routes.route import RateLimit, Route
+from socialapi.routes.route import OAUTH, RateLimit, Route
 
-ASSUMED: Final[Mapping[str, tuple[int, float]]] = {"POST /oauth/request_token": (300, 900.0)}
-"""Limits of routes that are said to be rate limited, without a number (platform section 8)."""
+ASSUMED_OF_OAUTH: Final = (300, 900.0)
+"""The limit of each OAuth endpoint: they are said to be rate limited, without a number (platform section 8)."""
 
 
 def route_key(route: Route[Any]) -> str:
@@ -53,9 +53,10 @@ class RateLimits:
         self._overrides = overrides
         self._windows: dict[tuple[str, ...], _Window] = {}
 
-    def of_route(self, key: str) -> RateLimit | None:
+    def of_route(self, route: Route[Any]) -> RateLimit | None:
         """The limit of a route that documents none, if it was given one or one is assumed."""
-        chosen = self._overrides.get(key) or ASSUMED.get(key)
+        key = route_key(route)
+        chosen = self._overrides.get(key) or (ASSUMED_OF_OAUTH if route.family is OAUTH else None)
         return None if chosen is None else RateLimit(key, *chosen)
 
     def take(self, limit: RateLimit, key: tuple[str, ...]) -> Usage:

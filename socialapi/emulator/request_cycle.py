@@ -12,7 +12,7 @@ from socialapi.emulator.arguments import echo, read_arguments
 from socialapi.emulator.faults import DELIVERY, INSTEAD, SILENCE, Picked
 from socialapi.emulator.handlers import Call, Endpoint, StreamAnswer
 from socialapi.emulator.ledger import RequestRecord
-from socialapi.emulator.rate_limits import route_key, too_many_requests
+from socialapi.emulator.rate_limits import too_many_requests
 from socialapi.emulator.request import Received, body_limit
 from socialapi.emulator.responses import Answer, ApiStyle, Refusal, refused
 from socialapi.emulator.routing import MOUNTS, Match
@@ -128,7 +128,7 @@ class Exchange:
         A documented limit says what it is counted by, or is counted by user; any other is counted by app and user.
         """
         documented = endpoint.route.limit(self._echo())
-        limit = documented or self._state.limits.of_route(route_key(endpoint.route))
+        limit = documented or self._state.limits.of_route(endpoint.route)
         if limit is None:
             return
         per = tuple(parameters[name] for name in limit.per)

@@ -15,7 +15,7 @@ from socialapi.emulator.platform.state import Platform
 from socialapi.emulator.rate_limits import RateLimits
 
 Access = Literal["read", "write"]
-Tier = Literal["self-serve", "enterprise"]
+Tier = Literal["not-enrolled", "self-serve", "enterprise"]
 
 REGISTERED_CALLBACK: Final = "https://app.example/callback"
 """The callback address that every app has registered, beside any on loopback."""
@@ -26,7 +26,9 @@ class App:
     """A client app. `bearer_token` is its app-only token (platform section 8).
 
     `signs_in` is its sign-in setting: users who granted access before are not asked again (platform
-    section 5.3). Programmatic replies are restricted on the self-serve `tier` (platform section 8).
+    section 5.3). `access` bounds what the tokens of its users permit. Programmatic replies are
+    restricted on the self-serve `tier` (platform section 8); an app that is not enrolled may use
+    nothing of the platform API but the token endpoints.
     """
 
     api_key: str
@@ -35,6 +37,7 @@ class App:
     callback_urls: tuple[str, ...] = (REGISTERED_CALLBACK,)
     signs_in: bool = True
     tier: Tier = "self-serve"
+    access: Access = "write"
     bearer_token: str | None = attrs.field(default=None, repr=False)
     tokens_made: int = 0
 
@@ -126,11 +129,11 @@ class State:
     sign_ins: PendingSignIns = attrs.field(factory=PendingSignIns)
     platform: Platform = attrs.field(factory=Platform)
 
-    def new_app(self, user: User, *, tier: Tier = "self-serve") -> AccessToken:
+    def new_app(self, user: User) -> AccessToken:
         """Another app, with an app-only token and the user's access token for it."""
         number = len(self.apps) + 1
         key, secret = derived(f"api key {number}", 25), derived(f"api key secret {number}", 50)
-        app = App(key, secret, name=f"Example app {number}", tier=tier)
+        app = App(key, secret, name=f"Example app {number}")
         self.apps[app.api_key] = app
         self.app_only_token(app)
         return self.new_access_token(app, user)

@@ -69,6 +69,22 @@ def canonical_event_type(name: str) -> str:
     return _SPELLINGS.get(name, name)
 
 
+_SCOPES: Final[Mapping[str, str]] = {
+    "post": "tweet.read",
+    "spaces": "space.read",
+    "profile": "users.read",
+    "dm": "dm.read",
+    "chat": "dm.read",
+}
+
+
+def scope_of_event(event_type: str) -> str | None:
+    """Returns the OAuth 2.0 scope that a subscription to an event type needs (platform section 5.4,
+    which names none but `follow.read`); None for types of other groups.
+    """
+    return _SCOPES.get(canonical_event_type(event_type).partition(".")[0])
+
+
 def refuse_misspelt_event_type(name: str) -> None:
     """Raises InvalidInput for a name that is nearly an event type. Other unknown names may be new
     types.
@@ -94,11 +110,11 @@ def refuse_misspelt_event_pattern(pattern: str) -> None:
 
 @attrs.define(kw_only=True)
 class SubscriptionFilter:
-    """Which activity to subscribe to: of a user, with a keyword, and for messages in a
+    """Which activity to subscribe to: that of a user, optionally with a keyword, and for messages in a
     direction.
     """
 
-    user_id: AnyId | Unset = UNSET
+    user_id: AnyId
     keyword: str | Unset = UNSET
     direction: Direction | Unset = UNSET
     extra: Mapping[str, Any] = attrs.field(factory=dict)
@@ -116,11 +132,7 @@ class SubscriptionDraft:
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Yields the broken rules: a user or keyword is required, and only messages have a
-        direction.
-        """
-        if not {"user_id", "keyword"} & data["filter"].keys():
-            yield BrokenRule(path="filter", reason="needs a user_id or a keyword", code="MISSING_PARAMETER")
+        """Yields the broken rules: only messages have a direction."""
         if "direction" in data["filter"] and not data["event_type"].startswith(("dm.", "chat.")):
             yield BrokenRule(path="filter.direction", reason="is for events of types dm.… and chat.… alone")
 

@@ -29,30 +29,27 @@ from socialapi.models.queries import (
 )
 from socialapi.models.streams import Connection, ConnectionIds, EndedConnections, EndpointId, RulesChange, StreamRule
 from socialapi.models.webhooks import Deleted, StreamLink, WebhookConfig, WebhookDraft, WebhookId, WebhookValidity
-from socialapi.routes.route import PLATFORM, PLATFORM_CALLER, PLATFORM_USER, Route
+from socialapi.routes.route import PLATFORM, PLATFORM_APP, PLATFORM_CALLER, PLATFORM_USER, Route
 
 _WEBHOOK: Final = {"webhook_id": WebhookId}
-_READ: Final = ("tweet.read",)
 _WRITE: Final = ("tweet.read", "tweet.write", "users.read")
 
 # Posts (sections 4.3 and 4.4)
-POSTS: Final = Route(
-    "GET", PLATFORM, "/2/tweets", Page[Post], query=PostsLookup, repeatable=True, scopes=_READ, section="4.3"
-)
+POSTS: Final = Route("GET", PLATFORM, "/2/tweets", Page[Post], query=PostsLookup, repeatable=True, section="4.3")
 USER_POSTS: Final = Route(
-    "GET", PLATFORM, "/2/users/{id}/tweets", Page[Post], query=UserPosts, repeatable=True, scopes=_READ, section="4.3"
+    "GET", PLATFORM, "/2/users/{id}/tweets", Page[Post], query=UserPosts, repeatable=True, section="4.3"
 )
 POST_CREATE: Final = Route("POST", PLATFORM_USER, "/2/tweets", Post, PostDraft, "json", scopes=_WRITE, section="4.4")
 
 # Webhooks and the stream link (section 4.1)
-WEBHOOK_CREATE: Final = Route("POST", PLATFORM, "/2/webhooks", WebhookConfig, WebhookDraft, "json", section="4.1")
-WEBHOOKS: Final = Route("GET", PLATFORM, "/2/webhooks", Page[WebhookConfig], repeatable=True, section="4.1")
+WEBHOOK_CREATE: Final = Route("POST", PLATFORM_APP, "/2/webhooks", WebhookConfig, WebhookDraft, "json", section="4.1")
+WEBHOOKS: Final = Route("GET", PLATFORM_APP, "/2/webhooks", Page[WebhookConfig], repeatable=True, section="4.1")
 WEBHOOK_DELETE: Final = Route(
-    "DELETE", PLATFORM, "/2/webhooks/{webhook_id}", Deleted, path_rules=_WEBHOOK, section="4.1"
+    "DELETE", PLATFORM_APP, "/2/webhooks/{webhook_id}", Deleted, path_rules=_WEBHOOK, section="4.1"
 )
 WEBHOOK_VALIDATE: Final = Route(
     "PUT",
-    PLATFORM,
+    PLATFORM_APP,
     "/2/webhooks/{webhook_id}",
     WebhookValidity,
     path_rules=_WEBHOOK,
@@ -65,7 +62,7 @@ WEBHOOK_REPLAY: Final = Route(
 )
 STREAM_LINK: Final = Route(
     "POST",
-    PLATFORM,
+    PLATFORM_APP,
     "/2/tweets/search/webhooks/{webhook_id}",
     StreamLink,
     query=FieldParameters,
@@ -92,6 +89,7 @@ STREAM_RULES_CHANGE: Final = Route(
     RulesChange,
     "json",
     query=RulesChangeQuery,
+    scopes=_WRITE,
     section="4.1",
 )
 POWERSTREAM_RULES: Final = Route(
@@ -152,7 +150,7 @@ NOTE_EVALUATE: Final = Route(
     "POST", PLATFORM_CALLER, "/2/evaluate_note", Note, NoteDraft, "json", open_answer=True, section="4.4"
 )
 NOTE_SUBMIT: Final = Route(
-    "POST", PLATFORM_CALLER, "/2/notes", Note, NoteDraft, "json", open_answer=True, section="4.4"
+    "POST", PLATFORM_CALLER, "/2/notes", Note, NoteDraft, "json", open_answer=True, scopes=_WRITE, section="4.4"
 )
 NOTES_ELIGIBLE_POSTS: Final = Route(
     "GET",

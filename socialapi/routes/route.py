@@ -54,6 +54,8 @@ class Family:
 PLATFORM: Final = Family("platform", "base_url", ("AppOnly", "Bearer", "OAuth2User", "OAuth1"), "pagination_token")
 # Acting in a user's name requires the user's own credential.
 PLATFORM_USER: Final = Family("platform_user", "base_url", ("OAuth1", "OAuth2User"), "pagination_token")
+# Webhooks and stream links belong to the app.
+PLATFORM_APP: Final = Family("platform_app", "base_url", ("AppOnly", "Bearer"), "pagination_token")
 # These endpoints are about the caller: the user's credential is preferred over the app's.
 PLATFORM_CALLER: Final = Family(
     "platform_caller", "base_url", ("OAuth2User", "OAuth1", "AppOnly", "Bearer"), "pagination_token"
@@ -65,7 +67,7 @@ ADS: Final = Family("ads", "ads_url", _OF_ADVERTISERS, "cursor", total_counts=TO
 ADS_SANDBOX: Final = Family("ads_sandbox", "ads_sandbox_url", _OF_ADVERTISERS, "cursor", total_counts=TOTAL_COUNT_READS)
 
 FAMILIES: Final[Mapping[str, Family]] = {
-    f.name: f for f in (PLATFORM, PLATFORM_USER, PLATFORM_CALLER, OAUTH, ADS, ADS_SANDBOX)
+    f.name: f for f in (PLATFORM, PLATFORM_USER, PLATFORM_APP, PLATFORM_CALLER, OAUTH, ADS, ADS_SANDBOX)
 }
 
 

@@ -7,9 +7,10 @@ import pytest
 
 from socialapi.emulator import Emulator
 from socialapi.emulator.clock import EmulatorClock
-from socialapi.emulator.rate_limits import RateLimits
+from socialapi.emulator.rate_limits import RateLimits, route_key
 from socialapi.errors import ConfigurationError
-from socialapi.routes import ads
+from socialapi.routes import ads, oauth
+from socialapi.routes.route import RateLimit, Route
 from tests.emulator.asking import Asker, operation, updates
 
 
@@ -96,3 +97,9 @@ async def test_the_date_of_an_answer_is_by_the_clock_that_the_reset_time_is_by(a
 def test_an_unknown_limit_cannot_be_overridden() -> None:
     with pytest.raises(ConfigurationError, match="no rate limit named uploads"):
         Emulator(rate_limits={"uploads": (1, 1.0)})
+
+
+@pytest.mark.parametrize("route", [row for row in vars(oauth).values() if isinstance(row, Route)])
+async def test_every_endpoint_of_oauth_is_rate_limited(emulator: Emulator, route: Route[object]) -> None:
+    """Platform section 8 says so without a number; that of app-only tokens has a code of its own."""
+    assert emulator.state.limits.of_route(route) == RateLimit(route_key(route), 300, 900.0)

@@ -120,7 +120,7 @@ def test_a_subscription_has_a_direction_of_three() -> None:
     assert (
         broken(SubscriptionDraft, {"event_type": "dm.received", "filter": {"user_id": "1", "direction": "both"}}) == []
     )
-    assert broken(SubscriptionDraft, {"event_type": "dm.received", "filter": {"direction": "up"}}) == [
+    assert broken(SubscriptionDraft, {"event_type": "dm.received", "filter": {"user_id": "1", "direction": "up"}}) == [
         "filter.direction: must be one of sent, received, both"
     ]
 

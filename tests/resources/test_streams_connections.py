@@ -54,7 +54,8 @@ async def test_what_cannot_be_ended_is_a_partial_error(client: Client, service: 
     ended = await client.connections.end(own, unknown)
     assert ended.uuids == (own,)
     (problem,) = ended.errors
-    assert (type(problem), problem.says_not_found) == (Problem, True)
+    assert isinstance(problem, Problem)
+    assert problem.says_not_found
     assert (problem.extra["value"], problem.extra["parameter"]) == (unknown, "uuids")
 
 

@@ -12,6 +12,7 @@ from socialapi.routes.route import (
     FAMILIES,
     OAUTH,
     PLATFORM,
+    PLATFORM_APP,
     PLATFORM_CALLER,
     PLATFORM_USER,
     RateLimit,
@@ -137,13 +138,15 @@ def test_each_family_has_its_host_and_the_credentials_it_prefers_first() -> None
     assert {name: (family.host, family.credentials[:1]) for name, family in FAMILIES.items()} == {
         "platform": ("base_url", ("AppOnly",)),
         "platform_user": ("base_url", ("OAuth1",)),
+        "platform_app": ("base_url", ("AppOnly",)),
         "platform_caller": ("base_url", ("OAuth2User",)),
         "oauth": ("base_url", ()),
         "ads": ("ads_url", ("OAuth1",)),
         "ads_sandbox": ("ads_sandbox_url", ("OAuth1",)),
     }
     assert {
-        family.name: family for family in (PLATFORM, PLATFORM_USER, PLATFORM_CALLER, OAUTH, ADS, ADS_SANDBOX)
+        family.name: family
+        for family in (PLATFORM, PLATFORM_USER, PLATFORM_APP, PLATFORM_CALLER, OAUTH, ADS, ADS_SANDBOX)
     } == FAMILIES
 
 

@@ -2,10 +2,11 @@
 
 from typing import Any, Final, get_args
 
+from socialapi.emulator.auth import require_scopes
 from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.platform.state import ActivitySubscription
 from socialapi.emulator.responses import Answer, Refusal, data, invalid, no_such
-from socialapi.models.events import EventType, canonical_event_type
+from socialapi.models.events import EventType, canonical_event_type, scope_of_event
 from socialapi.routes import platform as routes
 
 EVENT_TYPES: Final = frozenset(get_args(EventType))
@@ -19,8 +20,7 @@ async def create_subscription(call: Call) -> Answer:
     event_type = canonical_event_type(given)
     if event_type not in EVENT_TYPES:
         raise invalid("event_type", "is none of those that exist", given[:100])
-    if not {"user_id", "keyword"} & wanted.keys():
-        raise invalid("filter", "needs a user_id or a keyword")
+    require_scopes(call.caller, [scope] if (scope := scope_of_event(event_type)) else [])
     _check_webhook(call, body)
     platform, app_key = call.state.platform, call.caller.app.api_key
     for other in platform.subscriptions.values():

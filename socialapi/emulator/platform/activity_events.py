@@ -76,6 +76,9 @@ def _matches(subscription: ActivitySubscription, happening: Happening) -> bool:
     event_type = canonical_event_type(happening.event_type)
     if not _is_of_type(event_type, subscription.event_type, wanted.get("direction")):
         return False
+    directions = (wanted.get("direction", "both"), happening.filter.get("direction", "both"))
+    if "both" not in directions and directions[0] != directions[1]:
+        return False
     if "user_id" in wanted and wanted["user_id"] != happening.filter.get("user_id"):
         return False
     keyword = wanted.get("keyword")

@@ -79,6 +79,16 @@ async def test_another_business_needs_the_feature_of_the_owner(ads: Ads) -> None
     assert (await grant(ads, BOOKS)).status == 200
 
 
+async def test_the_control_plane_gives_an_ordinary_account_the_feature_to_share(ads: Ads) -> None:
+    path = f"accounts/{ads.ask.account}/features"
+    given = await ads.ask.control("POST", path, {"features": ["SHARE_AUDIENCE_OUTSIDE_BUSINESS"] * 2})
+    assert given.json == {"features": ["SHARE_AUDIENCE_OUTSIDE_BUSINESS"]}
+    assert (await grant(ads, BOOKS)).status == 200
+    assert (await ads.ask.control("POST", path, {"features": ["no capitals"]})).status == 400
+    assert (await ads.ask.control("POST", path, {})).status == 400
+    assert (await ads.ask.control("POST", "accounts/none/features", {"features": []})).status == 404
+
+
 async def test_a_permission_is_revoked_once_and_granted_anew(ads: Ads, second: Ads) -> None:
     made = (await grant(ads, second.account)).data["id"]
     reply = await ads.send("DELETE", permissions(ads, f"/{made}"))

@@ -72,9 +72,9 @@ async def test_an_invalidated_token_is_dead_and_others_are_not(ask: Asker, app: 
     reply = await ask.signed("POST", path, signer=app.acting(first))
     assert (reply.status, reply.json) == (200, {"access_token": first["oauth_token"]})
     assert_refused(await ask.signed("POST", path, signer=app.acting(first)), 401, 89)
-    assert_refused(await ask.signed("GET", "/2/webhooks", signer=app.acting(first)), 401, 89)
-    assert (await ask.signed("GET", "/2/webhooks", signer=app.acting(second))).status == 200
-    assert (await ask.signed("GET", "/2/webhooks")).status == 200
+    assert_refused(await ask.signed("GET", "/2/connections", signer=app.acting(first)), 401, 89)
+    assert (await ask.signed("GET", "/2/connections", signer=app.acting(second))).status == 200
+    assert (await ask.signed("GET", "/2/connections")).status == 200
 
 
 async def test_a_token_for_reading_can_end_itself(ask: Asker, app: App, browser: Browser) -> None:

@@ -75,10 +75,10 @@ async def test_type_user_and_keyword_have_to_fit(ask: Asker) -> None:
     assert await found_by(ask, "post.create", events, user_id=ADA, keyword="snow") == ["0", "4"]
 
 
-async def test_a_keyword_alone_finds_everybodys(ask: Asker) -> None:
-    snow: dict[str, Any] = {"event_type": "post.create", "payload": {"text": "snow"}}
-    events: list[dict[str, Any]] = [{**snow, "user_id": ADA}, {**snow, "user_id": MARCO}, {"event_type": "post.create"}]
-    assert await found_by(ask, "post.create", events, keyword="snow") == ["0", "1"]
+async def test_an_event_with_a_direction_of_its_own_goes_to_those_who_asked_for_it(ask: Asker) -> None:
+    read: dict[str, Any] = {"event_type": "dm.read", "user_id": ADA}
+    events: list[dict[str, Any]] = [{**read, "direction": "sent"}, {**read, "direction": "received"}, read]
+    assert await found_by(ask, "dm.read", events, user_id=ADA, direction="sent") == ["0", "2"]
 
 
 MESSAGES = ["dm.received", "dm.sent", "dm.read", "dm.indicate_typing", "chat.received", "chat.sent"]
@@ -146,7 +146,7 @@ async def test_a_created_post_is_activity_of_its_author_for_subscribers_alone(as
 
 
 async def test_several_subscriptions_that_match_are_one_event(ask: Asker) -> None:
-    await subscribe(ask, "post.create", keyword="snow")
+    await subscribe(ask, "post.create", user_id=ADA, keyword="snow")
     events = [{"event_type": "post.create", "user_id": ADA, "payload": {"text": "snow"}}]
     assert await found_by(ask, "post.create", events, user_id=ADA) == ["0"]
 

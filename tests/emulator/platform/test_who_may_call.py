@@ -1,13 +1,11 @@
 """Authentication of the platform API (platform documentation, sections 5 and 7.3): every route, every credential."""
 
 import re
-import secrets
 
 import pytest
 
-from socialapi.emulator.state import Caller
 from socialapi.routes import platform as routes
-from socialapi.routes.route import PLATFORM, PLATFORM_CALLER, PLATFORM_USER, Route
+from socialapi.routes.route import PLATFORM_APP, PLATFORM_USER, Route
 from tests.emulator.asking import Asker
 
 ROUTES = [row for row in vars(routes).values() if isinstance(row, Route)]
@@ -16,16 +14,6 @@ NAMES = [f"{row.method} {row.path}" for row in ROUTES]
 
 def path_of(route: Route[object]) -> str:
     return re.sub(r"\{\w+\}", "17", route.path.replace("{endpoint_id}", "filtered_stream"))
-
-
-def oauth2_token(ask: Asker, scopes: str = "tweet.read tweet.write users.read", lifetime: float = 60.0) -> str:
-    state = ask.emulator.state
-    token = secrets.token_hex(8)
-    app = state.apps[ask.emulator.ready["api_key"]]
-    user = state.users[ask.emulator.seed["user_ids"][0]]
-    granted = frozenset(scopes.split())
-    state.bearers[token] = Caller(app, user, scopes=granted, expires_at=state.clock.now() + lifetime)
-    return token
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=NAMES)
@@ -37,39 +25,59 @@ async def test_without_a_credential_or_with_a_dead_one_nothing_is_done(ask: Aske
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=NAMES)
-async def test_users_are_let_in_everywhere_and_apps_wherever_no_user_is_needed(
+async def test_each_route_takes_the_kinds_of_credentials_of_its_family_and_no_others(
     ask: Asker, route: Route[object]
 ) -> None:
-    assert route.family in (PLATFORM, PLATFORM_CALLER, PLATFORM_USER)
     ask.emulator.faults.add("stream_close", times=3)  # a stream would not end by itself
     path = path_of(route)
     signed = await ask.signed(route.method, path, json={})
-    by_token = await ask.bearer(route.method, path, token=oauth2_token(ask), json={})
-    assert not {signed.status, by_token.status} & {401, 403}
+    by_token = await ask.bearer(route.method, path, token=ask.oauth2_token(), json={})
     by_app = await ask.bearer(route.method, path, json={})
-    if route.family is PLATFORM_USER:
-        assert (by_app.status, by_app.slug) == (403, "unsupported-authentication")
-    else:
-        assert by_app.status not in (401, 403)
+    replies = {"signed": signed, "by token": by_token, "by app": by_app}
+    refused = {name for name, reply in replies.items() if reply.status in (401, 403)}
+    assert refused == {PLATFORM_APP: {"signed", "by token"}, PLATFORM_USER: {"by app"}}.get(route.family, set())
+    assert {replies[name].slug for name in refused} <= {"unsupported-authentication"}
 
 
 async def test_scopes_are_asked_of_a_users_token(ask: Asker) -> None:
-    reading = oauth2_token(ask, "tweet.read")
+    reading = ask.oauth2_token("tweet.read")
     assert (await ask.bearer("GET", "/2/tweets?ids=1", token=reading)).status == 200
     for path in ("/2/tweets", "/2/articles/draft", "/2/articles/17/publish"):
         reply = await ask.bearer("POST", path, token=reading, json={"text": "x"})
         assert (reply.status, reply.json["type"]) == (403, "about:blank")
         assert "tweet.write, users.read" in reply.json["detail"]
-    writing = oauth2_token(ask, "tweet.write users.read")
-    assert (await ask.bearer("GET", "/2/tweets?ids=1", token=writing)).status == 403
+    rules = "/2/tweets/search/stream/rules"
+    reply = await ask.bearer("POST", rules, token=reading, json={"add": [{"value": "cats"}]})
+    assert (reply.status, "tweet.write" in reply.json["detail"]) == (403, True)
+    assert (await ask.bearer("POST", "/2/notes", token=reading, json={})).status == 403
+    nothing = ask.oauth2_token("offline.access")
+    assert (await ask.bearer("GET", "/2/tweets?ids=1", token=nothing)).status == 200, "lookups name no scope"
+
+
+async def test_a_subscription_needs_the_scope_of_its_event(ask: Asker) -> None:
+    filter_ = {"user_id": ask.emulator.seed["user_ids"][0]}
+    for event_type, scope in (
+        ("post.create", "tweet.read"),
+        ("profile.update.bio", "users.read"),
+        ("ProfileBioUpdate", "users.read"),
+        ("spaces.start", "space.read"),
+        ("dm.received", "dm.read"),
+        ("chat.sent", "dm.read"),
+    ):
+        body = {"event_type": event_type, "filter": {**filter_, "keyword": event_type}}
+        others = ask.oauth2_token("follow.read tweet.write")
+        refused = await ask.bearer("POST", "/2/activity/subscriptions", token=others, json=body)
+        assert (refused.status, scope in refused.json["detail"]) == (403, True)
+        allowed = await ask.bearer("POST", "/2/activity/subscriptions", token=ask.oauth2_token(scope), json=body)
+        assert allowed.status == 201
 
 
 async def test_a_users_token_ends_with_its_time(ask: Asker) -> None:
-    token = oauth2_token(ask, lifetime=60.0)
+    token = ask.oauth2_token(lifetime=60.0)
     ask.emulator.advance(59)
-    assert (await ask.bearer("GET", "/2/webhooks", token=token)).status == 200
+    assert (await ask.bearer("GET", "/2/connections", token=token)).status == 200
     ask.emulator.advance(1)
-    reply = await ask.bearer("GET", "/2/webhooks", token=token)
+    reply = await ask.bearer("GET", "/2/connections", token=token)
     assert (reply.status, reply.codes) == (401, [89])
 
 
@@ -91,7 +99,7 @@ async def test_an_access_token_for_reading_cannot_write(ask: Asker) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        *("/2/webhooks", "/2/webhooks/replay", "/2/tweets/search/stream/rules", "/2/evaluate_note", "/2/notes"),
+        *("/2/webhooks/replay", "/2/tweets/search/stream/rules", "/2/evaluate_note", "/2/notes"),
         *("/2/activity/subscriptions", "/2/tweets", "/2/articles/draft"),
     ],
 )
@@ -103,3 +111,27 @@ async def test_of_undocumented_collections_any_parameter_is_taken(ask: Asker) ->
     for path in ("/2/connections", "/2/news/search", "/2/powerstream/rules", "/2/notes/search/notes_written"):
         assert (await ask.get(path, verbose=1, max_results=1)).status == 200
         assert (await ask.get(path, max_results=0)).at_fault == ["max_results"]
+
+
+async def test_the_settings_of_an_app_are_changed_while_it_is_used(ask: Asker) -> None:
+    path = f"apps/{ask.emulator.ready['api_key']}"
+    ids = ask.emulator.seed["post_ids"][0]
+    assert (await ask.control("POST", path, {"tier": "not-enrolled"})).json["tier"] == "not-enrolled"
+    reply = await ask.get("/2/tweets", ids=ids)
+    assert (reply.status, reply.slug, reply.json["reason"]) == (403, "client-forbidden", "client-not-enrolled")
+    assert reply.json["registration_url"].startswith("https://")
+    changed = await ask.control("POST", path, {"tier": "self-serve", "access": "read", "signs_in": False})
+    assert changed.json == {"tier": "self-serve", "access": "read", "signs_in": False}
+    assert (await ask.get("/2/tweets", ids=ids)).status == 200
+    reply = await ask.signed("POST", "/2/tweets", json={"text": "x"})
+    assert (reply.status, "reading" in reply.json["detail"]) == (403, True)
+    assert (await ask.bearer("DELETE", "/2/connections/all")).status == 200, "the app itself may write"
+    assert (await ask.control("POST", path, {"access": "write"})).json["access"] == "write"
+    assert (await ask.signed("POST", "/2/tweets", json={"text": "x"})).status == 201
+
+
+@pytest.mark.parametrize(("path", "body"), [("apps/nobody", {}), ("apps", {"user_id": "17"})])
+async def test_settings_are_of_apps_and_users_that_exist(ask: Asker, path: str, body: dict[str, str]) -> None:
+    assert (await ask.control("POST", path, body)).status == 404
+    own = f"apps/{ask.emulator.ready['api_key']}"
+    assert (await ask.control("POST", own, {"tier": "platinum"})).status == 400

@@ -17,6 +17,7 @@ from socialapi.emulator.state import State
 
 CHALLENGE_SECONDS: Final = 3.0
 """How long an answer may take, in real time; nothing is documented."""
+MAX_ANSWER_BYTES: Final = 65_536
 RECHECK_SECONDS: Final = 3_600.0
 """How often webhooks are challenged again, on the emulator's clock (section 8)."""
 
@@ -72,10 +73,10 @@ class Challenges:
         except (aiohttp.ClientError, OSError, ValueError) as reason:
             return f"the request failed: {type(reason).__name__}"
 
-    async def _answer(self, target: str, token: str) -> tuple[int, bytes]:
+    async def _answer(self, target: str, token: str) -> tuple[int, bytes | None]:
         parameters = {"crc_token": token}
         async with self._outgoing.client.get(target, params=parameters, allow_redirects=False) as response:
-            return response.status, await response.read()
+            return response.status, await _read_answer(response)
 
     async def _check_again(self, state: State, webhook: Webhook) -> None:
         """A webhook that fails becomes invalid; only a PUT makes it valid again (section 3.1)."""
@@ -106,9 +107,21 @@ def expected_token(crc_token: str, consumer_secret: str) -> str:
     return "sha256=" + base64.b64encode(digest).decode()
 
 
-def _judged(status: int, body: bytes, expected: str) -> str | None:
+async def _read_answer(response: aiohttp.ClientResponse) -> bytes | None:
+    """The body; None of one that is too long, of which the rest is not read."""
+    body = b""
+    async for chunk in response.content.iter_any():
+        body += chunk
+        if len(body) > MAX_ANSWER_BYTES:
+            return None
+    return body
+
+
+def _judged(status: int, body: bytes | None, expected: str) -> str | None:
     if status != 200:
         return f"the answer has status {status}, not 200"
+    if body is None:
+        return f"the answer has more than {MAX_ANSWER_BYTES:,} bytes"
     try:
         answer = orjson.loads(body)
     except orjson.JSONDecodeError:

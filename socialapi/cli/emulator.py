@@ -57,6 +57,24 @@ async def _ready_line(stdout: asyncio.StreamReader) -> bytes:
     return line
 
 
+WebhookTargets = Annotated[
+    tuple[str, ...],
+    Parameter(
+        help="URL=LOCAL: where the requests to a webhook's URL really go, for example "
+        "https://hooks.example.com/in=http://127.0.0.1:9000/in; can be repeated.",
+        negative=(),
+    ),
+]
+AllowedHosts = Annotated[
+    tuple[str, ...],
+    Parameter(
+        help="A further host name under which the control plane answers, beside localhost and IP addresses; "
+        "can be repeated.",
+        negative=(),
+    ),
+]
+
+
 async def emulator(
     *,
     host: Annotated[str, Parameter(help="Address to listen on.")] = "127.0.0.1",
@@ -68,14 +86,11 @@ async def emulator(
     env_file: Annotated[
         Path | None, Parameter(help="Write the addresses and credentials here as well, as shell variables to source.")
     ] = None,
-    webhook_target: Annotated[
-        tuple[str, ...],
-        Parameter(
-            help="URL=LOCAL: where the requests to a webhook's URL really go, for example "
-            "https://hooks.example.com/in=http://127.0.0.1:9000/in; can be repeated.",
-            negative=(),
-        ),
-    ] = (),
+    webhook_target: WebhookTargets = (),
+    allow_remote_targets: Annotated[
+        bool, Parameter(help="Also deliver to webhooks that are not on this machine.", negative=())
+    ] = False,
+    allow_host: AllowedHosts = (),
     until_stdin_closes: Annotated[
         bool, Parameter(help="Also end when standard input does, so that it never outlives its parent.", negative=())
     ] = False,
@@ -99,6 +114,8 @@ async def emulator(
         port,
         empty=empty,
         webhook_targets=targets,
+        allow_hosts=allow_host,
+        allow_remote_targets=allow_remote_targets,
         until_stdin_closes=until_stdin_closes,
         on_ready=write_env_file,
     )

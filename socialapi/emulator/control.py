@@ -10,12 +10,13 @@ from aiohttp import web
 from annotated_types import Ge, Le
 
 from socialapi.emulator.advertising.audience_members import Members
+from socialapi.emulator.hosts import split_target
 from socialapi.emulator.ledger import Ledger
 from socialapi.emulator.platform.fan_out import SHUTDOWN
 from socialapi.emulator.request import DEFAULT_BODY_LIMIT
 from socialapi.emulator.request_cycle import base_headers, read_body
 from socialapi.emulator.responses import NDJSON, Answer, Refusal, answer, refused
-from socialapi.emulator.routing import Dispatcher, Match
+from socialapi.emulator.routing import Dispatcher
 from socialapi.emulator.service import Service
 from socialapi.emulator.state import Access, App, Tier
 from socialapi.errors import InvalidInput
@@ -23,6 +24,15 @@ from socialapi.models.validation import Pattern, broken_rules
 from socialapi.models.webhooks import WebhookUrl
 
 PREFIX: Final = "/_emulator/"
+
+_FORM_TYPES: Final = ("text/plain", "multipart/form-data")
+"""Media types that a form of a web page can send as they are; that of curl's `-d` has its braces encoded there."""
+_HEADERS: Final = {
+    "Cache-Control": "no-store",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+}
+"""What keeps answers out of caches and of other sites."""
 
 
 @attrs.frozen
@@ -243,12 +253,14 @@ class WebhookTarget:
 async def map_webhook(ask: Ask) -> Answer:
     """Says where a webhook URL is delivered; the answer is all that is said so far."""
     body = checked(WebhookTarget, ask)
-    targets = ask.service.outgoing.targets
-    if body["target"] is None:
-        targets.pop(body["url"], None)
+    url, target, outgoing = body["url"], body["target"], ask.service.outgoing
+    if target is None:
+        outgoing.targets.pop(url, None)
+    elif problem := outgoing.rule.problem(target):
+        raise Refusal(400, "INVALID_PARAMETER", problem, parameter="target")
     else:
-        targets[body["url"]] = body["target"]
-    return answer(targets)
+        outgoing.targets[url] = target
+    return answer(outgoing.targets)
 
 
 @control("POST", "events", max_body_bytes=MAX_EVENTS_BYTES)
@@ -283,14 +295,19 @@ async def reset(ask: Ask) -> Answer:
 CONTROLS: Final = Dispatcher(ROWS)
 
 
+def is_control(request: web.BaseRequest) -> bool:
+    """Whether a request is for the control plane, also if its target is a whole URL."""
+    _, path = split_target(request.raw_path)
+    return path.startswith(PREFIX)
+
+
 async def serve_control(service: Service, request: web.BaseRequest) -> web.StreamResponse:
     """Answers a control request. Errors look like those of the advertising API."""
-    match = await CONTROLS.find(request)
     try:
-        said = await _ask(service, request, match)
+        said = await _ask(service, request)
     except Refusal as refusal:
         said = refused(refusal, "control", {}, "")
-    headers = base_headers(service)
+    headers = base_headers(service) | _HEADERS
     if isinstance(said, Answer):
         headers |= {"Content-Type": said.content_type} | dict(said.headers)
         return web.Response(status=said.status, body=said.body, headers=headers)
@@ -302,16 +319,15 @@ async def serve_control(service: Service, request: web.BaseRequest) -> web.Strea
     return response
 
 
-async def _ask(service: Service, request: web.BaseRequest, match: Match[Control]) -> Answer | Lines:
+async def _ask(service: Service, request: web.BaseRequest) -> Answer | Lines:
+    service.control_access.check(request.raw_path, request.headers)
+    match = await CONTROLS.find(request)
     if match.entry is None:
         if match.allowed:
             methods = ", ".join(match.allowed)
             raise Refusal(405, "METHOD_NOT_ALLOWED", f"this path takes {methods}", headers={"Allow": methods})
         raise Refusal(404, "NOT_FOUND", "the control plane has nothing at this path")
-    most = match.entry.max_body_bytes
-    raw = await read_body(request, most)
-    if raw is None:
-        raise Refusal(400, "INVALID_PARAMETER", f"the body has more than {most:,} bytes")
+    raw = await _read(request, match.entry.max_body_bytes)
     try:
         body = orjson.loads(raw or b"null")
         return await match.entry.serve(Ask(service, dict(match.parameters), body))
@@ -319,6 +335,16 @@ async def _ask(service: Service, request: web.BaseRequest, match: Match[Control]
         raise Refusal(400, "INVALID_PARAMETER", str(problem)) from None
     except orjson.JSONDecodeError:
         raise Refusal(400, "INVALID_PARAMETER", "the body is not valid JSON") from None
+
+
+async def _read(request: web.BaseRequest, most: int) -> bytes:
+    raw = await read_body(request, most)
+    if raw is None:
+        raise Refusal(400, "INVALID_PARAMETER", f"the body has more than {most:,} bytes")
+    if raw and request.content_type in _FORM_TYPES:
+        message = f"the control plane takes no {request.content_type}: send the body as application/json"
+        raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", message)
+    return raw
 
 
 def _members(ask: Ask, found: Any) -> Lines:

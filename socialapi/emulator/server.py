@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from types import FrameType, ModuleType, TracebackType
 from typing import Any, Final, Self
 
@@ -21,9 +21,10 @@ from socialapi.credentials import AppOnly, Credentials, OAuth1
 from socialapi.emulator import advertising, catalogs, creatives, oauth, platform
 from socialapi.emulator.clock import EmulatorClock
 from socialapi.emulator.connections import Listener
-from socialapi.emulator.control import PREFIX, serve_control
+from socialapi.emulator.control import is_control, serve_control
 from socialapi.emulator.faults import Faults
 from socialapi.emulator.handlers import ENDPOINTS, Endpoint
+from socialapi.emulator.hosts import DeliveryTargets, is_loopback
 from socialapi.emulator.ledger import Ledger, RequestRecord
 from socialapi.emulator.oauth.oauth2 import APP_ONLY_TOKENS
 from socialapi.emulator.platform.fan_out import SHUTDOWN
@@ -66,8 +67,10 @@ class Emulator:
     wall clock. `rate_limits` overrides limits with (requests, window in seconds), by the name of a
     documented limit or by route, for example `GET /2/users/{id}/tweets`. `max_webhooks` and
     `max_rules` apply per app, `max_connections` per app and streaming endpoint. `webhook_targets`
-    exist from the start and survive a reset. Everything that this class offers is also available
-    over HTTP under `/_emulator/`.
+    exist from the start and survive a reset; unless `allow_remote_targets` is set, webhooks are only
+    delivered to this machine. Everything that this class offers is also available over HTTP under
+    `/_emulator/`, which is a page in a browser. It answers to `localhost`, to IP addresses, and to
+    the host names in `allow_hosts`.
     """
 
     def __init__(
@@ -82,6 +85,8 @@ class Emulator:
         max_rules: int = MAX_RULES,
         max_connections: int = DEFAULT_MAX_CONNECTIONS,
         webhook_targets: Mapping[str, str] | None = None,
+        allow_hosts: Collection[str] = (),
+        allow_remote_targets: bool = False,
     ) -> None:
         limits = dict(rate_limits or {})
         if unknown := sorted(limits.keys() - limit_names()):
@@ -95,7 +100,12 @@ class Emulator:
             max_rules=max_rules,
             max_connections=max_connections,
             webhook_targets=dict(webhook_targets or {}),
+            allow_hosts=tuple(allow_hosts),
+            allow_remote_targets=allow_remote_targets,
         )
+        targets = DeliveryTargets(allow_remote_targets)
+        if problem := next(filter(None, map(targets.problem, settings.webhook_targets.values())), None):
+            raise ConfigurationError(problem)
         self._service = Service(settings, EmulatorClock(clock or time.time))
         self._runner: web.ServerRunner | None = None
 
@@ -128,14 +138,18 @@ class Emulator:
         await self._runner.cleanup()
 
     async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
-        path = request.raw_path.partition("?")[0]
         try:
-            if path.startswith(PREFIX):
+            if is_control(request):
                 return await serve_control(self._service, request)
             return await Exchange(self._service, request, await ENDPOINT_TABLE.find(request)).run()
         except CLIENT_LEFT:
             # Nobody is there to read this.
             return web.Response(status=400)
+
+    @property
+    def is_exposed(self) -> bool:
+        """Whether it listens on an address that other machines may reach."""
+        return self._runner is not None and not all(is_loopback(address[0]) for address in self._runner.addresses)
 
     @property
     def ready(self) -> dict[str, str]:
@@ -262,6 +276,10 @@ def limit_names() -> frozenset[str]:
     return frozenset(named | totals | {APP_ONLY_TOKENS.name})
 
 
+_EXPOSED: Final = (
+    "socialapi: warning: the emulator listens on {host}, so whoever reaches this machine over the network can use it "
+    "and its control plane, without a password\n"
+)
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -272,14 +290,17 @@ async def serve(
     empty: bool = False,
     rate_limits: Mapping[str, tuple[int, float]] | None = None,
     webhook_targets: Mapping[str, str] | None = None,
+    allow_hosts: Collection[str] = (),
+    allow_remote_targets: bool = False,
     until_stdin_closes: bool = False,
     on_ready: Callable[[Mapping[str, str]], None] | None = None,
 ) -> None:
     """Runs an emulator in the main thread until SIGINT or SIGTERM.
 
     One JSON line on standard output says when it is ready, and where. With `until_stdin_closes` it also ends when
-    standard input does: a child whose standard input is a pipe from its parent then never outlives it. Raises
-    ConfigurationError when the address cannot be listened on.
+    standard input does: a child whose standard input is a pipe from its parent then never outlives it. A sentence on
+    standard error warns of an address that other machines may reach. Raises ConfigurationError when the address cannot
+    be listened on.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -291,8 +312,16 @@ async def serve(
 
     with _on_signals(end):
         async with Emulator(
-            host, port, empty=empty, rate_limits=rate_limits, webhook_targets=webhook_targets
+            host,
+            port,
+            empty=empty,
+            rate_limits=rate_limits,
+            webhook_targets=webhook_targets,
+            allow_hosts=allow_hosts,
+            allow_remote_targets=allow_remote_targets,
         ) as emulator:
+            if emulator.is_exposed:
+                sys.stderr.write(_EXPOSED.format(host=host))
             if until_stdin_closes:
                 _watch_stdin(end)
             if on_ready is not None:

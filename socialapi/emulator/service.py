@@ -2,13 +2,14 @@
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 import attrs
 
 from socialapi.emulator.clock import EmulatorClock
 from socialapi.emulator.faults import Faults, Pauses
+from socialapi.emulator.hosts import ControlAccess, DeliveryTargets
 from socialapi.emulator.ledger import RequestLog
 from socialapi.emulator.platform.challenges import Challenges
 from socialapi.emulator.platform.deliveries import Deliveries, Outgoing
@@ -34,6 +35,8 @@ class Settings:
     max_rules: int = MAX_RULES
     max_connections: int = DEFAULT_MAX_CONNECTIONS
     webhook_targets: Mapping[str, str] = attrs.field(factory=dict)
+    allow_hosts: Collection[str] = ()
+    allow_remote_targets: bool = False
 
 
 class Service:
@@ -52,13 +55,14 @@ class Service:
         self.faults: Faults = Faults()
         self.log: RequestLog = RequestLog()
         self.pauses: Pauses = Pauses()
-        self.outgoing: Outgoing = Outgoing(settings.webhook_targets)
+        self.outgoing: Outgoing = Outgoing(settings.webhook_targets, DeliveryTargets(settings.allow_remote_targets))
         self.challenges: Challenges = Challenges(self.outgoing, lambda: self.state)
         self.deliveries: Deliveries = Deliveries(self.outgoing, self.faults, lambda: self.state)
         self.streams: StreamHub = StreamHub(clock, lambda: self.problem_base_url)
         self.publishing: Publishing = Publishing(
             self.streams, self.deliveries, lambda: self.state, lambda: self.problem_base_url
         )
+        self.control_access: ControlAccess = ControlAccess(settings.allow_hosts)
         self.base_url: str = ""
         self.reset()
 

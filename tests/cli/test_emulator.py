@@ -26,6 +26,21 @@ def test_webhook_targets_are_mapped_from_the_start(monkeypatch: pytest.MonkeyPat
     assert served["webhook_targets"] == {}
 
 
+def test_hosts_and_remote_targets_are_allowed_by_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    served: dict[str, Any] = {}
+
+    async def pretend(*place: object, **options: Any) -> None:
+        served.update(options)
+
+    monkeypatch.setattr(server, "serve", pretend)
+    hosts = ["--allow-host", "emulator", "--allow-host", "emulator.test"]
+    assert app.run(["emulator", *hosts, "--allow-remote-targets"]) == 0
+    assert served["allow_hosts"] == ("emulator", "emulator.test")
+    assert served["allow_remote_targets"] is True
+    assert app.run(["emulator"]) == 0
+    assert (served["allow_hosts"], served["allow_remote_targets"]) == ((), False)
+
+
 @pytest.mark.parametrize(
     ("value", "says"),
     [

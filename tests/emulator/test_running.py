@@ -232,7 +232,7 @@ async def test_a_client_that_leaves_before_its_body_is_complete_does_no_harm(ask
     port = int(ask.emulator.ready["base_url"].rpartition(":")[2])
     for path in (ask.audience_path, "/_emulator/clock"):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n"
+        head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n"
         writer.write(head.encode())
         assert await reader.readline() == b"HTTP/1.1 100 Continue\r\n"
         writer.write(b"[")

@@ -64,6 +64,8 @@ class Challenges:
         target = self._outgoing.targets.get(url)
         if target is None:
             return "the address cannot be reached: no local target is mapped to it (POST /_emulator/webhook-targets)"
+        if (problem := self._outgoing.rule.problem(target)) is not None:
+            return problem
         token = secrets.token_urlsafe(24)
         try:
             async with asyncio.timeout(CHALLENGE_SECONDS):

@@ -4,28 +4,52 @@ import asyncio
 import base64
 import hmac
 import io
+import socket
 from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Final
 
 import aiohttp
 import attrs
+from aiohttp.abc import ResolveResult
 
 from socialapi.emulator.faults import Faults
+from socialapi.emulator.hosts import DeliveryTargets, is_localhost
 from socialapi.emulator.platform.state import Webhook
 from socialapi.emulator.state import State
 
+_LOOPBACK: Final = (("127.0.0.1", socket.AF_INET), ("::1", socket.AF_INET6))
 _IDLE_SECONDS: Final = 2.0
 """How long an unused connection is kept: shorter than receivers do, so that none is used while it is being closed."""
 
 
-class Outgoing:
-    """Sends requests to local addresses. `fixed` targets exist from the start and survive a
-    reset.
+class LocalhostResolver(aiohttp.ThreadedResolver):
+    """Resolves `localhost` and the names below it to loopback, whatever the system says, and other
+    names as usual.
     """
 
-    def __init__(self, fixed: Mapping[str, str]) -> None:
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        """The addresses of the host."""
+        if not is_localhost(host):
+            return await super().resolve(host, port, family)
+        return [
+            ResolveResult(hostname=host, host=address, port=port, family=kind, proto=0, flags=socket.AI_NUMERICHOST)
+            for address, kind in _LOOPBACK
+        ]
+
+
+class Outgoing:
+    """Sends requests to the addresses that webhook URLs are mapped to: never through a proxy of
+    the environment, and only to this machine unless `rule` allows others.
+
+    `fixed` targets exist from the start and survive a reset.
+    """
+
+    def __init__(self, fixed: Mapping[str, str], rule: DeliveryTargets) -> None:
         self._fixed = dict(fixed)
+        self.rule = rule
         self.targets: dict[str, str] = dict(fixed)
         self._client: aiohttp.ClientSession | None = None
 
@@ -37,8 +61,14 @@ class Outgoing:
 
     async def open(self) -> None:
         """There is a client from now on. Who sends bounds how much: a full connector would hold up challenges."""
-        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE_SECONDS)
-        self._client = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
+        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE_SECONDS, resolver=LocalhostResolver())
+        self._client = aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers={"Accept-Encoding": "identity"},
+            auto_decompress=False,
+            trust_env=False,
+        )
 
     async def close(self) -> None:
         """End."""
@@ -294,7 +324,7 @@ class Deliveries:
     async def _post(self, url: str, body: bytes, signature: str | None) -> int | None:
         """The status of the answer, or None if there was none."""
         target = self._outgoing.targets.get(url)
-        if target is None:
+        if target is None or self._outgoing.rule.problem(target) is not None:
             return None
         headers = {"Content-Type": "application/json"} | ({} if signature is None else {SIGNATURE_HEADER: signature})
         # aiohttp warns of large bodies that are given as bytes.

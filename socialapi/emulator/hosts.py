@@ -1,0 +1,143 @@
+"""Which hosts are this machine, who may use the control plane, and where webhooks may be delivered."""
+
+import ipaddress
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import attrs
+from multidict import CIMultiDictProxy
+from yarl import URL
+
+from socialapi.emulator.responses import forbidden
+from socialapi.errors import ConfigurationError
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+_AUTHORITY: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~%!$&'()*+,;=-]+)(?::([0-9]{0,5}))?")
+_ABSOLUTE: Final = re.compile(r"https?://([^/?#]*)(/[^?#]*)?", re.IGNORECASE)
+_DEFAULT_PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
+
+
+@attrs.frozen
+class Authority:
+    """A host in lower case, an IPv6 address without its brackets, and the port if one is given."""
+
+    host: str
+    port: int | None = None
+
+
+def parse_authority(text: str) -> Authority | None:
+    """The host and port of a `Host` header or a URL; None of a text that is neither, or has user information."""
+    match = _AUTHORITY.fullmatch(text)
+    if match is None:
+        return None
+    host = match[1].lower().strip("[]")
+    if match[1].startswith("[") and not isinstance(parse_address(host), ipaddress.IPv6Address):
+        return None
+    return Authority(host, int(match[2]) if match[2] else None)
+
+
+def parse_address(host: str) -> Address | None:
+    """The IP address that is spelled in the usual way; None of names, and of spellings such as `0x7f.1`."""
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
+def is_localhost(name: str) -> bool:
+    """Whether a name is `localhost` or below it, which never stands for another machine."""
+    plain = name.lower().removesuffix(".")
+    return plain == "localhost" or plain.endswith(".localhost")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host can only be this machine: `localhost`, a name below it, or a loopback address."""
+    address = parse_address(host)
+    if address is None:
+        return is_localhost(host)
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (mapped or address).is_loopback
+
+
+def split_target(raw_target: str) -> tuple[str | None, str]:
+    """The authority of a request target, None of the usual one without, and its path without the query."""
+    match = _ABSOLUTE.match(raw_target)
+    if match is None:
+        return None, raw_target.partition("?")[0]
+    return match[1], match[2] or "/"
+
+
+class ControlAccess:
+    """Decides which requests to the control plane come from where they may.
+
+    A web page elsewhere can make a browser send requests here, and read the answers under a name
+    that it makes resolve to this machine (DNS rebinding). So the host has to be one that such a
+    page cannot have, and a request that a browser says comes from another origin is refused.
+    """
+
+    def __init__(self, allow_hosts: Iterable[str] = ()) -> None:
+        self._allowed = frozenset(map(_host_name, allow_hosts))
+
+    def check(self, raw_target: str, headers: CIMultiDictProxy[str]) -> None:
+        """Refuses a request with 403 unless its host is allowed and its origin, if any, is its own."""
+        named, _ = split_target(raw_target)
+        hosts = headers.getall("Host", []) if named is None else [named]
+        own = parse_authority(hosts[0]) if len(hosts) == 1 else None
+        if own is None:
+            raise forbidden("a request to the control plane needs exactly one valid Host header")
+        if not self._is_allowed(own.host):
+            raise forbidden(
+                f"the control plane does not answer to the host {own.host!r}: if it is a name of this emulator, "
+                f"start it with --allow-host {own.host} (allow_hosts= of Emulator)"
+            )
+        origins = headers.getall("Origin", [])
+        if any(not _is_same_origin(origin, own) for origin in origins):
+            raise forbidden("the control plane does not answer to web pages of another origin")
+        if not origins and headers.get("Sec-Fetch-Site", "").strip().lower() == "cross-site":
+            raise forbidden("the control plane does not answer to requests from another site")
+
+    def _is_allowed(self, host: str) -> bool:
+        return parse_address(host) is not None or is_localhost(host) or host.removesuffix(".") in self._allowed
+
+
+def _is_same_origin(origin: str, own: Authority) -> bool:
+    scheme, _, rest = origin.strip().lower().partition("://")
+    given = parse_authority(rest)
+    default_port = _DEFAULT_PORTS.get(scheme)
+    if given is None or default_port is None:
+        return False
+    return (given.host, given.port or default_port) == (own.host, own.port or default_port)
+
+
+def _host_name(name: str) -> str:
+    found = parse_authority(name)
+    if found is None or found.port is not None or ":" in name:
+        raise ConfigurationError(f"an allowed host is a name without scheme and port, not {name!r}")
+    return found.host.removesuffix(".")
+
+
+@attrs.frozen
+class DeliveryTargets:
+    """Decides where the requests for a webhook's URL may be sent."""
+
+    allow_remote: bool = False
+
+    def problem(self, target: str) -> str | None:
+        """What is wrong with an address; None if requests may be sent to it."""
+        try:
+            url = URL(target)
+            host, user_info = url.host, url.raw_user or url.raw_password
+        except ValueError:
+            host = user_info = None
+        if not host or url.scheme not in _DEFAULT_PORTS:
+            return f"the target {target!r} is not an http address"
+        if user_info:
+            return "a target takes no user name and password"
+        if self.allow_remote or is_loopback(host):
+            return None
+        return (
+            f"the target's host {host!r} is not localhost and no loopback address: to deliver to it, "
+            "start the emulator with --allow-remote-targets (allow_remote_targets= of Emulator)"
+        )

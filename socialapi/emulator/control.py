@@ -1,6 +1,7 @@
 """The control plane under `/_emulator`: its routes, handlers and validated bodies."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Annotated, Any, Final
 
@@ -9,6 +10,7 @@ import orjson
 from aiohttp import web
 from annotated_types import Ge, Le
 
+from socialapi.emulator import overview
 from socialapi.emulator.advertising.audience_members import Members
 from socialapi.emulator.hosts import split_target
 from socialapi.emulator.ledger import Ledger
@@ -46,10 +48,11 @@ class Lines:
 
 @attrs.frozen
 class Ask:
-    """A control request: its path parameters and decoded body, None without a body."""
+    """A control request: its path and query parameters, and decoded body, None without a body."""
 
     service: Service
     parameters: dict[str, str]
+    query: Mapping[str, str]
     body: Any
 
 
@@ -91,6 +94,17 @@ def checked(declared: Any, ask: Ask) -> dict[str, Any]:
     if broken := broken_rules(declared, body, now=ask.service.clock.datetime()):
         raise InvalidInput("the body breaks rules", broken)
     return body
+
+
+_NUMBER: Final = re.compile("[0-9]{1,18}")
+
+
+def checked_query(declared: Any, ask: Ask) -> dict[str, Any]:
+    """The query, whose parameters are numbers and have to keep the declared rules."""
+    values = {name: int(text) if _NUMBER.fullmatch(text) else text for name, text in ask.query.items()}
+    if broken := broken_rules(declared, values, now=ask.service.clock.datetime()):
+        raise InvalidInput("the query breaks rules", broken)
+    return values
 
 
 MAX_EVENTS_BYTES: Final = 16_777_216
@@ -137,14 +151,54 @@ async def seed(ask: Ask) -> Answer:
     return answer(ask.service.seed)
 
 
+@attrs.define
+class Excerpt:
+    """Which requests: those after the one with this number, and how many; without a number, the newest."""
+
+    after: Annotated[int, Ge(0)] | None = None
+    limit: Annotated[int, Ge(1)] | None = None
+
+
 @control("GET", "requests")
 async def requests(ask: Ask) -> Lines:
     """The requests received, the oldest first."""
-    records = list(ask.service.log.records)
+    log, wanted = ask.service.log, checked_query(Excerpt, ask)
+    limit = wanted.get("limit", len(log.records))
+    records = log.after(wanted["after"], limit) if "after" in wanted else log.newest(limit)
     return Lines(
         b"".join(orjson.dumps(record.to_dict()) + b"\n" for record in records[start : start + _LINES_AT_ONCE])
         for start in range(0, len(records), _LINES_AT_ONCE)
     )
+
+
+@control("GET", "overview")
+async def get_overview(ask: Ask) -> Answer:
+    """Counts of what the service holds and was asked."""
+    return answer(overview.overview(ask.service))
+
+
+@control("GET", "limits")
+async def get_limits(ask: Ask) -> Answer:
+    """The windows of rate limits that are in use."""
+    return answer(overview.limits(ask.service.state.limits))
+
+
+@control("GET", "streams")
+async def get_streams(ask: Ask) -> Answer:
+    """The open streams."""
+    return answer({"streams": [stream.to_wire() for stream in ask.service.streams.streams]})
+
+
+@control("GET", "webhooks")
+async def get_webhooks(ask: Ask) -> Answer:
+    """The webhooks and their deliveries."""
+    return answer(overview.webhooks(ask.service))
+
+
+@control("GET", "faults")
+async def get_faults(ask: Ask) -> Answer:
+    """The faults that are still in force, in the order in which they were scripted."""
+    return answer({"faults": ask.service.faults.to_wire()})
 
 
 @control("POST", "faults")
@@ -173,7 +227,13 @@ async def advance_clock(ask: Ask) -> Answer:
     body = checked(Advance, ask)
     ask.service.advance(body["advance"])
     await ask.service.settle()
-    return answer({"now": ask.service.clock.now(), "advanced": ask.service.clock.advanced})
+    return answer(overview.clock(ask.service))
+
+
+@control("GET", "clock")
+async def get_clock(ask: Ask) -> Answer:
+    """What time it is."""
+    return answer(overview.clock(ask.service))
 
 
 @attrs.define
@@ -330,7 +390,7 @@ async def _ask(service: Service, request: web.BaseRequest) -> Answer | Lines:
     raw = await _read(request, match.entry.max_body_bytes)
     try:
         body = orjson.loads(raw or b"null")
-        return await match.entry.serve(Ask(service, dict(match.parameters), body))
+        return await match.entry.serve(Ask(service, dict(match.parameters), request.query, body))
     except InvalidInput as problem:
         raise Refusal(400, "INVALID_PARAMETER", str(problem)) from None
     except orjson.JSONDecodeError:

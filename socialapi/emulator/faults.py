@@ -210,6 +210,10 @@ class Faults:
         self._added += 1
         return fault
 
+    def to_wire(self) -> list[dict[str, Any]]:
+        """The faults that can still be met, with how often they still are: null is without end."""
+        return [{**attrs.asdict(armed.fault), "left": armed.left} for armed in self._armed]
+
     def clear(self) -> None:
         """Forget all faults; those that requests are going through now run their course."""
         self._armed.clear()

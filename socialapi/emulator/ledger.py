@@ -2,6 +2,7 @@
 
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, Final
 
 import attrs
@@ -23,6 +24,8 @@ class RequestRecord:
     was cut without an answer.
     """
 
+    number: int = 0
+    """Counts the requests since the start or the last reset, from 1."""
     time: float
     """When its head arrived, in epoch seconds of the emulator's clock."""
     method: str
@@ -51,10 +54,13 @@ class RequestLog:
 
     def __init__(self) -> None:
         self.records: deque[RequestRecord] = deque(maxlen=LOG_LENGTH)
+        self.received: int = 0
         self._counts: dict[str, Counter[int | None]] = {}
 
     def open(self, record: RequestRecord) -> RequestRecord:
         """Remember a request that is being received."""
+        self.received += 1
+        record.number = self.received
         self.records.append(record)
         return record
 
@@ -67,7 +73,23 @@ class RequestLog:
     def clear(self) -> None:
         """Forget everything."""
         self.records.clear()
+        self.received = 0
         self._counts.clear()
+
+    def after(self, number: int, limit: int) -> list[RequestRecord]:
+        """The first requests after one, of those that are remembered."""
+        newer = min(self.received - max(number, 0), len(self.records))
+        # From the end, where most who ask are: a look into the middle of a long deque is slow.
+        found = list(islice(reversed(self.records), max(newer - limit, 0), max(newer, 0)))
+        return found[::-1]
+
+    def newest(self, limit: int) -> list[RequestRecord]:
+        """The last requests, the oldest of them first."""
+        return self.after(self.received - limit, limit)
+
+    def totals(self) -> dict[str, Any]:
+        """The same as `summary`, of all routes together."""
+        return _summary(sum(self._counts.values(), Counter()))
 
     def summary(self) -> dict[str, dict[str, Any]]:
         """Per route: requests accepted (2xx), refused (any other status), cut off unanswered; and per status."""

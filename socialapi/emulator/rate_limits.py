@@ -1,7 +1,7 @@
 """Rate-limit windows on the emulator's clock. A window starts with its first request."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import attrs
@@ -20,7 +20,10 @@ def route_key(route: Route[Any]) -> str:
 
 
 @attrs.define
-class _Window:
+class Window:
+    """The requests that were counted against a limit since its first one."""
+
+    requests: int
     ends_at: float
     used: int = 0
 
@@ -51,7 +54,7 @@ class RateLimits:
     def __init__(self, clock: EmulatorClock, overrides: Mapping[str, tuple[int, float]]) -> None:
         self._clock = clock
         self._overrides = overrides
-        self._windows: dict[tuple[str, ...], _Window] = {}
+        self._windows: dict[tuple[str, ...], Window] = {}
 
     def of_route(self, route: Route[Any]) -> RateLimit | None:
         """The limit of a route that documents none, if it was given one or one is assumed."""
@@ -65,10 +68,15 @@ class RateLimits:
         now = self._clock.now()
         window = self._windows.get((limit.name, *key))
         if window is None or now >= window.ends_at:
-            window = self._windows[limit.name, *key] = _Window(now + seconds)
+            window = self._windows[limit.name, *key] = Window(requests, now + seconds)
         granted = window.used < requests
         window.used += granted
         return Usage(granted, requests, requests - window.used, window.ends_at)
+
+    def open_windows(self) -> Iterator[tuple[tuple[str, ...], Window]]:
+        """The windows that have not ended. The name of the limit comes first in a key."""
+        now = self._clock.now()
+        return ((key, window) for key, window in self._windows.items() if now < window.ends_at)
 
 
 TOO_MANY_REQUESTS: Final = "TOO_MANY_REQUESTS"

@@ -292,6 +292,17 @@ async def test_challenges_and_deliveries_follow_no_redirect(ask: Asker, owner: O
     await ask.emulator.settle()
     (counted,) = ask.emulator.ledger()["deliveries"].values()
     assert (len(owner.deliveries), counted["statuses"]) == (1, {"308": 1})
+    (webhook,) = (await ask.control("GET", "webhooks")).json["webhooks"]
+    assert webhook == {
+        "id": webhook_id,
+        "api_key": ask.emulator.ready["api_key"],
+        "valid": True,
+        "checked_at": ask.emulator.state.clock.now(),
+        "target": owner.address,
+        **counted,
+        "waiting": 0,
+        "in_flight": 0,
+    }
     owner.respond = respond
     assert "status 307" in (await ask.bearer("PUT", f"/2/webhooks/{webhook_id}")).json["detail"]
     assert len(owner.challenges) == 2

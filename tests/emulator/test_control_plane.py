@@ -8,8 +8,9 @@ from typing import Any
 import orjson
 import pytest
 
-from socialapi.emulator import Emulator
+from socialapi.emulator import Emulator, overview
 from tests.emulator.asking import Asker, digest, eventually, operation, updates
+from tests.emulator.platform.reading import add_rules, reading
 
 
 def lines(text: str) -> list[Any]:
@@ -112,6 +113,7 @@ async def test_every_request_is_logged_with_what_it_carried(ask: Asker) -> None:
     await ask.send("GET", "/nowhere?secret=1")
     assert lines((await ask.control("GET", "requests")).text) == [
         {
+            "number": 1,
             "time": ask.emulator.state.clock.now(),
             "method": "POST",
             "path": ask.audience_path,
@@ -129,6 +131,119 @@ async def test_every_request_is_logged_with_what_it_carried(ask: Asker) -> None:
     assert (ask.emulator.requests[1].status, ask.emulator.requests[1].operations) == (400, None)
     last = ask.emulator.requests[2]
     assert (last.path, last.route, last.status, last.body_sha256) == ("/nowhere", None, 404, None)
+
+
+async def test_requests_are_told_in_excerpts(ask: Asker) -> None:
+    for number in range(1, 7):
+        await ask.send("GET", f"/nowhere/{number}")
+
+    async def numbers(query: str) -> list[int]:
+        told = lines((await ask.control("GET", f"requests?{query}")).text)
+        assert [line["path"] for line in told] == [f"/nowhere/{line['number']}" for line in told]
+        return [line["number"] for line in told]
+
+    assert await numbers("") == [1, 2, 3, 4, 5, 6]
+    assert await numbers("limit=2") == [5, 6]
+    assert await numbers("limit=100") == [1, 2, 3, 4, 5, 6]
+    assert await numbers("after=4") == [5, 6]
+    assert await numbers("after=0&limit=2") == [1, 2]
+    assert await numbers("after=3&limit=2") == [4, 5]
+    assert await numbers("after=6") == await numbers("after=99&limit=9") == []
+    for _ in range(3):
+        ask.emulator.requests.popleft()  # type: ignore[attr-defined]
+    assert await numbers("after=1&limit=2") == [4, 5]
+    assert await numbers("limit=2") == [5, 6]
+
+
+@pytest.mark.parametrize(
+    "query", ["after=-1", "after=x", "limit=0", "after=", "limit=1.5", "before=3", f"after={'9' * 5_000}"]
+)
+async def test_an_excerpt_that_makes_no_sense_is_refused(ask: Asker, query: str) -> None:
+    reply = await ask.control("GET", f"requests?{query}")
+    assert (reply.status, reply.codes) == (400, ["INVALID_PARAMETER"])
+    assert query.partition("=")[0] in reply.json["errors"][0]["message"]
+
+
+async def test_the_overview_counts_what_is_there(ask: Asker) -> None:
+    before = (await ask.control("GET", "overview")).json
+    assert (before["accounts"], before["users"], before["apps"]) == (3, len(ask.emulator.state.users), 1)
+    assert {row["identifiers"] for row in before["audiences"]["rows"]} == {0}
+    await ask.upload(updates(3))
+    await ask.upload(updates(2), path=ask.list_users_path)
+    await ask.upload(b"broken")
+    ask.emulator.faults.add("status")
+    ask.emulator.advance(60)
+    found = (await ask.control("GET", "overview")).json
+    assert (found["now"], found["advanced"]) == (before["now"] + 60, 60)
+    assert found["requests"] == {
+        "received": 3,
+        "accepted": 2,
+        "refused": 1,
+        "unanswered": 0,
+        "statuses": {"200": 2, "400": 1},
+    }
+    audiences, lists, catalogs = found["audiences"], found["do_not_reach_lists"], found["catalogs"]
+    assert (audiences["total"], audiences["rows"][0]) == (
+        len(ask.emulator.state.audiences),
+        {"account_id": ask.account, "id": ask.audience, "name": "Newsletter readers", "identifiers": 3},
+    )
+    assert (lists["rows"][0]["id"], lists["rows"][0]["identifiers"]) == (ask.do_not_reach_list, 2)
+    (catalog,) = catalogs["rows"]
+    assert catalog["products"] == len(ask.emulator.products(catalog["id"]))
+    assert (found["faults"], found["streams"], found["webhooks"]) == (1, 0, 0)
+    assert found["epoch"] == before["epoch"]
+    ask.emulator.reset()
+    again = (await ask.control("GET", "overview")).json
+    assert again == {**before, "epoch": again["epoch"]}
+    assert again["epoch"] != before["epoch"]
+
+
+async def test_only_the_fullest_of_many_are_told_of(ask: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(overview, "MAX_ROWS", 2)
+    await ask.upload(updates(1))
+    found = (await ask.control("GET", "overview")).json["audiences"]
+    assert (found["total"], [row["identifiers"] for row in found["rows"]]) == (5, [1, 0])
+
+
+async def test_limits_have_their_windows_until_these_end(ask: Asker) -> None:
+    assert (await ask.control("GET", "limits")).json == {"limits": [], "total": 0}
+    now = ask.emulator.state.clock.now()
+    for _ in range(2):
+        await ask.upload(updates(1))
+    found = (await ask.control("GET", "limits")).json
+    (window,) = found["limits"]
+    assert (window["used"], window["limit"], window["resets_at"]) == (2, 1_500, now + 60)
+    assert (found["total"], window["key"]) == (1, [ask.account])
+    ask.emulator.advance(60)
+    assert (await ask.control("GET", "limits")).json == {"limits": [], "total": 0}
+
+
+async def test_open_streams_have_what_was_delivered_on_them(ask: Asker) -> None:
+    assert (await ask.control("GET", "streams")).json == {"streams": []}
+    await add_rules(ask, "snow")
+    async with reading(ask) as stream:
+        await ask.emulator.publish({"text": "snow"})
+        await stream.lines(1)
+        (found,) = (await ask.control("GET", "streams")).json["streams"]
+        assert found.pop("id")
+        assert found == {
+            "endpoint": "filtered_stream",
+            "api_key": ask.emulator.ready["api_key"],
+            "connected_at": ask.emulator.state.clock.now(),
+            "delivered": 1,
+            "waiting": 0,
+        }
+
+
+async def test_faults_in_force_are_told_with_how_often_they_are_met(ask: Asker) -> None:
+    ask.emulator.faults.add("status", status=500, times=2)
+    ask.emulator.faults.add("latency", delay_seconds=0)
+    await ask.upload([])
+    first, second = (await ask.control("GET", "faults")).json["faults"]
+    assert (first["fault"], first["status"], first["times"], first["left"]) == ("status", 500, 2, 1)
+    assert (second["fault"], second["times"], second["left"]) == ("latency", None, None)
+    await ask.upload([])
+    assert [each["fault"] for each in (await ask.control("GET", "faults")).json["faults"]] == ["latency"]
 
 
 async def test_a_fault_is_scripted_and_all_are_cleared(ask: Asker) -> None:
@@ -174,7 +289,7 @@ async def test_unknown_controls_are_not_found_and_other_methods_not_allowed(ask:
     for path in ("nothing", "", "ledger/", "audiences//1nmth/members"):
         assert (await ask.control("GET", path)).status == 404
     reply = await ask.control("PUT", "faults")
-    assert (reply.status, reply.headers["Allow"]) == (405, "DELETE, POST")
+    assert (reply.status, reply.headers["Allow"]) == (405, "DELETE, GET, POST")
 
 
 async def test_the_clock_advances_and_says_what_time_it_is(ask: Asker) -> None:
@@ -183,6 +298,7 @@ async def test_the_clock_advances_and_says_what_time_it_is(ask: Asker) -> None:
     assert reply.json == {"now": before + 1.5, "advanced": 1.5}
     reply = await ask.control("POST", "clock", {"advance": 60})
     assert reply.json["advanced"] == 61.5
+    assert (await ask.control("GET", "clock")).json == reply.json
 
 
 async def test_another_app_comes_with_credentials_that_work(ask: Asker) -> None:

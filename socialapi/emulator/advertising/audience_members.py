@@ -41,6 +41,11 @@ class Members:
                 for value in values:
                     held.pop(value, None)
 
+    @property
+    def held(self) -> int:
+        """How many identifiers are kept, those included that are not in force yet or any more."""
+        return sum(map(len, self._by_kind.values()))
+
     def slices(self, now: float) -> Iterator[list[tuple[str, str]]]:
         """What is in force, in lists of at most `SLICE`; what is added after the start is not seen."""
         snapshot = [(kind, list(held.items())) for kind, held in self._by_kind.items()]

@@ -56,6 +56,11 @@ class Stock:
         self._groups: dict[str, _Group] = {}
         self._group_ids: dict[str, str] = {}
 
+    @property
+    def size(self) -> int:
+        """How many products there are."""
+        return len(self._positions)
+
     def get(self, product_id: str) -> Item | None:
         """The product with this id of the client's."""
         position = self._positions.get(product_id)

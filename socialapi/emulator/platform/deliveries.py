@@ -121,7 +121,7 @@ class DeliveryCounters:
         self.forgeries_sent += 1
         self.forgeries_accepted += is_success(status)
 
-    def shown(self) -> dict[str, Any]:
+    def to_wire(self) -> dict[str, Any]:
         """As the ledger has it."""
         return {
             "url": self.url,
@@ -192,6 +192,11 @@ class Outbox:
         while self.is_crowded:
             self._room.clear()
             await self._room.wait()
+
+    @property
+    def waiting(self) -> int:
+        """How many events are not under way yet."""
+        return len(self._waiting)
 
     @property
     def is_crowded(self) -> bool:
@@ -270,7 +275,12 @@ class Deliveries:
 
     def summary(self) -> Mapping[str, Mapping[str, Any]]:
         """The outcomes by webhook."""
-        return {webhook_id: counters.shown() for webhook_id, counters in self._counters_of.items()}
+        return {webhook_id: counters.to_wire() for webhook_id, counters in self._counters_of.items()}
+
+    def to_wire(self, webhook: Webhook) -> dict[str, Any]:
+        """The outcomes for a webhook, and how many events wait for it or are under way."""
+        outbox = self.outbox(webhook)
+        return {**outbox.counters.to_wire(), "waiting": outbox.waiting, "in_flight": outbox.in_flight}
 
     def _start(self, outbox: Outbox) -> None:
         while (body := outbox.take()) is not None:

@@ -83,6 +83,11 @@ class PostStore:
         self._generated = generated
         self._timelines[generated.author_id] = Timeline(generated)
 
+    @property
+    def total(self) -> int:
+        """How many posts there are in all timelines."""
+        return sum(map(len, self._timelines.values()))
+
     def get(self, post_id: str) -> PostRecord | None:
         """The post, or None if there is none."""
         if (found := self._kept.get(post_id)) is not None:

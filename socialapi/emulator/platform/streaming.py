@@ -137,6 +137,17 @@ class LiveStream:
         """Whether who can wait should."""
         return len(self._lines) >= ROOM_LINES or self._bytes >= QUEUE_BYTES // 2
 
+    def to_wire(self) -> dict[str, Any]:
+        """The stream as the control plane shows it."""
+        return {
+            "id": self.connection.id,
+            "endpoint": self.connection.endpoint_id,
+            "api_key": self.connection.app_key,
+            "connected_at": self.connection.connected_at,
+            "delivered": self._delivered,
+            "waiting": len(self._lines),
+        }
+
     # Time --------------------------------------------------------------------------------------------------------
 
     def tick(self) -> None:

@@ -1,13 +1,14 @@
 """A running emulator, and a client of it that is not the SDK."""
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import aiohttp
 import pytest
 
 from socialapi.emulator import Emulator
 from tests.emulator.asking import Asker
+from tests.support.chromium import Chromium, chromium_running
 
 
 @pytest.fixture
@@ -22,6 +23,19 @@ async def emulator() -> AsyncIterator[Emulator]:
     started = float(int(time.time()))
     async with Emulator(clock=lambda: started) as emulator:
         yield emulator
+
+
+@pytest.fixture(scope="session")
+def webdriver() -> Iterator[str]:
+    with chromium_running() as address:
+        yield address
+
+
+@pytest.fixture
+async def chromium(webdriver: str, session: aiohttp.ClientSession) -> Chromium:
+    browser = Chromium(session, webdriver)
+    await browser.forget()
+    return browser
 
 
 @pytest.fixture

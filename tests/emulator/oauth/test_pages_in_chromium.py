@@ -2,35 +2,21 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
-import aiohttp
 import pytest
 from aiohttp import web
 
 from socialapi.emulator import Emulator
 from tests.emulator.asking import Asker
-from tests.emulator.oauth.chromium import Chromium, chromium_running
 from tests.emulator.oauth.signing_in import App, pairs
+from tests.support.chromium import Chromium
 
 pytestmark = pytest.mark.xdist_group("chromium")
 
 NAME, APPROVE, DENY = "#screen_name", "button[value=approve]", "button[value=deny]"
-
-
-@pytest.fixture(scope="module")
-def webdriver() -> Iterator[str]:
-    with chromium_running() as address:
-        yield address
-
-
-@pytest.fixture
-async def chromium(webdriver: str, session: aiohttp.ClientSession) -> Chromium:
-    browser = Chromium(session, webdriver)
-    await browser.forget()
-    return browser
 
 
 @pytest.fixture

@@ -53,7 +53,8 @@ def chromium_running() -> Iterator[str]:
         try:
             sessions = f"http://127.0.0.1:{_port(process.stdout)}/session"
             options = {"binary": chromium, "args": [*FLAGS, f"--user-data-dir={folder}"]}
-            wanted = {"alwaysMatch": {"browserName": "chrome", "goog:chromeOptions": options}}
+            logging = {"goog:loggingPrefs": {"browser": "ALL"}}
+            wanted = {"alwaysMatch": {"browserName": "chrome", "goog:chromeOptions": options, **logging}}
             made = _ask("POST", sessions, {"capabilities": wanted})
             yield f"{sessions}/{made['sessionId']}"
             _ask("DELETE", f"{sessions}/{made['sessionId']}")
@@ -84,8 +85,14 @@ class Chromium:
     address: str
 
     async def forget(self) -> None:
-        """No cookies, as at first."""
+        """No page, cookies or messages, as at first."""
+        await self.open("about:blank")
         await self._command("Network.clearBrowserCookies", {})
+        await self.console()
+
+    async def console(self) -> list[str]:
+        """The messages since the last call: errors of scripts, and what a policy refused to load."""
+        return [entry["message"] for entry in await self._do("POST", "/se/log", type="browser")]
 
     async def open(self, url: str) -> None:
         await self._do("POST", "/url", url=url)
@@ -121,6 +128,17 @@ class Chromium:
 
     async def has(self, selector: str) -> bool:
         return bool(await self._do("POST", "/elements", using="css selector", value=selector))
+
+    async def choose(self, selector: str, value: str) -> None:
+        """The option of a list."""
+        await self.click(f"{selector} option[value='{value}']")
+
+    async def until(self, condition: str) -> None:
+        """Waits until an expression of JavaScript holds in the page."""
+        ends_at = time.monotonic() + 10
+        while not await self.run(f"return Boolean({condition})"):
+            assert time.monotonic() < ends_at, f"never: {condition}"
+            await asyncio.sleep(0.02)
 
     async def run(self, script: str) -> Any:
         return await self._do("POST", "/execute/sync", script=script, args=[])

@@ -14,6 +14,7 @@ from socialapi.emulator import overview
 from socialapi.emulator.advertising.audience_members import Members
 from socialapi.emulator.hosts import split_target
 from socialapi.emulator.ledger import Ledger
+from socialapi.emulator.page import page
 from socialapi.emulator.platform.fan_out import SHUTDOWN
 from socialapi.emulator.request import DEFAULT_BODY_LIMIT
 from socialapi.emulator.request_cycle import base_headers, read_body
@@ -25,7 +26,8 @@ from socialapi.errors import InvalidInput
 from socialapi.models.validation import Pattern, broken_rules
 from socialapi.models.webhooks import WebhookUrl
 
-PREFIX: Final = "/_emulator/"
+ROOT: Final = "/_emulator"
+PREFIX: Final = f"{ROOT}/"
 
 _FORM_TYPES: Final = ("text/plain", "multipart/form-data")
 """Media types that a form of a web page can send as they are; that of curl's `-d` has its braces encoded there."""
@@ -111,6 +113,20 @@ MAX_EVENTS_BYTES: Final = 16_777_216
 """How large a request may be that publishes."""
 
 _LINES_AT_ONCE: Final = 1_000
+
+
+@control("GET", "")
+async def get_page(ask: Ask) -> Answer:
+    """The page that shows all of this."""
+    return page()
+
+
+async def redirect_to_page(ask: Ask) -> Answer:
+    """The page asks for what is beside it, so its address has to end with a slash."""
+    return Answer(307, b"", {"Location": PREFIX})
+
+
+ROWS.append(("GET", ROOT, Control(redirect_to_page)))
 
 
 @control("GET", "ledger")
@@ -358,7 +374,7 @@ CONTROLS: Final = Dispatcher(ROWS)
 def is_control(request: web.BaseRequest) -> bool:
     """Whether a request is for the control plane, also if its target is a whole URL."""
     _, path = split_target(request.raw_path)
-    return path.startswith(PREFIX)
+    return path == ROOT or path.startswith(PREFIX)
 
 
 async def serve_control(service: Service, request: web.BaseRequest) -> web.StreamResponse:

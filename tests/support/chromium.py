@@ -150,6 +150,11 @@ class Chromium:
         scheme = {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]}
         await self._command("Emulation.setEmulatedMedia", scheme)
 
+    async def contrast(self) -> float:
+        """The lowest contrast of a text with its ground (WCAG 2 asks for 4.5)."""
+        lowest: float = await self.run(_CONTRAST)
+        return lowest
+
     async def screenshot(self) -> bytes:
         return base64.b64decode(await self._do("GET", "/screenshot"))
 
@@ -172,3 +177,24 @@ class Chromium:
             answer = await response.json()
         assert response.status == 200, answer
         return answer["value"]
+
+
+_CONTRAST = """
+const luminance = colour => {
+  const [r, g, b] = colour.match(/[\\d.]+/g).slice(0, 3).map(v => v / 255)
+    .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+const ground = element => {
+  for (let each = element; each; each = each.parentElement) {
+    const colour = getComputedStyle(each).backgroundColor;
+    if (colour !== 'rgba(0, 0, 0, 0)') return colour;
+  }
+  return 'rgb(255, 255, 255)';
+};
+const ratios = [...document.querySelectorAll('h1, h2, p, li, label, th, td, dt, dd, small, .tag, button, input, select')].filter(element => element.checkVisibility() && !element.disabled).map(element => {
+  const [a, b] = [luminance(getComputedStyle(element).color), luminance(ground(element))];
+  return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+});
+return Math.min(...ratios);
+"""

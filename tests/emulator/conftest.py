@@ -8,6 +8,7 @@ import pytest
 
 from socialapi.emulator import Emulator
 from tests.emulator.asking import Asker
+from tests.emulator.platform.receiving import URL, Owner, owner_of_webhook
 from tests.support.chromium import Chromium, chromium_running
 
 
@@ -23,6 +24,14 @@ async def emulator() -> AsyncIterator[Emulator]:
     started = float(int(time.time()))
     async with Emulator(clock=lambda: started) as emulator:
         yield emulator
+
+
+@pytest.fixture
+async def owner(emulator: Emulator) -> AsyncIterator[Owner]:
+    """The owner of a webhook."""
+    async with owner_of_webhook(emulator.ready["api_key_secret"]) as owner:
+        emulator.webhook_targets[URL] = owner.address
+        yield owner
 
 
 @pytest.fixture(scope="session")

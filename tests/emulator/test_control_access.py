@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
 import orjson
@@ -15,14 +15,7 @@ from socialapi.emulator.platform.challenges import MAX_ANSWER_BYTES
 from socialapi.emulator.server import serve
 from socialapi.errors import ConfigurationError
 from tests.emulator.asking import Asker
-from tests.emulator.platform.receiving import URL, Delivered, Owner, create_webhook, owner_of_webhook
-
-
-@pytest.fixture
-async def owner(emulator: Emulator) -> AsyncIterator[Owner]:
-    async with owner_of_webhook(emulator.ready["api_key_secret"]) as owner:
-        emulator.webhook_targets[URL] = owner.address
-        yield owner
+from tests.emulator.platform.receiving import URL, Delivered, Owner, create_webhook
 
 
 async def sent(

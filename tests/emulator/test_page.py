@@ -14,7 +14,7 @@ from socialapi.emulator import Emulator
 from socialapi.emulator.faults import Fault, FaultKind
 from tests.emulator.asking import Asker, digest, operation, updates
 from tests.emulator.platform.reading import add_rules, reading
-from tests.emulator.platform.receiving import URL, Owner, create_webhook, owner_of_webhook
+from tests.emulator.platform.receiving import URL, Owner, create_webhook
 from tests.support.chromium import Chromium
 
 ENTER = "\ue007"
@@ -302,10 +302,3 @@ _NAMELESS = """
 return [...document.querySelectorAll('input, select, textarea, button')]
   .filter(element => !(element.labels?.length || element.textContent.trim())).map(element => element.outerHTML);
 """
-
-
-@pytest.fixture
-async def owner(emulator: Emulator) -> AsyncIterator[Owner]:
-    async with owner_of_webhook(emulator.ready["api_key_secret"]) as owner:
-        emulator.webhook_targets[URL] = owner.address
-        yield owner

@@ -187,7 +187,8 @@ class ProductsBody:
     itself.
     """
 
-    products: Annotated[tuple[Mapping[str, Any], ...], MinLen(1), MaxLen(MAX_PRODUCTS)]
+    # Each product is judged by itself, also one that is no object.
+    products: Annotated[tuple[Any, ...], MinLen(1), MaxLen(MAX_PRODUCTS)]
 
 
 def _said(value: Any) -> tuple[Any, ...]:

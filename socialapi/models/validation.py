@@ -172,7 +172,9 @@ def checker(declared: Any) -> Check:
 
 
 def _simple(declared: Any, origin: Any) -> Check:
-    return _anything if origin in (dict, Mapping) or declared is Any else _SCALARS[declared]
+    if origin in (dict, Mapping):
+        return _open_object
+    return _anything if declared is Any else _SCALARS[declared]
 
 
 def _annotated(base: Any, *metadata: Any) -> Check:
@@ -198,6 +200,14 @@ def _all_of(first: Check, *rest: Check) -> Check:
                 constraint(value, path, report, now)
 
     return check
+
+
+def _open_object(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
+    """Accepts an object of any names and values."""
+    if isinstance(value, Mapping):
+        _anything(value, path, report, now)
+    else:
+        report.append(BrokenRule(path=_text(path), reason="must be an object"))
 
 
 def _anything(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:

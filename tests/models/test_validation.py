@@ -42,8 +42,8 @@ def reasons(declared: Any, value: Any) -> list[str]:
         (Annotated[str, Pattern("[a-z]+", "must be letters")], ["ab"], ["", "a1", "ab\n"], "must be letters"),
         (str | None, ["a", None], [1], "must be a string"),
         (Literal["a"] | Unset, ["a"], ["b"], "must be a"),
-        (dict[str, Any], [{}, 5, None], [], ""),
-        (Mapping[str, int], [{}, "x"], [], ""),
+        (dict[str, Any], [{}, {"a": None}], [5, None, [], "x"], "must be an object"),
+        (Mapping[str, int], [{}, {"a": "x"}], ["x"], "must be an object"),
         (Any, [None, object()], [], ""),
     ],
 )

@@ -56,7 +56,7 @@ def _check_cover(call: Call, cover: dict[str, Any]) -> None:
     media = call.state.platform.media
     known = {*media, *(key.partition("_")[2] for key in media)}
     for name in _MEDIA_NAMES:
-        if name in cover and cover[name] not in known:
+        if name in cover and not (isinstance(cover[name], str) and cover[name] in known):
             parameter = f"cover_media.{name}"
             raise invalid(parameter, "names no uploaded medium", str(cover[name])[:100])
 

@@ -107,7 +107,13 @@ async def test_the_article_of_somebody_else_is_not_found(ask: Asker) -> None:
         ({"title": None}, "title"),
         ({"title": " "}, "title"),
         ({"content_state": None}, "content_state"),
+        ({"content_state": []}, "content_state"),
         ({"cover_media": {"media_id": "17"}}, "cover_media.media_id"),
+        ({"cover_media": {"media_key": ["17"]}}, "cover_media.media_key"),
+        ({"cover_media": {"id": {}}}, "cover_media.id"),
+        ({"cover_media": "17"}, "cover_media"),
+        ({"cover_media": 17}, "cover_media"),
+        ({"cover_media": []}, "cover_media"),
     ],
 )
 async def test_a_draft_that_breaks_a_rule_is_an_invalid_request(ask: Asker, change: Any, named: str) -> None:

@@ -90,11 +90,60 @@ _Seconds = Annotated[float, Ge(0.0), Le(_DAY)]
 _Name = Annotated[str, Pattern("[A-Za-z]+", "must be a name in letters")]
 
 
+_RESOURCE: Final = {"resource_id": "1", "resource_type": "tweet"}
+
+PROBLEM_FIELDS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "client-disconnected": {},
+    "client-forbidden": {
+        "reason": "official-client-forbidden",
+        "registration_url": "https://developer.example/enrol",
+    },
+    "conflict": {},
+    "disallowed-resource": {**_RESOURCE, "section": "data"},
+    "duplicate-rules": {"id": "1", "value": "cats"},
+    "invalid-request": {"errors": [{"message": "a scripted fault", "parameters": {"ids": ["1"]}}]},
+    "invalid-rules": {},
+    "noncompliant-rules": {},
+    "rule-cap": {},
+    "unsupported-authentication": {},
+    "not-authorized-for-field": {"field": "confirmed_email", "resource_type": "user", "section": "data"},
+    "not-authorized-for-resource": {**_RESOURCE, "value": "1", "section": "data", "parameter": "ids"},
+    "operational-disconnect": {"disconnect_type": "OperationalDisconnect"},
+    "resource-not-found": {**_RESOURCE, "parameter": "ids", "value": "1"},
+    "resource-unavailable": {**_RESOURCE, "parameter": "ids"},
+    "streaming-connection": {"connection_issue": "TooManyConnections"},
+    "usage-capped": {"period": "Monthly", "scope": "Product"},
+}
+"""The documented types of problems (platform section 7.1), each with its fields as a fault gives them."""
+_PROBLEM_STATUSES: Final[Mapping[str, int]] = {
+    "client-disconnected": 503,
+    "operational-disconnect": 503,
+    "resource-unavailable": 503,
+    "conflict": 409,
+    "duplicate-rules": 409,
+    "resource-not-found": 404,
+    "streaming-connection": 429,
+    "usage-capped": 429,
+    "invalid-request": 400,
+    "invalid-rules": 400,
+    "rule-cap": 400,
+} | dict.fromkeys(
+    (
+        *("client-forbidden", "disallowed-resource", "noncompliant-rules", "unsupported-authentication"),
+        *("not-authorized-for-field", "not-authorized-for-resource"),
+    ),
+    403,
+)
+"""Which status goes with which type is not documented; these are the usual ones."""
+
+
 @attrs.frozen(kw_only=True)
 class Fault:
     """A scripted fault. Fields that its kind does not use are ignored.
 
     - `status`: answer `status` (503) at once, with `Retry-After` if `retry_after_seconds` is given.
+      From the platform API this is a problem, of the type `problem` if it is given; then `status` is
+      by default a usual one of that type, and `problem_fields` replace fields that it has.
     - `html`: the same, with an HTML page as the body.
     - `reset_before`, `reset_after`: reset the connection before or after processing.
     - `stall`: silence for `delay_seconds` or until the client disconnects, then a reset; nothing is processed.
@@ -115,7 +164,7 @@ class Fault:
     - `stream_garbage`: send one line that is not JSON, then continue.
     - `stream_drip`: send each further line in pieces, over `delay_seconds` (1).
     - `stream_disconnect`: send a problem with `disconnect_type` (OperationalDisconnect) or
-      `connection_issue`, then end the answer.
+      `connection_issue`, or of the type `problem`, then end the answer.
 
     For a delivery to a webhook, send another one before it that differs from it:
 
@@ -145,6 +194,8 @@ class Fault:
     disconnect_type: _Name | None = None
     connection_issue: _Name | None = None
     """Of `stream_disconnect`; also makes `status` answer a problem of the kind `streaming-connection`."""
+    problem: Annotated[str, Pattern("|".join(PROBLEM_FIELDS), "must be a documented type of problem")] | None = None
+    problem_fields: Mapping[str, Any] | None = None
 
 
 class _Armed:
@@ -268,12 +319,21 @@ _DRIPS: Final = 20
 
 
 def _status(fault: Fault, style: ApiStyle, parameters: Mapping[str, str], problem_base_url: str) -> Answer:
-    status = fault.status or 503
-    about: dict[str, Any] = {}
-    if fault.connection_issue is not None:
-        about = {"problem": "streaming-connection", "connection_issue": fault.connection_issue}
-    refusal = Refusal(status, code_of(status), "a scripted fault", headers=_retry_after(fault), **about)
+    slug, fields = scripted_problem(fault)
+    status = fault.status or _PROBLEM_STATUSES.get(slug, 503)
+    refusal = Refusal(status, code_of(status), "a scripted fault", headers=_retry_after(fault), problem=slug, **fields)
     return refused(refusal, style, parameters, problem_base_url)
+
+
+def scripted_problem(fault: Fault) -> tuple[str, dict[str, Any]]:
+    """The slug of the problem that a fault asks for, empty for none, and the fields of its type."""
+    slug = fault.problem or ("streaming-connection" if fault.connection_issue else "")
+    fields = dict(PROBLEM_FIELDS.get(slug, {}))
+    if fault.connection_issue is not None:
+        fields["connection_issue"] = fault.connection_issue
+    if fault.disconnect_type is not None:
+        fields["disconnect_type"] = fault.disconnect_type
+    return slug, fields | dict(fault.problem_fields or {})
 
 
 def _html(fault: Fault, style: ApiStyle, parameters: Mapping[str, str], problem_base_url: str) -> Answer:

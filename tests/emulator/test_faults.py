@@ -8,11 +8,13 @@ import time
 from typing import Any
 
 import aiohttp
+import attrs
 import pytest
 
 from socialapi.emulator import Emulator
-from socialapi.emulator.faults import BATCH_FAULTS, Faults
+from socialapi.emulator.faults import BATCH_FAULTS, PROBLEM_FIELDS, Faults
 from socialapi.errors import InvalidInput
+from socialapi.problems import PROBLEM_TYPES
 from tests.emulator.asking import Asker, Reply, eventually, operation, updates
 
 UPLOADS = "/ads/12/accounts/*/custom_audiences/*/users"
@@ -304,3 +306,28 @@ def test_cleared_faults_hit_no_more() -> None:
 def test_a_fault_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput, match=next(iter(wrong))):
         Faults().add(**{"fault": "status", **wrong})
+
+
+@pytest.mark.parametrize("slug", PROBLEM_TYPES)
+async def test_every_type_of_problem_is_answered_by_a_fault_with_all_its_fields(ask: Asker, slug: str) -> None:
+    assert (await ask.control("POST", "faults", {"fault": "status", "problem": slug})).status == 201
+    reply = await ask.get("/2/tweets", ids="1")
+    assert reply.slug == slug
+    assert 400 <= reply.status < 600
+    assert reply.headers["Content-Type"] == "application/problem+json"
+    documented = {field.name for field in attrs.fields(PROBLEM_TYPES[slug])} - {"extra"}
+    assert documented <= reply.json.keys()
+
+
+async def test_a_fault_gives_a_problem_other_fields_and_another_status(ask: Asker) -> None:
+    fields = {"period": "Daily", "scope": "Account"}
+    ask.emulator.faults.add("status", problem="usage-capped", problem_fields=fields, status=403)
+    reply = await ask.get("/2/tweets", ids="1")
+    assert (reply.status, reply.slug) == (403, "usage-capped")
+    assert (reply.json["period"], reply.json["scope"]) == ("Daily", "Account")
+    refused = await ask.control("POST", "faults", {"fault": "status", "problem": "out-of-tea"})
+    assert refused.status == 400
+
+
+def test_faults_know_the_documented_types_of_problems_and_no_others() -> None:
+    assert set(PROBLEM_FIELDS) == set(PROBLEM_TYPES)

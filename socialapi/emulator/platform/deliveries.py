@@ -148,6 +148,10 @@ class Outbox:
         self._waiting: deque[bytes] = deque()
         self._history: deque[tuple[float, bytes]] = deque(maxlen=HISTORY_EVENTS)
         self._room = asyncio.Event()
+        self._queued = 0
+        self._finished = 0
+        self._progress = asyncio.Event()
+        self._closed = False
 
     def put(self, body: bytes, copies: int = 1) -> bool:
         """An event more, or several times the same. False, and it is lost, if too many wait."""
@@ -155,6 +159,7 @@ class Outbox:
             self.counters.skipped += copies
             return False
         self._waiting.extend([body] * copies)
+        self._queued += copies
         return True
 
     def published(self, body: bytes, now: float) -> None:
@@ -180,9 +185,20 @@ class Outbox:
     def finish(self) -> None:
         """A delivery has ended."""
         self.in_flight -= 1
+        self._finished += 1
+        self._progress.set()
+
+    async def finished(self) -> None:
+        """Wait until all that has been put so far was delivered, or given up."""
+        last = self._queued
+        while self._finished < last and not self._closed:
+            self._progress.clear()
+            await self._progress.wait()
 
     def close(self) -> None:
         """Nothing of it is sent any more."""
+        self._closed = True
+        self._progress.set()
         self._waiting.clear()
         self._history.clear()
         self._room.set()
@@ -222,6 +238,7 @@ class Deliveries:
         self._outboxes: dict[str, Outbox] = {}
         self._counters_of: dict[str, DeliveryCounters] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._replays: Counter[str] = Counter()
 
     async def close(self) -> None:
         """Gives up what waits and what is under way; what was counted stays."""
@@ -265,8 +282,13 @@ class Deliveries:
         found = {webhook.id: self.outbox(webhook).published_between(begin, end) for webhook in webhooks}
         for webhook in webhooks:
             if bodies := found[webhook.id]:
+                self._replays[webhook.app_key] += 1
                 self._own(self._send_again(self.outbox(webhook), bodies))
         return sum(map(len, found.values()))
+
+    def is_replaying(self, app_key: str) -> bool:
+        """Whether a replay of the app is in progress."""
+        return self._replays[app_key] > 0
 
     async def settle(self) -> None:
         """Waits until everything was delivered."""
@@ -302,10 +324,14 @@ class Deliveries:
             following = outbox.take()
 
     async def _send_again(self, outbox: Outbox, bodies: Sequence[bytes]) -> None:
-        for body in bodies:
-            await outbox.room()
-            if outbox.put(body):
-                self._start(outbox)
+        try:
+            for body in bodies:
+                await outbox.room()
+                if outbox.put(body):
+                    self._start(outbox)
+            await outbox.finished()
+        finally:
+            self._replays[outbox.webhook.app_key] -= 1
 
     async def _deliver(self, outbox: Outbox, body: bytes) -> None:
         webhook, state = outbox.webhook, self._state_now()

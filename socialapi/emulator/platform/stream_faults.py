@@ -5,7 +5,7 @@ from typing import Final
 
 import orjson
 
-from socialapi.emulator.faults import Fault
+from socialapi.emulator.faults import Fault, scripted_problem
 from socialapi.emulator.platform.fan_out import FILTERED_STREAM, SHUTDOWN, StreamHub
 from socialapi.emulator.platform.streaming import LINE_END, Ending, LiveStream, Script
 
@@ -70,10 +70,10 @@ def _drip(fault: Fault, hub: StreamHub) -> Play:
 
 def _disconnect(fault: Fault, hub: StreamHub) -> Play:
     async def play(stream: LiveStream) -> None:
-        if fault.connection_issue is not None:
-            issue = fault.connection_issue
-            line = hub.line_of("streaming-connection", "a scripted fault", connection_issue=issue)
-            stream.end(issue, Ending(issue, line))
+        slug, fields = scripted_problem(fault)
+        if slug:
+            reason = fields.get("connection_issue") or fields.get("disconnect_type") or slug
+            stream.end(reason, Ending(reason, hub.line_of(slug, "a scripted fault", **fields)))
         else:
             kind = fault.disconnect_type or SHUTDOWN
             stream.end(kind, Ending(kind, hub.problem_line(kind)))

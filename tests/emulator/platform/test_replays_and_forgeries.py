@@ -1,15 +1,17 @@
 """Deliveries that are made once more, and the faults that send what should not be taken (sections 4.4, 5.5 and 6.1)."""
 
+import asyncio
 import datetime
 from collections import Counter
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from socialapi.emulator.platform import deliveries
 from tests.emulator.asking import Asker
 from tests.emulator.platform.delivering import EVENT, events, ids, outcomes, webhook
-from tests.emulator.platform.receiving import URL, Owner
+from tests.emulator.platform.receiving import URL, Delivered, Owner
 
 # Replay ------------------------------------------------------------------------------------------------------------
 
@@ -44,6 +46,28 @@ async def test_a_replay_delivers_again_what_was_sent(ask: Asker, owner: Owner) -
     assert await replay(ask, webhook_id="17") == 0
     reply = await ask.bearer("POST", "/2/webhooks/replay", json={"from_date": "noon"})
     assert reply.at_fault == ["from_date"]
+
+
+async def test_a_second_replay_is_in_conflict_with_the_first(ask: Asker, owner: Owner) -> None:
+    """Platform section 7.1: a job is already in progress. Another app's replay is not."""
+    await webhook(ask)
+    await ask.emulator.publish({**EVENT, "event_id": "1"})
+    await ask.emulator.settle()
+    released = asyncio.Event()
+
+    async def take(delivered: Delivered) -> web.Response:
+        await released.wait()
+        return web.Response()
+
+    owner.take = take
+    first = await ask.bearer("POST", "/2/webhooks/replay", json={})
+    second = await ask.bearer("POST", "/2/webhooks/replay", json={})
+    assert (first.status, second.status, second.slug) == (200, 409, "conflict")
+    other = (await ask.another_app())["bearer_token"]
+    assert (await ask.bearer("POST", "/2/webhooks/replay", token=other, json={})).status == 200
+    released.set()
+    await ask.emulator.settle()
+    assert await replay(ask) == 1
 
 
 async def test_a_replay_has_what_failed_and_what_was_never_sent(ask: Asker, owner: Owner) -> None:

@@ -11,7 +11,10 @@ from socialapi.problems import Problem, ServiceError
 
 WebhookId = Annotated[str, IsId(), Pattern("[0-9]{1,19}", "must be 1 to 19 digits")]
 WebhookUrl = Annotated[
-    str, Pattern(r"https://[^\s/:@?#]+(?:[/?][^\s#]*)?", "must be a public https URL without a port number")
+    str,
+    Pattern(
+        r"[Hh][Tt][Tt][Pp][Ss]://[^\s/:@?#\\]+(?:[/?][^\s#]*)?", "must be a public https URL without a port number"
+    ),
 ]
 
 

@@ -105,4 +105,5 @@ class PostRouter:
 
 
 def _shown(rule: Rule) -> dict[str, str]:
-    return {"id": rule.id} if rule.tag is None else {"id": rule.id, "tag": rule.tag}
+    # Clients read the tag of a matching rule without asking whether there is one.
+    return {"id": rule.id, "tag": rule.tag or ""}

@@ -23,7 +23,8 @@ def fault_of(rule: str) -> str | None:
         return "a quotation mark has no partner"
     if (problem := _balance(pieces)) is not None:
         return problem
-    pairs = itertools.pairwise(["(", *pieces, ")"])
+    joined = ["(", *_joined(pieces), ")"]
+    pairs = itertools.pairwise(joined)
     return next((problem for pair in pairs if (problem := _between(*pair)) is not None), None)
 
 
@@ -35,7 +36,12 @@ def _between(before: str, piece: str) -> str | None:
         return "OR has nothing before it"
     if before == "OR" and piece == ")":
         return "OR has nothing behind it"
-    return None
+    word = before.lstrip("-")
+    if not word and piece in (")", "OR"):
+        return "a minus has nothing behind it"
+    if word in ("@", "#") or (word.endswith(":") and _OPERATOR.fullmatch(word)):
+        return f"the operator {word} has nothing behind it"
+    return "a phrase is empty" if before == '""' else None
 
 
 def _balance(pieces: Sequence[str]) -> str | None:
@@ -158,8 +164,8 @@ def matcher_of(rule: str) -> Matcher:
 def _program(pieces: Sequence[str]) -> list[_Step]:
     """The rule in postfix order."""
     compiler = _Compiler()
-    for piece, following in itertools.pairwise([*_joined(pieces), ")"]):
-        compiler.take(piece, following)
+    for piece in _joined(pieces):
+        compiler.take(piece)
     return compiler.finish()
 
 
@@ -171,7 +177,7 @@ class _Compiler:
         self._pending: list[str] = []
         self._behind_operand = False
 
-    def take(self, piece: str, following: str) -> None:
+    def take(self, piece: str) -> None:
         """The next piece."""
         if piece == "OR":
             self._push(_OR)
@@ -181,16 +187,17 @@ class _Compiler:
                 self._program.append(operator)
             self._behind_operand = True
         else:
-            self._take_operand(piece, following)
+            self._take_operand(piece)
 
     def finish(self) -> list[_Step]:
         """The whole program."""
         return [*self._program, *reversed(self._pending)]
 
-    def _take_operand(self, piece: str, following: str) -> None:
+    def _take_operand(self, piece: str) -> None:
         if self._behind_operand:
             self._push(_AND)
-        minuses, word = _split_off_minuses(piece, following)
+        word = piece.lstrip("-")
+        minuses = len(piece) - len(word)
         # Negations stand before their operand, so nothing that waits can be finished by them.
         self._pending += [_NOT] * (minuses % 2)
         self._behind_operand = bool(word) and word != _OPEN
@@ -214,15 +221,6 @@ def _joined(pieces: Sequence[str]) -> list[str]:
         else:
             joined.append(piece)
     return joined
-
-
-def _split_off_minuses(piece: str, following: str) -> tuple[int, str]:
-    """How often what follows is negated, and the rest of the piece; a `-` before nothing is a word."""
-    word = piece.lstrip("-")
-    minuses = len(piece) - len(word)
-    if not word and following in (")", "OR"):
-        return 0, piece
-    return minuses, word
 
 
 def _condition(word: str) -> Condition:

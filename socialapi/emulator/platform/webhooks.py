@@ -3,8 +3,9 @@
 import contextlib
 import datetime
 import ipaddress
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from socialapi.emulator.clock import milliseconds
@@ -89,11 +90,15 @@ async def delete_webhook(call: Call) -> Answer:
 async def replay_events(call: Call) -> Answer:
     """Delivers again what was published to the app's webhooks: to the one that is named, of the time that is given.
 
+    One replay of an app runs at a time.
+
     No parameter of it is documented, so none is required, and others are taken and ignored.
     """
     body = call.body
     begin = _time(body, "from_date", 0.0)
     end = _time(body, "to_date", call.now)
+    if call.service.deliveries.is_replaying(call.caller.app.api_key):
+        raise Refusal(409, "CONFLICT", "a replay of the app is still in progress", problem="conflict")
     wanted = [each for each in _own(call) if each.id == str(body.get("webhook_id") or each.id)]
     events = call.service.deliveries.replay(wanted, begin, end)
     job_id = str(call.state.platform.new_id(call.now))
@@ -124,7 +129,7 @@ def _time(body: Mapping[str, Any], name: str, default: float) -> float:
     if given is None:
         return default
     for read in (datetime.datetime.fromisoformat, _from_digits):
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, OverflowError):
             moment = read(str(given))
             return (moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).timestamp()
     raise invalid(name, "is not a time in ISO 8601", str(given)[:100])
@@ -147,14 +152,36 @@ def _webhook(call: Call) -> Webhook:
 
 
 def _check_public(url: str) -> None:
-    """That the host is not plainly a private one, which the pattern of the field cannot tell."""
-    host = (urlsplit(url).hostname or "").rstrip(".")
-    try:
-        is_private = not ipaddress.ip_address(host).is_global
-    except ValueError:
-        is_private = host == "localhost" or host.endswith(".localhost")
-    if is_private:
+    """That the host is a public name or address, which the pattern of the field cannot tell."""
+    if not is_public(urlsplit(url).hostname or ""):
         raise rejected("UrlValidationFailed", "the host of the url is not a public one")
+
+
+_LABEL: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_PRIVATE_DOMAINS: Final = frozenset(
+    ("localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "arpa")
+)
+
+
+def is_public(host: str) -> bool:
+    """Whether a host may be reached from everywhere: a name in a public domain, or a global IPv4 address.
+
+    Addresses in other spellings than four decimal numbers are refused, since some clients read them and others do not.
+    """
+    try:
+        ascii_host = host.removesuffix(".").encode("idna").decode().lower()
+    except UnicodeError:
+        return False
+    labels = ascii_host.split(".")
+    if len(ascii_host) > _LONGEST_NAME or not all(map(_LABEL.fullmatch, labels)):
+        return False
+    try:
+        return ipaddress.IPv4Address(host).is_global
+    except ValueError:
+        return len(labels) > 1 and not labels[-1][0].isdigit() and labels[-1] not in _PRIVATE_DOMAINS
+
+
+_LONGEST_NAME: Final = 253
 
 
 def _check_room(call: Call, url: str) -> None:

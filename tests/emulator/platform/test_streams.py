@@ -166,7 +166,7 @@ async def test_a_stream_can_begin_with_what_came_in_the_last_minutes(ask: Asker)
     async with reading(ask, backfill_minutes="2", tweet_fields="lang") as stream:
         lines = await stream.lines(2)
         assert [line["data"]["text"] for line in lines] == ["snow 2", "snow 3"]
-        assert lines[0]["matching_rules"] == [{"id": rule}]  # those of then
+        assert lines[0]["matching_rules"] == [{"id": rule, "tag": ""}]  # those of then
         assert lines[0]["data"]["lang"] == "en"
         await add_rules(ask, "snow")
         await ask.emulator.publish(SNOW)

@@ -47,10 +47,26 @@ async def test_a_query_of_the_target_is_kept_and_every_challenge_is_another(ask:
         *("ftp://hooks.example.com", "hooks.example.com", "", "https://", "https:///in", "https://a b.example/"),
         *("https://user@hooks.example.com/", "https://hooks.example.com/#part", "https://localhost/in"),
         *("https://a.localhost/in", "https://127.0.0.1/in", "https://10.0.0.1/in", "https://[::1]/in", 17),
+        *("https://2130706433/in", "https://0x7f.0.0.1/in", "https://127.1/in", "https://0177.0.0.1/in"),
+        *("https://intranet/in", "https://printer.local/in", "https://db.internal/in", "https://a..example/in"),
+        *(
+            "https://-a.example/in",
+            "https://a_b.example/in",
+            "https://127.0.0.1.",
+            "https://\uff11\uff12\uff17.0.0.1/in",
+        ),
+        *("https://hooks.example.com\\@evil.example/in", "https://hooks%2eexample.com/in", "https://10。0。0。1/"),
+        *("https:hooks.example.com/in", "//hooks.example.com/in", f"https://{'a' * 64}.example/", None, True, {}, []),
     ],
 )
 async def test_an_address_that_is_not_public_https_without_a_port_fails(ask: Asker, url: object) -> None:
     assert_failed(await create_webhook(ask, url), "UrlValidationFailed")
+
+
+@pytest.mark.parametrize("url", ["HTTPS://Hooks.Example.com/in", "https://bücher.example/in", "https://8.8.8.8/in"])
+async def test_any_public_host_passes_the_judgement_of_its_address(ask: Asker, owner: Owner, url: str) -> None:
+    ask.emulator.webhook_targets[url] = owner.address
+    assert (await create_webhook(ask, url)).data["url"] == url
 
 
 @pytest.mark.parametrize("body", [{}, {"url": URL, "name": "x"}, []])

@@ -1,7 +1,7 @@
 """Posts, as returned and as created (platform sections 2.4, 2.5 and 4.4)."""
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final, Literal
 
 import attrs
@@ -9,6 +9,7 @@ from annotated_types import MaxLen
 
 from socialapi.models.model import Model
 from socialapi.models.validation import AnyId, ListOf
+from socialapi.problems import BrokenRule
 from socialapi.unset import UNSET, Unset
 
 
@@ -247,7 +248,10 @@ class EditOptions:
 
 @attrs.define(kw_only=True)
 class PostDraft:
-    """A post to create. Undocumented fields go into `extra` and are sent as given."""
+    """A post to create. Undocumented fields go into `extra` and are sent as given.
+
+    `share_with_followers` also shows a post in a community to the author's followers.
+    """
 
     text: Annotated[str, MaxLen(MAX_TEXT_LENGTH)] | Unset = UNSET
     community_id: AnyId | Unset = UNSET
@@ -258,3 +262,9 @@ class PostDraft:
     media: PostMedia | Unset = UNSET
     edit_options: EditOptions | Unset = UNSET
     extra: Mapping[str, Any] = attrs.field(factory=dict)
+
+    @staticmethod
+    def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+        """Yields the broken rule: only posts of a community are shared with followers."""
+        if data.get("share_with_followers") and "community_id" not in data:
+            yield BrokenRule(path="share_with_followers", reason="is for posts with a community_id")

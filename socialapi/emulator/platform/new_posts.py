@@ -83,6 +83,12 @@ def _annotations(text: str) -> Iterator[Found]:
 
 EDIT_SECONDS: Final = 3_600.0
 """How long a post can be edited (section 8)."""
+MAX_EDITS: Final = 5
+"""How often a post can be edited; nothing is documented."""
+
+_KEPT_BY_EDITS: Final = (
+    *("conversation_id", "in_reply_to_user_id", "referenced_tweets", "community_id", "paid_partnership"),
+)
 
 _NO_COUNTS: Final = ("retweet_count", "reply_count", "like_count", "quote_count", "impression_count")
 
@@ -133,7 +139,11 @@ def post_fields(state: State, author: User, post_id: str, text: str, at: float) 
         "author_id": author.id,
         "conversation_id": post_id,
         "created_at": milliseconds(at),
-        "edit_controls": {"is_edit_eligible": author.is_premium, "editable_until": milliseconds(at + EDIT_SECONDS)},
+        "edit_controls": {
+            "edits_remaining": MAX_EDITS,
+            "is_edit_eligible": author.is_premium,
+            "editable_until": milliseconds(at + EDIT_SECONDS),
+        },
         "edit_history_tweet_ids": [post_id],
         "lang": "en",
         "paid_partnership": False,
@@ -151,10 +161,12 @@ def post_fields(state: State, author: User, post_id: str, text: str, at: float) 
 
 
 def _follow(state: State, post: PostRecord, previous: PostRecord) -> None:
-    """All versions of a post name all of them, and the window for edits stays that of the first."""
+    """All versions of a post name all of them, and share what it is about and until when it can be edited."""
     history = [*previous.fields["edit_history_tweet_ids"], post.id]
     for version in (*state.platform.posts.known(map(int, history[:-1])), post):
         version.fields["edit_history_tweet_ids"] = history
         if version is not post:
             state.platform.posts.keep(version)
-    post.fields["edit_controls"] = previous.fields["edit_controls"]
+    controls = previous.fields["edit_controls"]
+    post.fields["edit_controls"] = {**controls, "edits_remaining": controls["edits_remaining"] - 1}
+    post.fields |= {name: previous.fields[name] for name in _KEPT_BY_EDITS if name in previous.fields}

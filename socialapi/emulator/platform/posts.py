@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.paging import Numbered, paginate
-from socialapi.emulator.platform.new_posts import EDIT_SECONDS, new_post
+from socialapi.emulator.platform.new_posts import EDIT_SECONDS, MAX_EDITS, new_post
 from socialapi.emulator.platform.post_projection import Includes, may_read, not_authorized
 from socialapi.emulator.platform.selection import Selection, pick_fields, selection
 from socialapi.emulator.platform.state import PostRecord
@@ -74,17 +74,15 @@ async def create_post(call: Call) -> Answer:
             "text", "must not be blank unless the post has media", *([body["text"]] if "text" in body else [])
         )
     media_keys = _media_keys(call.state, body)
+    previous = _check_edit(call, author, body)
     answered = _target(call.state, body.get("reply", {}).get("in_reply_to_tweet_id"), "reply.in_reply_to_tweet_id")
     quoted = _target(call.state, body.get("quote_tweet_id"), "quote_tweet_id")
     if answered is not None:
         _check_summoned(call, author, answered)
-    previous = _check_edit(call, author, body)
     post = new_post(call.state, author, body.get("text", ""), answered=answered, quoted=quoted, previous=previous)
     if media_keys:
         post.fields["attachments"] = {"media_keys": media_keys}
-    if "community_id" in body:
-        post.fields["community_id"] = body["community_id"]
-    post.fields["paid_partnership"] = body.get("paid_partnership", False)
+    post.fields |= {name: body[name] for name in ("community_id", "paid_partnership") if name in body}
     post.shared_with_followers = body.get("share_with_followers", False)
     call.service.publishing.post_created(call.state, post)
     return data({"id": post.id, "text": post.fields["text"]}, 201)
@@ -140,7 +138,15 @@ def _check_edit(call: Call, author: User, body: Mapping[str, Any]) -> PostRecord
         raise _no_edit("it was not created within the last hour")
     if versions[-1] != previous.id:
         raise _no_edit(f"it was edited already, into {versions[-1]}")
+    if previous.fields["edit_controls"]["edits_remaining"] < 1:
+        raise _no_edit(f"it was edited {MAX_EDITS} times, as often as it may be")
+    for name in _FIXED_BY_EDITS:
+        if name in body:
+            raise invalid(name, "is that of the post that is edited, and cannot be given")
     return previous
+
+
+_FIXED_BY_EDITS: Final = ("reply", "quote_tweet_id", "community_id")
 
 
 def _no_edit(reason: str) -> Refusal:

@@ -169,7 +169,9 @@ async def test_an_edited_post_takes_the_place_of_the_previous_version(ask: Asker
     for version in (first, second, third):
         post = await full(ask, version)
         assert post["edit_history_tweet_ids"] == [first, second, third]
-    assert (await full(ask, third))["edit_controls"] == (await full(ask, first))["edit_controls"]
+    controls = [(await full(ask, version))["edit_controls"] for version in (first, second, third)]
+    assert [each.pop("edits_remaining") for each in controls] == [5, 4, 3]
+    assert controls[0] == controls[1] == controls[2]
     assert (await full(ask, first))["text"] == "Good"
 
 
@@ -196,3 +198,39 @@ async def test_only_ones_own_latest_version_can_be_edited_and_only_with_a_subscr
     reply = await edit(ask, own, signer=poor)
     assert (reply.status, "premium" in reply.json["detail"]) == (403, True)
     assert (await full(ask, own))["edit_controls"]["is_edit_eligible"] is False
+
+
+async def test_an_edit_keeps_what_the_post_was(ask: Asker) -> None:
+    own = (await create(ask, text="Mine")).data["id"]
+    other = ask.emulator.seed["post_ids"][0]
+    further = {"quote_tweet_id": other, "community_id": "1493446837214187523", "paid_partnership": True}
+    first = (await create(ask, text="Good", reply={"in_reply_to_tweet_id": own}, **further)).data["id"]
+    second = (await edit(ask, first)).data["id"]
+    names = ("referenced_tweets", "conversation_id", "in_reply_to_user_id", "community_id", "paid_partnership")
+    before, after = await full(ask, first), await full(ask, second)
+    assert {name: after[name] for name in names} == {name: before[name] for name in names}
+    assert (after["conversation_id"], len(after["referenced_tweets"]), after["text"]) == (own, 2, "Better")
+    assert (await full(ask, own))["public_metrics"]["reply_count"] == 1, "the edit is no second reply"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("reply", {"in_reply_to_tweet_id": "1"}), ("quote_tweet_id", "1"), ("community_id", "1")]
+)
+async def test_an_edit_cannot_make_another_post_of_it(ask: Asker, name: str, value: Any) -> None:
+    first = (await create(ask, text="Good")).data["id"]
+    body = {"text": "Better", "edit_options": {"previous_post_id": first}, name: value}
+    assert (await ask.signed("POST", "/2/tweets", json=body)).at_fault == [name]
+
+
+async def test_a_post_is_edited_five_times_at_most(ask: Asker) -> None:
+    latest = (await create(ask, text="Good")).data["id"]
+    for _ in range(5):
+        latest = (await edit(ask, latest)).data["id"]
+    reply = await edit(ask, latest)
+    assert (reply.status, "5 times" in reply.json["detail"]) == (403, True)
+
+
+async def test_a_post_is_shared_with_followers_from_a_community_only(ask: Asker) -> None:
+    reply = await ask.signed("POST", "/2/tweets", json={"text": "x", "share_with_followers": True})
+    assert reply.at_fault == ["share_with_followers"]
+    assert (await ask.signed("POST", "/2/tweets", json={"text": "x", "share_with_followers": False})).status == 201

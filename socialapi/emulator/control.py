@@ -14,6 +14,7 @@ from socialapi.emulator import overview
 from socialapi.emulator.advertising.audience_members import Members
 from socialapi.emulator.hosts import split_target
 from socialapi.emulator.ledger import Ledger
+from socialapi.emulator.openapi import openapi_document
 from socialapi.emulator.page import page
 from socialapi.emulator.platform.fan_out import SHUTDOWN
 from socialapi.emulator.request import DEFAULT_BODY_LIMIT
@@ -165,6 +166,12 @@ async def catalog_products(ask: Ask) -> Lines:
 async def seed(ask: Ask) -> Answer:
     """The ids of the seed data, by kind."""
     return answer(ask.service.seed)
+
+
+@control("GET", "openapi.json")
+async def openapi(ask: Ask) -> Answer:
+    """The OpenAPI 3.1 document of the service."""
+    return answer(openapi_document(ask.service.base_url))
 
 
 @attrs.define

@@ -14,6 +14,7 @@ from oauthlib.oauth1 import Client
 
 from socialapi.emulator import Emulator
 from socialapi.emulator.state import Caller
+from tests.support.contract import assert_in_contract
 
 Operation = dict[str, Any]
 Method = Literal["GET", "POST", "PUT", "DELETE"]
@@ -127,6 +128,7 @@ class Asker:
         if isinstance(options.get("data"), bytes):
             options["data"] = io.BytesIO(options["data"])  # aiohttp warns of large bytes
         async with self.session.request(method, self.emulator.ready["base_url"] + path, **options) as response:
+            assert_in_contract(self.emulator, response.headers, response.status, await response.read())
             return Reply(response.status, dict(response.headers), await response.text())
 
     async def signed(

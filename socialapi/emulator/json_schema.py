@@ -1,0 +1,246 @@
+"""JSON Schemas of declared types: of the models, of the rules beside their fields, and of problems."""
+
+import datetime
+import inspect
+import types
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Final, Literal
+
+import attrs
+from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
+
+from socialapi.models.cards import App, CardChanges, CardDraft
+from socialapi.models.events import DEPRECATED_EVENT_TYPES, EVENT_TYPE_ALIASES, EventType, SubscriptionDraft
+from socialapi.models.products import MAX_PRODUCTS, Product, ProductsBody
+from socialapi.models.streams import RulesChange
+from socialapi.models.validation import IsId, Pattern, Tagged, WholeText, members_by_tag, value_type, wire_name
+from socialapi.problems import PROBLEM_TYPES, Problem
+from socialapi.unset import Unset
+
+Schema = dict[str, Any]
+
+_SCALARS: Final[Mapping[Any, Schema]] = {
+    str: {"type": "string"},
+    bool: {"type": "boolean"},
+    int: {"type": "integer", "format": "int64", "minimum": -(2**63), "maximum": 2**63 - 1},
+    float: {"type": "number"},
+    type(None): {"type": "null"},
+    datetime.datetime: {
+        "type": "string",
+        "format": "date-time",
+        "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T.*(Z|\+00:00)$",
+    },
+}
+
+_ACROSS_FIELDS: Final[Mapping[type, Schema]] = {
+    App: {
+        "anyOf": [{"required": ["android_store_app_id"]}, {"required": ["ios_app_store_identifier"]}],
+        "dependentRequired": {
+            "android_store_deep_link": ["android_store_app_id"],
+            "ios_deep_link": ["ios_app_store_identifier"],
+        },
+    },
+    CardDraft: {"oneOf": [{"required": ["components"]}, {"required": ["slides"]}]},
+    CardChanges: {"not": {"required": ["components", "slides"]}},
+    Product: {"anyOf": [{"required": ["brand"]}, {"required": ["gtin"]}, {"required": ["mpn"]}]},
+    RulesChange: {"oneOf": [{"required": ["add"]}, {"required": ["delete"]}]},
+}
+"""What the `conditions` of classes demand, as far as JSON Schema can say it."""
+
+_EVENT_TYPES: Final = (*typing.get_args(EventType), *DEPRECATED_EVENT_TYPES, *EVENT_TYPE_ALIASES)
+_NARROWED: Final[Mapping[tuple[type, str], Any]] = {
+    (SubscriptionDraft, "event_type"): Literal[_EVENT_TYPES],
+    (ProductsBody, "products"): Annotated[tuple[Product, ...], MinLen(1), MaxLen(MAX_PRODUCTS)],
+}
+"""The types of fields that are declared with a wider one, for the sake of newer values or of raw rows."""
+
+MORE_RULES: Final = "Further rules span several fields; a refusal lists each that is broken."
+
+
+class JsonSchemas:
+    """The JSON Schemas of types. A class is a component: described once, by its name."""
+
+    def __init__(self) -> None:
+        self.components: dict[str, Schema] = {}
+        self._classes: dict[str, Any] = {}
+
+    def of(self, declared: Any) -> Schema:
+        """Returns the schema of a type, with its rules."""
+        origin, arguments = typing.get_origin(declared), typing.get_args(declared)
+        cls = origin or declared
+        if origin is typing.Annotated:
+            return self._annotated(*arguments)
+        if origin in (typing.Union, types.UnionType):
+            return self._union([member for member in arguments if member is not Unset])
+        if origin in (tuple, list):
+            return {"type": "array", "items": self.of(arguments[0])}
+        if attrs.has(cls) or typing.is_typeddict(cls):
+            return self._component(cls)
+        return _simple(declared, origin, arguments)
+
+    def properties(self, cls: Any) -> dict[str, Schema]:
+        """Returns the schemas of the fields of an attrs class or a TypedDict, by their names on the wire."""
+        return {name: self.of(_NARROWED.get((cls, name), kind)) for name, kind in fields_of(cls).items()}
+
+    def resolved(self, schema: Schema) -> Schema:
+        """Returns the component that a reference names, or the schema itself."""
+        return self.components[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+
+    def _component(self, cls: Any) -> Schema:
+        name = cls.__name__
+        if name not in self._classes:
+            self._classes[name] = cls
+            self.components[name] = {}  # a class may contain itself
+            self.components[name] = self._object(cls)
+        if self._classes[name] is not cls:
+            raise TypeError(f"there are two classes named {name}")
+        return {"$ref": f"#/components/schemas/{name}"}
+
+    def _object(self, cls: Any) -> Schema:
+        described = " ".join(inspect.cleandoc(cls.__doc__ or "").split())
+        if hasattr(cls, "conditions"):
+            described += f" {MORE_RULES}"
+        schema: Schema = {"type": "object", "description": described, "properties": self.properties(cls)}
+        if required := required_of(cls):
+            schema["required"] = required
+        if not is_open(cls):
+            schema["additionalProperties"] = False
+        return schema | _ACROSS_FIELDS.get(cls, {})
+
+    def _annotated(self, base: Any, *rules: Any) -> Schema:
+        if isinstance(rules[0], Tagged):
+            return self._tagged(base, rules[0].field)
+        schema = self.of(base)
+        for rule in rules:
+            schema = _constrained(schema, rule)
+        return schema
+
+    def _tagged(self, union: Any, field: str) -> Schema:
+        members = {tag: self.of(member) for tag, member in members_by_tag(union, field).items()}
+        for tag, reference in members.items():
+            # The field has a default in Python, but tells the classes apart on the wire.
+            component = self.resolved(reference)
+            component["required"] = list(dict.fromkeys((*component.get("required", ()), field)))
+            component["properties"][field] = {"const": tag}
+        mapping = {tag: reference["$ref"] for tag, reference in members.items()}
+        return {"oneOf": list(members.values()), "discriminator": {"propertyName": field, "mapping": mapping}}
+
+    def _union(self, members: Sequence[Any]) -> Schema:
+        known = [member for member in members if typing.get_origin(member) is Literal]
+        if str in members and known:
+            rest = self._union([member for member in members if member not in known])
+            return rest | {"examples": [value for member in known for value in typing.get_args(member)]}
+        schemas = [self.of(member) for member in members]
+        return schemas[0] if len(schemas) == 1 else _either(schemas)
+
+
+def _simple(declared: Any, origin: Any, arguments: Sequence[Any]) -> Schema:
+    if origin is Literal:
+        return {"type": "integer" if isinstance(arguments[0], int) else "string", "enum": list(arguments)}
+    if declared in _SCALARS:
+        return dict(_SCALARS[declared])
+    return {"type": "object"} if isinstance(origin, type) and issubclass(origin, Mapping) else {}
+
+
+def _either(schemas: Sequence[Schema]) -> Schema:
+    null = _SCALARS[type(None)]
+    first = schemas[0]
+    if len(schemas) == 2 and schemas[1] == null and "type" in first:
+        nullable = first | {"type": [first["type"], "null"]}
+        return nullable | {"enum": [*first["enum"], None]} if "enum" in first else nullable
+    return {"anyOf": list(schemas)}
+
+
+def fields_of(cls: Any) -> dict[str, Any]:
+    """Returns the types of the fields that are on the wire, by their names there."""
+    if typing.is_typeddict(cls):
+        hints = typing.get_type_hints(cls, include_extras=True)
+        return {name: value_type(kind) for name, kind in hints.items() if name != "extra"}
+    attrs.resolve_types(cls, include_extras=True)
+    return {wire_name(field): field.type for field in attrs.fields(cls) if field.init and field.name != "extra"}
+
+
+def required_of(cls: Any) -> list[str]:
+    """Returns the names of the fields that have to be there."""
+    if typing.is_typeddict(cls):
+        required: frozenset[str] = cls.__required_keys__
+        return sorted(required - {"extra"})
+    return [wire_name(field) for field in attrs.fields(cls) if field.default is attrs.NOTHING]
+
+
+def is_open(cls: Any) -> bool:
+    """Returns whether objects may have members that are not declared."""
+    if typing.is_typeddict(cls):
+        return "extra" in cls.__annotations__
+    return any(field.name == "extra" for field in attrs.fields(cls))
+
+
+def _constrained(schema: Schema, rule: Any) -> Schema:
+    for kind, keywords in _KEYWORDS.items():
+        if isinstance(rule, kind):
+            return _merged(schema, keywords(rule))
+    if isinstance(rule, MinLen):
+        return schema | {"minItems" if schema["type"] == "array" else "minLength": rule.min_length}
+    if isinstance(rule, MaxLen):
+        return schema | {"maxItems" if schema["type"] == "array" else "maxLength": rule.max_length}
+    return schema | {"description": MORE_RULES} if "$ref" not in schema else schema
+
+
+def _merged(schema: Schema, keywords: Schema) -> Schema:
+    """An id with a rule of its own needs no other one, and neither does a time."""
+    if "pattern" in schema and "pattern" in keywords and "format" not in schema and schema["pattern"] != _NOT_BLANK:
+        return schema | {"allOf": [*schema.get("allOf", ()), keywords]}
+    return schema | keywords
+
+
+_NOT_BLANK: Final = r"\S"
+
+_KEYWORDS: Final[Mapping[type, Callable[[Any], Schema]]] = {
+    Ge: lambda rule: {"minimum": rule.ge},
+    Gt: lambda rule: {"exclusiveMinimum": rule.gt},
+    Le: lambda rule: {"maximum": rule.le},
+    Lt: lambda rule: {"exclusiveMaximum": rule.lt},
+    IsId: lambda _: {"pattern": _NOT_BLANK},
+    Pattern: lambda rule: {"pattern": f"^(?:{rule.expression})$", "description": rule.says},
+    WholeText: lambda rule: {"pattern": f"^[0-9]{{1,{len(str(rule.most)) - 1}}}$"},
+}
+
+
+_REQUIRED_BY_SLUG: Final[Mapping[str, Sequence[str]]] = {
+    "disallowed-resource": ("resource_id", "resource_type", "section"),
+    "invalid-request": ("errors",),
+    "not-authorized-for-field": ("field", "resource_type", "section"),
+    "not-authorized-for-resource": ("value", "resource_id", "resource_type", "section", "parameter"),
+    "resource-not-found": ("parameter", "value", "resource_id", "resource_type"),
+    "resource-unavailable": ("parameter", "resource_id", "resource_type"),
+}
+"""The fields that a problem of a type must have (platform section 7.1)."""
+
+GENERIC: Final = "about:blank"
+
+
+def problem_schemas(problem_base_url: str) -> dict[str, Schema]:
+    """Returns the schemas of the 18 types of problems, and `Problem`, which is any of them."""
+    schemas = JsonSchemas()
+    by_type = {GENERIC: _problem(schemas, Problem, GENERIC, ())}
+    for slug, cls in PROBLEM_TYPES.items():
+        url = f"{problem_base_url}/{slug}"
+        by_type[url] = _problem(schemas, cls, url, _REQUIRED_BY_SLUG.get(slug, ()))
+    names = {url: "GenericProblem" if url == GENERIC else schema["title"] for url, schema in by_type.items()}
+    references = {url: f"#/components/schemas/{name}" for url, name in names.items()}
+    union = {
+        "oneOf": [{"$ref": reference} for reference in references.values()],
+        "discriminator": {"propertyName": "type", "mapping": references},
+    }
+    return schemas.components | {names[url]: schema for url, schema in by_type.items()} | {"Problem": union}
+
+
+def _problem(schemas: JsonSchemas, cls: type[Problem], url: str, required: Sequence[str]) -> Schema:
+    return {
+        "type": "object",
+        "title": cls.__name__,
+        "description": " ".join(inspect.cleandoc(cls.__doc__ or "").split()),
+        "required": ["type", "title", *required],
+        "properties": schemas.properties(cls) | {"type": {"const": url}},
+    }

@@ -9,11 +9,13 @@ WORKERS ?= 2
 
 VENV := .venv
 BENCH := .bench
+CLIENTS := .clients
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 RUNTIME := $(VENV)/.runtime-installed
 DEVELOPMENT := $(VENV)/.development-installed
 PEERS := $(BENCH)/.peers-installed
+OTHERS := $(CLIENTS)/.clients-installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -25,9 +27,9 @@ help: ## list the targets (the default)
 demo: $(RUNTIME) ## upload a dirty export and load a dirty feed, with faults, and prove the outcome
 	@$(BIN)/socialapi demo
 
-test: $(DEVELOPMENT) ## run the tests with branch coverage, which has a floor
+test: $(DEVELOPMENT) $(OTHERS) ## run the tests with branch coverage, which has a floor
 	@$(BIN)/coverage erase
-	@$(BIN)/coverage run -m pytest --numprocesses=$(WORKERS) --dist=loadgroup
+	@SOCIALAPI_REQUIRE_CLIENTS=1 $(BIN)/coverage run -m pytest --numprocesses=$(WORKERS) --dist=loadgroup
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
 
@@ -53,11 +55,11 @@ format: $(DEVELOPMENT) ## rewrite the sources in the house format
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-clean: ## remove everything that these targets made, .venv and .bench included
-	@rm -rf $(VENV) $(BENCH) .coverage .coverage.* htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .prove dist build
+clean: ## remove everything that these targets made, the environments included
+	@rm -rf $(VENV) $(BENCH) $(CLIENTS) .coverage .coverage.* htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .prove dist build
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(BIN)/python $(BENCH)/bin/python:
+$(BIN)/python $(BENCH)/bin/python $(CLIENTS)/bin/python:
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not installed; name another with PYTHON=…" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or later is needed, $(PYTHON) is $$($(PYTHON) -V 2>&1); name another with PYTHON=…" >&2; exit 1; }
@@ -79,4 +81,10 @@ $(PEERS): benchmarks/requirements.txt pyproject.toml constraints.txt | $(BENCH)/
 	@echo "Installing what is compared …"
 	@$(BENCH)/bin/python -m pip --quiet --disable-pip-version-check install --constraint constraints.txt --editable .
 	@$(BENCH)/bin/python -m pip --quiet --disable-pip-version-check install --requirement benchmarks/requirements.txt
+	@touch $@
+
+# Clients of other authors, with which the tests ask the emulator. They want other versions than the package does.
+$(OTHERS): tests/clients/requirements.txt | $(CLIENTS)/bin/python
+	@echo "Installing the clients of other authors …"
+	@$(CLIENTS)/bin/python -m pip --quiet --disable-pip-version-check install --requirement tests/clients/requirements.txt
 	@touch $@

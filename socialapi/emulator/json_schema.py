@@ -2,6 +2,7 @@
 
 import datetime
 import inspect
+import re
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -10,8 +11,15 @@ from typing import Annotated, Any, Final, Literal
 import attrs
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 
-from socialapi.models.cards import App, CardChanges, CardDraft
-from socialapi.models.events import DEPRECATED_EVENT_TYPES, EVENT_TYPE_ALIASES, EventType, SubscriptionDraft
+from socialapi.models.cards import App, Button, CardChanges, CardDraft, Details
+from socialapi.models.catalogs import ProductSetDraft
+from socialapi.models.events import (
+    DEPRECATED_EVENT_TYPES,
+    EVENT_TYPE_ALIASES,
+    EventType,
+    SubscriptionDraft,
+    SubscriptionFilter,
+)
 from socialapi.models.products import MAX_PRODUCTS, Product, ProductsBody
 from socialapi.models.streams import RulesChange
 from socialapi.models.validation import IsId, Pattern, Tagged, WholeText, members_by_tag, value_type, wire_name
@@ -33,6 +41,15 @@ _SCALARS: Final[Mapping[Any, Schema]] = {
     },
 }
 
+_MEDIA: Final[Schema] = {"properties": {"type": {"enum": ["MEDIA", "SWIPEABLE_MEDIA"]}}}
+_ACTION: Final[Schema] = {"properties": {"type": {"enum": ["DETAILS", "BUTTON"]}}}
+_FACE: Final[Schema] = {
+    "minItems": 2,
+    "maxItems": 2,
+    "oneOf": [{"prefixItems": [_MEDIA, _ACTION]}, {"prefixItems": [_ACTION, _MEDIA]}],
+}
+_LAYOUT: Final[Schema] = {"components": _FACE, "slides": {"items": _FACE}}
+
 _ACROSS_FIELDS: Final[Mapping[type, Schema]] = {
     App: {
         "anyOf": [{"required": ["android_store_app_id"]}, {"required": ["ios_app_store_identifier"]}],
@@ -41,10 +58,19 @@ _ACROSS_FIELDS: Final[Mapping[type, Schema]] = {
             "ios_deep_link": ["ios_app_store_identifier"],
         },
     },
-    CardDraft: {"oneOf": [{"required": ["components"]}, {"required": ["slides"]}]},
-    CardChanges: {"not": {"required": ["components", "slides"]}},
+    CardDraft: {"properties": _LAYOUT, "oneOf": [{"required": ["components"]}, {"required": ["slides"]}]},
+    CardChanges: {"properties": _LAYOUT, "not": {"required": ["components", "slides"]}},
     Product: {"anyOf": [{"required": ["brand"]}, {"required": ["gtin"]}, {"required": ["mpn"]}]},
+    Button: {"properties": {"destination": {"properties": {"type": {"const": "APP"}}}}},
+    Details: {"properties": {"destination": {"properties": {"type": {"const": "WEBSITE"}}}}},
+    ProductSetDraft: {
+        "oneOf": [
+            {"properties": {"type": {"const": "MANUAL"}}, "required": ["product_keys"]},
+            {"properties": {"type": {"const": "FILTERED"}}, "required": ["filters"]},
+        ]
+    },
     RulesChange: {"oneOf": [{"required": ["add"]}, {"required": ["delete"]}]},
+    SubscriptionFilter: {"anyOf": [{"required": ["user_id"]}, {"required": ["keyword"]}]},
 }
 """What the `conditions` of classes demand, as far as JSON Schema can say it."""
 
@@ -106,7 +132,7 @@ class JsonSchemas:
             schema["required"] = required
         if not is_open(cls):
             schema["additionalProperties"] = False
-        return schema | _ACROSS_FIELDS.get(cls, {})
+        return schema | {"allOf": [_ACROSS_FIELDS[cls]]} if cls in _ACROSS_FIELDS else schema
 
     def _annotated(self, base: Any, *rules: Any) -> Schema:
         if isinstance(rules[0], Tagged):
@@ -194,7 +220,25 @@ def _merged(schema: Schema, keywords: Schema) -> Schema:
     return schema | keywords
 
 
-_NOT_BLANK: Final = r"\S"
+_ALSO_BLANK: Final = r"\u001c-\u001f\u0085"
+"""What Python's expressions call a blank, and those of JSON Schema do not."""
+_NOT_BLANK: Final = rf"[^\s{_ALSO_BLANK}]"
+_BLANKS_IN_PATTERN: Final = re.compile(r"\[(?:\\.|[^\]\\])*\]|\\[sS]")
+
+
+def portable_pattern(expression: str) -> str:
+    """Returns an expression that must match the whole text, as one that any JSON Schema validator reads alike."""
+    return f"^(?:{_BLANKS_IN_PATTERN.sub(_portable_blanks, expression)})$"
+
+
+def _portable_blanks(found: re.Match[str]) -> str:
+    text = found[0]
+    if text == r"\S":
+        return _NOT_BLANK
+    if text == r"\s":
+        return rf"[\s{_ALSO_BLANK}]"
+    return text if r"\S" in text else text.replace(r"\s", rf"\s{_ALSO_BLANK}")
+
 
 _KEYWORDS: Final[Mapping[type, Callable[[Any], Schema]]] = {
     Ge: lambda rule: {"minimum": rule.ge},
@@ -202,7 +246,7 @@ _KEYWORDS: Final[Mapping[type, Callable[[Any], Schema]]] = {
     Le: lambda rule: {"maximum": rule.le},
     Lt: lambda rule: {"exclusiveMaximum": rule.lt},
     IsId: lambda _: {"pattern": _NOT_BLANK},
-    Pattern: lambda rule: {"pattern": f"^(?:{rule.expression})$", "description": rule.says},
+    Pattern: lambda rule: {"pattern": portable_pattern(rule.expression), "description": rule.says},
     WholeText: lambda rule: {"pattern": f"^[0-9]{{1,{len(str(rule.most)) - 1}}}$"},
 }
 

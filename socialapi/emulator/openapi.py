@@ -8,7 +8,14 @@ from typing import Any, Final
 import attrs
 
 from socialapi.emulator.handlers import ENDPOINTS
-from socialapi.emulator.json_schema import JsonSchemas, Schema, fields_of, problem_schemas, required_of
+from socialapi.emulator.json_schema import (
+    JsonSchemas,
+    Schema,
+    fields_of,
+    portable_pattern,
+    problem_schemas,
+    required_of,
+)
 from socialapi.emulator.routing import MOUNTS, mounted_path
 from socialapi.models.content import NewsField
 from socialapi.models.events import ActivityEvent, Streamed
@@ -165,7 +172,7 @@ def _without_null(kind: Any) -> Any:
 def _item_in_text(name: str, schema: Schema) -> Schema:
     if name in _LISTED:
         return {"type": "string", "enum": [*_LISTED[name]]}
-    return {"pattern": r"^[^,\s]+$"} | schema if "enum" not in schema else schema
+    return {"pattern": portable_pattern(r"[^,\s]+")} | schema if "enum" not in schema else schema
 
 
 def _orders(route: Route[Any], schemas: JsonSchemas) -> Iterator[str]:

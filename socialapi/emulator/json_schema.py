@@ -13,6 +13,7 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 
 from socialapi.models.cards import App, Button, CardChanges, CardDraft, Details
 from socialapi.models.catalogs import ProductSetDraft
+from socialapi.models.content import ArticleDraft
 from socialapi.models.events import (
     DEPRECATED_EVENT_TYPES,
     EVENT_TYPE_ALIASES,
@@ -20,6 +21,8 @@ from socialapi.models.events import (
     SubscriptionDraft,
     SubscriptionFilter,
 )
+from socialapi.models.oauth import AppOnlyTokenRequest, InvalidateTokenRequest
+from socialapi.models.posts import PostDraft
 from socialapi.models.products import MAX_PRODUCTS, Product, ProductsBody
 from socialapi.models.streams import RulesChange
 from socialapi.models.validation import IsId, Pattern, Tagged, WholeText, members_by_tag, value_type, wire_name
@@ -37,9 +40,13 @@ _SCALARS: Final[Mapping[Any, Schema]] = {
     datetime.datetime: {
         "type": "string",
         "format": "date-time",
-        "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T.*(Z|\+00:00)$",
+        "pattern": r"^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}T.*(Z|\+00:00)$",
     },
 }
+
+_ALSO_BLANK: Final = r"\u001c-\u001f\u0085"
+"""What Python's expressions call a blank, and those of JSON Schema do not."""
+_NOT_BLANK: Final = rf"[^\s{_ALSO_BLANK}]"
 
 _MEDIA: Final[Schema] = {"properties": {"type": {"enum": ["MEDIA", "SWIPEABLE_MEDIA"]}}}
 _ACTION: Final[Schema] = {"properties": {"type": {"enum": ["DETAILS", "BUTTON"]}}}
@@ -61,8 +68,14 @@ _ACROSS_FIELDS: Final[Mapping[type, Schema]] = {
     CardDraft: {"properties": _LAYOUT, "oneOf": [{"required": ["components"]}, {"required": ["slides"]}]},
     CardChanges: {"properties": _LAYOUT, "not": {"required": ["components", "slides"]}},
     Product: {"anyOf": [{"required": ["brand"]}, {"required": ["gtin"]}, {"required": ["mpn"]}]},
+    AppOnlyTokenRequest: {"required": ["grant_type"]},
+    ArticleDraft: {"properties": {"title": {"pattern": _NOT_BLANK}}},
     Button: {"properties": {"destination": {"properties": {"type": {"const": "APP"}}}}},
     Details: {"properties": {"destination": {"properties": {"type": {"const": "WEBSITE"}}}}},
+    InvalidateTokenRequest: {"properties": {"access_token": {"minLength": 1}}},
+    PostDraft: {
+        "anyOf": [{"required": ["text"], "properties": {"text": {"pattern": _NOT_BLANK}}}, {"required": ["media"]}]
+    },
     ProductSetDraft: {
         "oneOf": [
             {"properties": {"type": {"const": "MANUAL"}}, "required": ["product_keys"]},
@@ -220,9 +233,6 @@ def _merged(schema: Schema, keywords: Schema) -> Schema:
     return schema | keywords
 
 
-_ALSO_BLANK: Final = r"\u001c-\u001f\u0085"
-"""What Python's expressions call a blank, and those of JSON Schema do not."""
-_NOT_BLANK: Final = rf"[^\s{_ALSO_BLANK}]"
 _BLANKS_IN_PATTERN: Final = re.compile(r"\[(?:\\.|[^\]\\])*\]|\\[sS]")
 
 

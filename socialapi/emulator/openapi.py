@@ -154,7 +154,7 @@ def _in_text(name: str, kind: Any, route: Route[Any], schemas: JsonSchemas) -> S
     """The schema of a parameter. In a query null is an empty value, and a comma separates the items of a list."""
     is_nullable = type(None) in typing.get_args(kind)
     schema = schemas.of(_without_null(kind))
-    if name == "max_results" and "minimum" not in schema:
+    if name == "max_results" and kind is int:
         schema |= _UNDOCUMENTED_PAGE
     if name == "sort_by":
         schema = {"type": "string", "enum": [*_orders(route, schemas)]}

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, Literal
 import attrs
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 
+from socialapi.emulator.responses import RESOURCE_TYPES
 from socialapi.models.cards import App, Button, CardChanges, CardDraft, Details
 from socialapi.models.catalogs import ProductSetDraft
 from socialapi.models.content import ArticleDraft
@@ -290,11 +291,18 @@ def problem_schemas(problem_base_url: str) -> dict[str, Schema]:
     return schemas.components | {names[url]: schema for url, schema in by_type.items()} | {"Problem": union}
 
 
+def _closed(name: str, schema: Schema) -> Schema:
+    """The schema of a field of problems, which has one of the documented values."""
+    values = sorted(RESOURCE_TYPES) if name == "resource_type" else schema.get("examples")
+    return {"type": "string", "enum": values} if values else schema
+
+
 def _problem(schemas: JsonSchemas, cls: type[Problem], url: str, required: Sequence[str]) -> Schema:
     return {
         "type": "object",
         "title": cls.__name__,
         "description": " ".join(inspect.cleandoc(cls.__doc__ or "").split()),
         "required": ["type", "title", *required],
-        "properties": schemas.properties(cls) | {"type": {"const": url}},
+        "properties": {name: _closed(name, each) for name, each in schemas.properties(cls).items()}
+        | {"type": {"const": url}},
     }

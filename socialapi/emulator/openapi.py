@@ -16,6 +16,8 @@ from socialapi.emulator.json_schema import (
     problem_schemas,
     required_of,
 )
+from socialapi.emulator.request import FORM
+from socialapi.emulator.responses import PROBLEM
 from socialapi.emulator.routing import MOUNTS, mounted_path
 from socialapi.models.content import NewsField
 from socialapi.models.events import ActivityEvent, Streamed
@@ -26,8 +28,6 @@ from socialapi.routes.route import ADS, ADS_SANDBOX, OAUTH, CredentialKind, Fami
 from socialapi.version import __version__
 
 JSON: Final = "application/json"
-PROBLEM_JSON: Final = "application/problem+json"
-FORM: Final = "application/x-www-form-urlencoded"
 HTML: Final = "text/html"
 
 _TAGS: Final = {
@@ -409,7 +409,7 @@ _LIMIT_HEADERS: Final = {name: _header(name) for name in _HEADERS}
 
 # A token error looks the same in every API, but for the echo in the advertising API.
 _REFUSAL_CONTENT: Final[Mapping[str, Mapping[str, Schema]]] = {
-    "Platform": {PROBLEM_JSON: _ref("Problem"), JSON: {"anyOf": [_ref("TokenErrors"), _ref("Problem")]}},
+    "Platform": {PROBLEM: _ref("Problem"), JSON: _ref("TokenErrors")},
     "Advertising": {JSON: _ref("AdsErrors")},
     "OAuth": {JSON: _ref("TokenErrors")},
     "OAuth2": {JSON: {"anyOf": [_ref("OAuth2Error"), _ref("TokenErrors")]}},
@@ -476,16 +476,11 @@ def _security(route: Route[Any]) -> list[dict[str, list[str]]]:
     schemes = dict.fromkeys(_SCHEMES[kind] for kind in route.family.credentials)
     if route.family in _ADVERTISING:
         schemes.pop("appOnly", None)
-    return [{scheme: [*_scopes(route)] if scheme == "oauth2User" else []} for scheme in schemes]
-
-
-def _scopes(route: Route[Any]) -> Sequence[str]:
-    scopes: Sequence[str] = getattr(route, "scopes", ())
-    return scopes
+    return [{scheme: [*route.scopes] if scheme == "oauth2User" else []} for scheme in schemes]
 
 
 def _security_schemes(base_url: str, routes: Iterable[Route[Any]]) -> dict[str, Any]:
-    scopes = sorted({"offline.access", *(scope for route in routes for scope in _scopes(route))})
+    scopes = sorted({"offline.access", *(scope for route in routes for scope in route.scopes)})
     flow = {
         "authorizationUrl": base_url + MOUNTS["base_url"] + oauth.OAUTH2_AUTHORIZE.path,
         "tokenUrl": base_url + MOUNTS["base_url"] + oauth.OAUTH2_TOKEN.path,

@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 from requests.auth import AuthBase, HTTPBasicAuth
 from schemathesis.checks import CHECKS, load_all_checks
+from schemathesis.core.failures import FailureGroup
 
 from socialapi.emulator import Emulator
 from tests.emulator.asking import Asker
@@ -132,7 +133,7 @@ class Asking:
         @seed(14)
         @given(case=operation.as_strategy(generation_mode=mode))
         def ask(case: Any) -> None:
-            if len(case.as_curl_command()) < LONGEST_ADDRESS:
+            if len(case.as_curl_command()) < LONGEST_ADDRESS and not _is_known(case):
                 self.seed(case)
                 self._send(case, session, mode)
 
@@ -157,7 +158,7 @@ class Asking:
         """Holds an answer against the document."""
         try:
             case.validate_response(answer, checks=HOLD)
-        except Exception as problem:  # noqa: BLE001  # whatever is wrong is told
+        except FailureGroup as problem:
             self.wrong.append(f"{case.as_curl_command()}\n{problem}")
 
     def credentials(self, case: Any) -> AuthBase | None:
@@ -193,6 +194,12 @@ def _can_be_asked(operation: Any, mode: schemathesis.GenerationMode) -> bool:
     raw = operation.definition.raw
     has_query = any(each["in"] == "query" for each in raw["parameters"])
     return mode is schemathesis.GenerationMode.POSITIVE or has_query or "requestBody" in raw
+
+
+def _is_known(case: Any) -> bool:
+    """Returns whether a request meets a fault that a test at the end of this page expects."""
+    body = case.body if isinstance(case.body, dict) else {}
+    return "[" in str(body.get("url"))
 
 
 def _linked(document: dict[str, Any]) -> dict[str, Any]:
@@ -268,6 +275,11 @@ async def _in_thread(run: Callable[[], None]) -> None:
 async def test_a_webhook_url_with_a_bracket_is_refused(ask: Asker) -> None:
     reply = await ask.bearer("POST", "/2/webhooks", json={"url": "https://a[b"})
     assert (reply.status, reply.json["title"]) == (400, "UrlValidationFailed")
+
+
+async def test_a_cover_that_is_no_object_is_refused(ask: Asker) -> None:
+    draft = {"title": "Huts", "content_state": {}, "cover_media": True}
+    assert (await ask.signed("POST", "/2/articles/draft", json=draft)).at_fault == ["cover_media"]
 
 
 @pytest.mark.xfail(strict=True, reason="years below 1000 are written with three digits")

@@ -1,4 +1,4 @@
-"""JSON Schemas of declared types: of the models, of the rules beside their fields, and of problems."""
+"""JSON Schemas of declared types: of the models, and of the rules beside their fields."""
 
 import datetime
 import inspect
@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal
 import attrs
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 
-from socialapi.emulator.responses import RESOURCE_TYPES
+from socialapi.models.accounts import FeaturesAdded
 from socialapi.models.cards import App, Button, CardChanges, CardDraft, Details
 from socialapi.models.catalogs import ProductSetDraft
 from socialapi.models.content import ArticleDraft
@@ -27,7 +27,6 @@ from socialapi.models.posts import PostDraft
 from socialapi.models.products import MAX_PRODUCTS, Product, ProductsBody
 from socialapi.models.streams import RulesChange
 from socialapi.models.validation import IsId, Pattern, Tagged, WholeText, members_by_tag, value_type, wire_name
-from socialapi.problems import PROBLEM_TYPES, Problem
 from socialapi.unset import Unset
 
 Schema = dict[str, Any]
@@ -89,11 +88,13 @@ _ACROSS_FIELDS: Final[Mapping[type, Schema]] = {
 """What the `conditions` of classes demand, as far as JSON Schema can say it."""
 
 _EVENT_TYPES: Final = (*typing.get_args(EventType), *DEPRECATED_EVENT_TYPES, *EVENT_TYPE_ALIASES)
+_FeatureName = Annotated[str, Pattern("[A-Z][A-Z0-9_]*", "must be a key of a feature, as REACH_FREQUENCY_CAP")]
 _NARROWED: Final[Mapping[tuple[type, str], Any]] = {
+    (FeaturesAdded, "feature_keys"): Annotated[tuple[_FeatureName, ...], MinLen(1)],
     (SubscriptionDraft, "event_type"): Literal[_EVENT_TYPES],
     (ProductsBody, "products"): Annotated[tuple[Product, ...], MinLen(1), MaxLen(MAX_PRODUCTS)],
 }
-"""The types of fields that are declared with a wider one, for the sake of newer values or of raw rows."""
+"""The types of fields whose values are judged by the emulator's handlers, beyond what their declarations say."""
 
 MORE_RULES: Final = "Further rules span several fields; a refusal lists each that is broken."
 
@@ -121,7 +122,7 @@ class JsonSchemas:
 
     def properties(self, cls: Any) -> dict[str, Schema]:
         """Returns the schemas of the fields of an attrs class or a TypedDict, by their names on the wire."""
-        return {name: self.of(_NARROWED.get((cls, name), kind)) for name, kind in fields_of(cls).items()}
+        return {name: self.of(kind) for name, kind in fields_of(cls).items()}
 
     def resolved(self, schema: Schema) -> Schema:
         """Returns the component that a reference names, or the schema itself."""
@@ -193,7 +194,11 @@ def _either(schemas: Sequence[Schema]) -> Schema:
 
 
 def fields_of(cls: Any) -> dict[str, Any]:
-    """Returns the types of the fields that are on the wire, by their names there."""
+    """Returns the types of the fields that are on the wire, by their names there, as the emulator takes them."""
+    return {name: _NARROWED.get((cls, name), kind) for name, kind in _declared_fields(cls).items()}
+
+
+def _declared_fields(cls: Any) -> dict[str, Any]:
     if typing.is_typeddict(cls):
         hints = typing.get_type_hints(cls, include_extras=True)
         return {name: value_type(kind) for name, kind in hints.items() if name != "extra"}
@@ -260,49 +265,3 @@ _KEYWORDS: Final[Mapping[type, Callable[[Any], Schema]]] = {
     Pattern: lambda rule: {"pattern": portable_pattern(rule.expression), "description": rule.says},
     WholeText: lambda rule: {"pattern": f"^[0-9]{{1,{len(str(rule.most)) - 1}}}$"},
 }
-
-
-_REQUIRED_BY_SLUG: Final[Mapping[str, Sequence[str]]] = {
-    "disallowed-resource": ("resource_id", "resource_type", "section"),
-    "invalid-request": ("errors",),
-    "not-authorized-for-field": ("field", "resource_type", "section"),
-    "not-authorized-for-resource": ("value", "resource_id", "resource_type", "section", "parameter"),
-    "resource-not-found": ("parameter", "value", "resource_id", "resource_type"),
-    "resource-unavailable": ("parameter", "resource_id", "resource_type"),
-}
-"""The fields that a problem of a type must have (platform section 7.1)."""
-
-GENERIC: Final = "about:blank"
-
-
-def problem_schemas(problem_base_url: str) -> dict[str, Schema]:
-    """Returns the schemas of the 18 types of problems, and `Problem`, which is any of them."""
-    schemas = JsonSchemas()
-    by_type = {GENERIC: _problem(schemas, Problem, GENERIC, ())}
-    for slug, cls in PROBLEM_TYPES.items():
-        url = f"{problem_base_url}/{slug}"
-        by_type[url] = _problem(schemas, cls, url, _REQUIRED_BY_SLUG.get(slug, ()))
-    names = {url: "GenericProblem" if url == GENERIC else schema["title"] for url, schema in by_type.items()}
-    references = {url: f"#/components/schemas/{name}" for url, name in names.items()}
-    union = {
-        "oneOf": [{"$ref": reference} for reference in references.values()],
-        "discriminator": {"propertyName": "type", "mapping": references},
-    }
-    return schemas.components | {names[url]: schema for url, schema in by_type.items()} | {"Problem": union}
-
-
-def _closed(name: str, schema: Schema) -> Schema:
-    """The schema of a field of problems, which has one of the documented values."""
-    values = sorted(RESOURCE_TYPES) if name == "resource_type" else schema.get("examples")
-    return {"type": "string", "enum": values} if values else schema
-
-
-def _problem(schemas: JsonSchemas, cls: type[Problem], url: str, required: Sequence[str]) -> Schema:
-    return {
-        "type": "object",
-        "title": cls.__name__,
-        "description": " ".join(inspect.cleandoc(cls.__doc__ or "").split()),
-        "required": ["type", "title", *required],
-        "properties": {name: _closed(name, each) for name, each in schemas.properties(cls).items()}
-        | {"type": {"const": url}},
-    }

@@ -17,6 +17,7 @@ from socialapi.models.line_items import LineItem, LineItemChanges
 from socialapi.models.streams import RulesChange
 from socialapi.problems import PROBLEM_TYPES
 from tests.emulator.asking import Asker
+from tests.emulator.platform.reading import ACTIVITY, POSTS, add_rules, reading, subscribe
 from tests.support.contract import document, resolved
 
 ACCOUNT = "/ads/12/accounts/{account_id}"
@@ -106,12 +107,26 @@ def test_limits_are_told_in_headers() -> None:
 
 
 def test_credentials_follow_from_the_family_of_the_route() -> None:
-    schemes = [*operation("GET", "/2/tweets")["security"][0]]
-    assert schemes == ["appOnly"]
-    assert {*operation("POST", "/2/tweets")["security"][0]} == {"oauth1"}
-    of_ads = {name for each in operation("GET", "/ads/12/accounts")["security"] for name in each}
-    assert of_ads == {"oauth1", "oauth2User"}
+    scopes = ["tweet.read", "tweet.write", "users.read"]
+    assert operation("GET", "/2/tweets")["security"] == [{"appOnly": []}, {"oauth2User": []}, {"oauth1": []}]
+    assert operation("POST", "/2/tweets")["security"] == [{"oauth1": []}, {"oauth2User": scopes}]
+    assert operation("POST", "/2/webhooks")["security"] == [{"appOnly": []}]
+    assert operation("GET", "/ads/12/accounts")["security"] == [{"oauth1": []}, {"oauth2User": []}]
     assert operation("POST", "/oauth2/token")["security"] == [{"appKey": []}]
+    flow = document()["components"]["securitySchemes"]["oauth2User"]["flows"]["authorizationCode"]
+    assert {*scopes, "offline.access"} <= flow["scopes"].keys()
+
+
+async def test_lines_of_streams_are_what_is_described(ask: Asker) -> None:
+    await add_rules(ask, "snow", tag="weather")
+    await subscribe(ask, "profile.update.bio", user_id="783214001")
+    async with reading(ask, expansions="author_id") as posts, reading(ask, ACTIVITY) as events:
+        event = {"event_type": "profile.update.bio", "user_id": "783214001"}
+        await ask.emulator.publish({"events": [{"post": {"text": "snow"}}, event]})
+        for path, stream in ((POSTS, posts), (ACTIVITY, events)):
+            content = operation("GET", path)["responses"]["200"]["content"]["application/json"]["schema"]
+            of_line = {**content["x-item-schema"], "components": document()["components"]}
+            jsonschema_rs.Draft202012Validator(of_line, validate_formats=True).validate(await stream.line())
 
 
 def test_what_was_made_is_linked_to_what_takes_its_id() -> None:

@@ -1,0 +1,294 @@
+"""What the operations of the OpenAPI document answer: results, pages, streams, and refusals."""
+
+import inspect
+import typing
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from socialapi.emulator.json_schema import JsonSchemas, Schema
+from socialapi.emulator.request import FORM
+from socialapi.emulator.responses import PROBLEM, RESOURCE_TYPES
+from socialapi.models.events import ActivityEvent, Streamed
+from socialapi.models.pages import Includes, Page
+from socialapi.problems import PROBLEM_TYPES, Problem
+from socialapi.routes import ads, oauth, platform
+from socialapi.routes.route import ADS, ADS_SANDBOX, OAUTH, Family, Route
+
+JSON: Final = "application/json"
+HTML: Final = "text/html"
+
+
+def _ref(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+_CREATED: Final[Mapping[Route[Any], tuple[str, ...]]] = {
+    platform.POST_CREATE: ("201",),
+    platform.ARTICLE_DRAFT: ("201",),
+    platform.NOTE_SUBMIT: ("201",),
+    platform.SUBSCRIPTION_CREATE: ("201",),
+    platform.STREAM_RULES_CHANGE: ("200", "201"),
+}
+"""The statuses of what is done, where it is not 200 alone."""
+
+_IN_LISTS: Final = (ads.DO_NOT_REACH_USERS,)
+"""The routes with counts for each operation instead of those of the request."""
+
+_AS_PAIRS: Final = (oauth.REQUEST_TOKEN, oauth.ACCESS_TOKEN)
+"""The routes that answer in the form of a query string."""
+
+
+def responses_of(route: Route[Any], links: Mapping[str, Any], schemas: JsonSchemas) -> dict[str, Any]:
+    """Returns the answers of a route by their status; `links` follow from what is done."""
+    if route.result is object:
+        return _page_responses()
+    media_type = FORM if route in _AS_PAIRS else JSON
+    done = _response("What was asked for", {media_type: _answer(route, schemas)})
+    if links:
+        done["links"] = links
+    return dict.fromkeys(_CREATED.get(route, ("200",)), done) | _refusals(route)
+
+
+def _response(description: str, schemas: Mapping[str, Schema]) -> dict[str, Any]:
+    content = {media_type: {"schema": schema} for media_type, schema in schemas.items()}
+    return {"description": description, "headers": _COMMON_HEADERS, "content": content}
+
+
+def _page_responses() -> dict[str, Any]:
+    page = {HTML: {"type": "string"}}
+    moved = {"description": "Back to the app", "headers": {"Location": {"schema": {"type": "string"}}}}
+    shown = {"200": "The page", "400": "A page that says what is wrong", "403": "A page that says why not"}
+    return {status: _response(text, page) for status, text in shown.items()} | {"302": moved}
+
+
+def _answer(route: Route[Any], schemas: JsonSchemas) -> Schema:
+    if typing.get_origin(route.result) is Streamed:
+        return _streamed(typing.get_args(route.result)[0], schemas)
+    if not route.family.envelope:
+        return schemas.of(route.result)
+    is_page = typing.get_origin(route.result) is Page
+    item = schemas.of(typing.get_args(route.result)[0] if is_page else route.result)
+    data = {"type": "array", "items": item} if is_page or route in _IN_LISTS else item
+    if route.family in ADVERTISING:
+        return _ads_answer(data, is_page=is_page)
+    return _platform_answer(data, schemas, is_page=is_page)
+
+
+def _platform_answer(data: Schema, schemas: JsonSchemas, *, is_page: bool) -> Schema:
+    """Where everything that was asked for failed, there are `errors` and no data."""
+    errors = {"type": "array", "minItems": 1, "items": _ref("Problem")}
+    properties: Schema = {"data": data, "errors": errors}
+    if is_page:
+        properties |= {"includes": schemas.of(Includes), "meta": _ref("PageMeta")}
+    either = [{"required": ["data"]}, {"required": ["errors"]}]
+    return {"type": "object", "properties": properties, "anyOf": either}
+
+
+def _ads_answer(data: Schema, *, is_page: bool) -> Schema:
+    properties: Schema = {"request": _ref("RequestEcho"), "data": data}
+    if is_page:
+        properties |= {"next_cursor": {"type": ["string", "null"]}, "total_count": {"type": "integer", "minimum": 0}}
+    return {"type": "object", "properties": properties, "required": ["data", "request"]}
+
+
+def _streamed(item: Any, schemas: JsonSchemas) -> Schema:
+    """OpenAPI 3.1 has no words for a sequence of documents: the schema of each is an extension."""
+    each = _ACTIVITY_EVENT if item is ActivityEvent else schemas.of(item)
+    text = "One JSON document per line, or an empty line, and no end"
+    return {"type": "string", "description": text, "x-item-schema": each}
+
+
+_ACTIVITY_EVENT: Final[Schema] = {
+    "type": "object",
+    "required": ["data"],
+    "properties": {
+        "data": {
+            "type": "object",
+            "required": ["event_type", "filter", "payload"],
+            "properties": {
+                "event_uuid": {"type": "string"},
+                "event_type": {"type": "string"},
+                "filter": {"type": "object"},
+                "tag": {"type": "string"},
+                "payload": {"type": "object"},
+            },
+        }
+    },
+}
+
+_TOKEN_ERROR: Final[Schema] = {
+    "type": "object",
+    "required": ["code", "message"],
+    "properties": {"code": {"type": "integer"}, "message": {"type": "string"}, "parameter": {"type": "string"}},
+}
+_ADS_ERROR: Final[Schema] = {
+    "type": "object",
+    "required": ["code", "message"],
+    "properties": {
+        "code": {"type": ["string", "integer"]},
+        "message": {"type": "string"},
+        "parameter": {"type": "string"},
+    },
+}
+_ERRORS: Final[Mapping[str, Schema]] = {
+    "PageMeta": {
+        "type": "object",
+        "description": "Where a page is in its collection.",
+        "properties": {
+            "result_count": {"type": "integer", "minimum": 0},
+            "next_token": {"type": "string"},
+            "previous_token": {"type": "string"},
+        },
+    },
+    "RequestEcho": {
+        "type": "object",
+        "description": "What was asked, as the service understood it.",
+        "required": ["params"],
+        "properties": {"params": {"type": "object"}},
+    },
+    "TokenErrors": {
+        "type": "object",
+        "description": "Why a token or a signature was refused.",
+        "required": ["errors"],
+        "properties": {"errors": {"type": "array", "minItems": 1, "items": _TOKEN_ERROR}},
+    },
+    "AdsErrors": {
+        "type": "object",
+        "description": "Why a request was refused: as a whole, or because of some operations of a batch.",
+        "required": ["request"],
+        "anyOf": [{"required": ["errors"]}, {"required": ["operation_errors"]}],
+        "properties": {
+            "request": _ref("RequestEcho"),
+            "errors": {"type": "array", "minItems": 1, "items": _ADS_ERROR},
+            "operation_errors": {
+                "type": "array",
+                "items": {
+                    **_ADS_ERROR,
+                    "required": ["index", "code", "message"],
+                    "properties": {**_ADS_ERROR["properties"], "index": {"type": "integer", "minimum": 0}},
+                },
+            },
+        },
+    },
+    "OAuth2Error": {
+        "type": "object",
+        "description": "An error of RFC 6749, section 5.2.",
+        "required": ["error"],
+        "properties": {"error": {"type": "string"}, "error_description": {"type": "string"}},
+    },
+}
+
+_REFUSED: Final[Mapping[str, str]] = {
+    "400": "The request breaks rules",
+    "401": "The credentials are missing, wrong or expired",
+    "403": "The caller may not do this",
+    "404": "There is nothing like it",
+    "409": "It is in conflict with what is there",
+    "415": "The body is of another media type",
+    "429": "The rate limit is used up",
+}
+
+
+ADVERTISING: Final = (ADS, ADS_SANDBOX)
+
+
+def _refusals(route: Route[Any]) -> dict[str, Any]:
+    kind = "OAuth2" if route is oauth.OAUTH2_TOKEN else _kind(route.family)
+    return {status: {"$ref": f"#/components/responses/{kind}{status}"} for status in _REFUSED}
+
+
+def _kind(family: Family) -> str:
+    """How an API words its refusals."""
+    return "OAuth" if family is OAUTH else "Advertising" if family in ADVERTISING else "Platform"
+
+
+def shared_refusals() -> dict[str, Any]:
+    """Returns the refusals of each API, which are components because every operation has them."""
+    return {
+        f"{kind}{status}": _response(text, content) | ({"headers": _LIMIT_HEADERS} if status == "429" else {})
+        for kind, content in _REFUSAL_CONTENT.items()
+        for status, text in _REFUSED.items()
+    }
+
+
+HEADERS: Final[Mapping[str, Any]] = {
+    name: {"description": text, "schema": {"type": kind}}
+    for name, kind, text in (
+        ("x-transaction-id", "string", "The id of this request in the log."),
+        ("x-rate-limit-limit", "integer", "The requests of a window."),
+        ("x-rate-limit-remaining", "integer", "The requests that are left in the window."),
+        ("x-rate-limit-reset", "integer", "When the window ends, in epoch seconds."),
+        ("x-account-rate-limit-limit", "integer", "The requests of a window of the account."),
+        ("x-account-rate-limit-remaining", "integer", "The requests that are left to the account."),
+        ("x-account-rate-limit-reset", "integer", "When the window of the account ends, in epoch seconds."),
+    )
+}
+
+
+def _header(name: str) -> Schema:
+    return {"$ref": f"#/components/headers/{name}"}
+
+
+_COMMON_HEADERS: Final = {"x-transaction-id": _header("x-transaction-id")}
+_LIMIT_HEADERS: Final = {name: _header(name) for name in HEADERS}
+
+# A token error looks the same in every API, but for the echo in the advertising API.
+_REFUSAL_CONTENT: Final[Mapping[str, Mapping[str, Schema]]] = {
+    "Platform": {PROBLEM: _ref("Problem"), JSON: _ref("TokenErrors")},
+    "Advertising": {JSON: _ref("AdsErrors")},
+    "OAuth": {JSON: _ref("TokenErrors")},
+    "OAuth2": {JSON: {"anyOf": [_ref("OAuth2Error"), _ref("TokenErrors")]}},
+}
+
+
+# Problems
+
+_REQUIRED_BY_SLUG: Final[Mapping[str, Sequence[str]]] = {
+    "disallowed-resource": ("resource_id", "resource_type", "section"),
+    "invalid-request": ("errors",),
+    "not-authorized-for-field": ("field", "resource_type", "section"),
+    "not-authorized-for-resource": ("value", "resource_id", "resource_type", "section", "parameter"),
+    "resource-not-found": ("parameter", "value", "resource_id", "resource_type"),
+    "resource-unavailable": ("parameter", "resource_id", "resource_type"),
+}
+"""The fields that a problem of a type must have (platform section 7.1)."""
+
+_GENERIC: Final = "about:blank"
+
+
+def error_schemas(problem_base_url: str) -> dict[str, Schema]:
+    """Returns the schemas of what is not a model: what stands beside results, errors, and problems of all 18 types."""
+    return {**_ERRORS, **_problem_schemas(problem_base_url)}
+
+
+def _problem_schemas(problem_base_url: str) -> dict[str, Schema]:
+    """`Problem` is any of them, told apart by its type."""
+    schemas = JsonSchemas()
+    by_type = {_GENERIC: _problem(schemas, Problem, _GENERIC, ())}
+    for slug, cls in PROBLEM_TYPES.items():
+        url = f"{problem_base_url}/{slug}"
+        by_type[url] = _problem(schemas, cls, url, _REQUIRED_BY_SLUG.get(slug, ()))
+    names = {url: "GenericProblem" if url == _GENERIC else schema["title"] for url, schema in by_type.items()}
+    references = {url: f"#/components/schemas/{name}" for url, name in names.items()}
+    union = {
+        "oneOf": [{"$ref": reference} for reference in references.values()],
+        "discriminator": {"propertyName": "type", "mapping": references},
+    }
+    return schemas.components | {names[url]: schema for url, schema in by_type.items()} | {"Problem": union}
+
+
+def _closed(name: str, schema: Schema) -> Schema:
+    """The schema of a field of problems, which has one of the documented values."""
+    values = sorted(RESOURCE_TYPES) if name == "resource_type" else schema.get("examples")
+    return {"type": "string", "enum": values} if values else schema
+
+
+def _problem(schemas: JsonSchemas, cls: type[Problem], url: str, required: Sequence[str]) -> Schema:
+    return {
+        "type": "object",
+        "title": cls.__name__,
+        "description": " ".join(inspect.cleandoc(cls.__doc__ or "").split()),
+        "required": ["type", "title", *required],
+        "properties": {name: _closed(name, each) for name, each in schemas.properties(cls).items()}
+        | {"type": {"const": url}},
+    }

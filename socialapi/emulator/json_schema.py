@@ -22,7 +22,7 @@ from socialapi.models.events import (
     SubscriptionDraft,
     SubscriptionFilter,
 )
-from socialapi.models.oauth import AppOnlyTokenRequest, InvalidateTokenRequest
+from socialapi.models.oauth import AppOnlyTokenRequest, InvalidateTokenRequest, OAuth2TokenRequest
 from socialapi.models.posts import PostDraft
 from socialapi.models.products import MAX_PRODUCTS, Product, ProductsBody
 from socialapi.models.streams import RulesChange
@@ -214,8 +214,14 @@ def required_of(cls: Any) -> list[str]:
     return [wire_name(field) for field in attrs.fields(cls) if field.default is attrs.NOTHING]
 
 
+_OPEN_FORMS: Final = (AppOnlyTokenRequest, InvalidateTokenRequest, OAuth2TokenRequest)
+"""The forms whose unknown parameters are passed over (RFC 6749, section 3.2)."""
+
+
 def is_open(cls: Any) -> bool:
     """Returns whether objects may have members that are not declared."""
+    if cls in _OPEN_FORMS:
+        return True
     if typing.is_typeddict(cls):
         return "extra" in cls.__annotations__
     return any(field.name == "extra" for field in attrs.fields(cls))

@@ -89,6 +89,8 @@ async def test_refusals_become_its_errors(program: Program) -> None:
     assert found["invalid"][0] == "BadRequest"
     assert "nonsense" in str(found["invalid"][2]) or "tweet.fields" in str(found["invalid"][2])
     assert found["blank"][0] == "BadRequest"
+    assert found["app alone"][0] == "Forbidden"
+    assert "acts for a user" in found["app alone"][2][0]
 
 
 async def test_a_limit_tells_when_it_ends() -> None:

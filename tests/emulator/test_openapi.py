@@ -99,6 +99,11 @@ def test_all_types_of_problems_are_told_apart_by_their_type() -> None:
     assert "registration_url" in schema("ClientForbidden")["properties"]
 
 
+def test_forms_of_the_token_endpoints_may_have_more_in_them() -> None:
+    assert "additionalProperties" not in schema("OAuth2TokenRequest")
+    assert schema("RuleDraft")["additionalProperties"] is False
+
+
 def test_limits_are_told_in_headers() -> None:
     for _, _, each in operations():
         if "429" in each["responses"]:

@@ -147,6 +147,7 @@ def refusals(told: Told) -> Any:
         "wrong token": lambda: stranger.get_tweets(["17"]),
         "invalid": lambda: client.get_tweets(["17"], tweet_fields=["nonsense"]),
         "blank": lambda: client.create_tweet(text=" "),
+        "app alone": lambda: client.create_tweet(text="Hello", user_auth=False),
     }
     return {name: _refused(call) for name, call in calls.items()}
 

@@ -94,7 +94,7 @@ _NARROWED: Final[Mapping[tuple[type, str], Any]] = {
     (SubscriptionDraft, "event_type"): Literal[_EVENT_TYPES],
     (ProductsBody, "products"): Annotated[tuple[Product, ...], MinLen(1), MaxLen(MAX_PRODUCTS)],
 }
-"""The types of fields whose values are judged by the emulator's handlers, beyond what their declarations say."""
+"""The types of fields whose values the handlers judge, beyond what the declarations say."""
 
 MORE_RULES: Final = "Further rules span several fields; a refusal lists each that is broken."
 
@@ -121,7 +121,7 @@ class JsonSchemas:
         return _simple(declared, origin, arguments)
 
     def properties(self, cls: Any) -> dict[str, Schema]:
-        """Returns the schemas of the fields of an attrs class or a TypedDict, by their names on the wire."""
+        """Returns the schemas of the fields of a class, by their names on the wire."""
         return {name: self.of(kind) for name, kind in fields_of(cls).items()}
 
     def resolved(self, schema: Schema) -> Schema:
@@ -194,7 +194,7 @@ def _either(schemas: Sequence[Schema]) -> Schema:
 
 
 def fields_of(cls: Any) -> dict[str, Any]:
-    """Returns the types of the fields that are on the wire, by their names there, as the emulator takes them."""
+    """Returns the types of the fields by their names on the wire, as the emulator takes them."""
     return {name: _NARROWED.get((cls, name), kind) for name, kind in _declared_fields(cls).items()}
 
 
@@ -249,7 +249,7 @@ _BLANKS_IN_PATTERN: Final = re.compile(r"\[(?:\\.|[^\]\\])*\]|\\[sS]")
 
 
 def portable_pattern(expression: str) -> str:
-    """Returns an expression that must match the whole text, as one that any JSON Schema validator reads alike."""
+    """Returns an expression for whole texts as one that every JSON Schema validator reads alike."""
     return f"^(?:{_BLANKS_IN_PATTERN.sub(_portable_blanks, expression)})$"
 
 

@@ -141,7 +141,7 @@ def _query_parameter(name: str, schema: Schema, *, required: bool) -> dict[str, 
 
 
 def _in_text(name: str, kind: Any, route: Route[Any], schemas: JsonSchemas) -> Schema:
-    """The schema of a parameter. In a query null is an empty value, and a comma separates the items of a list."""
+    """The schema of a parameter. In a query an empty value is null, and commas separate items."""
     is_nullable = type(None) in typing.get_args(kind)
     schema = schemas.of(_without_null(kind))
     if name == "max_results" and kind is int:
@@ -197,7 +197,7 @@ _ALSO_LINKED: Final[Mapping[Route[Any], tuple[str, Sequence[Route[Any]]]]] = {
 
 
 def _links(route: Route[Any], routes: Sequence[Route[Any]], schemas: JsonSchemas) -> dict[str, Any]:
-    """The operations that take what this one has made, by the name of the path parameter that its id is."""
+    """The operations that take the id of what this one has made, by their names."""
     if route.method != "POST" or typing.get_origin(route.result) is not None or not attrs.has(route.result):
         return {}
     fields = schemas.properties(route.result)
@@ -241,7 +241,7 @@ _OF_OAUTH: Final[Mapping[Route[Any], list[dict[str, list[str]]]]] = {
 
 
 def _security(route: Route[Any]) -> list[dict[str, list[str]]]:
-    """Any one of these. The advertising API acts for a user, whom an app-only token does not name."""
+    """Any one of these. The advertising API acts for a user, so it takes no app-only token."""
     if route.family is OAUTH:
         return _OF_OAUTH.get(route, [])
     schemes = dict.fromkeys(_SCHEMES[kind] for kind in route.family.credentials)

@@ -257,7 +257,7 @@ _GENERIC: Final = "about:blank"
 
 
 def error_schemas(problem_base_url: str) -> dict[str, Schema]:
-    """Returns the schemas of what is not a model: what stands beside results, errors, and problems of all 18 types."""
+    """Returns the schemas of what is no model: parts of envelopes, errors, and all problems."""
     return {**_ERRORS, **_problem_schemas(problem_base_url)}
 
 

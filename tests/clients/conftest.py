@@ -12,7 +12,7 @@ from tests.clients.program import PYTHON
 
 @pytest.fixture(autouse=True)
 def environment() -> None:
-    """`make test` installs the clients, and sets SOCIALAPI_REQUIRE_CLIENTS, so that no test of them is skipped."""
+    """`make test` installs the clients, and sets SOCIALAPI_REQUIRE_CLIENTS so that none is skipped."""
     if not PYTHON.exists() and not os.environ.get("SOCIALAPI_REQUIRE_CLIENTS"):
         pytest.skip("the clients are not installed: make test, or make .clients/.clients-installed")
 

@@ -1,4 +1,4 @@
-"""Programs of other authors' clients, run in an environment of their own against an emulator in this process."""
+"""Programs with clients of other authors, which run in an environment of their own."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ SECONDS: Final = 60.0
 
 @attrs.define
 class Program:
-    """The program of a client, such as `with_tweepy`. `reached` is called when it says how far it is."""
+    """The program of a client, such as `with_tweepy`. `reached` is called when it asks to go on."""
 
     name: str
     emulator: Emulator

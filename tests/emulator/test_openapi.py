@@ -1,4 +1,4 @@
-"""The emulator describes itself as OpenAPI 3.1. Every answer that other tests get is held against it, too."""
+"""The emulator describes itself as OpenAPI 3.1, and every answer is held against that."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

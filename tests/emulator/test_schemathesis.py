@@ -1,6 +1,6 @@
-"""Requests made from the OpenAPI document, by schemathesis: valid ones, invalid ones, and ones that follow links.
+"""Requests that schemathesis makes from the OpenAPI document: valid, invalid, and along its links.
 
-What is made is the same in every run. Whatever is asked, the answer is one that the document has, and no 5xx.
+They are the same in every run. Whatever is asked, the document has the answer, and it is no 5xx.
 """
 
 import asyncio
@@ -44,8 +44,8 @@ SLOW: Final = ("/users", "account_history")
 """What schemathesis needs seconds for, to make a valid request: it is made once."""
 LONGEST_ADDRESS: Final = 8_000
 
-# What the rules of single values say. Others are about several fields, or about what is stored. The `value` of a product
-# filter is a string or an integer, which is also what JSON Schema calls 15.0.
+# What the rules of single values say. Others are about several fields, or about what is stored. The
+# `value` of a product filter is a string or an integer, which is also what JSON Schema calls 15.0.
 SHAPE: Final = re.compile(
     r"(?<!\.value )must be (a string|true or false|a whole number|a number|null|an ISO 8601|one of|an array|an object)|"
     r"is not a field|is given more than once|items or characters|must not be empty"
@@ -203,7 +203,7 @@ def _is_known(case: Any) -> bool:
 
 
 def _linked(document: dict[str, Any]) -> dict[str, Any]:
-    """Returns the document with the operations that make something, and those that take what was made."""
+    """Returns the document with the operations that make something or take what was made."""
     operations = [each for of_path in document["paths"].values() for each in of_path.values()]
     links = {each["operationId"]: _links(each) for each in operations}
     kept = {name for name, targets in links.items() if targets} | {name for each in links.values() for name in each}

@@ -20,7 +20,7 @@ def document() -> dict[str, Any]:
 
 
 def assert_in_contract(emulator: Emulator, headers: Mapping[str, str], status: int, body: bytes) -> None:
-    """Asserts that an answer is what the document says about it, unless a fault was scripted or nothing is there."""
+    """Asserts that the document has the answer, unless a fault was scripted or nothing is there."""
     wanted = headers.get("x-transaction-id")
     record = next((each for each in reversed(emulator.requests) if each.transaction_id == wanted), None)
     if record is None or record.route is None or record.fault is not None:

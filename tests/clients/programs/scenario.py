@@ -1,8 +1,9 @@
-"""What the programs in the environment of the clients have in common: one scenario each, told and answered in JSON.
+"""What the programs with clients have in common: a scenario is told and answered in JSON.
 
-The first line of standard input says which scenario, and where the emulator is. Every line of standard output is a JSON
-object: `{"visit": url}` asks the test to go through a page in a browser, `{"reached": name}` tells it how far the program
-is, both answered by a line, and `{"result": …}` is the last one.
+The first line of standard input says which scenario, and where the emulator is. Every line of
+standard output is a JSON object. `{"visit": url}` asks the test to go through a page in a browser,
+and `{"reached": name}` tells it how far the program is; both are answered by a line. The last one is
+`{"result": …}`.
 """
 
 import json

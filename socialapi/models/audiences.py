@@ -37,6 +37,15 @@ DEFAULT_EXPIRY_MONTHS: Final = 13
 Sha256 = Annotated[str, Pattern("[0-9a-f]{64}", "must be a SHA-256 digest: 64 lower-case hexadecimal digits")]
 
 
+NO_IDENTIFIER: Final = "has no identifier"
+PartnerId = Annotated[str, Pattern(r"\s*\S[\s\S]*", "must not be blank")]
+
+
+def _identified(user: Mapping[str, Any]) -> Iterator[BrokenRule]:
+    if not any(user.values()):
+        yield BrokenRule(path="", reason=NO_IDENTIFIER, code="MISSING_PARAMETER")
+
+
 def _texts(value: str | int | Iterable[str | int] | None) -> tuple[str, ...]:
     """Returns a tuple of identifiers. A single string is one identifier. Types are validated when
     sent.
@@ -60,7 +69,12 @@ class AudienceUser:
     handle: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts)
     service_id: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts)
     phone_number: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts)
-    partner_user_id: tuple[str, ...] = attrs.field(default=(), converter=_texts)
+    partner_user_id: tuple[PartnerId, ...] = attrs.field(default=(), converter=_texts)
+
+    @staticmethod
+    def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+        """Yields a broken rule for a user without any identifier."""
+        return _identified(data)
 
     def __repr__(self) -> str:
         counts = {kind: len(getattr(self, kind)) for kind in IDENTIFIER_KINDS}
@@ -170,6 +184,11 @@ class DoNotReachUser:
 
     email: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts)
     phone_number: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts)
+
+    @staticmethod
+    def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+        """Yields a broken rule for a user without any identifier."""
+        return _identified(data)
 
     def __repr__(self) -> str:
         return f"DoNotReachUser(email=<{len(self.email)}>, phone_number=<{len(self.phone_number)}>)"

@@ -447,7 +447,10 @@ def _record(
                     BrokenRule(path=_text((path, printable_name(name))), reason="is not a field of this object")
                 )
         if conditions is not None and len(report) == before:
-            report.extend(attrs.evolve(rule, path=_text((path, rule.path))) for rule in conditions(value, now))
+            report.extend(
+                attrs.evolve(rule, path=_text((path, rule.path) if rule.path else path))
+                for rule in conditions(value, now)
+            )
 
     return check
 

@@ -196,7 +196,8 @@ async def send_operations(
         prepared = []
         for position, user in enumerate(map(_user, operation.params.users)):
             identifiers, rules = prepare_user(user, destination.kinds, default_region)
-            prepared.append(identifiers)
+            if identifiers:  # otherwise `rules` says why there are none
+                prepared.append(identifiers)
             path = f"[{index}].params.users[{position}]"
             broken += [attrs.evolve(rule, path=f"{path}.{rule.path}" if rule.path else path) for rule in rules]
             users += 1

@@ -107,7 +107,8 @@ async def test_the_ledger_counts_answers_by_route_and_status(ask: Asker) -> None
 
 
 async def test_every_request_is_logged_with_what_it_carried(ask: Asker) -> None:
-    body = orjson.dumps([operation({"email": []}, {"email": []}), operation({"email": []})])
+    user = {"partner_user_id": ["1"]}
+    body = orjson.dumps([operation(user, user), operation(user)])
     reply = await ask.upload(body)
     await ask.upload(b"[1]")
     await ask.send("GET", "/nowhere?secret=1")

@@ -18,6 +18,7 @@ from socialapi.bulk.rows import Action, Column, RawRow, RawTable, Row, RowBlock,
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import (
     IDENTIFIER_KINDS,
+    NO_IDENTIFIER,
     AudienceUser,
     DoNotReachUser,
     IdentifierKind,
@@ -62,7 +63,6 @@ def _writer(kinds: tuple[IdentifierKind, ...]) -> Callable[..., list[str]]:
     return writer
 
 
-NO_IDENTIFIER: Final = "has no identifier"
 NO_OPERATION: Final = "is neither Update nor Delete"
 NO_TIME: Final = "is not an ISO 8601 time, for example 2026-01-31T09:00:00Z"
 NO_TIME_ZONE: Final = "has no time zone, for example Z as in 2026-01-31T09:00:00Z"

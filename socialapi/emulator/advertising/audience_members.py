@@ -1,45 +1,52 @@
 """The members of audiences and lists, and a checksum to compare them."""
 
 import hashlib
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-Times = tuple[float, float]
-"""When an identifier takes effect and when it expires, in epoch seconds."""
+Period = tuple[float, float]
+"""When a membership takes effect and when it expires, in epoch seconds."""
+Times = tuple[float, ...]
+"""Periods one after the other, as their starts and ends in ascending order. Most identifiers have one."""
+Users = Iterable[Mapping[str, Iterable[str]]]
 
 SLICE: Final = 5_000
 """Identifiers looked at in one go: a few milliseconds, so that a walk through millions does not hold the loop."""
 
 
 class Members:
-    """A set of (kind, value) identifiers. An identifier is in force while `effective_at <= now <
-    expires_at`.
+    """A set of (kind, value) identifiers, each with the times when it is a member.
 
-    Millions of them fit into memory, because each is one dictionary entry: the members of an
-    operation share its times.
+    Every operation decides about its identifiers from the time when it takes effect, until a later
+    operation decides otherwise from a time of its own. Millions of identifiers fit into memory,
+    because each is one dictionary entry: the members of an operation share its times.
     """
 
     def __init__(self) -> None:
         self._by_kind: dict[str, dict[str, Times]] = {}
 
-    def update(self, users: Iterable[Mapping[str, Iterable[str]]], times: Times) -> None:
-        """Add each identifier of the users, or give it new times."""
+    def update(self, users: Users, times: Period, now: float) -> None:
+        """Add each identifier of the users for a period, or give it another one from its start on."""
         by_kind = self._by_kind
+        is_later = times[0] > now
         for user in users:
             for kind, values in user.items():
                 held = by_kind.get(kind)
                 if held is None:
                     held = by_kind[kind] = {}
                 for value in values:
-                    held[value] = times
+                    held[value] = (*_before(held.get(value, ()), times[0], now), *times) if is_later else times
 
-    def delete(self, users: Iterable[Mapping[str, Iterable[str]]]) -> None:
+    def delete(self, users: Users, effective_at: float, now: float) -> None:
         """Remove each identifier of the users; removing one that is not there is no error."""
         for user in users:
             for kind, values in user.items():
                 held = self._by_kind.get(kind, {})
                 for value in values:
-                    held.pop(value, None)
+                    times = held.pop(value, None)
+                    if times is not None and (left := _before(times, effective_at, now)):
+                        held[value] = left
 
     @property
     def held(self) -> int:
@@ -51,7 +58,7 @@ class Members:
         snapshot = [(kind, list(held.items())) for kind, held in self._by_kind.items()]
         for kind, items in snapshot:
             for start in range(0, len(items), SLICE):
-                yield [(kind, value) for value, (begins, ends) in items[start : start + SLICE] if begins <= now < ends]
+                yield [(kind, value) for value, times in items[start : start + SLICE] if is_member(times, now)]
 
     def count(self, now: float) -> int:
         """How many identifiers are in force."""
@@ -60,6 +67,21 @@ class Members:
     def in_force(self, now: float) -> set[tuple[str, str]]:
         """All identifiers in force."""
         return {pair for each in self.slices(now) for pair in each}
+
+
+def is_member(times: Times, now: float) -> bool:
+    """Whether one of the periods has begun and not ended."""
+    return bisect_right(times, now) % 2 == 1
+
+
+def _before(times: Times, moment: float, now: float) -> Times:
+    """What is left of the periods before a moment; those that are over are of no interest any more."""
+    if moment <= now:
+        return ()
+    left = times[: bisect_left(times, moment)]
+    if len(left) % 2:
+        left = (*left, moment)
+    return left if left and left[-1] > now else ()
 
 
 class Checksum:

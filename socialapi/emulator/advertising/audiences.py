@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from socialapi.emulator.advertising.audience_members import Members, Times
+from socialapi.emulator.advertising.audience_members import Members, Period
 from socialapi.emulator.advertising.line_items import may_target, owner_of, permissions
 from socialapi.emulator.advertising.records import answer_record, collection, new_record, require_record
 from socialapi.emulator.advertising.state import Record
@@ -134,17 +134,17 @@ def _operation_errors(broken: Iterable[BrokenRule]) -> Iterable[dict[str, Any]]:
 def _apply(call: Call, operations: list[Mapping[str, Any]], members: Members) -> None:
     now = call.state.clock.datetime()
     default = (now.timestamp(), months_later(now, DEFAULT_EXPIRY_MONTHS).timestamp())
-    known: dict[tuple[str | None, str | None], Times] = {(None, None): default}
+    known: dict[tuple[str | None, str | None], Period] = {(None, None): default}
     for operation in operations:
         params = operation["params"]
         if operation["operation_type"] == "Delete":
-            members.delete(params["users"])
+            members.delete(params["users"], _seconds(params.get("effective_at"), default[0]), default[0])
             continue
         given = (params.get("effective_at"), params.get("expires_at"))
         times = known.get(given)
         if times is None:
             times = known[given] = (_seconds(given[0], default[0]), _seconds(given[1], default[1]))
-        members.update(params["users"], times)
+        members.update(params["users"], times, default[0])
 
 
 def _seconds(text: str | None, default: float) -> float:

@@ -261,11 +261,12 @@ async def get_clock(ask: Ask) -> Answer:
 
 @attrs.define
 class AppSettings:
-    """The settings of an app: its tier, its sign-in setting, and what its users' tokens permit at most."""
+    """The settings of an app, as `App` describes them."""
 
     tier: Tier = "self-serve"
     signs_in: bool = True
     access: Access = "write"
+    names_advertisers: bool = True
 
 
 @attrs.define

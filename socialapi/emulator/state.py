@@ -28,7 +28,8 @@ class App:
     `signs_in` is its sign-in setting: users who granted access before are not asked again (platform
     section 5.3). `access` bounds what the tokens of its users permit. Programmatic replies are
     restricted on the self-serve `tier` (platform section 8); an app that is not enrolled may use
-    nothing of the platform API but the token endpoints.
+    nothing of the platform API but the token endpoints. `names_advertisers` says whether it is one of
+    the apps that may set the `advertiser_user_id` of line items (advertising section 4.4).
     """
 
     api_key: str
@@ -38,6 +39,7 @@ class App:
     signs_in: bool = True
     tier: Tier = "self-serve"
     access: Access = "write"
+    names_advertisers: bool = True
     bearer_token: str | None = attrs.field(default=None, repr=False)
     tokens_made: int = 0
 

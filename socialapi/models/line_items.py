@@ -178,6 +178,7 @@ def rules_with_stored(
                 yield BrokenRule(path=name, reason=reason, code="MISSING_PARAMETER")
     if _touches(changes, "android_app_store_identifier", "ios_app_store_identifier"):
         yield from _an_app_is_named(after)
+    yield from _advertiser_goes_with_objective(changes, after)
 
 
 def rules_with_campaign(changes: Mapping[str, Any], budget_optimization: str | None) -> Iterator[BrokenRule]:
@@ -191,6 +192,11 @@ def rules_with_campaign(changes: Mapping[str, Any], budget_optimization: str | N
 
 def _touches(changes: Mapping[str, Any], *names: str) -> bool:
     return not changes.keys().isdisjoint(names)
+
+
+def _advertiser_goes_with_objective(changes: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[BrokenRule]:
+    if changes.get("advertiser_user_id") is not None and after.get("objective") not in (None, "PREROLL_VIEWS"):
+        yield BrokenRule(path="advertiser_user_id", reason="is only for the objective PREROLL_VIEWS")
 
 
 def _bid_is_there(data: Mapping[str, Any]) -> Iterator[BrokenRule]:

@@ -256,7 +256,7 @@ BROKEN_ALREADY: dict[str, Any] = {
         {},
         {"name": "x", "entity_status": "PAUSED"},
         {"start_time": "2026-01-31T09:00:00Z", "end_time": None},
-        {"duration_in_days": 7, "audience_expansion": "BROAD", "advertiser_user_id": "17"},
+        {"duration_in_days": 7, "audience_expansion": "BROAD", "advertiser_user_id": None},
     ],
 )
 def test_what_is_wrong_already_does_not_stand_in_the_way_of_another_change(changes: dict[str, Any]) -> None:
@@ -274,3 +274,11 @@ def test_each_change_is_held_against_its_own_rules_only() -> None:
 def test_nothing_is_concluded_from_what_the_record_does_not_say() -> None:
     changes = {STRATEGY: "TARGET", BID: 1, "frequency_cap": 1, "pay_by": "IMPRESSION", IOS: None, "categories": None}
     assert with_stored(changes) == with_stored(changes, objective=None, placements=None) == []
+
+
+@pytest.mark.parametrize("objective", [None, "PREROLL_VIEWS", "REACH", "VIDEO_VIEWS"])
+def test_an_advertiser_is_named_for_prerolls_only(objective: str | None) -> None:
+    """Section 4.4: the platform user id promoting a PREROLL_VIEWS ad. An unknown objective breaks no rule."""
+    broken = [] if objective in (None, "PREROLL_VIEWS") else [("advertiser_user_id", "INVALID_PARAMETER")]
+    assert with_stored({"advertiser_user_id": "17"}, objective=objective) == broken
+    assert with_stored({"advertiser_user_id": None}, objective=objective) == []

@@ -107,7 +107,6 @@ IN_HISTORY: Any = {
 }
 CHANGES = {
     "advertiser_domain": "shop.northwind.example",
-    "advertiser_user_id": "2244994945",
     "android_app_store_identifier": "com.northwind.shop",
     "ios_app_store_identifier": "1234567890",
     "audience_expansion": "EXPANDED",
@@ -279,6 +278,12 @@ ROWS = [
         f"{ACCOUNT}/line_items/8xdpf",
         lambda client, scene: account(client).line_items.update("8xdpf", frequency_cap=None, categories=()),
         {"frequency_cap": "", "categories": ""},
+    ),
+    Row(
+        ads.LINE_ITEM_UPDATE,
+        f"{ACCOUNT}/line_items/8xdpj",
+        lambda client, scene: account(client).line_items.update("8xdpj", advertiser_user_id=783214001),
+        {"advertiser_user_id": "783214001"},
     ),
     Row(
         ads.LINE_ITEM_DELETE,

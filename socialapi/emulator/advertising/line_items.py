@@ -26,8 +26,18 @@ def _rules(call: Call) -> Iterable[BrokenRule]:
     campaign = call.state.advertising.table(call.account_id, "campaigns").get(stored["campaign_id"], with_deleted=True)
     optimization = campaign["budget_optimization"] if campaign else None
     yield from rules_with_stored(call.query, stored, optimization)
+    if call.query.get("advertiser_user_id") is not None:
+        _check_advertiser(call, call.query["advertiser_user_id"])
     if stored["objective"] == "PREROLL_VIEWS" and "categories" in call.query:
         yield from _preroll_categories(call, call.query["categories"] or ())
+
+
+def _check_advertiser(call: Call, user_id: str) -> None:
+    """The user has to exist, and the app to be one of those that may name one (section 4.4)."""
+    if not call.caller.app.names_advertisers:
+        raise forbidden("advertiser_user_id is restricted to certain apps, of which this is none", "advertiser_user_id")
+    if user_id not in call.state.users:
+        raise not_found("advertiser_user_id")
 
 
 def _preroll_categories(call: Call, categories: Iterable[str]) -> Iterable[BrokenRule]:

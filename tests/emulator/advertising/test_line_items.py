@@ -178,6 +178,18 @@ async def test_a_bid_sent_with_auto_is_ignored(ads: Ads) -> None:
     assert (await ads.put(f"/line_items/{WEBSITE}", bid_strategy="MAX")).data["bid_amount_local_micro"] == 1_250_000
 
 
+async def test_an_advertiser_is_a_user_who_is_named_for_prerolls_by_apps_that_may(ads: Ads) -> None:
+    user = ads.ask.emulator.seed["user_ids"][1]
+    assert broken(await ads.put(f"/line_items/{WEBSITE}", advertiser_user_id=user)) == [(WRONG, "advertiser_user_id")]
+    assert missing(await ads.put(f"/line_items/{PREROLL}", advertiser_user_id="17")) == ["advertiser_user_id"]
+    assert (await ads.put(f"/line_items/{PREROLL}", advertiser_user_id=user)).data["advertiser_user_id"] == user
+    app = f"apps/{ads.ask.emulator.ready['api_key']}"
+    assert (await ads.ask.control("POST", app, {"names_advertisers": False})).json["names_advertisers"] is False
+    reply = await ads.put(f"/line_items/{PREROLL}", advertiser_user_id=user)
+    assert (reply.status, reply.json["errors"][0]["parameter"]) == (403, "advertiser_user_id")
+    assert (await ads.put(f"/line_items/{PREROLL}", advertiser_user_id="")).data["advertiser_user_id"] is None
+
+
 async def test_a_deleted_line_item_is_found_no_more(ads: Ads) -> None:
     reply = await ads.delete(f"/line_items/{WEBSITE}")
     assert (reply.status, reply.data["id"], reply.data["deleted"]) == (200, WEBSITE, True)

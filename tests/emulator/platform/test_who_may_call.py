@@ -121,7 +121,12 @@ async def test_the_settings_of_an_app_are_changed_while_it_is_used(ask: Asker) -
     assert (reply.status, reply.slug, reply.json["reason"]) == (403, "client-forbidden", "client-not-enrolled")
     assert reply.json["registration_url"].startswith("https://")
     changed = await ask.control("POST", path, {"tier": "self-serve", "access": "read", "signs_in": False})
-    assert changed.json == {"tier": "self-serve", "access": "read", "signs_in": False}
+    assert changed.json == {
+        "tier": "self-serve",
+        "access": "read",
+        "signs_in": False,
+        "names_advertisers": True,
+    }
     assert (await ask.get("/2/tweets", ids=ids)).status == 200
     reply = await ask.signed("POST", "/2/tweets", json={"text": "x"})
     assert (reply.status, "reading" in reply.json["detail"]) == (403, True)

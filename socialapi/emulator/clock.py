@@ -33,7 +33,7 @@ class EmulatorClock:
 
 def timestamp(at: float) -> str:
     """ISO 8601 UTC with seconds, as the advertising API writes it."""
-    return datetime.datetime.fromtimestamp(at, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return datetime.datetime.fromtimestamp(at, datetime.UTC).isoformat(timespec="seconds")[:-6] + "Z"
 
 
 def milliseconds(at: float) -> str:

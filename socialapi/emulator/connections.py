@@ -1,12 +1,14 @@
-"""Notifies waiting handlers when a client has disconnected, even while nothing is read or
-written.
+"""The server's side of connections: tells waiting handlers when a client has disconnected, even
+while nothing is read or written, and answers what is no HTTP in JSON.
 """
 
 import contextlib
 from collections.abc import Awaitable, Callable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from aiohttp import web
+
+from socialapi.emulator.responses import Refusal, code_of, refused
 
 
 class ConnectionWatch:
@@ -30,6 +32,28 @@ class ConnectionWatch:
             gone()
 
 
+MAX_LINE_BYTES: Final = 65_536
+"""How long a request line or a header may be; aiohttp's limit of 8,190 bytes is less than clients of the service need."""
+
+
+class JsonErrors(web.RequestHandler):
+    """aiohttp's handler of a connection, whose own refusals, such as those of malformed requests, are problems in JSON."""
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """The refusal; the connection is closed behind it."""
+        super().handle_error(request, status, exc, message)
+        said = refused(Refusal(status, code_of(status), "this is not a request that can be read"), "platform", {}, "")
+        response = web.Response(status=status, body=said.body, headers={"Content-Type": said.content_type})
+        response.force_close()
+        return response
+
+
 class Listener(web.Server):
     """aiohttp's server, which also reports closed connections.
 
@@ -43,8 +67,12 @@ class Listener(web.Server):
         departures: ConnectionWatch,
         **options: Any,
     ) -> None:
-        super().__init__(handler, **options)
+        super().__init__(handler, max_line_size=MAX_LINE_BYTES, max_field_size=MAX_LINE_BYTES, **options)
         self._departures = departures
+
+    def __call__(self) -> web.RequestHandler:
+        """The handler of a new connection."""
+        return JsonErrors(self, loop=self._loop, **self._kwargs)
 
     def connection_lost(self, handler: Any, exc: BaseException | None = None) -> None:
         """As before, and tells."""

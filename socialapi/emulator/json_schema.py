@@ -40,7 +40,7 @@ _SCALARS: Final[Mapping[Any, Schema]] = {
     datetime.datetime: {
         "type": "string",
         "format": "date-time",
-        "pattern": r"^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}T.*(Z|\+00:00)$",
+        "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T.*(Z|\+00:00)$",
     },
 }
 

@@ -65,6 +65,14 @@ WebhookTargets = Annotated[
         negative=(),
     ),
 ]
+LenientFields = Annotated[
+    bool,
+    Parameter(
+        help="Pass over fields, expansions and parameters that the documentation does not know, as programs written "
+        "for the public API send them, instead of refusing them.",
+        negative=(),
+    ),
+]
 AllowedHosts = Annotated[
     tuple[str, ...],
     Parameter(
@@ -83,6 +91,7 @@ async def emulator(
         whole_number(help="Port to listen on; 0 takes a free one.", least=0, most=65_535),
     ] = 8080,
     empty: Annotated[bool, Parameter(help="Start without the seed data.", negative=())] = False,
+    lenient_fields: LenientFields = False,
     env_file: Annotated[
         Path | None, Parameter(help="Write the addresses and credentials here as well, as shell variables to source.")
     ] = None,
@@ -113,6 +122,7 @@ async def emulator(
         host,
         port,
         empty=empty,
+        lenient_fields=lenient_fields,
         webhook_targets=targets,
         allow_hosts=allow_host,
         allow_remote_targets=allow_remote_targets,
@@ -127,7 +137,7 @@ def _target(text: str) -> tuple[str, str]:
 
     Raises InvalidInput for anything else.
     """
-    match = re.fullmatch(r"(https://.+?)=(https?://\S+)", text)
+    match = re.fullmatch(r"((?i:https)://.+?)=(https?://\S+)", text)
     if match is None:
         raise InvalidInput(
             "--webhook-target takes URL=LOCAL, for example "

@@ -13,10 +13,11 @@ import attrs
 import orjson
 
 from socialapi.emulator.handlers import Call, Endpoint
+from socialapi.emulator.platform.selection import known_names
 from socialapi.emulator.request import FORM, Received, body_limit, split
 from socialapi.emulator.responses import InvalidRequest, Refusal, invalid
 from socialapi.models.pages import Page
-from socialapi.models.validation import broken_rules, wire_name
+from socialapi.models.validation import UNKNOWN_FIELD, broken_rules, wire_name
 from socialapi.problems import BrokenRule
 from socialapi.routes.route import Route
 
@@ -41,7 +42,7 @@ def read_arguments(endpoint: Endpoint, call: Call) -> None:
 
 
 def _read(endpoint: Endpoint, call: Call) -> None:
-    call.query = typed(declared_parameters(call.route), dict(parameter_pairs(call.route, call.received)))
+    call.query = _query(call)
     call.body = _body(endpoint, call)
     check(call, [*_broken_values(call), *_broken_body(endpoint, call)])
     broken = _broken_conditions(call)
@@ -52,14 +53,25 @@ def _read(endpoint: Endpoint, call: Call) -> None:
 
 def read_query(call: Call) -> dict[str, Any]:
     """The query as its declared types; raises InvalidRequest. For the pages of OAuth, which say by themselves what is wrong."""
-    call.query = typed(declared_parameters(call.route), dict(parameter_pairs(call.route, call.received)))
+    call.query = _query(call)
     check(call, _broken_values(call))
     check(call, _broken_conditions(call))
     return call.query
 
 
+def _query(call: Call) -> dict[str, Any]:
+    declared = declared_parameters(call.route)
+    query = typed(declared, dict(parameter_pairs(call.route, call.received)))
+    if not call.service.settings.lenient_fields:
+        return query
+    hints = typing.get_type_hints(without_conditions(declared))
+    return known_names({name: value for name, value in query.items() if name in hints or "extra" in hints})
+
+
 def check(call: Call, broken: Sequence[BrokenRule]) -> None:
-    """Refuses the call for its broken rules, if there are any."""
+    """Refuses the call for its broken rules, if there are any. Where fields are lenient, unknown ones are none."""
+    if call.service.settings.lenient_fields:
+        broken = [rule for rule in broken if rule.reason != UNKNOWN_FIELD]
     if broken:
         raise InvalidRequest(broken, functools.partial(_given, call))
 
@@ -72,7 +84,8 @@ def _broken_values(call: Call) -> list[BrokenRule]:
     for name, declared in route.path_rules.items():
         broken += broken_rules(declared, call.path[name], now=now, path=name)
     counts = Counter(name for name, _ in pairs)
-    broken += [BrokenRule(path=name, reason="is given more than once") for name, count in counts.items() if count > 1]
+    repeated = [name for name, count in counts.items() if count > 1 and name in call.query]
+    broken += [BrokenRule(path=name, reason="is given more than once") for name in repeated]
     found = broken_rules(without_conditions(declared_parameters(route)), call.query, now=now)
     # An element of a list has no name of its own in the query.
     broken += [attrs.evolve(rule, path=rule.path.partition("[")[0]) for rule in found]

@@ -62,7 +62,9 @@ class Emulator:
             async with Client(emulator.config, credentials=emulator.credentials) as client: ...
 
     It starts with two ad accounts and their audiences, users and posts, whose ids are in `seed`.
-    With `empty=True` it has one user and one account, and every audience and list is unknown.
+    With `empty=True` it has one user and one account, and every audience and list is unknown. With
+    `lenient_fields=True` it passes over fields, expansions and parameters that the documentation
+    does not know, as programs written for the public API send them; otherwise they are refused.
     `port=0` takes a free port. `clock` is a function that returns epoch seconds and replaces the
     wall clock. `rate_limits` overrides limits with (requests, window in seconds), by the name of a
     documented limit or by route, for example `GET /2/users/{id}/tweets`. `max_webhooks` and
@@ -79,6 +81,7 @@ class Emulator:
         port: int = 0,
         *,
         empty: bool = False,
+        lenient_fields: bool = False,
         clock: Callable[[], float] | None = None,
         rate_limits: Mapping[str, tuple[int, float]] | None = None,
         max_webhooks: int = DEFAULT_MAX_WEBHOOKS,
@@ -95,6 +98,7 @@ class Emulator:
         self._port = port
         settings = Settings(
             empty=empty,
+            lenient_fields=lenient_fields,
             rate_limits=limits,
             max_webhooks=max_webhooks,
             max_rules=max_rules,
@@ -288,6 +292,7 @@ async def serve(
     port: int = 0,
     *,
     empty: bool = False,
+    lenient_fields: bool = False,
     rate_limits: Mapping[str, tuple[int, float]] | None = None,
     webhook_targets: Mapping[str, str] | None = None,
     allow_hosts: Collection[str] = (),
@@ -315,6 +320,7 @@ async def serve(
             host,
             port,
             empty=empty,
+            lenient_fields=lenient_fields,
             rate_limits=rate_limits,
             webhook_targets=webhook_targets,
             allow_hosts=allow_hosts,

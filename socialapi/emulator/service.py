@@ -30,6 +30,7 @@ class Settings:
     """The settings of an emulator."""
 
     empty: bool = False
+    lenient_fields: bool = False
     rate_limits: Mapping[str, tuple[int, float]] = attrs.field(factory=dict)
     max_webhooks: int = DEFAULT_MAX_WEBHOOKS
     max_rules: int = MAX_RULES
@@ -50,7 +51,7 @@ class Service:
     seed: SeedIds
 
     def __init__(self, settings: Settings, clock: EmulatorClock) -> None:
-        self._settings = settings
+        self.settings = settings
         self.clock = clock
         self.faults: Faults = Faults()
         self.log: RequestLog = RequestLog()
@@ -119,7 +120,7 @@ class Service:
         self.faults.clear()
         self.log.clear()
         self.outgoing.reset()
-        chosen = self._settings
+        chosen = self.settings
         self.state = State(self.clock, RateLimits(self.clock, chosen.rate_limits))
         self.state.platform.max_webhooks = chosen.max_webhooks
         self.state.platform.max_rules = chosen.max_rules

@@ -419,6 +419,9 @@ def value_type(kind: Any) -> Any:
     return typing.get_args(kind)[0] if typing.get_origin(kind) in (typing.Required, typing.NotRequired) else kind
 
 
+UNKNOWN_FIELD: Final = "is not a field of this object"
+
+
 def _record(
     checks: Mapping[str, Check],
     required: tuple[str, ...],
@@ -443,9 +446,7 @@ def _record(
             elif is_open:
                 _anything(each, (path, printable_name(name)), report, now)
             else:
-                report.append(
-                    BrokenRule(path=_text((path, printable_name(name))), reason="is not a field of this object")
-                )
+                report.append(BrokenRule(path=_text((path, printable_name(name))), reason=UNKNOWN_FIELD))
         if conditions is not None and len(report) == before:
             report.extend(
                 attrs.evolve(rule, path=_text((path, rule.path) if rule.path else path))

@@ -59,6 +59,14 @@ def selection(query: Mapping[str, Any]) -> Selection:
     )
 
 
+def known_names(query: Fields) -> dict[str, Any]:
+    """The parameters without the names of fields and expansions that no object has."""
+    return {
+        name: value if (known := _KNOWN.get(name)) is None else tuple(each for each in _split(value) if each in known)
+        for name, value in query.items()
+    }
+
+
 def news_selection(query: Mapping[str, Any]) -> Collection[str]:
     """The chosen fields of a news story."""
     return {*_NEWS, *_names(query, "news.fields")}
@@ -69,10 +77,13 @@ def pick_fields(fields: Fields, names: Collection[str]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if name in names}
 
 
-def _names(query: Mapping[str, Any], parameter: str) -> tuple[str, ...]:
+def _split(given: Any) -> tuple[str, ...]:
     """A parameter that a route does not declare arrives as text."""
-    given = query.get(parameter, ())
-    names = split(given) if isinstance(given, str) else tuple(given)
+    return split(given) if isinstance(given, str) else tuple(given)
+
+
+def _names(query: Mapping[str, Any], parameter: str) -> tuple[str, ...]:
+    names = _split(query.get(parameter, ()))
     known = _KNOWN[parameter]
     unknown = [] if known is None else [name for name in names if name not in known]
     if known is not None and unknown:

@@ -1,0 +1,57 @@
+"""An emulator for programs that were written for the public API: what the documentation does not know is passed over."""
+
+from collections.abc import AsyncIterator
+
+import aiohttp
+import pytest
+
+from socialapi.emulator import Emulator
+from tests.emulator.asking import Asker
+
+
+@pytest.fixture
+async def emulator() -> AsyncIterator[Emulator]:
+    async with Emulator(lenient_fields=True) as emulator:
+        yield emulator
+
+
+@pytest.fixture
+def lenient(emulator: Emulator, session: aiohttp.ClientSession) -> Asker:
+    return Asker(emulator, session)
+
+
+async def test_unknown_fields_and_expansions_are_dropped_and_known_ones_answered(lenient: Asker) -> None:
+    query = {"tweet_fields": "author_id,note_tweet,source", "expansions": "author_id,article.media", "user_fields": "x"}
+    reply = await lenient.get("/2/tweets", ids=lenient.emulator.seed["post_ids"][0], **query)
+    assert (reply.status, set(reply.data[0])) == (200, {"id", "text", "author_id"})
+    assert set(reply.json["includes"]["users"][0]) == {"id", "name", "username"}
+
+
+async def test_unknown_parameters_are_passed_over(lenient: Asker) -> None:
+    user = lenient.emulator.seed["user_ids"][0]
+    reply = await lenient.get(
+        f"/2/users/{user}/tweets", max_results=5, exclude="replies", start_time="2020-01-01T00:00:00Z"
+    )
+    assert (reply.status, len(reply.data)) == (200, 5)
+    page = await lenient.get(
+        f"/2/users/{user}/tweets", max_results=5, pagination_token=reply.json["meta"]["next_token"]
+    )
+    assert page.status == 200, "a page token does not know them either"
+
+
+async def test_unknown_fields_of_a_body_and_of_a_form_are_passed_over(lenient: Asker) -> None:
+    posted = await lenient.signed("POST", "/2/webhooks/replay", json={"webhook_id": "1", "unheard_of": [1]})
+    assert posted.status == 200
+    path = f"/ads/12/accounts/{lenient.account}/line_items/{lenient.emulator.seed['line_item_ids'][0]}"
+    changed = await lenient.signed("PUT", f"{path}?name=Huts&currency=USD&objective=REACH&id=7")
+    assert (changed.status, changed.data["name"], changed.data["currency"]) == (200, "Huts", "EUR")
+    rules = {"add": [{"value": "cats", "colour": "black"}], "verbose": True}
+    made = await lenient.bearer("POST", "/2/tweets/search/stream/rules", json=rules)
+    assert (made.status, made.data[0]["value"]) == (201, "cats")
+
+
+async def test_what_is_known_and_wrong_is_refused_as_ever(lenient: Asker) -> None:
+    assert (await lenient.get("/2/connections", max_results="many", colour="red")).at_fault == ["max_results"]
+    assert (await lenient.get("/2/tweets")).at_fault == ["ids"]
+    rules = {"add": [{"tag": "no value", "colour": "black"}]}
+    assert (await lenient.bearer("POST", "/2/tweets/search/stream/rules", json=rules)).at_fault == ["add[0].value"]

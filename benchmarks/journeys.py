@@ -91,7 +91,8 @@ async def journeys(client: Client, folder: Path, *, is_long: bool) -> None:
     await trace("a CSV row, upload to report", upload, is_long=is_long)
     await client.filtered_stream.ensure_rules("journey")
     async with client.filtered_stream.connect() as stream:
-        for number in range(WARM + 1):
+        # One more than are read, so that the last one read has arrived.
+        for number in range(WARM + 2):
             await client.posts.create(f"a journey, part {number}")
         await trace("a stream item", lambda: anext(stream), is_long=is_long)
     await trace_webhook(is_long=is_long)

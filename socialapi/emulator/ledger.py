@@ -12,7 +12,7 @@ from socialapi.emulator.catalogs.state import ProductChecksum, Stock
 from socialapi.emulator.platform.deliveries import Deliveries
 from socialapi.emulator.state import Audience, DoNotReach, OwnedId, State
 
-LOG_LENGTH: Final = 1_000_000
+LOG_LENGTH: Final = 100_000
 """How many requests are remembered; the counts per route go on beyond that."""
 
 UNKNOWN_ROUTE: Final = "unknown route"

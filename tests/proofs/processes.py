@@ -28,6 +28,7 @@ class Service:
     """A running emulator, asked over its control plane."""
 
     ready: Mapping[str, str]
+    pid: int
 
     def control(self, method: str, path: str, body: Any = None) -> Iterator[Any]:
         """The JSON documents of the answer, one for each line."""
@@ -89,7 +90,7 @@ def _started(command: Sequence[str | Path]) -> Iterator[Service]:
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            yield Service(json.loads(process.stdout.readline()))
+            yield Service(json.loads(process.stdout.readline()), process.pid)
         finally:
             process.stdin.close()
 

@@ -14,7 +14,6 @@ from socialapi.emulator import overview
 from socialapi.emulator.advertising.audience_members import Members
 from socialapi.emulator.hosts import split_target
 from socialapi.emulator.ledger import Ledger
-from socialapi.emulator.openapi import openapi_document
 from socialapi.emulator.page import page
 from socialapi.emulator.platform.fan_out import SHUTDOWN
 from socialapi.emulator.request import DEFAULT_BODY_LIMIT
@@ -171,6 +170,9 @@ async def seed(ask: Ask) -> Answer:
 @control("GET", "openapi.json")
 async def openapi(ask: Ask) -> Answer:
     """The OpenAPI 3.1 document of the service."""
+    # Imported here, because nothing else needs it and it would slow down every start.
+    from socialapi.emulator.openapi import openapi_document
+
     return answer(openapi_document(ask.service.base_url))
 
 

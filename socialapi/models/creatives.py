@@ -310,6 +310,8 @@ class AdvertiserPostFields(TypedDict, total=False):
 def _post_conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
     if not data.get("text") and not data.get("media_keys"):
         yield BrokenRule(path="text", reason="is required without media_keys", code="MISSING_PARAMETER")
+    if "video_cta_value" in data and "video_cta" not in data:
+        yield BrokenRule(path="video_cta", reason="is required with video_cta_value", code="MISSING_PARAMETER")
 
 
 AdvertiserPostDraft = Annotated[AdvertiserPostFields, Conditions(_post_conditions)]

@@ -103,7 +103,7 @@ class Endpoint:
 
 
 ENDPOINTS: Final[list[Endpoint]] = []
-"""Everything registered by `serves`."""
+"""Everything registered by `serves` so far; `endpoints.endpoints()` has all of it."""
 
 
 def serves(
@@ -128,8 +128,18 @@ def serves(
     """
 
     def register(handler: Handler) -> Handler:
-        authenticate = caller or caller_of(route)
-        ENDPOINTS.append(Endpoint(route, handler, authenticate, rules, refuse, checks_body, measure, faults))
+        ENDPOINTS.append(
+            Endpoint(
+                route=route,
+                handler=handler,
+                authenticate=caller or caller_of(route),
+                rules=rules,
+                refuse=refuse,
+                checks_body=checks_body,
+                measure=measure,
+                own_faults=faults,
+            )
+        )
         return handler
 
     return register

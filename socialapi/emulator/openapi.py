@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import attrs
 
-from socialapi.emulator.handlers import ENDPOINTS
+from socialapi.emulator.endpoints import endpoints
 from socialapi.emulator.json_schema import (
     JsonSchemas,
     Schema,
@@ -44,7 +44,7 @@ def openapi_document(base_url: str) -> dict[str, Any]:
     """Returns the OpenAPI 3.1 document of everything that the emulator serves at this address."""
     schemas = JsonSchemas()
     schemas.components.update(error_schemas(f"{base_url}/problems"))
-    routes = [endpoint.route for endpoint in ENDPOINTS]
+    routes = [endpoint.route for endpoint in endpoints()]
     return {
         "openapi": "3.1.0",
         "info": {"title": "Emulator of the platform, advertising and catalog APIs", "version": __version__},

@@ -2,15 +2,13 @@
 
 import asyncio
 import contextlib
-import importlib
 import os
-import pkgutil
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
-from types import FrameType, ModuleType, TracebackType
+from types import FrameType, TracebackType
 from typing import Any, Final, Self
 
 import orjson
@@ -18,12 +16,12 @@ from aiohttp import web
 
 from socialapi.config import Config
 from socialapi.credentials import AppOnly, Credentials, OAuth1
-from socialapi.emulator import advertising, catalogs, creatives, oauth, platform
 from socialapi.emulator.clock import EmulatorClock
 from socialapi.emulator.connections import Listener
 from socialapi.emulator.control import is_control, serve_control
+from socialapi.emulator.endpoints import endpoints
 from socialapi.emulator.faults import Faults
-from socialapi.emulator.handlers import ENDPOINTS, Endpoint
+from socialapi.emulator.handlers import Endpoint
 from socialapi.emulator.hosts import DeliveryTargets, is_loopback
 from socialapi.emulator.ledger import Ledger, RequestRecord
 from socialapi.emulator.oauth.oauth2 import APP_ONLY_TOKENS
@@ -37,18 +35,8 @@ from socialapi.emulator.state import OwnedId, State
 from socialapi.errors import ConfigurationError
 from socialapi.models.streams import MAX_RULES
 
-AREAS: Final = (platform, advertising, creatives, catalogs, oauth)
-
-
-def _modules(area: ModuleType) -> list[ModuleType]:
-    names = (found.name for found in pkgutil.iter_modules(area.__path__, f"{area.__name__}."))
-    return [importlib.import_module(name) for name in names]
-
-
-HANDLER_MODULES: Final = tuple(module for area in AREAS for module in _modules(area))
-
 ENDPOINT_TABLE: Final[Dispatcher[Endpoint]] = Dispatcher(
-    (endpoint.route.method, mounted_path(endpoint.route), endpoint) for endpoint in ENDPOINTS
+    (endpoint.route.method, mounted_path(endpoint.route), endpoint) for endpoint in endpoints()
 )
 
 _SHUTDOWN_SECONDS: Final = 0.5

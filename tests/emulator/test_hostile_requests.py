@@ -23,7 +23,8 @@ import pytest
 
 from socialapi.emulator import Emulator
 from socialapi.emulator.arguments import takes_json, without_conditions
-from socialapi.emulator.handlers import ENDPOINTS, Endpoint
+from socialapi.emulator.endpoints import endpoints
+from socialapi.emulator.handlers import Endpoint
 from socialapi.emulator.routing import mounted_path
 from socialapi.models.validation import broken_rules, value_type, wire_name
 from socialapi.routes.route import OAUTH, Route
@@ -146,7 +147,7 @@ def whole(declared: Any, samples: random.Random) -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def allowance() -> dict[str, tuple[int, float]]:
     """Limits that are not met: what is asked for is what the endpoints make of it."""
-    rows = [endpoint.route for endpoint in ENDPOINTS]
+    rows = [endpoint.route for endpoint in endpoints()]
     names = {row.rate_limit.name if row.rate_limit else f"{row.method} {row.path}" for row in rows}
     return dict.fromkeys([*names, "app_only_tokens", "total_count_reads"], (10**6, 60.0))
 
@@ -205,10 +206,10 @@ def path_of(route: Route[Any], seed: Mapping[str, Sequence[str]], **values: str)
     return mounted_path(route).format_map(filled)
 
 
-ids = [f"{endpoint.route.method} {endpoint.route.path}" for endpoint in ENDPOINTS]
+ids = [f"{endpoint.route.method} {endpoint.route.path}" for endpoint in endpoints()]
 
 
-@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=ids)
+@pytest.mark.parametrize("endpoint", endpoints(), ids=ids)
 async def test_any_json_in_any_place_of_a_body(
     session: aiohttp.ClientSession, allowance: dict[str, tuple[int, float]], endpoint: Endpoint
 ) -> None:
@@ -233,7 +234,7 @@ def is_sendable(value: Any) -> bool:
     return True
 
 
-@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=ids)
+@pytest.mark.parametrize("endpoint", endpoints(), ids=ids)
 async def test_any_text_in_any_parameter(
     session: aiohttp.ClientSession, allowance: dict[str, tuple[int, float]], endpoint: Endpoint
 ) -> None:

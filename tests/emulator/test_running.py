@@ -23,7 +23,7 @@ import socialapi.routes.platform
 from socialapi.config import Config
 from socialapi.credentials import AppOnly, OAuth1
 from socialapi.emulator import Emulator
-from socialapi.emulator.handlers import ENDPOINTS
+from socialapi.emulator.endpoints import endpoints
 from socialapi.emulator.oauth import authorize, oauth2
 from socialapi.emulator.routing import Dispatcher, mounted_path
 from socialapi.emulator.server import ENDPOINT_TABLE
@@ -57,8 +57,8 @@ async def test_every_route_has_exactly_one_handler() -> None:
     ]
     # The forms of the sign-in pages go to where no client asks.
     forms = {authorize.DECISION, oauth2.DECISION}
-    assert {endpoint.route for endpoint in ENDPOINTS} - forms == set(rows)
-    assert len(ENDPOINTS) == len(rows) + len(forms)
+    assert {endpoint.route for endpoint in endpoints()} - forms == set(rows)
+    assert len(endpoints()) == len(rows) + len(forms)
     for row in rows:
         found = (await ENDPOINT_TABLE.find(request(row.method, re.sub(r"\{\w+\}", "1", mounted_path(row))))).entry
         assert found is not None

@@ -199,7 +199,7 @@ def wire_fields(model: Any) -> Mapping[str, Any]:
 
 def sortable_fields(route: Route[Any]) -> Collection[str]:
     """The fields that the items of a collection can be sorted by: those with a single value."""
-    return frozenset(name for name, kind in wire_fields(item_of(route)).items() if _is_scalar(kind))
+    return tuple(name for name, kind in wire_fields(item_of(route)).items() if _is_scalar(kind))
 
 
 def _is_scalar(kind: Any) -> bool:

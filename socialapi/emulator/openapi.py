@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import attrs
 
+from socialapi.emulator.arguments import sortable_fields, without_conditions
 from socialapi.emulator.endpoints import endpoints
 from socialapi.emulator.json_schema import (
     JsonSchemas,
@@ -16,10 +17,9 @@ from socialapi.emulator.json_schema import (
     required_of,
 )
 from socialapi.emulator.openapi_answers import ADVERTISING, HEADERS, JSON, error_schemas, responses_of, shared_refusals
+from socialapi.emulator.platform.selection import KNOWN_NAMES
 from socialapi.emulator.request import FORM
 from socialapi.emulator.routing import MOUNTS, mounted_path
-from socialapi.models.content import NewsField
-from socialapi.models.queries import Expansion, MediaField, PostField, UserField
 from socialapi.routes import ads, catalogs, creatives, oauth, platform
 from socialapi.routes.route import OAUTH, CredentialKind, Route
 from socialapi.version import __version__
@@ -89,15 +89,6 @@ def _named(route: Route[Any]) -> tuple[str, str]:
 
 # Requests
 
-_LISTED: Final[Mapping[str, tuple[str, ...]]] = {
-    "tweet.fields": typing.get_args(PostField),
-    "user.fields": typing.get_args(UserField),
-    "media.fields": typing.get_args(MediaField),
-    "expansions": typing.get_args(Expansion),
-    "news.fields": ("id", *typing.get_args(NewsField)),
-}
-"""The names that can be selected. Those of polls and places are not documented: all are taken."""
-
 _UNDOCUMENTED_PAGE: Final = {"minimum": 1, "maximum": 1_000}
 """The sizes of pages whose bounds are not declared."""
 
@@ -117,18 +108,13 @@ def _query_parameters(route: Route[Any], schemas: JsonSchemas) -> Iterator[dict[
     for declared in (route.query, route.body if route.body_in == "query" else None):
         if declared is None:
             continue
-        cls = _bare(declared)
+        cls = without_conditions(declared)
         # What the third step of OAuth 1.0a needs may be in the header, too.
         required = (
             () if route.family is OAUTH and route.body_in == "query" and route.query is None else required_of(cls)
         )
         for name, kind in fields_of(cls).items():
             yield _query_parameter(name, _in_text(name, kind, route, schemas), required=name in required)
-
-
-def _bare(declared: Any) -> Any:
-    """The class of a declaration that may have rules beside it."""
-    return typing.get_args(declared)[0] if typing.get_origin(declared) is typing.Annotated else declared
 
 
 def _query_parameter(name: str, schema: Schema, *, required: bool) -> dict[str, Any]:
@@ -147,7 +133,7 @@ def _in_text(name: str, kind: Any, route: Route[Any], schemas: JsonSchemas) -> S
     if name == "max_results" and kind is int:
         schema |= _UNDOCUMENTED_PAGE
     if name == "sort_by":
-        schema = {"type": "string", "enum": [*_orders(route, schemas)]}
+        schema = {"type": "string", "enum": [*_orders(route)]}
     if schema.get("type") == "array":
         schema["items"] = _item_in_text(name, schema["items"])
     return schema | {"description": "An empty value clears the field."} if is_nullable else schema
@@ -160,22 +146,14 @@ def _without_null(kind: Any) -> Any:
 
 
 def _item_in_text(name: str, schema: Schema) -> Schema:
-    if name in _LISTED:
-        return {"type": "string", "enum": [*_LISTED[name]]}
+    if (known := KNOWN_NAMES.get(name)) is not None:
+        return {"type": "string", "enum": [*known]}
     return {"pattern": portable_pattern(r"[^,\s]+")} | schema if "enum" not in schema else schema
 
 
-def _orders(route: Route[Any], schemas: JsonSchemas) -> Iterator[str]:
-    """A collection can be sorted by the fields with a single value."""
-    (item,) = typing.get_args(route.result)
-    for name, schema in schemas.properties(item).items():
-        if not {"object", "array"} & _kinds(schemas.resolved(schema)):
-            yield from (f"{name}-asc", f"{name}-desc")
-
-
-def _kinds(schema: Schema) -> set[str]:
-    kind = schema.get("type", "object")
-    return {kind} if isinstance(kind, str) else set(kind)
+def _orders(route: Route[Any]) -> Iterator[str]:
+    for name in sortable_fields(route):
+        yield from (f"{name}-asc", f"{name}-desc")
 
 
 def _request_body(route: Route[Any], schemas: JsonSchemas) -> dict[str, Any] | None:

@@ -21,8 +21,7 @@ _POLL: Final = ("id", "options")
 _PLACE: Final = ("id", "full_name")
 _NEWS: Final = ("id", "name")
 
-# None: the names are not documented, and every one is taken.
-_KNOWN: Final[Mapping[str, Collection[str] | None]] = {
+KNOWN_NAMES: Final[Mapping[str, Collection[str] | None]] = {
     "tweet.fields": get_args(PostField),
     "user.fields": get_args(UserField),
     "media.fields": get_args(MediaField),
@@ -31,6 +30,7 @@ _KNOWN: Final[Mapping[str, Collection[str] | None]] = {
     "expansions": get_args(Expansion),
     "news.fields": ("id", *get_args(NewsField)),
 }
+"""The names that a parameter can select. None: they are not documented, and every one is taken."""
 
 
 @attrs.frozen
@@ -62,7 +62,9 @@ def selection(query: Mapping[str, Any]) -> Selection:
 def known_names(query: Fields) -> dict[str, Any]:
     """The parameters without the names of fields and expansions that no object has."""
     return {
-        name: value if (known := _KNOWN.get(name)) is None else tuple(each for each in _split(value) if each in known)
+        name: value
+        if (known := KNOWN_NAMES.get(name)) is None
+        else tuple(each for each in _split(value) if each in known)
         for name, value in query.items()
     }
 
@@ -84,7 +86,7 @@ def _split(given: Any) -> tuple[str, ...]:
 
 def _names(query: Mapping[str, Any], parameter: str) -> tuple[str, ...]:
     names = _split(query.get(parameter, ()))
-    known = _KNOWN[parameter]
+    known = KNOWN_NAMES[parameter]
     unknown = [] if known is None else [name for name in names if name not in known]
     if known is not None and unknown:
         raise invalid(parameter, f"holds a name that is none of {', '.join(sorted(known))}", *unknown)

@@ -54,6 +54,11 @@ class Call:
         return self.path["account_id"]
 
     @property
+    def success_status(self) -> int:
+        """The status of an answer that says that it is done."""
+        return 201 if self.route.created else 200
+
+    @property
     def echo(self) -> dict[str, Any]:
         """What an advertising answer repeats."""
         return {**self.query, **self.path}

@@ -22,14 +22,8 @@ def _ref(name: str) -> Schema:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-_CREATED: Final[Mapping[Route[Any], tuple[str, ...]]] = {
-    platform.POST_CREATE: ("201",),
-    platform.ARTICLE_DRAFT: ("201",),
-    platform.NOTE_SUBMIT: ("201",),
-    platform.SUBSCRIPTION_CREATE: ("201",),
-    platform.STREAM_RULES_CHANGE: ("200", "201"),
-}
-"""The statuses of what is done, where it is not 200 alone."""
+_MAY_CREATE: Final = (platform.STREAM_RULES_CHANGE,)
+"""The routes that answer 201 only if something was made."""
 
 _IN_LISTS: Final = (ads.DO_NOT_REACH_USERS,)
 """The routes with counts for each operation instead of those of the request."""
@@ -46,7 +40,13 @@ def responses_of(route: Route[Any], links: Mapping[str, Any], schemas: JsonSchem
     done = _response("What was asked for", {media_type: _answer(route, schemas)})
     if links:
         done["links"] = links
-    return dict.fromkeys(_CREATED.get(route, ("200",)), done) | _refusals(route)
+    return dict.fromkeys(_successes(route), done) | _refusals(route)
+
+
+def _successes(route: Route[Any]) -> tuple[str, ...]:
+    if route in _MAY_CREATE:
+        return "200", "201"
+    return ("201",) if route.created else ("200",)
 
 
 def _response(description: str, schemas: Mapping[str, Schema]) -> dict[str, Any]:

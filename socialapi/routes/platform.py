@@ -39,7 +39,9 @@ POSTS: Final = Route("GET", PLATFORM, "/2/tweets", Page[Post], query=PostsLookup
 USER_POSTS: Final = Route(
     "GET", PLATFORM, "/2/users/{id}/tweets", Page[Post], query=UserPosts, repeatable=True, section="4.3"
 )
-POST_CREATE: Final = Route("POST", PLATFORM_USER, "/2/tweets", Post, PostDraft, "json", scopes=_WRITE, section="4.4")
+POST_CREATE: Final = Route(
+    "POST", PLATFORM_USER, "/2/tweets", Post, PostDraft, "json", scopes=_WRITE, created=True, section="4.4"
+)
 
 # Webhooks and the stream link (section 4.1)
 WEBHOOK_CREATE: Final = Route("POST", PLATFORM_APP, "/2/webhooks", WebhookConfig, WebhookDraft, "json", section="4.1")
@@ -135,7 +137,15 @@ CONNECTIONS_END_ALL: Final = Route("DELETE", PLATFORM, "/2/connections/all", End
 
 # Articles, news, notes, activity subscriptions (section 4.4)
 ARTICLE_DRAFT: Final = Route(
-    "POST", PLATFORM_USER, "/2/articles/draft", Article, ArticleDraft, "json", scopes=_WRITE, section="4.4"
+    "POST",
+    PLATFORM_USER,
+    "/2/articles/draft",
+    Article,
+    ArticleDraft,
+    "json",
+    scopes=_WRITE,
+    created=True,
+    section="4.4",
 )
 ARTICLE_PUBLISH: Final = Route(
     "POST", PLATFORM_USER, "/2/articles/{article_id}/publish", PublishedArticle, scopes=_WRITE, section="4.4"
@@ -150,7 +160,16 @@ NOTE_EVALUATE: Final = Route(
     "POST", PLATFORM_CALLER, "/2/evaluate_note", Note, NoteDraft, "json", open_answer=True, section="4.4"
 )
 NOTE_SUBMIT: Final = Route(
-    "POST", PLATFORM_CALLER, "/2/notes", Note, NoteDraft, "json", open_answer=True, scopes=_WRITE, section="4.4"
+    "POST",
+    PLATFORM_CALLER,
+    "/2/notes",
+    Note,
+    NoteDraft,
+    "json",
+    open_answer=True,
+    scopes=_WRITE,
+    created=True,
+    section="4.4",
 )
 NOTES_ELIGIBLE_POSTS: Final = Route(
     "GET",
@@ -165,5 +184,5 @@ NOTES_WRITTEN: Final = Route(
     "GET", PLATFORM_CALLER, "/2/notes/search/notes_written", Page[Note], query=OpenPage, repeatable=True, section="4.4"
 )
 SUBSCRIPTION_CREATE: Final = Route(
-    "POST", PLATFORM, "/2/activity/subscriptions", Subscription, SubscriptionDraft, "json", section="4.4"
+    "POST", PLATFORM, "/2/activity/subscriptions", Subscription, SubscriptionDraft, "json", created=True, section="4.4"
 )

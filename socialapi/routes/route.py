@@ -79,11 +79,11 @@ class Route(Generic[R]):
     parameters. `result` is the type of the answer (a collection if it is `Page[T]`), `query`
     declares the query parameters, `body` is the declared type of the body and `body_in` says where
     it is sent. `repeatable` says whether an attempt whose outcome is unknown may be repeated.
-    `open_answer` says that the answer is not documented, so that any object is accepted.
-    `retry_undecodable` says that the request is also sent again if its answer cannot be decoded, where
-    other routes raise. `max_body_bytes` bounds the request body. `scopes` are those that a user's
-    OAuth 2.0 token needs. `label` replaces a path written
-    out by the caller in logs. `section` is the section of the service's documentation.
+    `created` says that its success is 201 Created. `open_answer` says that the answer is not
+    documented, so that any object is accepted. `retry_undecodable` says that the request is also
+    sent again if its answer cannot be decoded, where other routes raise. `max_body_bytes` bounds the
+    request body. `scopes` are those that a user's OAuth 2.0 token needs. `label` replaces a path
+    written out by the caller in logs. `section` is the section of the service's documentation.
     """
 
     method: Method
@@ -95,6 +95,7 @@ class Route(Generic[R]):
     query: Any = None
     path_rules: Mapping[str, Any] = attrs.field(factory=dict)
     repeatable: bool = False
+    created: bool = False
     open_answer: bool = False
     retry_undecodable: bool = False
     rate_limit: RateLimit | None = None

@@ -30,7 +30,7 @@ async def create_subscription(call: Call) -> Answer:
         id=str(platform.new_id(call.now)), app_key=app_key, event_type=event_type, filter=wanted, extra=body
     )
     platform.subscriptions[made.id] = made
-    return data({**body, "subscription_id": made.id, "event_type": event_type, "filter": wanted}, 201)
+    return data({**body, "subscription_id": made.id, "event_type": event_type, "filter": wanted}, call.success_status)
 
 
 def _check_webhook(call: Call, body: dict[str, Any]) -> None:

@@ -32,7 +32,7 @@ async def draft_article(call: Call) -> Answer:
         cover_media=body.get("cover_media"),
     )
     call.state.platform.articles[article.id] = article
-    return data({"id": article.id, "title": article.title}, 201)
+    return data({"id": article.id, "title": article.title}, call.success_status)
 
 
 @serves(routes.ARTICLE_PUBLISH)
@@ -103,7 +103,7 @@ async def submit_note(call: Call) -> Answer:
     key = call.state.platform.new_id(call.now)
     note = StoredNote(id=str(key), writer=_writer(call), fields=call.body)
     call.state.platform.notes[key] = note
-    return data(_shown(note), 201)
+    return data(_shown(note), call.success_status)
 
 
 @serves(routes.NOTES_ELIGIBLE_POSTS)

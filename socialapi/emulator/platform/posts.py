@@ -85,7 +85,7 @@ async def create_post(call: Call) -> Answer:
     post.fields |= {name: body[name] for name in ("community_id", "paid_partnership") if name in body}
     post.shared_with_followers = body.get("share_with_followers", False)
     call.service.publishing.post_created(call.state, post)
-    return data({"id": post.id, "text": post.fields["text"]}, 201)
+    return data({"id": post.id, "text": post.fields["text"]}, call.success_status)
 
 
 def _media_keys(state: State, body: Mapping[str, Any]) -> list[str]:

@@ -23,6 +23,7 @@ from socialapi.emulator.routing import Dispatcher
 from socialapi.emulator.service import Service
 from socialapi.emulator.state import Access, App, Tier
 from socialapi.errors import InvalidInput
+from socialapi.models.accounts import AnyFeatureKey
 from socialapi.models.validation import Pattern, broken_rules
 from socialapi.models.webhooks import WebhookUrl
 
@@ -313,7 +314,7 @@ def _configure(app: App, chosen: Mapping[str, Any]) -> dict[str, Any]:
 class AccountFeatures:
     """The features that an ad account has from now on."""
 
-    features: tuple[Annotated[str, Pattern("[A-Z][A-Z0-9_]*", "must be a name in capitals")], ...]
+    features: tuple[AnyFeatureKey, ...]
 
 
 @control("POST", "accounts/{account_id}/features")

@@ -11,7 +11,6 @@ from typing import Annotated, Any, Final, Literal
 import attrs
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 
-from socialapi.models.accounts import FeaturesAdded
 from socialapi.models.cards import App, Button, CardChanges, CardDraft, Details
 from socialapi.models.catalogs import ProductSetDraft
 from socialapi.models.content import ArticleDraft
@@ -88,9 +87,7 @@ _ACROSS_FIELDS: Final[Mapping[type, Schema]] = {
 """What the `conditions` of classes demand, as far as JSON Schema can say it."""
 
 _EVENT_TYPES: Final = (*typing.get_args(EventType), *DEPRECATED_EVENT_TYPES, *EVENT_TYPE_ALIASES)
-_FeatureName = Annotated[str, Pattern("[A-Z][A-Z0-9_]*", "must be a key of a feature, as REACH_FREQUENCY_CAP")]
 _NARROWED: Final[Mapping[tuple[type, str], Any]] = {
-    (FeaturesAdded, "feature_keys"): Annotated[tuple[_FeatureName, ...], MinLen(1)],
     (SubscriptionDraft, "event_type"): Literal[_EVENT_TYPES],
     (ProductsBody, "products"): Annotated[tuple[Product, ...], MinLen(1), MaxLen(MAX_PRODUCTS)],
 }

@@ -2,8 +2,6 @@
 section 4.2).
 """
 
-import re
-from collections.abc import Iterable
 from typing import Any, Final
 
 from socialapi.emulator.advertising.records import answer_record, collection, new_record, to_wire
@@ -15,7 +13,6 @@ from socialapi.emulator.responses import Answer, ads_data, forbidden, not_found
 from socialapi.models.accounts import Account, CampaignSnapshot, HistoryEntry
 from socialapi.models.line_items import LineItem
 from socialapi.models.validation import parse_timestamp
-from socialapi.problems import BrokenRule
 from socialapi.routes import ads as routes
 
 SANDBOX_BUSINESS: Final = ("4503999", "Sandbox")
@@ -103,13 +100,7 @@ async def list_features(call: Call) -> Answer:
     return ads_data(granted, call.echo)
 
 
-def _keys_look_like_keys(call: Call) -> Iterable[BrokenRule]:
-    """Which keys there are is not documented in full, so any that looks like one is taken."""
-    if not all(re.fullmatch("[A-Z][A-Z0-9_]*", key) for key in call.query["feature_keys"]):
-        yield BrokenRule(path="feature_keys", reason="must be keys of features, as REACH_FREQUENCY_CAP")
-
-
-@serves(routes.SANDBOX_FEATURES_ADD, rules=_keys_look_like_keys)
+@serves(routes.SANDBOX_FEATURES_ADD)
 async def add_features(call: Call) -> Answer:
     """All features that the test account has from now on."""
     account = _test_account(call)

@@ -1,9 +1,8 @@
 """The control plane under `/_emulator`: its routes, handlers and validated bodies."""
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypedDict
 
 import attrs
 import orjson
@@ -12,6 +11,7 @@ from annotated_types import Ge, Le
 
 from socialapi.emulator import overview
 from socialapi.emulator.advertising.audience_members import Members
+from socialapi.emulator.arguments import typed
 from socialapi.emulator.hosts import split_target
 from socialapi.emulator.ledger import Ledger
 from socialapi.emulator.page import page
@@ -99,12 +99,9 @@ def checked(declared: Any, ask: Ask) -> dict[str, Any]:
     return body
 
 
-_NUMBER: Final = re.compile("[0-9]{1,18}")
-
-
 def checked_query(declared: Any, ask: Ask) -> dict[str, Any]:
-    """The query, whose parameters are numbers and have to keep the declared rules."""
-    values = {name: int(text) if _NUMBER.fullmatch(text) else text for name, text in ask.query.items()}
+    """The query as its declared types, which has to keep the declared rules."""
+    values = typed(declared, ask.query)
     if broken := broken_rules(declared, values, now=ask.service.clock.datetime()):
         raise InvalidInput("the query breaks rules", broken)
     return values
@@ -177,12 +174,11 @@ async def openapi(ask: Ask) -> Answer:
     return answer(openapi_document(ask.service.base_url))
 
 
-@attrs.define
-class Excerpt:
+class Excerpt(TypedDict, total=False):
     """Which requests: those after the one with this number, and how many; without a number, the newest."""
 
-    after: Annotated[int, Ge(0)] | None = None
-    limit: Annotated[int, Ge(1)] | None = None
+    after: Annotated[int, Ge(0)]
+    limit: Annotated[int, Ge(1)]
 
 
 @control("GET", "requests")

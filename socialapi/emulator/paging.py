@@ -35,6 +35,14 @@ class Rows(Protocol):
         """The place of an item, as JSON: its neighbours are found by it later."""
 
 
+class ForwardRows:
+    """The base of orders whose pages only lead forward."""
+
+    def before(self, place: Any) -> Iterator[int]:
+        """None."""
+        return iter(())
+
+
 @attrs.frozen
 class Numbered:
     """Items by ascending numbers, which are their positions and their places."""

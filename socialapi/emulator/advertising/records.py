@@ -9,7 +9,7 @@ from socialapi.emulator.advertising.state import Order, Place, Record, Table
 from socialapi.emulator.arguments import item_of, wire_fields
 from socialapi.emulator.clock import timestamp
 from socialapi.emulator.handlers import Call
-from socialapi.emulator.paging import paginate
+from socialapi.emulator.paging import ForwardRows, paginate
 from socialapi.emulator.responses import Answer, ads_data, not_found
 
 
@@ -44,8 +44,8 @@ def new_record(call: Call, **fields: Any) -> Record:
 
 
 @attrs.frozen
-class TableRows:
-    """The records of a table in the order that is asked for; pages of them only lead forward."""
+class TableRows(ForwardRows):
+    """The records of a table in the order that is asked for."""
 
     table: Table
     order: Order | None
@@ -53,10 +53,6 @@ class TableRows:
     def after(self, place: Any) -> Iterator[int]:
         """The positions behind a place."""
         return self.table.behind(self.order, None if place is None else Place(*place))
-
-    def before(self, place: Any) -> Iterator[int]:
-        """None."""
-        return iter(())
 
     def place_of(self, position: int) -> Any:
         """What the record is sorted by now, and its position."""

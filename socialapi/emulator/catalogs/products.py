@@ -14,7 +14,7 @@ from socialapi.emulator.catalogs.catalogs import the_catalog
 from socialapi.emulator.catalogs.state import Item, Stock, content_of
 from socialapi.emulator.faults import PRODUCT_FAULTS, Fault
 from socialapi.emulator.handlers import Call, serves
-from socialapi.emulator.paging import paginate
+from socialapi.emulator.paging import ForwardRows, paginate
 from socialapi.emulator.request import Received
 from socialapi.emulator.responses import Answer, ads_data
 from socialapi.models.products import Product
@@ -56,8 +56,8 @@ def count_products(received: Received) -> tuple[int | None, int | None]:
 
 
 @attrs.frozen
-class ProductRows:
-    """The products of a catalog in the order of submission; pages of them only lead forward."""
+class ProductRows(ForwardRows):
+    """The products of a catalog in the order of submission."""
 
     stock: Stock
     group_key: str | None
@@ -65,10 +65,6 @@ class ProductRows:
     def after(self, place: int | None) -> Iterator[int]:
         """The positions of the first of each group, or of all of the group."""
         return self.stock.positions(-1 if place is None else place, self.group_key)
-
-    def before(self, place: int | None) -> Iterator[int]:
-        """None."""
-        return iter(())
 
     def place_of(self, position: int) -> int:
         """The position itself, which products keep."""

@@ -1,12 +1,13 @@
 """What the emulator holds and does just now: counts that are cheap enough to be asked for each second."""
 
 import heapq
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from socialapi.emulator.catalogs.state import Catalog
 from socialapi.emulator.rate_limits import RateLimits, Window
 from socialapi.emulator.service import Service
-from socialapi.emulator.state import Audience, DoNotReach, OwnedId, State
+from socialapi.emulator.state import Audience, DoNotReach, OwnedId
 
 MAX_ROWS: Final = 500
 """How many audiences, lists, catalogs or windows are told of, the fullest first; a service may have many thousands."""
@@ -28,9 +29,9 @@ def overview(service: Service) -> Row:
         "users": len(state.users),
         "posts": state.platform.posts.total,
         "accounts": sum(1 for _ in state.advertising.accounts.live()),
-        "audiences": _fullest(_owned(state.audiences), "identifiers"),
-        "do_not_reach_lists": _fullest(_owned(state.do_not_reach_lists), "identifiers"),
-        "catalogs": _fullest(_catalogs(state), "products"),
+        "audiences": _owned(state.audiences, list(state.audiences)),
+        "do_not_reach_lists": _owned(state.do_not_reach_lists, _live(state.do_not_reach_lists)),
+        "catalogs": _catalogs(list(state.catalogs.all())),
     }
 
 
@@ -67,22 +68,25 @@ def webhooks(service: Service) -> Row:
     return {"webhooks": rows, "targets": dict(targets)}
 
 
-def _owned(held: Mapping[OwnedId, Audience] | Mapping[OwnedId, DoNotReach]) -> list[Row]:
-    return [
-        {"account_id": account_id, "id": own_id, "name": record.name, "identifiers": record.members.held}
-        for (account_id, own_id), record in held.items()
-        if not (isinstance(record, DoNotReach) and record.deleted)
-    ]
+def _live(lists: Mapping[OwnedId, DoNotReach]) -> list[OwnedId]:
+    return [owned_id for owned_id, each in lists.items() if not each.deleted]
 
 
-def _catalogs(state: State) -> Iterable[Row]:
-    return (
-        {"id": each.id, "user_id": each.user_id, "name": each.name, "products": each.stock.size}
-        for each in state.catalogs.all()
-    )
+def _owned(held: Mapping[OwnedId, Audience] | Mapping[OwnedId, DoNotReach], ids: Sequence[OwnedId]) -> Row:
+    # The ids are ordered rather than rows of them all, because there may be many thousands.
+    fullest = heapq.nlargest(MAX_ROWS, ids, key=lambda owned_id: held[owned_id].members.held)
+    return {"total": len(ids), "rows": [_owned_row(owned_id, held[owned_id]) for owned_id in fullest]}
 
 
-def _fullest(rows: Iterable[Row], count: str) -> Row:
-    """The rows with the largest counts, and of how many they are."""
-    everything = list(rows)
-    return {"total": len(everything), "rows": heapq.nlargest(MAX_ROWS, everything, key=lambda row: row[count])}
+def _owned_row(owned_id: OwnedId, record: Audience | DoNotReach) -> Row:
+    account_id, own_id = owned_id
+    return {"account_id": account_id, "id": own_id, "name": record.name, "identifiers": record.members.held}
+
+
+def _catalogs(catalogs: Sequence[Catalog]) -> Row:
+    fullest = heapq.nlargest(MAX_ROWS, catalogs, key=lambda catalog: catalog.stock.size)
+    return {"total": len(catalogs), "rows": [_catalog_row(each) for each in fullest]}
+
+
+def _catalog_row(catalog: Catalog) -> Row:
+    return {"id": catalog.id, "user_id": catalog.user_id, "name": catalog.name, "products": catalog.stock.size}

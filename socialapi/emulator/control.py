@@ -406,10 +406,7 @@ async def _ask(service: Service, request: web.BaseRequest) -> Answer | Lines:
     service.control_access.check(request.raw_path, request.headers)
     match = await CONTROLS.find(request)
     if match.entry is None:
-        if match.allowed:
-            methods = ", ".join(match.allowed)
-            raise Refusal(405, "METHOD_NOT_ALLOWED", f"this path takes {methods}", headers={"Allow": methods})
-        raise Refusal(404, "NOT_FOUND", "the control plane has nothing at this path")
+        raise match.refusal()
     raw = await _read(request, match.entry.max_body_bytes)
     try:
         body = orjson.loads(raw or b"null")

@@ -92,7 +92,7 @@ class Exchange:
         endpoint = self._match.entry
         try:
             if endpoint is None:
-                raise self._not_found()
+                raise self._match.refusal()
             return await self._handle(endpoint, picked)
         except Refusal as refusal:
             return refused(refusal, self._style, self._echo(), self._service.problem_base_url)
@@ -139,13 +139,6 @@ class Exchange:
         self._headers |= usage.headers(of_account="account_id" in limit.per)
         if not usage.granted:
             raise too_many_requests(usage)
-
-    def _not_found(self) -> Refusal:
-        if allowed := self._match.allowed:
-            methods = ", ".join(allowed)
-            message = f"this path takes {methods}"
-            return Refusal(405, "METHOD_NOT_ALLOWED", message, headers={"Allow": methods})
-        return Refusal(404, "ROUTE_NOT_FOUND", "there is nothing at this path")
 
     async def _deliver(self, answer: Answer, picked: Picked) -> web.StreamResponse:
         headers = self._headers | {"Content-Type": answer.content_type} | dict(answer.headers)

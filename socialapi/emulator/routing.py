@@ -6,6 +6,7 @@ from typing import Any, Final, Generic, TypeVar
 import attrs
 from aiohttp import web
 
+from socialapi.emulator.responses import Refusal
 from socialapi.routes.route import Route
 
 E = TypeVar("E")
@@ -29,6 +30,13 @@ class Match(Generic[E]):
     template: str | None = None
     parameters: Mapping[str, str] = attrs.field(factory=dict)
     allowed: tuple[str, ...] = ()
+
+    def refusal(self) -> Refusal:
+        """The refusal of a request that nothing serves."""
+        if self.allowed:
+            methods = ", ".join(self.allowed)
+            return Refusal(405, "METHOD_NOT_ALLOWED", f"this path takes {methods}", headers={"Allow": methods})
+        return Refusal(404, "ROUTE_NOT_FOUND", "there is nothing at this path")
 
 
 class Dispatcher(Generic[E]):

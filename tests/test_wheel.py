@@ -62,7 +62,7 @@ def test_the_wheel_has_the_package_its_types_and_its_licence_and_no_tests(wheel:
         entry_points = archive.read(f"aiosocialapi-{VERSION}.dist-info/entry_points.txt").decode()
     assert wheel.name == f"aiosocialapi-{VERSION}-py3-none-any.whl"
     assert {name.partition("/")[0] for name in names} == {"socialapi", f"aiosocialapi-{VERSION}.dist-info"}
-    assert {"socialapi/py.typed", "socialapi/emulator/page.html"} <= set(names)
+    assert {"socialapi/py.typed", "socialapi/emulator/dashboard.html"} <= set(names)
     assert f"aiosocialapi-{VERSION}.dist-info/licenses/LICENSE" in names
     assert not [name for name in names if "test_" in name or "__pycache__" in name]
     assert "socialapi = socialapi.cli:main" in entry_points

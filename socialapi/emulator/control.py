@@ -12,9 +12,9 @@ from annotated_types import Ge, Le
 from socialapi.emulator import overview
 from socialapi.emulator.advertising.audience_members import Members
 from socialapi.emulator.arguments import typed
+from socialapi.emulator.dashboard import dashboard
 from socialapi.emulator.hosts import split_target
 from socialapi.emulator.ledger import Ledger
-from socialapi.emulator.page import page
 from socialapi.emulator.platform.fan_out import SHUTDOWN
 from socialapi.emulator.request import DEFAULT_BODY_LIMIT
 from socialapi.emulator.request_cycle import base_headers, read_body
@@ -114,17 +114,17 @@ _LINES_AT_ONCE: Final = 1_000
 
 
 @control("GET", "")
-async def get_page(ask: Ask) -> Answer:
+async def get_dashboard(ask: Ask) -> Answer:
     """The page that shows all of this."""
-    return page()
+    return dashboard()
 
 
-async def redirect_to_page(ask: Ask) -> Answer:
+async def redirect_to_dashboard(ask: Ask) -> Answer:
     """The page asks for what is beside it, so its address has to end with a slash."""
     return Answer(307, b"", {"Location": PREFIX})
 
 
-ROWS.append(("GET", ROOT, Control(redirect_to_page)))
+ROWS.append(("GET", ROOT, Control(redirect_to_dashboard)))
 
 
 @control("GET", "ledger")

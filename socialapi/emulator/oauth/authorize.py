@@ -13,7 +13,7 @@ import attrs
 from socialapi.emulator.arguments import read_query
 from socialapi.emulator.auth import nobody
 from socialapi.emulator.handlers import Call, Handler, serves
-from socialapi.emulator.oauth import pages
+from socialapi.emulator.oauth import html
 from socialapi.emulator.oauth.state import OUT_OF_BAND, RequestToken
 from socialapi.emulator.oauth.three_legged import is_open, with_parameters
 from socialapi.emulator.request import FORM
@@ -74,21 +74,21 @@ def consent_page(call: Call, question: Question, *, error: str = "", status: int
     fields = {**question.fields, SEAL: _seal(call, browser, question.fields)}
     content = (
         f"<p><strong>{escape(app_name)}</strong> would like to use your account.</p>\n"
-        + pages.bullets("It will be able to", "may", question.may)
-        + pages.bullets("It will not be able to", "may-not", question.may_not)
+        + html.bullets("It will be able to", "may", question.may)
+        + html.bullets("It will not be able to", "may-not", question.may_not)
         + f'<form method="post" action="{escape(question.action)}">\n'
-        + pages.hidden_fields(fields)
-        + (_who(user) if user else pages.name_field(question.screen_name, _names(call), error))
-        + pages.BUTTONS
+        + html.hidden_fields(fields)
+        + (_who(user) if user else html.name_field(question.screen_name, _names(call), error))
+        + html.BUTTONS
         + "</form>"
     )
-    return pages.page(f"Authorize {app_name}?", content, status=status, headers=_cookie(browser))
+    return html.page(f"Authorize {app_name}?", content, status=status, headers=_cookie(browser))
 
 
 def submitted(call: Call) -> dict[str, str]:
     """The fields of a form that was sent."""
     if call.received.content_type != FORM or not call.received.complete:
-        raise PageShown(pages.message_page("This form cannot be read", "Go back to the app and try again.", status=400))
+        raise PageShown(html.message_page("This form cannot be read", "Go back to the app and try again.", status=400))
     return dict(parse_qsl(call.received.body.decode("utf-8", "replace"), keep_blank_values=True))
 
 
@@ -100,7 +100,7 @@ def check_seal(call: Call, question: Question, form: Mapping[str, str]) -> None:
         sentence = (
             "The form did not come from this page, or cookies are switched off. Go back to the app and try again."
         )
-        raise PageShown(pages.message_page("This form cannot be trusted", sentence, status=403))
+        raise PageShown(html.message_page("This form cannot be trusted", sentence, status=403))
 
 
 def approver(call: Call, question: Question, form: Mapping[str, str]) -> User | None:
@@ -165,7 +165,7 @@ def shows_pages(function: Callable[[Call], Awaitable[Answer]]) -> Handler:
             return shown.answer
         except InvalidRequest as refusal:
             sentences = [f"{rule.path} {rule.reason}." for rule in refusal.broken]
-            return pages.message_page("This link is not right", *sentences, status=400)
+            return html.message_page("This link is not right", *sentences, status=400)
 
     return handler
 
@@ -210,7 +210,7 @@ def _open_token(call: Call, name: str) -> RequestToken:
     token = call.state.sign_ins.request_tokens.get(name)
     if token is None or not is_open(call.state, token):
         sentence = "It was used already, has expired, or never existed. Go back to the app and start again."
-        raise PageShown(pages.message_page("This link is of no use any more", sentence, status=403))
+        raise PageShown(html.message_page("This link is of no use any more", sentence, status=403))
     return token
 
 
@@ -240,14 +240,14 @@ def _approved(call: Call, token: RequestToken, user: User, headers: Mapping[str,
     token.state, token.user_id = "approved", user.id
     if token.callback == OUT_OF_BAND:
         token.verifier = f"{secrets.randbelow(10_000_000):07}"
-        return pages.pin_page(call.state.apps[token.app_key].name, token.verifier, headers)
+        return html.pin_page(call.state.apps[token.app_key].name, token.verifier, headers)
     token.verifier = secrets.token_urlsafe(24)
     given = {"oauth_token": token.token, "oauth_verifier": token.verifier}
-    return pages.redirect(with_parameters(token.callback, given), headers)
+    return html.redirect(with_parameters(token.callback, given), headers)
 
 
 def _denied(token: RequestToken) -> Answer:
     token.state = "denied"
     if token.callback == OUT_OF_BAND:
-        return pages.message_page("Access denied", "The app cannot use your account. You can close this window.")
-    return pages.redirect(with_parameters(token.callback, {"denied": token.token}))
+        return html.message_page("Access denied", "The app cannot use your account. You can close this window.")
+    return html.redirect(with_parameters(token.callback, {"denied": token.token}))

@@ -15,7 +15,7 @@ import attrs
 
 from socialapi.emulator.auth import app_by_key, basic_pair, has_secret, nobody
 from socialapi.emulator.handlers import Call, serves
-from socialapi.emulator.oauth import pages
+from socialapi.emulator.oauth import html
 from socialapi.emulator.oauth.authorize import (
     PageShown,
     Question,
@@ -114,7 +114,7 @@ async def decide(call: Call) -> Answer:
         scopes=frozenset(given["scope"].split()),
         expires_at=call.now + CODE_SECONDS,
     )
-    return pages.redirect(with_parameters(given["redirect_uri"], {"code": code, **_state(given)}), sign_in(call, user))
+    return html.redirect(with_parameters(given["redirect_uri"], {"code": code, **_state(given)}), sign_in(call, user))
 
 
 def _recognised(parameters: Mapping[str, str]) -> dict[str, str]:
@@ -127,7 +127,7 @@ def _question(call: Call, given: Mapping[str, str]) -> Question:
     app = call.state.apps.get(given.get("client_id", ""))
     if app is None or not is_registered(app, given.get("redirect_uri", "")):
         sentence = "The app is unknown, or the address to go back to is not registered for it."
-        raise PageShown(pages.message_page("This link is not right", sentence, status=400))
+        raise PageShown(html.message_page("This link is not right", sentence, status=400))
     _check_authorize(call, given)
     scopes = dict.fromkeys(given["scope"].split())
     return Question(
@@ -151,7 +151,7 @@ def _check_authorize(call: Call, given: Mapping[str, str]) -> None:
 
 
 def _back(given: Mapping[str, str], **parameters: str) -> Answer:
-    return pages.redirect(with_parameters(given["redirect_uri"], {**parameters, **_state(given)}))
+    return html.redirect(with_parameters(given["redirect_uri"], {**parameters, **_state(given)}))
 
 
 def _state(given: Mapping[str, str]) -> dict[str, str]:

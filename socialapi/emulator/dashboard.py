@@ -1,4 +1,4 @@
-"""The page at `/_emulator/`: one file, which asks the control plane for all that it shows."""
+"""The dashboard at `/_emulator/`: one page, which asks the control plane for all that it shows."""
 
 import base64
 import functools
@@ -10,9 +10,9 @@ from socialapi.emulator.responses import Answer
 
 
 @functools.cache
-def page() -> Answer:
+def dashboard() -> Answer:
     """The page, which may load nothing, and run nothing but its own script."""
-    text = Path(__file__).with_name("page.html").read_text("utf-8")
+    text = Path(__file__).with_name("dashboard.html").read_text("utf-8")
     policy = (
         f"default-src 'none'; script-src {_allowed('script', text)}; style-src {_allowed('style', text)}; "
         "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

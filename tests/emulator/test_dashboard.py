@@ -1,4 +1,4 @@
-"""The page at `/_emulator/`: what it may do, and in a real browser what it shows and does."""
+"""The dashboard at `/_emulator/`: what it may do, and in a real browser what it shows and does."""
 
 import asyncio
 import os

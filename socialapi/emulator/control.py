@@ -16,7 +16,7 @@ from socialapi.emulator.dashboard import dashboard
 from socialapi.emulator.hosts import split_target
 from socialapi.emulator.ledger import Ledger
 from socialapi.emulator.platform.fan_out import SHUTDOWN
-from socialapi.emulator.request import DEFAULT_BODY_LIMIT
+from socialapi.emulator.request import DEFAULT_BODY_LIMIT, decode_json
 from socialapi.emulator.request_cycle import base_headers, read_body
 from socialapi.emulator.responses import NDJSON, Answer, Refusal, answer, refused
 from socialapi.emulator.routing import Dispatcher
@@ -409,12 +409,12 @@ async def _ask(service: Service, request: web.BaseRequest) -> Answer | Lines:
         raise match.refusal()
     raw = await _read(request, match.entry.max_body_bytes)
     try:
-        body = orjson.loads(raw or b"null")
+        body = decode_json(raw or b"null")
         return await match.entry.serve(Ask(service, dict(match.parameters), request.query, body))
     except InvalidInput as problem:
         raise Refusal(400, "INVALID_PARAMETER", str(problem)) from None
-    except orjson.JSONDecodeError:
-        raise Refusal(400, "INVALID_PARAMETER", "the body is not valid JSON") from None
+    except ValueError:
+        raise Refusal(400, "INVALID_PARAMETER", "the body is not valid JSON, or nested too deeply") from None
 
 
 async def _read(request: web.BaseRequest, most: int) -> bytes:

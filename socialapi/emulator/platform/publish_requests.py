@@ -9,7 +9,7 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 
 from socialapi.errors import InvalidInput
 from socialapi.models.events import MEMBERSHIP_KINDS
-from socialapi.models.posts import Attachments, Entities, ReferencedPost
+from socialapi.models.posts import Attachments, EditControls, Entities, PostMetrics, ReferencedPost
 from socialapi.models.validation import Pattern, broken_rules
 from socialapi.problems import BrokenRule
 
@@ -53,17 +53,24 @@ class EventDraft:
             yield BrokenRule(path=path, reason="must not be given on MessageCreate")
 
 
+class _Geo(TypedDict):
+    place_id: str
+
+
 class _PostDraft(TypedDict, total=False):
     text: str
-    id: _Digits
+    id: Annotated[str, Pattern("[1-8][0-9]{18}|[1-9][0-9]{0,17}", "must be 1 to 19 digits, which fit into 63 bits")]
     author_id: str
     created_at: Annotated[str, MinLen(1)]
     attachments: Attachments
     conversation_id: str
-    edit_history_tweet_ids: tuple[str, ...]
+    edit_controls: EditControls
+    edit_history_tweet_ids: tuple[_Digits, ...]
     entities: Entities
+    geo: _Geo
     in_reply_to_user_id: str
     lang: str
+    public_metrics: PostMetrics
     referenced_tweets: tuple[ReferencedPost, ...]
     extra: Any
 

@@ -72,8 +72,10 @@ class Publishing:
         for draft in drafts:
             if draft.post is not None:
                 _author(state, draft.post)
-        published = []
+        published: list[dict[str, Any]] = []
         for number, draft in enumerate(drafts, 1):
+            if state is not self._state_now():
+                raise InvalidInput(f"the emulator was reset after {len(published):,} of {len(drafts):,} were published")
             published.append(await self._publish(state, draft))
             if number % _SERVE_OTHERS_EVERY == 0:
                 await asyncio.sleep(0)
@@ -127,8 +129,10 @@ def _keep_post(state: State, author: User, draft: Fields) -> tuple[dict[str, Any
     platform = state.platform
     post_id = draft.get("id") or str(platform.new_id(now))
     platform.last_id = max(platform.last_id, int(post_id))
-    fields = post_fields(state, author, post_id, draft["text"], now)
-    fields |= draft
+    made = post_fields(state, author, post_id, draft["text"], now)
+    fields = made | dict(draft)
+    for name in ("edit_controls", "public_metrics"):  # the service counts in them, whatever is given
+        fields[name] = made[name] | {each: value for each, value in fields[name].items() if value is not None}
     fields["author_id"] = author.id
     fields["id"] = post_id
     packed = packed_json(fields)

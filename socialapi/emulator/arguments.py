@@ -68,10 +68,16 @@ def _query(call: Call) -> dict[str, Any]:
     return known_names({name: value for name, value in query.items() if name in hints or "extra" in hints})
 
 
-def check(call: Call, broken: Sequence[BrokenRule]) -> None:
-    """Refuses the call for its broken rules, if there are any. Where fields are lenient, unknown ones are none."""
+def rules_broken_by(call: Call, declared: Any, value: Any) -> list[BrokenRule]:
+    """The rules of a declaration that a value of the call breaks. Where fields are lenient, unknown ones break none."""
+    broken = broken_rules(declared, value, now=call.state.clock.datetime())
     if call.service.settings.lenient_fields:
-        broken = [rule for rule in broken if rule.reason != UNKNOWN_FIELD]
+        return [rule for rule in broken if rule.reason != UNKNOWN_FIELD]
+    return broken
+
+
+def check(call: Call, broken: Sequence[BrokenRule]) -> None:
+    """Refuses the call for its broken rules, if there are any."""
     if broken:
         raise InvalidRequest(broken, functools.partial(_given, call))
 
@@ -103,7 +109,7 @@ def _broken_conditions(call: Call) -> list[BrokenRule]:
 def _broken_body(endpoint: Endpoint, call: Call) -> list[BrokenRule]:
     if not takes_json(call.route) or not endpoint.checks_body:
         return []
-    return broken_rules(call.route.body, call.body, now=call.state.clock.datetime())
+    return rules_broken_by(call, call.route.body, call.body)
 
 
 def _body(endpoint: Endpoint, call: Call) -> Any:
@@ -123,8 +129,10 @@ def _body(endpoint: Endpoint, call: Call) -> Any:
         raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", "the body must be sent as it is, without a content encoding")
     try:
         return received.json()
-    except ValueError:
+    except orjson.JSONDecodeError:
         raise invalid("", "is not valid JSON") from None
+    except ValueError as problem:
+        raise invalid("", str(problem)) from None
 
 
 def takes_json(route: Route[Any]) -> bool:

@@ -60,8 +60,7 @@ def _not_enrolled() -> Refusal:
         "FORBIDDEN",
         "the app is not enrolled for this API",
         problem="client-forbidden",
-        reason="client-not-enrolled",
-        registration_url="https://developer.example/enrol",
+        extra={"reason": "client-not-enrolled", "registration_url": "https://developer.example/enrol"},
     )
 
 
@@ -134,6 +133,18 @@ def app_by_key(state: State, received: Received, path_parameters: Mapping[str, s
 def nobody(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
     """Anybody: a browser, or a caller that the endpoint looks at by itself."""
     return NOBODY
+
+
+def named_app(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
+    """The app that a request to a page or a token endpoint names, without proof; nobody if there is none.
+
+    The endpoint looks at the proof by itself. The app is whom its limit is counted by.
+    """
+    pair, given = basic_pair(received), received.parameters()
+    sign_in = state.sign_ins.request_tokens.get(given.get("oauth_token", ""))
+    key = pair[0] if pair else sign_in.app_key if sign_in else given.get("client_id", "")
+    app = state.apps.get(key)
+    return NOBODY if app is None else Caller(app)
 
 
 def basic_pair(received: Received) -> tuple[str, str] | None:

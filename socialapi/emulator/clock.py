@@ -3,8 +3,14 @@
 import datetime
 import time
 from collections.abc import Callable
+from typing import Final
 
 import attrs
+
+from socialapi.errors import InvalidInput
+
+LATEST: Final = datetime.datetime(2200, 1, 1, tzinfo=datetime.UTC).timestamp()
+"""Times beyond the year 9999 cannot be written, and expiries are up to years later than now."""
 
 
 @attrs.define
@@ -27,7 +33,9 @@ class EmulatorClock:
         return datetime.datetime.fromtimestamp(self.now(), datetime.UTC)
 
     def advance(self, seconds: float) -> None:
-        """Move time forward."""
+        """Move time forward. Raises InvalidInput for a time that is not a number, goes back, or is beyond `LATEST`."""
+        if not (seconds >= 0 and self.now() + seconds <= LATEST):
+            raise InvalidInput("the clock goes forward only, and no further than to the year 2200")
         self.advanced += seconds
 
 

@@ -3,6 +3,7 @@ while nothing is read or written, and answers what is no HTTP in JSON.
 """
 
 import contextlib
+import logging
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Final
 
@@ -32,6 +33,8 @@ class ConnectionWatch:
             gone()
 
 
+_LOG: Final = logging.getLogger(__name__)
+_OWN_FAULT: Final = 500
 MAX_LINE_BYTES: Final = 65_536
 """How long a request line or a header may be; aiohttp's limit of 8,190 bytes is less than clients of the service need."""
 
@@ -47,8 +50,13 @@ class JsonErrors(web.RequestHandler):
         message: str | None = None,
     ) -> web.StreamResponse:
         """The refusal; the connection is closed behind it."""
-        super().handle_error(request, status, exc, message)
-        said = refused(Refusal(status, code_of(status), "this is not a request that can be read"), "platform", {}, "")
+        if status >= _OWN_FAULT:
+            super().handle_error(request, status, exc, message)
+        else:
+            # Without the exception, whose text repeats headers and with them credentials.
+            _LOG.info("refused what is no request from %s with %d", request.remote, status)
+        detail = "the emulator failed" if status >= _OWN_FAULT else "this is not a request that can be read"
+        said = refused(Refusal(status, code_of(status), detail), "platform", {}, "")
         response = web.Response(status=status, body=said.body, headers={"Content-Type": said.content_type})
         response.force_close()
         return response

@@ -321,7 +321,9 @@ _DRIPS: Final = 20
 def _status(fault: Fault, style: ApiStyle, parameters: Mapping[str, str], problem_base_url: str) -> Answer:
     slug, fields = scripted_problem(fault)
     status = fault.status or _PROBLEM_STATUSES.get(slug, 503)
-    refusal = Refusal(status, code_of(status), "a scripted fault", headers=_retry_after(fault), problem=slug, **fields)
+    refusal = Refusal(
+        status, code_of(status), "a scripted fault", headers=_retry_after(fault), problem=slug, extra=fields
+    )
     return refused(refusal, style, parameters, problem_base_url)
 
 

@@ -1,6 +1,7 @@
 """Serves one request: receive, pick faults, authenticate, check the rate limit, handle, answer."""
 
 import hashlib
+import logging
 import os
 from collections.abc import Mapping
 from email.utils import formatdate
@@ -11,10 +12,11 @@ from aiohttp import web
 from socialapi.emulator.arguments import echo, read_arguments
 from socialapi.emulator.faults import DELIVERY, INSTEAD, SILENCE, Picked
 from socialapi.emulator.handlers import Call, Endpoint, StreamAnswer
+from socialapi.emulator.hosts import split_target
 from socialapi.emulator.ledger import RequestRecord
 from socialapi.emulator.rate_limits import too_many_requests
 from socialapi.emulator.request import Received, body_limit
-from socialapi.emulator.responses import Answer, ApiStyle, Refusal, refused
+from socialapi.emulator.responses import Answer, ApiStyle, Refusal, code_of, refused
 from socialapi.emulator.routing import MOUNTS, Match
 from socialapi.emulator.service import Service
 from socialapi.emulator.state import Caller
@@ -23,6 +25,7 @@ CLIENT_LEFT: Final = (ConnectionError, web.RequestPayloadError)
 """What reading from or writing to a client that has gone raises."""
 
 
+_LOG: Final = logging.getLogger(__name__)
 _ADS_PATHS: Final = tuple(f"{mount}/" for mount in MOUNTS.values() if mount)
 MAX_BYTES_READ: Final = 64_000_000
 """Where reading a body that is refused anyway ends."""
@@ -36,7 +39,8 @@ class Exchange:
         self._request = request
         self._match = match
         self._state = service.state
-        path, _, query = request.raw_path.partition("?")
+        _, path = split_target(request.raw_path)
+        query = request.raw_path.partition("?")[2]
         self._received = Received(request.method, path, query, request.headers)
         self._headers = base_headers(service)
         self._record = service.log.open(
@@ -91,11 +95,14 @@ class Exchange:
     async def _process(self, picked: Picked) -> Answer | StreamAnswer:
         endpoint = self._match.entry
         try:
-            if endpoint is None:
-                raise self._match.refusal()
             return await self._handle(endpoint, picked)
         except Refusal as refusal:
             return refused(refusal, self._style, self._echo(), self._service.problem_base_url)
+        except Exception:  # noqa: BLE001
+            # A fault of the emulator, not of the request: it has to be told as one, and to be counted.
+            _LOG.exception("the emulator failed at %s", self._match.template)
+            failure = Refusal(500, code_of(500), "the emulator failed: this is a fault of its own, please report it")
+            return refused(failure, self._style, self._match.parameters, self._service.problem_base_url)
 
     @property
     def _style(self) -> ApiStyle:
@@ -111,7 +118,9 @@ class Exchange:
             return self._match.parameters
         return echo(endpoint.route, self._match.parameters, self._received)
 
-    async def _handle(self, endpoint: Endpoint, picked: Picked) -> Answer | StreamAnswer:
+    async def _handle(self, endpoint: Endpoint | None, picked: Picked) -> Answer | StreamAnswer:
+        if endpoint is None:
+            raise self._match.refusal()
         parameters = self._match.parameters
         caller = endpoint.authenticate(self._state, self._received, parameters)
         self._take_slot(endpoint, parameters, caller)

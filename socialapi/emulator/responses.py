@@ -51,7 +51,8 @@ class Refusal(Exception):
 
     A numeric `code` is a token error, which looks the same in every API. `broken` are the rules that
     the request breaks, and `given` returns what the request has at the path of one. `problem` is the
-    slug of the problem type (`about:blank` if empty), and `extra` are its further fields.
+    slug of the problem type (`about:blank` if empty), and `extra` are its further fields. `errors` are
+    the errors of an advertising answer where there are several.
     """
 
     def __init__(
@@ -66,7 +67,8 @@ class Refusal(Exception):
         operation_errors: Sequence[Mapping[str, Any]] = (),
         headers: Mapping[str, str] | None = None,
         problem: str = "",
-        **extra: Any,
+        extra: Mapping[str, Any] | None = None,
+        errors: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         super().__init__(status, code, message)
         self.status = status
@@ -78,7 +80,8 @@ class Refusal(Exception):
         self.operation_errors = operation_errors
         self.headers: Mapping[str, str] = headers or {}
         self.problem = problem
-        self.extra = extra
+        self.extra: Mapping[str, Any] = extra or {}
+        self.errors = errors
 
 
 class InvalidRequest(Refusal):
@@ -112,7 +115,7 @@ def forbidden(message: str, parameter: str | None = None) -> Refusal:
 def no_such(kind: str, parameter: str, value: str) -> Refusal:
     """The platform's refusal of a request about what is not there, or not the caller's."""
     slug, about = _resource(kind, parameter, value)
-    return Refusal(404, "NOT_FOUND", f"there is no such {kind}", problem=slug, **about)
+    return Refusal(404, "NOT_FOUND", f"there is no such {kind}", problem=slug, extra=about)
 
 
 def answer(data: Any, status: int = 200) -> Answer:
@@ -170,7 +173,7 @@ def _problem(refusal: Refusal, problem_base_url: str) -> dict[str, Any]:
             {"message": str(rule), "parameters": {rule.path or "body": list(refusal.given(rule.path))}}
             for rule in refusal.broken
         ]
-    return made | ({"parameter": refusal.parameter} if refusal.parameter else {}) | refusal.extra
+    return made | ({"parameter": refusal.parameter} if refusal.parameter else {}) | dict(refusal.extra)
 
 
 def _operation_errors(refusal: Refusal) -> dict[str, Any]:
@@ -180,8 +183,7 @@ def _operation_errors(refusal: Refusal) -> dict[str, Any]:
 def _ads_errors(refusal: Refusal) -> list[dict[str, Any]]:
     if refusal.broken:
         return [_ads_error(rule.code, f"{rule.path or 'the body'} {rule.reason}", rule.path) for rule in refusal.broken]
-    errors: Sequence[dict[str, Any]] = refusal.extra.get("errors", ())
-    return list(errors) or [_ads_error(refusal.code, refusal.message, refusal.parameter)]
+    return list(map(dict, refusal.errors)) or [_ads_error(refusal.code, refusal.message, refusal.parameter)]
 
 
 def _ads_error(code: str | int, message: str, parameter: str | None) -> dict[str, Any]:

@@ -3,13 +3,13 @@
 Which warnings the service gives is not documented.
 """
 
-import datetime
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
 
+from socialapi.emulator.arguments import rules_broken_by
 from socialapi.emulator.catalogs.catalogs import the_catalog
 from socialapi.emulator.catalogs.state import Item, Stock, content_of
 from socialapi.emulator.faults import PRODUCT_FAULTS, Fault
@@ -18,7 +18,6 @@ from socialapi.emulator.paging import ForwardRows, paginate
 from socialapi.emulator.request import Received
 from socialapi.emulator.responses import Answer, ads_data
 from socialapi.models.products import Product
-from socialapi.models.validation import broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.routes import catalogs as routes
 
@@ -84,11 +83,10 @@ async def list_products(call: Call) -> Answer:
 async def put_products(call: Call) -> Answer:
     """What became of each product, in the order of the request; of an id that is repeated there nothing is said."""
     stock, products = the_catalog(call).stock, call.body["products"]
-    now = call.state.clock.datetime()
     repeated = _repeated(products)
     lost, refused = _of_fault(call.fault, "product_missing"), _of_fault(call.fault, "product_error")
     results = [
-        _failed(stock, product, [_SCRIPTED]) if index == refused else _put(call, stock, product, now)
+        _failed(stock, product, [_SCRIPTED]) if index == refused else _put(call, stock, product)
         for index, product in enumerate(products)
         if index != lost and _id_of(product) not in repeated
     ]
@@ -111,9 +109,9 @@ async def delete_products(call: Call) -> Answer:
 _SCRIPTED: Final = BrokenRule(path="", reason="a scripted fault")
 
 
-def _put(call: Call, stock: Stock, product: Any, now: datetime.datetime) -> Result:
+def _put(call: Call, stock: Stock, product: Any) -> Result:
     """Stores a product that keeps every rule, whole: what it does not say any more is gone."""
-    if broken := broken_rules(Product, product, now=now):
+    if broken := rules_broken_by(call, Product, product):
         return _failed(stock, product, broken)
     content, group_id, known = content_of(product), product.get("item_group_id"), stock.get(product["id"])
     if known is not None and known.content == content:

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 import attrs
 
 from socialapi.emulator.arguments import read_query
-from socialapi.emulator.auth import nobody
+from socialapi.emulator.auth import named_app
 from socialapi.emulator.handlers import Call, Handler, serves
 from socialapi.emulator.oauth import html
 from socialapi.emulator.oauth.state import OUT_OF_BAND, RequestToken
@@ -170,7 +170,7 @@ def shows_pages(function: Callable[[Call], Awaitable[Answer]]) -> Handler:
     return handler
 
 
-@serves(routes.AUTHORIZE, caller=nobody)
+@serves(routes.AUTHORIZE, caller=named_app)
 @shows_pages
 async def authorize(call: Call) -> Answer:
     """The page on which the user decides, each time."""
@@ -178,7 +178,7 @@ async def authorize(call: Call) -> Answer:
     return consent_page(call, _question(call, query, _open_token(call, query["oauth_token"])))
 
 
-@serves(routes.AUTHENTICATE, caller=nobody)
+@serves(routes.AUTHENTICATE, caller=named_app)
 @shows_pages
 async def authenticate(call: Call) -> Answer:
     """The same page, which a signed-in user who has granted the app as much before does not see again."""
@@ -191,7 +191,7 @@ async def authenticate(call: Call) -> Answer:
     return consent_page(call, question)
 
 
-@serves(DECISION, caller=nobody)
+@serves(DECISION, caller=named_app)
 @shows_pages
 async def decide(call: Call) -> Answer:
     """What the user has decided: to the app with it, by way of the browser or of the user."""

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 
 import attrs
 
-from socialapi.emulator.auth import app_by_key, basic_pair, has_secret, nobody
+from socialapi.emulator.auth import app_by_key, basic_pair, has_secret, named_app
 from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.oauth import html
 from socialapi.emulator.oauth.authorize import (
@@ -87,14 +87,14 @@ _SCOPES: Final[Mapping[str, str]] = {
 }
 
 
-@serves(routes.OAUTH2_AUTHORIZE, caller=nobody)
+@serves(routes.OAUTH2_AUTHORIZE, caller=named_app)
 @shows_pages
 async def authorize(call: Call) -> Answer:
     """The page on which the user grants scopes."""
     return consent_page(call, _question(call, _recognised(call.received.parameters())))
 
 
-@serves(DECISION, caller=nobody)
+@serves(DECISION, caller=named_app)
 @shows_pages
 async def decide(call: Call) -> Answer:
     """Back to the app, with a code or with the user's refusal."""
@@ -175,7 +175,7 @@ class TokenError(Exception):
         self.status = status
 
 
-@serves(routes.OAUTH2_TOKEN, caller=nobody)
+@serves(routes.OAUTH2_TOKEN, caller=named_app)
 async def create_tokens(call: Call) -> Answer:
     """An access token that ends, and a refresh token that serves once."""
     try:

@@ -8,6 +8,7 @@ import orjson
 from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.paging import Numbered, paginate, paginate_items
 from socialapi.emulator.platform.new_posts import new_post
+from socialapi.emulator.platform.post_projection import may_read
 from socialapi.emulator.platform.posts import posts_answer
 from socialapi.emulator.platform.selection import news_selection, pick_fields, selection
 from socialapi.emulator.platform.state import StoredArticle, StoredNote
@@ -129,7 +130,10 @@ def _writer(call: Call) -> str:
 
 def _check_post(call: Call, body: dict[str, Any]) -> None:
     post_id = body.get("post_id")
-    if isinstance(post_id, str) and call.state.platform.posts.get(post_id) is None:
+    if not isinstance(post_id, str):
+        return
+    post = call.state.platform.posts.get(post_id)
+    if post is None or not may_read(call.state.users[post.author_id], call.caller.user):
         raise no_such("tweet", "post_id", post_id[:100])
 
 

@@ -199,6 +199,7 @@ class Outbox:
         """Nothing of it is sent any more."""
         self._closed = True
         self._progress.set()
+        self.counters.skipped += len(self._waiting)
         self._waiting.clear()
         self._history.clear()
         self._room.set()
@@ -282,9 +283,15 @@ class Deliveries:
         found = {webhook.id: self.outbox(webhook).published_between(begin, end) for webhook in webhooks}
         for webhook in webhooks:
             if bodies := found[webhook.id]:
-                self._replays[webhook.app_key] += 1
-                self._own(self._send_again(self.outbox(webhook), bodies))
+                self._replay(self.outbox(webhook), bodies)
         return sum(map(len, found.values()))
+
+    def _replay(self, outbox: Outbox, bodies: Sequence[bytes]) -> None:
+        app_key = outbox.webhook.app_key
+        self._replays[app_key] += 1
+        task = self._own(self._send_again(outbox, bodies))
+        # Not in the coroutine: one that is cancelled before its first step never gets to its end.
+        task.add_done_callback(lambda _: self._replays.subtract((app_key,)))
 
     def is_replaying(self, app_key: str) -> bool:
         """Whether a replay of the app is in progress."""
@@ -308,10 +315,11 @@ class Deliveries:
         while (body := outbox.take()) is not None:
             self._own(self._work(outbox, body))
 
-    def _own(self, work: Coroutine[Any, Any, None]) -> None:
+    def _own(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work, name="socialapi-emulator-delivery")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _work(self, outbox: Outbox, body: bytes) -> None:
         """One delivery, and then by the same task whatever else waits."""
@@ -324,14 +332,11 @@ class Deliveries:
             following = outbox.take()
 
     async def _send_again(self, outbox: Outbox, bodies: Sequence[bytes]) -> None:
-        try:
-            for body in bodies:
-                await outbox.room()
-                if outbox.put(body):
-                    self._start(outbox)
-            await outbox.finished()
-        finally:
-            self._replays[outbox.webhook.app_key] -= 1
+        for body in bodies:
+            await outbox.room()
+            if outbox.put(body):
+                self._start(outbox)
+        await outbox.finished()
 
     async def _deliver(self, outbox: Outbox, body: bytes) -> None:
         webhook, state = outbox.webhook, self._state_now()

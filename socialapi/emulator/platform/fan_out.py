@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 import attrs
@@ -153,7 +153,7 @@ class StreamHub:
                 "TOO_MANY_REQUESTS",
                 message,
                 problem="streaming-connection",
-                connection_issue="TooManyConnections",
+                extra={"connection_issue": "TooManyConnections"},
             )
 
     def admit(
@@ -219,12 +219,12 @@ class StreamHub:
     def problem_line(self, disconnect_type: str) -> bytes:
         """What is said in a stream that the service ends (section 7.1)."""
         detail = _DETAILS.get(disconnect_type, "the stream was ended for operational reasons")
-        return self.line_of("operational-disconnect", detail, disconnect_type=disconnect_type)
+        return self.line_of("operational-disconnect", detail, {"disconnect_type": disconnect_type})
 
-    def line_of(self, slug: str, detail: str, **extra: Any) -> bytes:
+    def line_of(self, slug: str, detail: str, fields: Mapping[str, Any]) -> bytes:
         """A problem as a line."""
-        said = problem(self._problem_base_url(), slug, slug, detail, **extra)
-        return orjson.dumps({"errors": [said]})
+        told = problem(self._problem_base_url(), slug, slug, detail)
+        return orjson.dumps({"errors": [told | dict(fields)]})
 
     def _forget(self, stream: LiveStream) -> None:
         connection, ending = stream.connection, stream.ending

@@ -75,8 +75,8 @@ async def create_post(call: Call) -> Answer:
         )
     media_keys = _media_keys(call.state, body)
     previous = _check_edit(call, author, body)
-    answered = _target(call.state, body.get("reply", {}).get("in_reply_to_tweet_id"), "reply.in_reply_to_tweet_id")
-    quoted = _target(call.state, body.get("quote_tweet_id"), "quote_tweet_id")
+    answered = _target(call, body.get("reply", {}).get("in_reply_to_tweet_id"), "reply.in_reply_to_tweet_id")
+    quoted = _target(call, body.get("quote_tweet_id"), "quote_tweet_id")
     if answered is not None:
         _check_summoned(call, author, answered)
     post = new_post(call.state, author, body.get("text", ""), answered=answered, quoted=quoted, previous=previous)
@@ -97,11 +97,12 @@ def _media_keys(state: State, body: Mapping[str, Any]) -> list[str]:
     return [by_id.get(each, each) for each in ids]
 
 
-def _target(state: State, post_id: str | None, parameter: str) -> PostRecord | None:
+def _target(call: Call, post_id: str | None, parameter: str) -> PostRecord | None:
+    """The post that a parameter names, which has to be one that the caller may read."""
     if post_id is None:
         return None
-    found = state.platform.posts.get(post_id)
-    if found is None:
+    found = call.state.platform.posts.get(post_id)
+    if found is None or not may_read(call.state.users[found.author_id], call.caller.user):
         raise invalid(parameter, "names no post", post_id[:100])
     return found
 
@@ -126,15 +127,15 @@ def _check_edit(call: Call, author: User, body: Mapping[str, Any]) -> PostRecord
     if "edit_options" not in body:
         return None
     parameter = "edit_options.previous_post_id"
-    previous = _target(call.state, body["edit_options"]["previous_post_id"], parameter)
+    previous = _target(call, body["edit_options"]["previous_post_id"], parameter)
     assert previous is not None
     versions = previous.fields["edit_history_tweet_ids"]
-    (first,) = call.state.platform.posts.known([int(versions[0])])
+    first = next(iter(call.state.platform.posts.known([int(versions[0])])), None)
     if previous.author_id != author.id:
         raise _no_edit("it is somebody else's")
     if not author.is_premium:
         raise _no_edit("its author holds no premium subscription")
-    if not 0 <= call.now - first.created_at <= EDIT_SECONDS:
+    if first is None or not 0 <= call.now - first.created_at <= EDIT_SECONDS:
         raise _no_edit("it was not created within the last hour")
     if versions[-1] != previous.id:
         raise _no_edit(f"it was edited already, into {versions[-1]}")

@@ -73,7 +73,7 @@ def _disconnect(fault: Fault, hub: StreamHub) -> Play:
         slug, fields = scripted_problem(fault)
         if slug:
             reason = fields.get("connection_issue") or fields.get("disconnect_type") or slug
-            stream.end(reason, Ending(reason, hub.line_of(slug, "a scripted fault", **fields)))
+            stream.end(reason, Ending(reason, hub.line_of(slug, "a scripted fault", fields)))
         else:
             kind = fault.disconnect_type or SHUTDOWN
             stream.end(kind, Ending(kind, hub.problem_line(kind)))

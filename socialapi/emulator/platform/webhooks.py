@@ -19,7 +19,7 @@ from socialapi.routes import platform as routes
 
 def rejected(reason: WebhookFailure, message: str) -> Refusal:
     """A failure of section 7.2: the reason is the title, and begins the detail."""
-    return Refusal(400, "INVALID_PARAMETER", f"{reason}: {message}", title=reason)
+    return Refusal(400, "INVALID_PARAMETER", f"{reason}: {message}", extra={"title": reason})
 
 
 def _bad_url(refusal: InvalidRequest) -> Refusal:
@@ -41,8 +41,10 @@ async def create_webhook(call: Call) -> Answer:
     _check_room(call, url)
     if reason := await call.service.challenges.failure(url, app.api_key_secret):
         raise rejected("CrcValidationFailed", reason)
-    # Others may have been registered in the meantime.
+    # Others may have been registered in the meantime, or everything been reset.
     _check_room(call, url)
+    if call.state is not call.service.state:
+        raise rejected("CrcValidationFailed", "the emulator was reset while the challenge was under way")
     now = call.now
     webhook = Webhook(
         id=str(call.state.platform.new_id(now)),
@@ -69,6 +71,8 @@ async def validate_webhook(call: Call) -> Answer:
     """A new challenge, whose outcome is the webhook's validity from now on."""
     webhook = _webhook(call)
     reason = await call.service.challenges.failure(webhook.url, call.caller.app.api_key_secret)
+    # It may have been deleted in the meantime.
+    _webhook(call)
     webhook.valid, webhook.checked_at = reason is None, call.now
     if reason is not None:
         raise rejected("CrcValidationFailed", reason)

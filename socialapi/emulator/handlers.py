@@ -22,9 +22,9 @@ class Call:
     """An authenticated request to an endpoint, whose arguments break no rule.
 
     `path` and `query` are the parameters with their declared types; for a write whose parameters
-    travel in the query, `query` includes those of a form. `body` is the decoded JSON. `state` is the
-    state when the request arrived, even if it has been reset since. `fault` is a fault that the
-    handler itself has to play.
+    travel in the query, `query` includes those of a form. `body` is the decoded JSON. `echo` is
+    what an advertising answer repeats. `state` is the state when the request arrived, even if it
+    has been reset since. `fault` is a fault that the handler itself has to play.
     """
 
     service: Service
@@ -36,6 +36,7 @@ class Call:
     fault: Fault | None = None
     query: Mapping[str, Any] = attrs.field(factory=dict)
     body: Any = None
+    echo: Mapping[str, Any] = attrs.field(factory=dict)
 
     @property
     def now(self) -> float:
@@ -57,11 +58,6 @@ class Call:
     def success_status(self) -> int:
         """The status of an answer that says that it is done."""
         return 201 if self.route.created else 200
-
-    @property
-    def echo(self) -> dict[str, Any]:
-        """What an advertising answer repeats."""
-        return {**self.query, **self.path}
 
 
 class StreamAnswer(Protocol):

@@ -1,5 +1,6 @@
 """Serves one request: receive, pick faults, authenticate, check the rate limit, handle, answer."""
 
+import functools
 import hashlib
 import logging
 import os
@@ -97,7 +98,7 @@ class Exchange:
         try:
             return await self._handle(endpoint, picked)
         except Refusal as refusal:
-            return refused(refusal, self._style, self._echo(), self._service.problem_base_url)
+            return refused(refusal, self._style, self._echo, self._service.problem_base_url)
         except Exception:  # noqa: BLE001
             # A fault of the emulator, not of the request: it has to be told as one, and to be counted.
             _LOG.exception("the emulator failed at %s", self._match.template)
@@ -111,6 +112,7 @@ class Exchange:
             return self._match.entry.style
         return "ads" if self._received.path.startswith(_ADS_PATHS) else "platform"
 
+    @functools.cached_property
     def _echo(self) -> Mapping[str, Any]:
         """What of the request its answer repeats, and what decides about its limit."""
         endpoint = self._match.entry
@@ -127,7 +129,9 @@ class Exchange:
         # The others are played by the exchange, except that those of an answer mean another thing for a stream.
         is_own = picked.fault is not None and (picked.fault.fault in endpoint.faults or endpoint.is_stream)
         fault = picked.fault if is_own else None
-        call = Call(self._service, self._state, endpoint.route, parameters, self._received, caller, fault)
+        call = Call(
+            self._service, self._state, endpoint.route, parameters, self._received, caller, fault, echo=self._echo
+        )
         read_arguments(endpoint, call)
         return await endpoint.handler(call)
 
@@ -136,7 +140,7 @@ class Exchange:
 
         A documented limit says what it is counted by, or is counted by user; any other is counted by app and user.
         """
-        documented = endpoint.route.limit(self._echo())
+        documented = endpoint.route.limit(self._echo)
         limit = documented or self._state.limits.of_route(endpoint.route)
         if limit is None:
             return

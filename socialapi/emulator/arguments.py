@@ -1,5 +1,6 @@
 """Reads the arguments of requests by the declarations of their routes, and checks their rules."""
 
+import copy
 import functools
 import re
 import types
@@ -17,7 +18,7 @@ from socialapi.emulator.platform.selection import known_names
 from socialapi.emulator.request import FORM, Received, body_limit, split
 from socialapi.emulator.responses import InvalidRequest, Refusal, invalid
 from socialapi.models.pages import Page
-from socialapi.models.validation import UNKNOWN_FIELD, broken_rules, wire_name
+from socialapi.models.validation import UNKNOWN_FIELD, broken_rules, printable_name, wire_name
 from socialapi.problems import BrokenRule
 from socialapi.routes.route import Route
 
@@ -68,12 +69,23 @@ def _query(call: Call) -> dict[str, Any]:
     return known_names({name: value for name, value in query.items() if name in hints or "extra" in hints})
 
 
-def rules_broken_by(call: Call, declared: Any, value: Any) -> list[BrokenRule]:
-    """The rules of a declaration that a value of the call breaks. Where fields are lenient, unknown ones break none."""
-    broken = broken_rules(declared, value, now=call.state.clock.datetime())
-    if call.service.settings.lenient_fields:
-        return [rule for rule in broken if rule.reason != UNKNOWN_FIELD]
-    return broken
+def known_fields(call: Call, declared: Any, value: Any) -> Any:
+    """The value as it is; where fields are lenient, a copy without those that the declaration does not know."""
+    if not call.service.settings.lenient_fields:
+        return value
+    now, known = call.state.clock.datetime(), copy.deepcopy(value)
+    while unknown := [rule.path for rule in broken_rules(declared, known, now=now) if rule.reason == UNKNOWN_FIELD]:
+        for path in unknown:
+            _remove(known, path)
+    return known
+
+
+def _remove(value: Any, path: str) -> None:
+    *steps, last = re.findall(r"\(.*\)|[^.\[\]]+", path)
+    for step in steps:
+        value = value[int(step)] if isinstance(value, list) else value[step]
+    for name in [each for each in value if printable_name(each) == last]:
+        del value[name]
 
 
 def check(call: Call, broken: Sequence[BrokenRule]) -> None:
@@ -109,7 +121,7 @@ def _broken_conditions(call: Call) -> list[BrokenRule]:
 def _broken_body(endpoint: Endpoint, call: Call) -> list[BrokenRule]:
     if not takes_json(call.route) or not endpoint.checks_body:
         return []
-    return rules_broken_by(call, call.route.body, call.body)
+    return broken_rules(call.route.body, call.body, now=call.state.clock.datetime())
 
 
 def _body(endpoint: Endpoint, call: Call) -> Any:
@@ -128,7 +140,7 @@ def _body(endpoint: Endpoint, call: Call) -> Any:
     if received.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", "the body must be sent as it is, without a content encoding")
     try:
-        return received.json()
+        return known_fields(call, call.route.body, received.json())
     except orjson.JSONDecodeError:
         raise invalid("", "is not valid JSON") from None
     except ValueError as problem:

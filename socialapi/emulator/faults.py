@@ -177,7 +177,9 @@ class Fault:
     fault: FaultKind
     method: Annotated[str, Pattern("[A-Za-z]+", "must be an HTTP method")] | None = None
     """Only requests with this method; None for any."""
-    path: Annotated[str, Pattern("/.*", "must be a path as on the wire, starting with /")] | None = None
+    path: (
+        Annotated[str, Pattern("/[^?#]*", "must be a path as on the wire, starting with / and without a query")] | None
+    ) = None
     """Only requests with this path, in which `*` stands for any one segment; None for any."""
     times: Annotated[int, Ge(1)] | None = None
     """How many requests at most. Default: one; without end if there is a probability, and for `latency`."""

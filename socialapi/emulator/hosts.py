@@ -95,7 +95,7 @@ class ControlAccess:
         origins = headers.getall("Origin", [])
         if any(not _is_same_origin(origin, own) for origin in origins):
             raise forbidden("the control plane does not answer to web pages of another origin")
-        if not origins and headers.get("Sec-Fetch-Site", "").strip().lower() == "cross-site":
+        if not origins and headers.get("Sec-Fetch-Site", "").strip().lower() in ("cross-site", "same-site"):
             raise forbidden("the control plane does not answer to requests from another site")
 
     def _is_allowed(self, host: str) -> bool:
@@ -106,7 +106,7 @@ def _is_same_origin(origin: str, own: Authority) -> bool:
     scheme, _, rest = origin.strip().lower().partition("://")
     given = parse_authority(rest)
     default_port = _DEFAULT_PORTS.get(scheme)
-    if given is None or default_port is None:
+    if given is None or default_port is None or (scheme == "https" and own.port not in (None, default_port)):
         return False
     return (given.host, given.port or default_port) == (own.host, own.port or default_port)
 

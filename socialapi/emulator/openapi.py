@@ -3,7 +3,7 @@
 import re
 import typing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import attrs
 
@@ -17,9 +17,11 @@ from socialapi.emulator.json_schema import (
     required_of,
 )
 from socialapi.emulator.openapi_answers import ADVERTISING, HEADERS, JSON, error_schemas, responses_of, shared_refusals
+from socialapi.emulator.platform.post_projection import EMAIL_SCOPE
 from socialapi.emulator.platform.selection import KNOWN_NAMES
 from socialapi.emulator.request import FORM
 from socialapi.emulator.routing import MOUNTS, mounted_path
+from socialapi.models.events import EventType, scope_of_event
 from socialapi.routes import ads, catalogs, creatives, oauth, platform
 from socialapi.routes.route import OAUTH, CredentialKind, Route
 from socialapi.version import __version__
@@ -229,7 +231,8 @@ def _security(route: Route[Any]) -> list[dict[str, list[str]]]:
 
 
 def _security_schemes(base_url: str, routes: Iterable[Route[Any]]) -> dict[str, Any]:
-    scopes = sorted({"offline.access", *(scope for route in routes for scope in route.scopes)})
+    declared = {scope for route in routes for scope in route.scopes}
+    scopes = sorted({"offline.access", EMAIL_SCOPE, *declared, *filter(None, map(scope_of_event, get_args(EventType)))})
     flow = {
         "authorizationUrl": base_url + MOUNTS["base_url"] + oauth.OAUTH2_AUTHORIZE.path,
         "tokenUrl": base_url + MOUNTS["base_url"] + oauth.OAUTH2_TOKEN.path,

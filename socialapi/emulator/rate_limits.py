@@ -8,10 +8,13 @@ import attrs
 
 from socialapi.emulator.clock import EmulatorClock
 from socialapi.emulator.responses import Refusal
+from socialapi.routes.oauth import APP_ONLY_TOKEN
 from socialapi.routes.route import OAUTH, RateLimit, Route
 
 ASSUMED_OF_OAUTH: Final = (300, 900.0)
-"""The limit of each OAuth endpoint: they are said to be rate limited, without a number (platform section 8)."""
+"""The limit of each OAuth endpoint: they are said to be rate limited, without a number (platform section 8). That of
+app-only tokens has another one, with a code of its own.
+"""
 
 
 def route_key(route: Route[Any]) -> str:
@@ -48,6 +51,10 @@ class Usage:
         return {prefix + name: value for prefix in prefixes for name, value in values.items()}
 
 
+def _is_assumed(route: Route[Any]) -> bool:
+    return route.family is OAUTH and route is not APP_ONLY_TOKEN
+
+
 class RateLimits:
     """The windows in use. `overrides` maps the name or route of a limit to (requests, seconds)."""
 
@@ -59,7 +66,7 @@ class RateLimits:
     def of_route(self, route: Route[Any]) -> RateLimit | None:
         """The limit of a route that documents none, if it was given one or one is assumed."""
         key = route_key(route)
-        chosen = self._overrides.get(key) or (ASSUMED_OF_OAUTH if route.family is OAUTH else None)
+        chosen = self._overrides.get(key) or (ASSUMED_OF_OAUTH if _is_assumed(route) else None)
         return None if chosen is None else RateLimit(key, *chosen)
 
     def take(self, limit: RateLimit, key: tuple[str, ...]) -> Usage:

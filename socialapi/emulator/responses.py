@@ -104,7 +104,7 @@ def not_found(*parameters: str) -> Refusal:
 
 
 def _nothing(parameter: str) -> str:
-    return f"there is no such {parameter.removesuffix('_id').replace('_', ' ')}"
+    return f"there is no such {parameter.rpartition('.')[2].removesuffix('_id').replace('_', ' ')}"
 
 
 def forbidden(message: str, parameter: str | None = None) -> Refusal:

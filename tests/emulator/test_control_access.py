@@ -114,6 +114,7 @@ async def test_a_whole_url_as_target_is_judged_by_its_own_host(emulator: Emulato
     [
         *("Origin: null", "Origin: https://evil.example", "Origin: http://localhost:3000", "Origin: localhost:8080"),
         *("Origin: http://127.0.0.1:8080", "Origin: file://", "Origin:", "Sec-Fetch-Site: cross-site"),
+        *("Origin: https://localhost:8080", "Sec-Fetch-Site: same-site"),
     ],
 )
 async def test_a_page_of_another_origin_can_do_nothing(emulator: Emulator, method: str, header: str) -> None:
@@ -127,7 +128,7 @@ async def test_a_page_of_another_origin_can_do_nothing(emulator: Emulator, metho
 @pytest.mark.parametrize(
     "header",
     [
-        *("Origin: http://localhost:8080", "Origin: https://LOCALHOST:8080"),
+        *("Origin: http://localhost:8080", "Origin: http://LOCALHOST:8080"),
         *("Sec-Fetch-Site: same-origin", "Sec-Fetch-Site: none"),
     ],
 )

@@ -8,6 +8,18 @@ import pytest
 from socialapi.emulator import Emulator
 from tests.emulator.asking import Asker
 
+PRODUCT = {
+    "id": "hut-1",
+    "title": "Hut",
+    "description": "A hut.",
+    "availability": "in stock",
+    "condition": "new",
+    "price": "10.00 EUR",
+    "link": "https://northwind.example/hut",
+    "image_link": "https://northwind.example/hut.jpg",
+    "brand": "Northwind",
+}
+
 
 @pytest.fixture
 async def emulator() -> AsyncIterator[Emulator]:
@@ -55,3 +67,20 @@ async def test_what_is_known_and_wrong_is_refused_as_ever(lenient: Asker) -> Non
     assert (await lenient.get("/2/tweets")).at_fault == ["ids"]
     rules = {"add": [{"tag": "no value", "colour": "black"}]}
     assert (await lenient.bearer("POST", "/2/tweets/search/stream/rules", json=rules)).at_fault == ["add[0].value"]
+
+
+async def test_a_body_of_unknown_fields_alone_is_one_without_any(lenient: Asker) -> None:
+    reply = await lenient.bearer("POST", "/2/tweets/search/stream/rules", json={"text": "x", "a b": 1})
+    assert (reply.status, reply.slug) == (400, "invalid-request")
+
+
+async def test_unknown_fields_of_uploads_and_products_are_passed_over(lenient: Asker) -> None:
+    users = [{"email": ["a" * 64], "twitter_id": 5}, {"partner_user_id": ["7"], "zip": [1]}]
+    told = {"operation_type": "Update", "source": "x", "params": {"users": users, "effective_for": "ever"}}
+    reply = await lenient.upload([told])
+    assert (reply.status, reply.json["data"]["success_count"]) == (200, 2)
+    assert lenient.members() == {("email", "a" * 64), ("partner_user_id", "7")}
+    catalog = lenient.emulator.seed["product_catalog_ids"][0]
+    product = {**PRODUCT, "shipping": "DE::Standard:4.90 EUR"}
+    reply = await lenient.signed("PUT", f"/ads/12/product_catalogs/{catalog}/products", json={"products": [product]})
+    assert [each["status"] for each in reply.data["products_response"]] == ["CREATE_SUCCESS"]

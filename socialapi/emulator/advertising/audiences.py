@@ -10,15 +10,14 @@ from socialapi.emulator.advertising.audience_members import Members, Period
 from socialapi.emulator.advertising.line_items import may_target, owner_of, permissions
 from socialapi.emulator.advertising.records import answer_record, collection, new_record, require_record
 from socialapi.emulator.advertising.state import Record
-from socialapi.emulator.arguments import rules_broken_by
 from socialapi.emulator.clock import timestamp
 from socialapi.emulator.faults import BATCH_FAULTS
 from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.request import Received
 from socialapi.emulator.responses import Answer, Refusal, ads_data, forbidden, invalid, not_found
 from socialapi.emulator.state import DoNotReach
-from socialapi.models.audiences import DEFAULT_EXPIRY_MONTHS, IDENTIFIER_KINDS, MAX_OPERATIONS, months_later
-from socialapi.models.validation import parse_timestamp
+from socialapi.models.audiences import DEFAULT_EXPIRY_MONTHS, MAX_OPERATIONS, months_later
+from socialapi.models.validation import broken_rules, parse_timestamp
 from socialapi.problems import BrokenRule
 from socialapi.routes import ads as routes
 
@@ -106,7 +105,7 @@ def _check(call: Call, operations: Any) -> None:
     # The number first: what is beyond it is not even looked at.
     if isinstance(operations, list) and len(operations) > MAX_OPERATIONS:
         raise Refusal(400, "INVALID_PARAMETER", f"a batch has at most {MAX_OPERATIONS:,} operations")
-    broken = rules_broken_by(call, call.route.body, operations)
+    broken = broken_rules(call.route.body, operations, now=call.state.clock.datetime())
     if not broken:
         return
     raise Refusal(
@@ -138,20 +137,14 @@ def _apply(call: Call, operations: list[Mapping[str, Any]], members: Members) ->
     known: dict[tuple[str | None, str | None], Period] = {(None, None): default}
     for operation in operations:
         params = operation["params"]
-        users = _known_identifiers(params["users"]) if call.service.settings.lenient_fields else params["users"]
         if operation["operation_type"] == "Delete":
-            members.delete(users, _seconds(params.get("effective_at"), default[0]), default[0])
+            members.delete(params["users"], _seconds(params.get("effective_at"), default[0]), default[0])
             continue
         given = (params.get("effective_at"), params.get("expires_at"))
         times = known.get(given)
         if times is None:
             times = known[given] = (_seconds(given[0], default[0]), _seconds(given[1], default[1]))
-        members.update(users, times, default[0])
-
-
-def _known_identifiers(users: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The users without the kinds of identifiers that do not exist."""
-    return [{kind: user[kind] for kind in IDENTIFIER_KINDS if kind in user} for user in users]
+        members.update(params["users"], times, default[0])
 
 
 def _seconds(text: str | None, default: float) -> float:

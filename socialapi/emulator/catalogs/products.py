@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import attrs
 
-from socialapi.emulator.arguments import rules_broken_by
+from socialapi.emulator.arguments import known_fields
 from socialapi.emulator.catalogs.catalogs import the_catalog
 from socialapi.emulator.catalogs.state import Item, Stock, content_of
 from socialapi.emulator.faults import PRODUCT_FAULTS, Fault
@@ -18,6 +18,7 @@ from socialapi.emulator.paging import ForwardRows, paginate
 from socialapi.emulator.request import Received
 from socialapi.emulator.responses import Answer, ads_data
 from socialapi.models.products import Product
+from socialapi.models.validation import broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.routes import catalogs as routes
 
@@ -111,7 +112,8 @@ _SCRIPTED: Final = BrokenRule(path="", reason="a scripted fault")
 
 def _put(call: Call, stock: Stock, product: Any) -> Result:
     """Stores a product that keeps every rule, whole: what it does not say any more is gone."""
-    if broken := rules_broken_by(call, Product, product):
+    product = known_fields(call, Product, product)
+    if broken := broken_rules(Product, product, now=call.state.clock.datetime()):
         return _failed(stock, product, broken)
     content, group_id, known = content_of(product), product.get("item_group_id"), stock.get(product["id"])
     if known is not None and known.content == content:

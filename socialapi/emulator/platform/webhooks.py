@@ -190,11 +190,17 @@ _LONGEST_NAME: Final = 253
 
 def _check_room(call: Call, url: str) -> None:
     own = _own(call)
-    if any(webhook.url == url for webhook in own):
+    if any(_address(webhook.url) == _address(url) for webhook in own):
         raise rejected("DuplicateUrlFailed", "the app already has a webhook for this url")
     most = call.state.platform.max_webhooks
     if len(own) >= most:
         raise rejected("WebhookLimitExceeded", f"the app has {most} webhooks, as many as it may")
+
+
+def _address(url: str) -> tuple[str, str, str]:
+    """What two texts have in common that are the same address."""
+    parts = urlsplit(url)
+    return (parts.hostname or "").removesuffix("."), parts.path or "/", parts.query
 
 
 def _shown(webhook: Webhook) -> dict[str, Any]:

@@ -76,7 +76,8 @@ async def test_a_body_without_the_address_alone_is_an_invalid_request(ask: Asker
 
 async def test_the_same_address_again_fails_and_is_free_for_another_app(ask: Asker, owner: Owner) -> None:
     await create_webhook(ask)
-    assert_failed(await create_webhook(ask), "DuplicateUrlFailed")
+    for same in (URL, URL.replace("hooks", "HOOKS"), URL.replace("https", "HTTPS")):
+        assert_failed(await create_webhook(ask, same), "DuplicateUrlFailed")
     assert len(owner.challenges) == 1
     app = await ask.another_app()
     owner.secret = app["api_key_secret"]

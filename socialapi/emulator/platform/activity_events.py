@@ -121,7 +121,7 @@ class EventRouter:
         """Forget everything."""
         self._recent.clear()
 
-    def parcels(self, state: State, happening: Happening, *, also_unsubscribed: bool) -> Iterator[StreamLine]:
+    def lines(self, state: State, happening: Happening, *, also_unsubscribed: bool) -> Iterator[StreamLine]:
         """The event for everybody who gets it; `also_unsubscribed` means apps without any subscription too."""
         found: dict[str, Sequence[ActivitySubscription]] = dict(matching_subscriptions(state.platform, happening))
         if also_unsubscribed:

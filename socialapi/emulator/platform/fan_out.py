@@ -38,37 +38,37 @@ class FanOutCount:
     webhooks: int = 0
 
 
-def hand_over(parcels: Iterable[StreamLine], deliveries: Deliveries) -> None:
-    """Puts the parcels into the queues at once; who has a full one loses: a stream ends, a webhook misses the event."""
-    for parcel in parcels:
-        line = parcel.content + LINE_END
-        for stream in parcel.streams:
-            stream.put(line)
-        for outbox in parcel.outboxes:
-            deliveries.send(outbox, parcel.content)
+def hand_over(lines: Iterable[StreamLine], deliveries: Deliveries) -> None:
+    """Puts the lines into the queues at once; who has a full one loses: a stream ends, a webhook misses the event."""
+    for line in lines:
+        framed = line.content + LINE_END
+        for stream in line.streams:
+            stream.put(framed)
+        for outbox in line.outboxes:
+            deliveries.send(outbox, line.content)
 
 
-async def publish_with_backpressure(parcels: Iterable[StreamLine], deliveries: Deliveries, copies: int) -> FanOutCount:
-    """Puts the parcels into the queues, waiting for room wherever there is none."""
-    reach = FanOutCount()
-    for parcel in parcels:
-        line = parcel.content + LINE_END
-        for stream in parcel.streams:
-            reach.streams += await _put(stream, line, copies)
-        for outbox in parcel.outboxes:
+async def publish_with_backpressure(lines: Iterable[StreamLine], deliveries: Deliveries, copies: int) -> FanOutCount:
+    """Puts the lines into the queues, waiting for room wherever there is none."""
+    count = FanOutCount()
+    for line in lines:
+        framed = line.content + LINE_END
+        for stream in line.streams:
+            count.streams += await _put(stream, framed, copies)
+        for outbox in line.outboxes:
             if outbox.is_crowded:
                 await outbox.room()
-            deliveries.send(outbox, parcel.content, copies)
-            reach.webhooks += 1
-    return reach
+            deliveries.send(outbox, line.content, copies)
+            count.webhooks += 1
+    return count
 
 
-async def _put(stream: LiveStream, line: bytes, copies: int) -> bool:
+async def _put(stream: LiveStream, framed: bytes, copies: int) -> bool:
     taken = False
     for _ in range(copies):
         if stream.is_crowded:
             await stream.room()
-        taken = stream.put(line) or taken
+        taken = stream.put(framed) or taken
     return taken
 
 

@@ -46,7 +46,7 @@ class PostRouter:
         self._link_shapes.clear()
         self._recent.clear()
 
-    def parcels(self, state: State, fields: Fields, packed: bytes) -> Iterator[StreamLine]:
+    def lines(self, state: State, fields: Fields, packed: bytes) -> Iterator[StreamLine]:
         """The post for everybody who gets it; `packed` are its fields as JSON."""
         matches = self._matches(state, fields)
         if not matches:

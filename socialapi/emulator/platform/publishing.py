@@ -59,8 +59,8 @@ class Publishing:
         """The post goes to everybody who asked for such; that of a protected author to nobody."""
         if state is not self._state_now() or _is_protected(state.users.get(post.author_id)):
             return
-        parcels = self._of_post(state, post.fields, packed_json(post.fields))
-        hand_over(parcels, self._deliveries)
+        lines = self._of_post(state, post.fields, packed_json(post.fields))
+        hand_over(lines, self._deliveries)
 
     async def publish(self, body: Any) -> dict[str, Any]:
         """Publishes one thing or many, and says of each where it went.
@@ -85,19 +85,19 @@ class Publishing:
         if draft.event is not None:
             happening = _happening(state, draft.event)
             named = {"event_id": happening.event_id}
-            parcels = self._events.parcels(state, happening, also_unsubscribed=True)
+            lines = self._events.lines(state, happening, also_unsubscribed=True)
         else:
             assert draft.post is not None
             author = _author(state, draft.post)
             fields, packed = _keep_post(state, author, draft.post)
             named = {"post_id": fields["id"]}
-            parcels = iter(()) if _is_protected(author) else self._of_post(state, fields, packed)
-        reach = await publish_with_backpressure(parcels, self._deliveries, draft.copies)
-        return {**named, "streams": reach.streams, "webhooks": reach.webhooks}
+            lines = iter(()) if _is_protected(author) else self._of_post(state, fields, packed)
+        count = await publish_with_backpressure(lines, self._deliveries, draft.copies)
+        return {**named, "streams": count.streams, "webhooks": count.webhooks}
 
     def _of_post(self, state: State, fields: Fields, packed: bytes) -> Iterator[StreamLine]:
         """The post as such, and as activity of its author."""
-        yield from self._posts.parcels(state, fields, packed)
+        yield from self._posts.lines(state, fields, packed)
         if state.platform.subscriptions:
             happening = Happening(
                 event_id=str(state.platform.new_id(state.clock.now())),
@@ -106,7 +106,7 @@ class Publishing:
                 filter={"user_id": fields["author_id"]},
                 payload={name: fields[name] for name in _PAYLOAD},
             )
-            yield from self._events.parcels(state, happening, also_unsubscribed=False)
+            yield from self._events.lines(state, happening, also_unsubscribed=False)
 
 
 def _happening(state: State, draft: Fields) -> Happening:

@@ -72,11 +72,11 @@ class Listener(web.Server):
     def __init__(
         self,
         handler: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]],
-        departures: ConnectionWatch,
+        connection_watch: ConnectionWatch,
         **options: Any,
     ) -> None:
         super().__init__(handler, max_line_size=MAX_LINE_BYTES, max_field_size=MAX_LINE_BYTES, **options)
-        self._departures = departures
+        self._connection_watch = connection_watch
 
     def __call__(self) -> web.RequestHandler:
         """The handler of a new connection."""
@@ -85,4 +85,4 @@ class Listener(web.Server):
     def connection_lost(self, handler: Any, exc: BaseException | None = None) -> None:
         """As before, and tells."""
         super().connection_lost(handler, exc)
-        self._departures.left(handler)
+        self._connection_watch.left(handler)

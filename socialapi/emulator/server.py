@@ -103,8 +103,8 @@ class Emulator:
 
     async def __aenter__(self) -> Self:
         # Bodies arrive as they are: the service takes no compressed ones.
-        departures = self._service.streams.departures
-        server = Listener(self._serve, departures, access_log=None, auto_decompress=False)
+        connection_watch = self._service.streams.connection_watch
+        server = Listener(self._serve, connection_watch, access_log=None, auto_decompress=False)
         runner = web.ServerRunner(server, shutdown_timeout=_SHUTDOWN_SECONDS)
         await runner.setup()
         try:

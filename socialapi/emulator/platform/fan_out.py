@@ -114,10 +114,10 @@ _DETAILS: Final = {
 
 
 class StreamHub:
-    """The open streams, by app and endpoint. `departures` reports disconnected clients."""
+    """The open streams, by app and endpoint. `connection_watch` reports disconnected clients."""
 
     def __init__(self, clock: EmulatorClock, problem_base_url: Callable[[], str]) -> None:
-        self.departures: ConnectionWatch = ConnectionWatch()
+        self.connection_watch: ConnectionWatch = ConnectionWatch()
         self._clock = clock
         self._problem_base_url = problem_base_url
         self._live: dict[tuple[str, str], dict[str, LiveStream]] = {}

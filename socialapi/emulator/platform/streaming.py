@@ -204,11 +204,13 @@ class LiveStream:
 
     # Writing -----------------------------------------------------------------------------------------------------
 
-    async def serve(self, request: web.BaseRequest, response: web.StreamResponse, departures: ConnectionWatch) -> None:
+    async def serve(
+        self, request: web.BaseRequest, response: web.StreamResponse, connection_watch: ConnectionWatch
+    ) -> None:
         """Answers the request with the stream, until its end."""
         self._request, self._response = request, response
         try:
-            with departures.watching(request.protocol, self._left):
+            with connection_watch.watching(request.protocol, self._left):
                 if request.transport is None:
                     self._left()
                 response.enable_chunked_encoding()

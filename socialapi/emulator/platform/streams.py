@@ -24,11 +24,11 @@ class Opened:
     """A stream that was accepted."""
 
     stream: LiveStream
-    departures: ConnectionWatch
+    connection_watch: ConnectionWatch
 
     async def serve(self, request: web.BaseRequest, response: web.StreamResponse) -> None:
         """Until its end."""
-        await self.stream.serve(request, response, self.departures)
+        await self.stream.serve(request, response, self.connection_watch)
 
 
 @serves(routes.POST_STREAM)
@@ -61,7 +61,7 @@ def _open(call: Call, endpoint_id: str, missed: Iterator[bytes], shape: PostShap
         backfill=missed,
         script=script_of(call.fault, hub),
     )
-    return Opened(stream, hub.departures)
+    return Opened(stream, hub.connection_watch)
 
 
 ENDED_ON_REQUEST: Final = "ForceDisconnect"

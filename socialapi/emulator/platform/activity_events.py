@@ -17,7 +17,7 @@ Fields = Mapping[str, Any]
 
 
 @attrs.frozen(kw_only=True)
-class Happening:
+class ActivityEvent:
     """An activity event. `event_type` is kept as given, even if deprecated; `filter` says to whom
     it goes.
     """
@@ -44,11 +44,11 @@ class Happening:
         return packed_json({"data": event})
 
 
-def matching_subscriptions(platform: Platform, happening: Happening) -> dict[str, list[ActivitySubscription]]:
+def matching_subscriptions(platform: Platform, event: ActivityEvent) -> dict[str, list[ActivitySubscription]]:
     """The subscriptions that find the event, by app."""
     found: dict[str, list[ActivitySubscription]] = {}
     for subscription in platform.subscriptions.values():
-        if _matches(subscription, happening):
+        if _matches(subscription, event):
             found.setdefault(subscription.app_key, []).append(subscription)
     return found
 
@@ -71,18 +71,18 @@ def routed(
                 yield webhook_id, subscription
 
 
-def _matches(subscription: ActivitySubscription, happening: Happening) -> bool:
+def _matches(subscription: ActivitySubscription, event: ActivityEvent) -> bool:
     wanted = subscription.filter
-    event_type = canonical_event_type(happening.event_type)
+    event_type = canonical_event_type(event.event_type)
     if not _is_of_type(event_type, subscription.event_type, wanted.get("direction")):
         return False
-    directions = (wanted.get("direction", "both"), happening.filter.get("direction", "both"))
+    directions = (wanted.get("direction", "both"), event.filter.get("direction", "both"))
     if "both" not in directions and directions[0] != directions[1]:
         return False
-    if "user_id" in wanted and wanted["user_id"] != happening.filter.get("user_id"):
+    if "user_id" in wanted and wanted["user_id"] != event.filter.get("user_id"):
         return False
     keyword = wanted.get("keyword")
-    return keyword is None or any(keyword.casefold() in text.casefold() for text in _texts(happening.payload))
+    return keyword is None or any(keyword.casefold() in text.casefold() for text in _texts(event.payload))
 
 
 def _is_of_type(event_type: str, wanted: str, direction: str | None) -> bool:
@@ -121,17 +121,17 @@ class EventRouter:
         """Forget everything."""
         self._recent.clear()
 
-    def lines(self, state: State, happening: Happening, *, also_unsubscribed: bool) -> Iterator[StreamLine]:
+    def lines(self, state: State, event: ActivityEvent, *, also_unsubscribed: bool) -> Iterator[StreamLine]:
         """The event for everybody who gets it; `also_unsubscribed` means apps without any subscription too."""
-        found: dict[str, Sequence[ActivitySubscription]] = dict(matching_subscriptions(state.platform, happening))
+        found: dict[str, Sequence[ActivitySubscription]] = dict(matching_subscriptions(state.platform, event))
         if also_unsubscribed:
             found |= dict.fromkeys(state.apps.keys() - subscribed_apps(state.platform), ())
-        lines = {app_key: happening.encoded(each[0] if each else None) for app_key, each in found.items()}
+        lines = {app_key: event.encoded(each[0] if each else None) for app_key, each in found.items()}
         if lines:
             self._recent.add(state.clock.now(), lines)
         for app_key, line in lines.items():
             yield StreamLine(line, streams=self._streams.of(app_key, ACTIVITY_STREAM))
-            yield from self._to_webhooks(state, app_key, happening, found[app_key])
+            yield from self._to_webhooks(state, app_key, event, found[app_key])
 
     def missed(self, state: State, app_key: str, seconds: float) -> Iterator[bytes]:
         """The lines of what the app would have got within the last so many seconds."""
@@ -139,9 +139,9 @@ class EventRouter:
         return (lines[app_key] + LINE_END for lines in recent if app_key in lines)
 
     def _to_webhooks(
-        self, state: State, app_key: str, happening: Happening, found: Sequence[ActivitySubscription]
+        self, state: State, app_key: str, event: ActivityEvent, found: Sequence[ActivitySubscription]
     ) -> Iterator[StreamLine]:
         webhooks = state.platform.webhooks
         valid = [each.id for each in webhooks.values() if each.app_key == app_key and each.valid]
         for webhook_id, subscription in routed(found or (None,), valid):
-            yield StreamLine(happening.encoded(subscription), outboxes=(self._deliveries.outbox(webhooks[webhook_id]),))
+            yield StreamLine(event.encoded(subscription), outboxes=(self._deliveries.outbox(webhooks[webhook_id]),))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from socialapi.emulator.clock import milliseconds
-from socialapi.emulator.platform.activity_events import EventRouter, Happening
+from socialapi.emulator.platform.activity_events import ActivityEvent, EventRouter
 from socialapi.emulator.platform.deliveries import Deliveries
 from socialapi.emulator.platform.fan_out import StreamHub, StreamLine, hand_over, publish_with_backpressure
 from socialapi.emulator.platform.new_posts import post_fields
@@ -83,9 +83,9 @@ class Publishing:
 
     async def _publish(self, state: State, draft: Draft) -> dict[str, Any]:
         if draft.event is not None:
-            happening = _happening(state, draft.event)
-            named = {"event_id": happening.event_id}
-            lines = self._events.lines(state, happening, also_unsubscribed=True)
+            event = _activity_event(state, draft.event)
+            named = {"event_id": event.event_id}
+            lines = self._events.lines(state, event, also_unsubscribed=True)
         else:
             assert draft.post is not None
             author = _author(state, draft.post)
@@ -99,21 +99,21 @@ class Publishing:
         """The post as such, and as activity of its author."""
         yield from self._posts.lines(state, fields, packed)
         if state.platform.subscriptions:
-            happening = Happening(
+            event = ActivityEvent(
                 event_id=str(state.platform.new_id(state.clock.now())),
                 event_type="post.create",
                 created_at=fields["created_at"],
                 filter={"user_id": fields["author_id"]},
                 payload={name: fields[name] for name in _PAYLOAD},
             )
-            yield from self._events.lines(state, happening, also_unsubscribed=False)
+            yield from self._events.lines(state, event, also_unsubscribed=False)
 
 
-def _happening(state: State, draft: Fields) -> Happening:
+def _activity_event(state: State, draft: Fields) -> ActivityEvent:
     now = state.clock.now()
     given = draft.get("filter") or {}
     named = {name: draft[name] for name in ("user_id", "keyword", "direction") if draft.get(name) is not None}
-    return Happening(
+    return ActivityEvent(
         event_id=draft.get("event_id") or str(state.platform.new_id(now)),
         event_type=draft["event_type"],
         created_at=draft.get("created_at") or milliseconds(now),

@@ -87,7 +87,7 @@ class Page:
 
 
 @attrs.frozen
-class _Style:
+class _PageParameters:
     """The parameters by which an API asks for pages. `maximum` bounds pages whose parameters are not documented."""
 
     size: str
@@ -96,9 +96,9 @@ class _Style:
     maximum: int = 1_000
 
 
-_STYLES: Final[Mapping[ApiStyle, _Style]] = {
-    "ads": _Style("count", "cursor", 200),
-    "platform": _Style("max_results", "pagination_token", 100),
+_PAGE_PARAMETERS: Final[Mapping[ApiStyle, _PageParameters]] = {
+    "ads": _PageParameters("count", "cursor", 200),
+    "platform": _PageParameters("max_results", "pagination_token", 100),
 }
 _DEFAULTS: Final[Mapping[str, Any]] = {"with_deleted": False, "with_active": True, "include_legacy_cards": False}
 """Parameters that say nothing when they have these values."""
@@ -111,10 +111,10 @@ def paginate(
 
     The last page is the one with nothing behind it. `default` is the size of pages where it is not that of the API.
     """
-    style = _STYLES[style_of(call.route.family)]
-    size, name = _size(call, style, default), _collection_name(call, style)
-    token = call.query.get(style.token)
-    backward, place = (False, None) if token is None else _opened(token, name, style)
+    parameters = _PAGE_PARAMETERS[style_of(call.route.family)]
+    size, name = _size(call, parameters, default), _collection_name(call, parameters)
+    token = call.query.get(parameters.token)
+    backward, place = (False, None) if token is None else _opened(token, name, parameters)
     found = list(islice(_accepted(accepts, (rows.before if backward else rows.after)(place)), size + 1))
     is_cut, shown = len(found) > size, found[:size]
     if backward:
@@ -141,16 +141,16 @@ def _accepted(accepts: Callable[[int], bool] | None, positions: Iterable[int]) -
     return (position for position in positions if accepts is None or accepts(position))
 
 
-def _size(call: Call, style: _Style, default: int | None) -> int:
-    size = call.query.get(style.size, default or style.default)
-    if not isinstance(size, int) or not 1 <= size <= style.maximum:
-        raise invalid(style.size, f"must be 1 to {style.maximum:,}", str(size)[:100])
+def _size(call: Call, parameters: _PageParameters, default: int | None) -> int:
+    size = call.query.get(parameters.size, default or parameters.default)
+    if not isinstance(size, int) or not 1 <= size <= parameters.maximum:
+        raise invalid(parameters.size, f"must be 1 to {parameters.maximum:,}", str(size)[:100])
     return size
 
 
-def _collection_name(call: Call, style: _Style) -> str:
+def _collection_name(call: Call, parameters: _PageParameters) -> str:
     """What a token is good for: the same path, filters and order, in pages of whatever size and shape."""
-    aside = {style.size, style.token, "with_total_count", "expansions"}
+    aside = {parameters.size, parameters.token, "with_total_count", "expansions"}
     asked = {name: value for name, value in call.query.items() if name not in aside and not name.endswith(".fields")}
     filters = sorted((name, value) for name, value in asked.items() if _DEFAULTS.get(name) is not value)
     return repr((call.route.path, sorted(call.path.items()), filters))
@@ -161,7 +161,7 @@ def _sealed(backward: bool, place: Any, name: str) -> str:
     return base64.urlsafe_b64encode(_seal(content, name) + content).decode().rstrip("=")
 
 
-def _opened(token: str, name: str, style: _Style) -> tuple[bool, Any]:
+def _opened(token: str, name: str, parameters: _PageParameters) -> tuple[bool, Any]:
     """The direction and the place of a token that was made here for the collection."""
     try:
         raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
@@ -169,7 +169,7 @@ def _opened(token: str, name: str, style: _Style) -> tuple[bool, Any]:
         raw = b""
     content = raw[_SEAL_BYTES:]
     if not hmac.compare_digest(raw[:_SEAL_BYTES], _seal(content, name)):
-        raise invalid(style.token, "is not one of this collection with these parameters", token[:100])
+        raise invalid(parameters.token, "is not one of this collection with these parameters", token[:100])
     backward, place = orjson.loads(content)
     return backward, place
 

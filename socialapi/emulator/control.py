@@ -50,7 +50,7 @@ class Lines:
 
 
 @attrs.frozen
-class Ask:
+class ControlRequest:
     """A control request: its path and query parameters, and decoded body, None without a body."""
 
     service: Service
@@ -59,7 +59,7 @@ class Ask:
     body: Any
 
 
-Serve = Callable[[Ask], Awaitable[Answer | Lines]]
+Serve = Callable[[ControlRequest], Awaitable[Answer | Lines]]
 
 
 @attrs.frozen
@@ -91,18 +91,18 @@ def json_object(body: Any) -> dict[str, Any]:
     return body
 
 
-def checked(declared: Any, ask: Ask) -> dict[str, Any]:
+def checked(declared: Any, request: ControlRequest) -> dict[str, Any]:
     """The body, which has to keep the declared rules; none is an empty one."""
-    body = json_object({} if ask.body is None else ask.body)
-    if broken := broken_rules(declared, body, now=ask.service.clock.datetime()):
+    body = json_object({} if request.body is None else request.body)
+    if broken := broken_rules(declared, body, now=request.service.clock.datetime()):
         raise InvalidInput("the body breaks rules", broken)
     return body
 
 
-def checked_query(declared: Any, ask: Ask) -> dict[str, Any]:
+def checked_query(declared: Any, request: ControlRequest) -> dict[str, Any]:
     """The query as its declared types, which has to keep the declared rules."""
-    values = typed(declared, ask.query)
-    if broken := broken_rules(declared, values, now=ask.service.clock.datetime()):
+    values = typed(declared, request.query)
+    if broken := broken_rules(declared, values, now=request.service.clock.datetime()):
         raise InvalidInput("the query breaks rules", broken)
     return values
 
@@ -114,12 +114,12 @@ _LINES_AT_ONCE: Final = 1_000
 
 
 @control("GET", "")
-async def get_dashboard(ask: Ask) -> Answer:
+async def get_dashboard(request: ControlRequest) -> Answer:
     """The page that shows all of this."""
     return dashboard()
 
 
-async def redirect_to_dashboard(ask: Ask) -> Answer:
+async def redirect_to_dashboard(request: ControlRequest) -> Answer:
     """The page asks for what is beside it, so its address has to end with a slash."""
     return Answer(307, b"", {"Location": PREFIX})
 
@@ -128,31 +128,34 @@ ROWS.append(("GET", ROOT, Control(redirect_to_dashboard)))
 
 
 @control("GET", "ledger")
-async def ledger(ask: Ask) -> Answer:
+async def ledger(request: ControlRequest) -> Answer:
     """What the service holds and what it was asked."""
-    made = Ledger(ask.service.state, ask.service.log, ask.service.deliveries)
+    made = Ledger(request.service.state, request.service.log, request.service.deliveries)
     for _ in made.steps():
         await asyncio.sleep(0)  # a large ledger takes seconds, and other requests get their turn
     return answer(made.result)
 
 
 @control("GET", "audiences/{account_id}/{audience_id}/members")
-async def audience_members(ask: Ask) -> Lines:
+async def audience_members(request: ControlRequest) -> Lines:
     """The identifiers of a custom audience that are in force."""
-    return _members(ask, ask.service.state.audiences.get((ask.parameters["account_id"], ask.parameters["audience_id"])))
+    return _members(
+        request,
+        request.service.state.audiences.get((request.parameters["account_id"], request.parameters["audience_id"])),
+    )
 
 
 @control("GET", "do-not-reach/{account_id}/{list_id}/members")
-async def do_not_reach_members(ask: Ask) -> Lines:
+async def do_not_reach_members(request: ControlRequest) -> Lines:
     """The identifiers of a do-not-reach list that are in force."""
-    key = (ask.parameters["account_id"], ask.parameters["list_id"])
-    return _members(ask, ask.service.state.do_not_reach_lists.get(key))
+    key = (request.parameters["account_id"], request.parameters["list_id"])
+    return _members(request, request.service.state.do_not_reach_lists.get(key))
 
 
 @control("GET", "catalogs/{catalog_id}/products")
-async def catalog_products(ask: Ask) -> Lines:
+async def catalog_products(request: ControlRequest) -> Lines:
     """The products of a catalog as they are stored, in the order in which they were submitted."""
-    catalog = ask.service.state.catalogs.get(ask.parameters["catalog_id"])
+    catalog = request.service.state.catalogs.get(request.parameters["catalog_id"])
     if catalog is None:
         raise Refusal(404, "NOT_FOUND", "there is no such catalog")
     stock = catalog.stock
@@ -160,18 +163,18 @@ async def catalog_products(ask: Ask) -> Lines:
 
 
 @control("GET", "seed")
-async def seed(ask: Ask) -> Answer:
+async def seed(request: ControlRequest) -> Answer:
     """The ids of the seed data, by kind."""
-    return answer(ask.service.seed)
+    return answer(request.service.seed)
 
 
 @control("GET", "openapi.json")
-async def openapi(ask: Ask) -> Answer:
+async def openapi(request: ControlRequest) -> Answer:
     """The OpenAPI 3.1 document of the service."""
     # Imported here, because nothing else needs it and it would slow down every start.
     from socialapi.emulator.openapi import openapi_document
 
-    return answer(openapi_document(ask.service.base_url))
+    return answer(openapi_document(request.service.base_url))
 
 
 class Excerpt(TypedDict, total=False):
@@ -182,9 +185,9 @@ class Excerpt(TypedDict, total=False):
 
 
 @control("GET", "requests")
-async def requests(ask: Ask) -> Lines:
+async def requests(request: ControlRequest) -> Lines:
     """The requests received, the oldest first."""
-    log, wanted = ask.service.log, checked_query(Excerpt, ask)
+    log, wanted = request.service.log, checked_query(Excerpt, request)
     limit = wanted.get("limit", len(log.records))
     records = log.after(wanted["after"], limit) if "after" in wanted else log.newest(limit)
     return Lines(
@@ -194,45 +197,45 @@ async def requests(ask: Ask) -> Lines:
 
 
 @control("GET", "overview")
-async def get_overview(ask: Ask) -> Answer:
+async def get_overview(request: ControlRequest) -> Answer:
     """Counts of what the service holds and was asked."""
-    return answer(overview.overview(ask.service))
+    return answer(overview.overview(request.service))
 
 
 @control("GET", "limits")
-async def get_limits(ask: Ask) -> Answer:
+async def get_limits(request: ControlRequest) -> Answer:
     """The windows of rate limits that are in use."""
-    return answer(overview.limits(ask.service.state.limits))
+    return answer(overview.limits(request.service.state.limits))
 
 
 @control("GET", "streams")
-async def get_streams(ask: Ask) -> Answer:
+async def get_streams(request: ControlRequest) -> Answer:
     """The open streams."""
-    return answer({"streams": [stream.to_wire() for stream in ask.service.streams.streams]})
+    return answer({"streams": [stream.to_wire() for stream in request.service.streams.streams]})
 
 
 @control("GET", "webhooks")
-async def get_webhooks(ask: Ask) -> Answer:
+async def get_webhooks(request: ControlRequest) -> Answer:
     """The webhooks and their deliveries."""
-    return answer(overview.webhooks(ask.service))
+    return answer(overview.webhooks(request.service))
 
 
 @control("GET", "faults")
-async def get_faults(ask: Ask) -> Answer:
+async def get_faults(request: ControlRequest) -> Answer:
     """The faults that are still in force, in the order in which they were scripted."""
-    return answer({"faults": ask.service.faults.to_wire()})
+    return answer({"faults": request.service.faults.to_wire()})
 
 
 @control("POST", "faults")
-async def add_fault(ask: Ask) -> Answer:
+async def add_fault(request: ControlRequest) -> Answer:
     """Scripts a fault; the answer is the fault as understood."""
-    return answer(attrs.asdict(ask.service.faults.script(json_object(ask.body))), 201)
+    return answer(attrs.asdict(request.service.faults.script(json_object(request.body))), 201)
 
 
 @control("DELETE", "faults")
-async def clear_faults(ask: Ask) -> Answer:
+async def clear_faults(request: ControlRequest) -> Answer:
     """Forgets all faults."""
-    ask.service.faults.clear()
+    request.service.faults.clear()
     return answer({})
 
 
@@ -244,18 +247,18 @@ class Advance:
 
 
 @control("POST", "clock")
-async def advance_clock(ask: Ask) -> Answer:
+async def advance_clock(request: ControlRequest) -> Answer:
     """Moves the emulator's clock forward, and answers when everything that is due by then is done."""
-    body = checked(Advance, ask)
-    ask.service.advance(body["advance"])
-    await ask.service.settle()
-    return answer(overview.clock(ask.service))
+    body = checked(Advance, request)
+    request.service.advance(body["advance"])
+    await request.service.settle()
+    return answer(overview.clock(request.service))
 
 
 @control("GET", "clock")
-async def get_clock(ask: Ask) -> Answer:
+async def get_clock(request: ControlRequest) -> Answer:
     """What time it is."""
-    return answer(overview.clock(ask.service))
+    return answer(overview.clock(request.service))
 
 
 @attrs.define
@@ -276,25 +279,25 @@ class NewApp(AppSettings):
 
 
 @control("POST", "apps")
-async def new_app(ask: Ask) -> Answer:
+async def new_app(request: ControlRequest) -> Answer:
     """Another app, with credentials of its own."""
-    body = checked(NewApp, ask)
-    users = ask.service.state.users
-    user = users.get(body.get("user_id") or ask.service.seed["user_ids"][0])
+    body = checked(NewApp, request)
+    users = request.service.state.users
+    user = users.get(body.get("user_id") or request.service.seed["user_ids"][0])
     if user is None:
         raise Refusal(404, "NOT_FOUND", "there is no such user", parameter="user_id")
-    made = ask.service.state.new_app(user)
+    made = request.service.state.new_app(user)
     _configure(made.caller.app, body)
-    return answer(ask.service.credentials(made), 201)
+    return answer(request.service.credentials(made), 201)
 
 
 @control("POST", "apps/{api_key}")
-async def configure_app(ask: Ask) -> Answer:
+async def configure_app(request: ControlRequest) -> Answer:
     """Changes settings of an app; the answer is all of them."""
-    app = ask.service.state.apps.get(ask.parameters["api_key"])
+    app = request.service.state.apps.get(request.parameters["api_key"])
     if app is None:
         raise Refusal(404, "NOT_FOUND", "there is no such app", parameter="api_key")
-    return answer(_configure(app, checked(AppSettings, ask)))
+    return answer(_configure(app, checked(AppSettings, request)))
 
 
 _SETTINGS: Final = tuple(field.name for field in attrs.fields(AppSettings))
@@ -314,13 +317,13 @@ class AccountFeatures:
 
 
 @control("POST", "accounts/{account_id}/features")
-async def set_features(ask: Ask) -> Answer:
+async def set_features(request: ControlRequest) -> Answer:
     """Gives an ad account other features than it has; the answer is these."""
-    accounts = ask.service.state.advertising.accounts
-    account = accounts.get(ask.parameters["account_id"])
+    accounts = request.service.state.advertising.accounts
+    account = accounts.get(request.parameters["account_id"])
     if account is None:
         raise Refusal(404, "NOT_FOUND", "there is no such account", parameter="account_id")
-    accounts.change(account, features=list(dict.fromkeys(checked(AccountFeatures, ask)["features"])))
+    accounts.change(account, features=list(dict.fromkeys(checked(AccountFeatures, request)["features"])))
     return answer({"features": account["features"]})
 
 
@@ -333,10 +336,10 @@ class WebhookTarget:
 
 
 @control("POST", "webhook-targets")
-async def map_webhook(ask: Ask) -> Answer:
+async def map_webhook(request: ControlRequest) -> Answer:
     """Says where a webhook URL is delivered; the answer is all that is said so far."""
-    body = checked(WebhookTarget, ask)
-    url, target, outgoing = body["url"], body["target"], ask.service.outgoing
+    body = checked(WebhookTarget, request)
+    url, target, outgoing = body["url"], body["target"], request.service.outgoing
     if target is None:
         outgoing.targets.pop(url, None)
     elif problem := outgoing.rule.problem(target):
@@ -347,9 +350,9 @@ async def map_webhook(ask: Ask) -> Answer:
 
 
 @control("POST", "events", max_body_bytes=MAX_EVENTS_BYTES)
-async def publish_events(ask: Ask) -> Answer:
+async def publish_events(request: ControlRequest) -> Answer:
     """Publishes an activity event, a post, or many; answered when all of it is in the queues."""
-    return answer(await ask.service.publishing.publish(ask.body))
+    return answer(await request.service.publishing.publish(request.body))
 
 
 @attrs.define
@@ -361,17 +364,17 @@ class EndStreams:
 
 
 @control("POST", "streams/end")
-async def end_streams(ask: Ask) -> Answer:
+async def end_streams(request: ControlRequest) -> Answer:
     """Ends every open stream."""
-    body = checked(EndStreams, ask)
+    body = checked(EndStreams, request)
     kind = body.get("disconnect_type") or SHUTDOWN
-    return answer({"ended": ask.service.streams.end_all(kind, abruptly=body.get("abruptly", False))})
+    return answer({"ended": request.service.streams.end_all(kind, abruptly=body.get("abruptly", False))})
 
 
 @control("POST", "reset")
-async def reset(ask: Ask) -> Answer:
+async def reset(request: ControlRequest) -> Answer:
     """Back to the seed data; also forgets faults, log, webhook targets and advance of the clock."""
-    ask.service.reset()
+    request.service.reset()
     return answer({})
 
 
@@ -387,22 +390,22 @@ def is_control(request: web.BaseRequest) -> bool:
 async def serve_control(service: Service, request: web.BaseRequest) -> web.StreamResponse:
     """Answers a control request. Errors look like those of the advertising API."""
     try:
-        said = await _ask(service, request)
+        response = await _respond(service, request)
     except Refusal as refusal:
-        said = refused(refusal, "control", {}, "")
+        response = refused(refusal, "control", {}, "")
     headers = base_headers(service) | _HEADERS
-    if isinstance(said, Answer):
-        headers |= {"Content-Type": said.content_type} | dict(said.headers)
-        return web.Response(status=said.status, body=said.body, headers=headers)
-    response = web.StreamResponse(headers=headers | {"Content-Type": NDJSON})
-    await response.prepare(request)
-    for each in said.slices:
-        await response.write(each)
+    if isinstance(response, Answer):
+        headers |= {"Content-Type": response.content_type} | dict(response.headers)
+        return web.Response(status=response.status, body=response.body, headers=headers)
+    stream = web.StreamResponse(headers=headers | {"Content-Type": NDJSON})
+    await stream.prepare(request)
+    for each in response.slices:
+        await stream.write(each)
         await asyncio.sleep(0)  # a write to a fast reader never waits, and other requests need a turn
-    return response
+    return stream
 
 
-async def _ask(service: Service, request: web.BaseRequest) -> Answer | Lines:
+async def _respond(service: Service, request: web.BaseRequest) -> Answer | Lines:
     service.control_access.check(request.raw_path, request.headers)
     match = await CONTROLS.find(request)
     if match.entry is None:
@@ -410,7 +413,7 @@ async def _ask(service: Service, request: web.BaseRequest) -> Answer | Lines:
     raw = await _read(request, match.entry.max_body_bytes)
     try:
         body = decode_json(raw or b"null")
-        return await match.entry.serve(Ask(service, dict(match.parameters), request.query, body))
+        return await match.entry.serve(ControlRequest(service, dict(match.parameters), request.query, body))
     except InvalidInput as problem:
         raise Refusal(400, "INVALID_PARAMETER", str(problem)) from None
     except ValueError:
@@ -427,10 +430,10 @@ async def _read(request: web.BaseRequest, most: int) -> bytes:
     return raw
 
 
-def _members(ask: Ask, found: Any) -> Lines:
+def _members(request: ControlRequest, found: Any) -> Lines:
     if found is None:
         raise Refusal(404, "NOT_FOUND", "there is no such audience or list in this account")
-    return Lines(_member_lines(found.members, ask.service.clock.now()))
+    return Lines(_member_lines(found.members, request.service.clock.now()))
 
 
 def _member_lines(members: Members, now: float) -> Iterator[bytes]:

@@ -20,7 +20,7 @@ def overview(service: Service) -> Row:
     state = service.state
     return {
         **clock(service),
-        "epoch": service.epoch,
+        "resets": service.resets,
         "requests": {"received": service.log.received, **service.log.totals()},
         "streams": len(service.streams.streams),
         "webhooks": len(state.platform.webhooks),

@@ -65,8 +65,8 @@ class Service:
         )
         self.control_access: ControlAccess = ControlAccess(settings.allow_hosts)
         self.base_url: str = ""
-        self.epoch: int = 0
-        """Another number after each reset."""
+        self.resets: int = 0
+        """How often the state was reset; the start counts as the first time."""
         self.reset()
 
     async def open(self, base_url: str) -> None:
@@ -112,7 +112,7 @@ class Service:
 
         Streams end, and what was not delivered never is.
         """
-        self.epoch += 1
+        self.resets += 1
         self.streams.reset()
         self.deliveries.reset()
         self.publishing.reset()

@@ -77,7 +77,7 @@ def account_user(state: State, received: Received, path_parameters: Mapping[str,
 
 
 def account_user_even_deleted(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
-    """The same for a call that may be about a deleted account."""
+    """Returns the user behind a call about an ad account, which may be a deleted one."""
     return _associated(state, received, path_parameters, with_deleted=True)
 
 

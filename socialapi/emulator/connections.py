@@ -83,6 +83,6 @@ class Listener(web.Server):
         return JsonErrors(self, loop=self._loop, **self._kwargs)
 
     def connection_lost(self, handler: Any, exc: BaseException | None = None) -> None:
-        """As before, and tells."""
+        """Also reports the closed connection to the watch."""
         super().connection_lost(handler, exc)
         self._connection_watch.left(handler)

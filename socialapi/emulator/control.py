@@ -31,7 +31,9 @@ ROOT: Final = "/_emulator"
 PREFIX: Final = f"{ROOT}/"
 
 _FORM_TYPES: Final = ("text/plain", "multipart/form-data")
-"""Media types that a form of a web page can send as they are; that of curl's `-d` has its braces encoded there."""
+"""Media types that a form of a web page can send without percent-encoding. curl sends JSON given
+with `-d` under another one, so that is allowed; a form would percent-encode its braces.
+"""
 _HEADERS: Final = {
     "Cache-Control": "no-store",
     "Cross-Origin-Resource-Policy": "same-origin",

@@ -39,7 +39,7 @@ class Pauses:
             self._going_on.discard(over)
 
     def end(self) -> None:
-        """Wake everybody."""
+        """Ends every pause."""
         self.ended = True
         for over in self._going_on:
             _finish(over)

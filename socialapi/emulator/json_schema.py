@@ -236,7 +236,9 @@ def _constrained(schema: Schema, rule: Any) -> Schema:
 
 
 def _merged(schema: Schema, keywords: Schema) -> Schema:
-    """An id with a rule of its own needs no other one, and neither does a time."""
+    """Returns the schema with the keywords, which win over its own. Two patterns both apply, unless
+    the schema's own pattern goes with a format, or only demands a text that is not blank.
+    """
     if "pattern" in schema and "pattern" in keywords and "format" not in schema and schema["pattern"] != _NOT_BLANK:
         return schema | {"allOf": [*schema.get("allOf", ()), keywords]}
     return schema | keywords

@@ -88,7 +88,7 @@ class RequestLog:
         return self.after(self.received - limit, limit)
 
     def totals(self) -> dict[str, Any]:
-        """The same as `summary`, of all routes together."""
+        """Returns the counts of all routes together, in the form that `summary` has for each."""
         return _summary(sum(self._counts.values(), Counter()))
 
     def summary(self) -> dict[str, dict[str, Any]]:

@@ -72,7 +72,9 @@ class Exchange:
         return await (self._deliver(made, picked) if isinstance(made, Answer) else self._stream(made))
 
     async def _receive(self) -> bool:
-        """Reads the body, of one beyond the limit nothing more than shows that it is. False if the client left."""
+        """Reads the body. One over the limit is drained and not kept. Returns False if the client
+        left.
+        """
         limit = body_limit(self._match.entry.route if self._match.entry else None)
         try:
             body = await read_body(self._request, limit)
@@ -126,7 +128,8 @@ class Exchange:
         parameters = self._match.parameters
         caller = endpoint.authenticate(self._state, self._received, parameters)
         self._take_slot(endpoint, parameters, caller)
-        # The others are played by the exchange, except that those of an answer mean another thing for a stream.
+        # The handler gets faults of its own; a stream gets all of them, because it has no single
+        # answer.
         is_own = picked.fault is not None and (picked.fault.fault in endpoint.faults or endpoint.is_stream)
         fault = picked.fault if is_own else None
         call = Call(

@@ -78,7 +78,7 @@ class Service:
         await self.streams.open()
 
     async def close(self) -> None:
-        """Nothing that waits or runs by itself is left."""
+        """Stops all background work."""
         self.pauses.end()
         await self.streams.close()
         await self.challenges.close()

@@ -36,13 +36,13 @@ class Challenges:
         self._turn = asyncio.Lock()
 
     async def open(self) -> None:
-        """Begin: there is a watch over what is due from now on."""
+        """Starts the background checks."""
         self._moved = asyncio.Event()
         self._turn = asyncio.Lock()
         self._watcher = asyncio.create_task(self._watch(), name="socialapi-emulator-webhook-checks")
 
     async def close(self) -> None:
-        """End; challenges going on are given up."""
+        """Stops the background checks, and gives up challenges that are under way."""
         if self._watcher is not None:
             self._watcher.cancel()
             with contextlib.suppress(asyncio.CancelledError):

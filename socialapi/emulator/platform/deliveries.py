@@ -71,7 +71,7 @@ class Outgoing:
         )
 
     async def close(self) -> None:
-        """End."""
+        """Closes the HTTP client."""
         if self._client is not None:
             await self._client.close()
 

@@ -125,12 +125,12 @@ class StreamHub:
         self._watcher: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Begin: there is a watch over what is due from now on."""
+        """Starts the background checks."""
         self._moved = asyncio.Event()
         self._watcher = asyncio.create_task(self._watch(), name="socialapi-emulator-streams")
 
     async def close(self) -> None:
-        """Every stream ends."""
+        """Ends every stream, and stops the background checks."""
         self.reset()
         if self._watcher is not None:
             self._watcher.cancel()

@@ -64,7 +64,7 @@ class _Adding:
         self._by_value = {rule.value: rule for rule in self.rules.values()}
 
     def take(self, value: str, tag: str | None) -> None:
-        """One rule more, or one problem."""
+        """Adds the rule, or notes why it cannot be added."""
         same = self._by_value.get(value)
         most = self.call.state.platform.max_rules
         if (fault := fault_of(value)) is not None:

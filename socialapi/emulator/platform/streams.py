@@ -27,7 +27,7 @@ class Opened:
     connection_watch: ConnectionWatch
 
     async def serve(self, request: web.BaseRequest, response: web.StreamResponse) -> None:
-        """Until its end."""
+        """Serves the stream until it ends."""
         await self.stream.serve(request, response, self.connection_watch)
 
 

@@ -23,15 +23,15 @@ from socialapi.problems import BrokenRule
 from socialapi.routes.route import Route
 
 LONGEST_ECHO: Final = 100
-"""How many characters of a bad value are repeated in the answer."""
+"""The number of characters of a bad value that the answer repeats."""
 
 
 def read_arguments(endpoint: Endpoint, call: Call) -> None:
     """Gives the call its query and body.
 
-    Raises InvalidRequest, and Refusal for a body that cannot be read at all. Values come first:
-    only when each of them is right by itself it is asked how they go together, and then how they go
-    with what is stored. The endpoints of OAuth judge their parameters by their own protocols.
+    Raises InvalidRequest, and Refusal for a body that cannot be read at all. Single values are
+    checked first. Only when each of them is right are they checked together, and then against what
+    is stored. The endpoints of OAuth judge their parameters by their own protocols.
     """
     if endpoint.style == "oauth":
         call.query = call.received.parameters()
@@ -53,7 +53,9 @@ def _read(endpoint: Endpoint, call: Call) -> None:
 
 
 def read_query(call: Call) -> dict[str, Any]:
-    """The query as its declared types; raises InvalidRequest. For the pages of OAuth, which say by themselves what is wrong."""
+    """Returns the query as its declared types; raises InvalidRequest. The pages of OAuth call it,
+    because they word problems themselves.
+    """
     call.query = _query(call)
     check(call, _broken_values(call))
     check(call, _broken_conditions(call))
@@ -95,7 +97,7 @@ def check(call: Call, broken: Sequence[BrokenRule]) -> None:
 
 
 def _broken_values(call: Call) -> list[BrokenRule]:
-    """The rules that single parameters break."""
+    """Returns the rules that single parameters break."""
     now, route = call.state.clock.datetime(), call.route
     pairs = parameter_pairs(route, call.received)
     broken: list[BrokenRule] = []
@@ -114,7 +116,7 @@ def _broken_values(call: Call) -> list[BrokenRule]:
 
 
 def _broken_conditions(call: Call) -> list[BrokenRule]:
-    """The rules that parameters break together."""
+    """Returns the rules that parameters break together."""
     return broken_rules(declared_parameters(call.route), call.query, now=call.state.clock.datetime())
 
 
@@ -125,7 +127,9 @@ def _broken_body(endpoint: Endpoint, call: Call) -> list[BrokenRule]:
 
 
 def _body(endpoint: Endpoint, call: Call) -> Any:
-    """The decoded JSON of a route that takes it; refuses what would not be read, rather than ignoring it."""
+    """Returns the decoded JSON of a route that takes it; refuses a body that would
+    otherwise be ignored.
+    """
     received = call.received
     if not received.complete:
         raise invalid("", f"has more than {body_limit(call.route):,} bytes")
@@ -148,12 +152,12 @@ def _body(endpoint: Endpoint, call: Call) -> Any:
 
 
 def takes_json(route: Route[Any]) -> bool:
-    """Whether the parameters of a request travel in a JSON body."""
+    """Returns whether the parameters of a request travel in a JSON body."""
     return route.body is not None and route.body_in == "json"
 
 
 def _given(call: Call, path: str) -> Sequence[str]:
-    """What was given at the path of a broken rule, or at the nearest place above it; nothing if nothing was."""
+    """Returns what was given at the path of a broken rule, or at the nearest path above it."""
     texts = {**call.path, **dict(parameter_pairs(call.route, call.received))}
     if path in texts:
         return [texts[path][:LONGEST_ECHO]]
@@ -176,7 +180,9 @@ class NoParameters(typing.TypedDict):
 
 
 def parameter_pairs(route: Route[Any], received: Received) -> list[tuple[str, str]]:
-    """The query; for a write whose parameters travel in the query also those of a form (advertising section 4.4)."""
+    """Returns the query; for a write whose parameters travel in the query, also those of a form
+    (advertising section 4.4).
+    """
     pairs = parse_qsl(received.query, keep_blank_values=True)
     if route.method != "GET" and not takes_json(route) and received.content_type == FORM:
         pairs += parse_qsl(received.body.decode("utf-8", "replace"), keep_blank_values=True)
@@ -184,35 +190,43 @@ def parameter_pairs(route: Route[Any], received: Received) -> list[tuple[str, st
 
 
 def declared_parameters(route: Route[Any]) -> Any:
-    """The declaration of what `parameter_pairs` reads: the body of such a write, or the query."""
+    """Returns the declaration of what `parameter_pairs` reads: the body of such a
+    write, or the query.
+    """
     declared = route.body if route.body is not None and route.body_in == "query" else route.query
     return declared or NoParameters
 
 
 def echo(route: Route[Any], path: Mapping[str, str], received: Received) -> dict[str, Any]:
-    """The parameters of a request as an advertising answer repeats them: of the path, and the others as typed values."""
+    """Returns the parameters of a request as an advertising answer repeats them: those of the path
+    as texts, the others as typed values.
+    """
     return {**typed(declared_parameters(route), dict(parameter_pairs(route, received))), **path}
 
 
 def typed(declared: Any, texts: Mapping[str, str]) -> dict[str, Any]:
-    """The texts as their declared types where they can be read as such, and otherwise as they are, to be refused."""
+    """Returns the texts as their declared types. A text that cannot be read as its type stays as it
+    is, to be refused later.
+    """
     readers = _readers(declared)
     return {name: readers[name](text) if name in readers else text for name, text in texts.items()}
 
 
 def without_conditions(declared: Any) -> Any:
-    """The bare class of a declaration that may have rules beside it which span several fields."""
+    """Returns the bare class of a declaration, without rules that span several fields."""
     return typing.get_args(declared)[0] if typing.get_origin(declared) is typing.Annotated else declared
 
 
 def item_of(route: Route[Any]) -> Any:
-    """The model of what a route answers, or of an item of the collection that it answers."""
+    """Returns the model of what a route answers, or of one item of the collection
+    that it answers.
+    """
     return typing.get_args(route.result)[0] if typing.get_origin(route.result) is Page else route.result
 
 
 @functools.cache
 def wire_fields(model: Any) -> Mapping[str, Any]:
-    """The names of the fields of a model on the wire, with their types."""
+    """Returns the names of the fields of a model on the wire, with their types."""
     attrs.resolve_types(model)
     return {wire_name(field): field.type for field in attrs.fields(model) if field.name != "extra"}
 
@@ -236,7 +250,7 @@ def _readers(declared: Any) -> Mapping[str, Callable[[str], Any]]:
 
 
 def _reader(kind: Any) -> Callable[[str], Any] | None:
-    """How a text becomes a value of the type; None where it stays a text."""
+    """Returns a function that turns a text into a value of the type, or None if it stays a text."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
         members = [member for member in arguments if member is not type(None)]
@@ -250,7 +264,7 @@ def _reader(kind: Any) -> Callable[[str], Any] | None:
 
 
 def _nullable(reader: Callable[[str], Any] | None) -> Callable[[str], Any]:
-    """An empty text stands for null."""
+    """Returns a reader to which an empty text stands for null."""
     return lambda text: (reader(text) if reader else text) if text else None
 
 
@@ -258,7 +272,7 @@ _INT64: Final = range(-(2**63), 2**63)
 
 
 def _whole(text: str) -> Any:
-    """Of up to 64 bits, as far as JSON carries them everywhere."""
+    """Returns a whole number of up to 64 bits, which is as much as JSON carries everywhere."""
     return int(text) if re.fullmatch(r"-?[0-9]{1,19}", text) and int(text) in _INT64 else text
 
 

@@ -14,17 +14,19 @@ from socialapi.emulator.state import AccessToken, App, Caller, State
 from socialapi.routes.route import CredentialKind, Route
 
 Authenticate = Callable[[State, Received, Mapping[str, str]], Caller]
-"""Returns the caller of a request, by its credentials and the parameters of its path; raises Refusal."""
+"""Returns the caller of a request, by its credentials and the parameters of its
+path; raises Refusal.
+"""
 
 NOBODY: Final = Caller(App("", ""))
-"""The caller of what asks for no credential, or looks at it by itself."""
+"""The caller of an endpoint that takes no credential, or checks credentials itself."""
 
 
 def caller_of(route: Route[Any]) -> Authenticate:
-    """Who may call a route that says no more of it than its family does.
+    """Returns who may call a route that declares nothing beyond its family.
 
-    In the advertising API that is a user, with whom the account in the path is associated; elsewhere
-    an app or a user, as the family takes credentials, with the scopes of the route.
+    In the advertising API that is a user, with whom the account in the path is associated;
+    elsewhere an app or a user, as the family takes credentials, with the scopes of the route.
     """
     if style_of(route.family) == "ads":
         return account_user if "{account_id}" in route.path else signed_in_user
@@ -45,7 +47,9 @@ def caller_of(route: Route[Any]) -> Authenticate:
 
 
 def require_scopes(caller: Caller, scopes: Collection[str]) -> None:
-    """Refuses an OAuth 2.0 token of a user that lacks any of the scopes; other credentials have none."""
+    """Refuses an OAuth 2.0 token of a user that lacks any of the scopes; other
+    credentials have none.
+    """
     if caller.scopes is not None and (lacking := sorted(set(scopes) - caller.scopes)):
         raise forbidden(f"the access token lacks the scope {', '.join(lacking)}")
 
@@ -69,7 +73,8 @@ def _unsupported(message: str) -> Refusal:
 
 
 def account_user(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
-    """The user behind a call about an ad account, which must be associated with them (advertising section 5).
+    """Returns the user behind a call about an ad account, which must be associated with them
+    (advertising section 5).
 
     The scheme is not documented: OAuth 1.0a is taken, and the OAuth 2.0 bearer token of a user.
     """
@@ -82,7 +87,7 @@ def account_user_even_deleted(state: State, received: Received, path_parameters:
 
 
 def signed_in_user(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
-    """Any user, of a call to the advertising API that is about no account."""
+    """Returns any user, for calls to the advertising API that are about no account."""
     caller = any_caller(state, received, path_parameters)
     if caller.user is None:
         raise forbidden("this endpoint acts for a user, and an app-only token has none")
@@ -101,7 +106,9 @@ def _associated(state: State, received: Received, path_parameters: Mapping[str, 
 
 
 def any_caller(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
-    """An app or a user: by a bearer token of either, or by an OAuth 1.0a signature (platform section 5)."""
+    """Returns an app or a user, by a bearer token of either or by an OAuth 1.0a signature
+    (platform section 5).
+    """
     header = received.headers.get("Authorization", "")
     scheme, _, credentials = header.partition(" ")
     if scheme.lower() == "bearer":
@@ -119,11 +126,13 @@ def any_caller(state: State, received: Received, path_parameters: Mapping[str, s
 
 
 def app_by_key(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
-    """The app whose key and secret come by HTTP Basic authentication (platform section 5.2)."""
+    """Returns the app whose key and secret are given by HTTP Basic authentication
+    (platform section 5.2).
+    """
     pair = basic_pair(received)
     if pair is None:
         raise Refusal(401, 215, "the app's key and secret are needed, by HTTP Basic authentication")
-    # What is made here holds no percent sign.
+    # Keys and secrets made here contain no percent sign, so unquoting does not change them.
     app = state.apps.get(pair[0])
     if not has_secret(app, pair[1]) or app is None:
         raise Refusal(401, 32, "there is no app with this key and secret")
@@ -131,7 +140,9 @@ def app_by_key(state: State, received: Received, path_parameters: Mapping[str, s
 
 
 def nobody(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
-    """Anybody: a browser, or a caller that the endpoint looks at by itself."""
+    """Returns nobody in particular: for browsers, and endpoints that check their
+    callers themselves.
+    """
     return NOBODY
 
 
@@ -148,7 +159,9 @@ def named_app(state: State, received: Received, path_parameters: Mapping[str, st
 
 
 def basic_pair(received: Received) -> tuple[str, str] | None:
-    """The two parts of HTTP Basic authentication, which may be percent-encoded, as RFC 6749 has it."""
+    """Returns the two parts of HTTP Basic authentication, which may be
+    percent-encoded (RFC 6749).
+    """
     scheme, _, encoded = received.headers.get("Authorization", "").partition(" ")
     try:
         name, colon, secret = base64.b64decode(encoded.strip(), validate=True).decode("utf-8").partition(":")
@@ -158,7 +171,7 @@ def basic_pair(received: Received) -> tuple[str, str] | None:
 
 
 def has_secret(app: App | None, secret: str) -> bool:
-    """Whether it is the app's secret, told in constant time."""
+    """Returns whether this is the secret of the app. The comparison takes constant time."""
     return hmac.compare_digest((app.api_key_secret if app else "").encode(), secret.encode())
 
 
@@ -170,12 +183,12 @@ def _by_bearer(state: State, token: str) -> Caller:
 
 
 def expired_token() -> Refusal:
-    """The refusal of a token that never was or is no more (platform section 7.3)."""
+    """Returns the refusal of a token that is unknown or no longer valid (platform section 7.3)."""
     return Refusal(401, 89, "Invalid or expired token.")
 
 
 def signing_token(state: State, received: Received) -> AccessToken:
-    """The access token that the request is signed with (platform section 5.3)."""
+    """Returns the access token that the request is signed with (platform section 5.3)."""
 
     def secret_of(app: App, protocol: Mapping[str, str]) -> str:
         token = state.access_tokens.get(protocol.get("oauth_token", ""))
@@ -190,7 +203,9 @@ def signing_token(state: State, received: Received) -> AccessToken:
 def verified(
     state: State, received: Received, secret_of: Callable[[App, Mapping[str, str]], str]
 ) -> tuple[App, Mapping[str, str]]:
-    """The app that signed the request, and the protocol parameters; `secret_of` gives the secret of the token."""
+    """Returns the app that signed the request, and the protocol parameters. `secret_of` gives the
+    secret of the token.
+    """
     protocol = oauth1.header_parameters(received.headers.get("Authorization", ""))
     wall = state.clock.wall()
     oauth1.check_parameters(protocol, wall)
@@ -199,7 +214,8 @@ def verified(
         raise oauth1.unauthorized("oauth_consumer_key names no app")
     oauth1.check_signature(received.signed(), protocol, (app.api_key_secret, secret_of(app, protocol)))
     nonce = (app.api_key, protocol.get("oauth_token", ""), protocol["oauth_nonce"])
-    # Only now: what anybody can make up must not fill the memory.
+    # Nonces are remembered only after the signature was verified, so that forged requests fill no
+    # memory.
     if not state.nonces.is_new(int(protocol["oauth_timestamp"]), nonce, wall):
         raise oauth1.unauthorized("this nonce was used before")
     return app, protocol

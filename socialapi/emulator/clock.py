@@ -21,15 +21,17 @@ class EmulatorClock:
     """
 
     wall: Callable[[], float] = time.time
-    """The untouched time, which OAuth timestamps are compared with: a signer does not know about the advance."""
+    """The wall clock without the advance. OAuth timestamps are compared with it, because signers do
+    not know about the advance.
+    """
     advanced: float = 0.0
 
     def now(self) -> float:
-        """Seconds since the epoch."""
+        """Returns the time in epoch seconds."""
         return self.wall() + self.advanced
 
     def datetime(self) -> datetime.datetime:
-        """The aware UTC time."""
+        """Returns the time as an aware UTC datetime."""
         return datetime.datetime.fromtimestamp(self.now(), datetime.UTC)
 
     def advance(self, seconds: float) -> None:
@@ -40,10 +42,12 @@ class EmulatorClock:
 
 
 def timestamp(at: float) -> str:
-    """ISO 8601 UTC with seconds, as the advertising API writes it."""
+    """Returns the time as ISO 8601 UTC with seconds, as the advertising API writes it."""
     return datetime.datetime.fromtimestamp(at, datetime.UTC).isoformat(timespec="seconds")[:-6] + "Z"
 
 
 def milliseconds(at: float) -> str:
-    """ISO 8601 UTC with milliseconds, as the platform API writes it (platform section 2.1)."""
+    """Returns the time as ISO 8601 UTC with milliseconds, as the platform API writes it
+    (platform section 2.1).
+    """
     return datetime.datetime.fromtimestamp(at, datetime.UTC).isoformat(timespec="milliseconds")[:-6] + "Z"

@@ -1,5 +1,5 @@
 """The server's side of connections: tells waiting handlers when a client has disconnected, even
-while nothing is read or written, and answers what is no HTTP in JSON.
+while nothing is read or written, and answers malformed HTTP in JSON.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ class ConnectionWatch:
 
     @contextlib.contextmanager
     def watching(self, protocol: object, gone: Callable[[], None]) -> Iterator[None]:
-        """Calls `gone` if the connection goes while the block lasts."""
+        """Calls `gone` if the connection is closed while the block runs."""
         self._watched[protocol] = gone
         try:
             yield
@@ -28,7 +28,7 @@ class ConnectionWatch:
             del self._watched[protocol]
 
     def left(self, protocol: object) -> None:
-        """The connection is gone."""
+        """Reports that the connection was closed."""
         if (gone := self._watched.get(protocol)) is not None:
             gone()
 
@@ -36,11 +36,15 @@ class ConnectionWatch:
 _LOG: Final = logging.getLogger(__name__)
 _OWN_FAULT: Final = 500
 MAX_LINE_BYTES: Final = 65_536
-"""How long a request line or a header may be; aiohttp's limit of 8,190 bytes is less than clients of the service need."""
+"""The maximum length of a request line or a header, in bytes. aiohttp's limit of 8,190 is too low
+for some clients of the service.
+"""
 
 
 class JsonErrors(web.RequestHandler):
-    """aiohttp's handler of a connection, whose own refusals, such as those of malformed requests, are problems in JSON."""
+    """aiohttp's handler of a connection, with its own refusals, such as those of malformed
+    requests, as problems in JSON.
+    """
 
     def handle_error(
         self,
@@ -79,7 +83,7 @@ class Listener(web.Server):
         self._connection_watch = connection_watch
 
     def __call__(self) -> web.RequestHandler:
-        """The handler of a new connection."""
+        """Returns the handler of a new connection."""
         return JsonErrors(self, loop=self._loop, **self._kwargs)
 
     def connection_lost(self, handler: Any, exc: BaseException | None = None) -> None:

@@ -39,7 +39,7 @@ _HEADERS: Final = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
 }
-"""What keeps answers out of caches and of other sites."""
+"""Headers that keep answers out of caches and away from other sites."""
 
 
 @attrs.frozen
@@ -53,7 +53,9 @@ class Lines:
 
 @attrs.frozen
 class ControlRequest:
-    """A control request: its path and query parameters, and decoded body, None without a body."""
+    """A control request: its path and query parameters, and its decoded body, which is None
+    if there is none.
+    """
 
     service: Service
     parameters: dict[str, str]
@@ -77,7 +79,7 @@ ROWS: Final[list[tuple[str, str, Control]]] = []
 
 
 def control(method: str, path: str, *, max_body_bytes: int = DEFAULT_BODY_LIMIT) -> Callable[[Serve], Serve]:
-    """Registers the function below for a path under `/_emulator/`."""
+    """Registers the decorated function for a path under `/_emulator/`."""
 
     def register(function: Serve) -> Serve:
         ROWS.append((method, PREFIX + path, Control(function, max_body_bytes)))
@@ -87,14 +89,16 @@ def control(method: str, path: str, *, max_body_bytes: int = DEFAULT_BODY_LIMIT)
 
 
 def json_object(body: Any) -> dict[str, Any]:
-    """The body, which has to be an object."""
+    """Returns the body, which must be an object."""
     if not isinstance(body, dict):
         raise InvalidInput("the body must be a JSON object")
     return body
 
 
 def checked(declared: Any, request: ControlRequest) -> dict[str, Any]:
-    """The body, which has to keep the declared rules; none is an empty one."""
+    """Returns the body, which must keep the declared rules. A missing body counts as
+    an empty object.
+    """
     body = json_object({} if request.body is None else request.body)
     if broken := broken_rules(declared, body, now=request.service.clock.datetime()):
         raise InvalidInput("the body breaks rules", broken)
@@ -110,7 +114,7 @@ def checked_query(declared: Any, request: ControlRequest) -> dict[str, Any]:
 
 
 MAX_EVENTS_BYTES: Final = 16_777_216
-"""How large a request may be that publishes."""
+"""The maximum size of a request to publish."""
 
 _LINES_AT_ONCE: Final = 1_000
 
@@ -131,7 +135,7 @@ ROWS.append(("GET", ROOT, Control(redirect_to_dashboard)))
 
 @control("GET", "ledger")
 async def ledger(request: ControlRequest) -> Answer:
-    """What the service holds and what it was asked."""
+    """Returns what the service holds, and the requests that it received."""
     made = Ledger(request.service.state, request.service.log, request.service.deliveries)
     for _ in made.steps():
         await asyncio.sleep(0)  # a large ledger takes seconds, and other requests get their turn
@@ -140,7 +144,7 @@ async def ledger(request: ControlRequest) -> Answer:
 
 @control("GET", "audiences/{account_id}/{audience_id}/members")
 async def audience_members(request: ControlRequest) -> Lines:
-    """The identifiers of a custom audience that are in force."""
+    """Returns the identifiers of a custom audience that are in force."""
     return _members(
         request,
         request.service.state.audiences.get((request.parameters["account_id"], request.parameters["audience_id"])),
@@ -149,14 +153,16 @@ async def audience_members(request: ControlRequest) -> Lines:
 
 @control("GET", "do-not-reach/{account_id}/{list_id}/members")
 async def do_not_reach_members(request: ControlRequest) -> Lines:
-    """The identifiers of a do-not-reach list that are in force."""
+    """Returns the identifiers of a do-not-reach list that are in force."""
     key = (request.parameters["account_id"], request.parameters["list_id"])
     return _members(request, request.service.state.do_not_reach_lists.get(key))
 
 
 @control("GET", "catalogs/{catalog_id}/products")
 async def catalog_products(request: ControlRequest) -> Lines:
-    """The products of a catalog as they are stored, in the order in which they were submitted."""
+    """Returns the products of a catalog as they are stored, in the order in which
+    they were submitted.
+    """
     catalog = request.service.state.catalogs.get(request.parameters["catalog_id"])
     if catalog is None:
         raise Refusal(404, "NOT_FOUND", "there is no such catalog")
@@ -166,13 +172,13 @@ async def catalog_products(request: ControlRequest) -> Lines:
 
 @control("GET", "seed")
 async def seed(request: ControlRequest) -> Answer:
-    """The ids of the seed data, by kind."""
+    """Returns the ids of the seed data, by kind."""
     return answer(request.service.seed)
 
 
 @control("GET", "openapi.json")
 async def openapi(request: ControlRequest) -> Answer:
-    """The OpenAPI 3.1 document of the service."""
+    """Returns the OpenAPI 3.1 document of the service."""
     # Imported here, because nothing else needs it and it would slow down every start.
     from socialapi.emulator.openapi import openapi_document
 
@@ -188,7 +194,7 @@ class Excerpt(TypedDict, total=False):
 
 @control("GET", "requests")
 async def requests(request: ControlRequest) -> Lines:
-    """The requests received, the oldest first."""
+    """Returns the requests received, the oldest first."""
     log, wanted = request.service.log, checked_query(Excerpt, request)
     limit = wanted.get("limit", len(log.records))
     records = log.after(wanted["after"], limit) if "after" in wanted else log.newest(limit)
@@ -200,37 +206,37 @@ async def requests(request: ControlRequest) -> Lines:
 
 @control("GET", "overview")
 async def get_overview(request: ControlRequest) -> Answer:
-    """Counts of what the service holds and was asked."""
+    """Returns counts of what the service holds and of the requests that it received."""
     return answer(overview.overview(request.service))
 
 
 @control("GET", "limits")
 async def get_limits(request: ControlRequest) -> Answer:
-    """The windows of rate limits that are in use."""
+    """Returns the windows of rate limits that are in use."""
     return answer(overview.limits(request.service.state.limits))
 
 
 @control("GET", "streams")
 async def get_streams(request: ControlRequest) -> Answer:
-    """The open streams."""
+    """Returns the open streams."""
     return answer({"streams": [stream.to_wire() for stream in request.service.streams.streams]})
 
 
 @control("GET", "webhooks")
 async def get_webhooks(request: ControlRequest) -> Answer:
-    """The webhooks and their deliveries."""
+    """Returns the webhooks and their deliveries."""
     return answer(overview.webhooks(request.service))
 
 
 @control("GET", "faults")
 async def get_faults(request: ControlRequest) -> Answer:
-    """The faults that are still in force, in the order in which they were scripted."""
+    """Returns the faults that are still in force, in the order in which they were scripted."""
     return answer({"faults": request.service.faults.to_wire()})
 
 
 @control("POST", "faults")
 async def add_fault(request: ControlRequest) -> Answer:
-    """Scripts a fault; the answer is the fault as understood."""
+    """Scripts a fault, and returns it as understood."""
     return answer(attrs.asdict(request.service.faults.script(json_object(request.body))), 201)
 
 
@@ -250,7 +256,9 @@ class Advance:
 
 @control("POST", "clock")
 async def advance_clock(request: ControlRequest) -> Answer:
-    """Moves the emulator's clock forward, and answers when everything that is due by then is done."""
+    """Moves the emulator's clock forward, and answers when everything that is due
+    by then is done.
+    """
     body = checked(Advance, request)
     request.service.advance(body["advance"])
     await request.service.settle()
@@ -259,7 +267,7 @@ async def advance_clock(request: ControlRequest) -> Answer:
 
 @control("GET", "clock")
 async def get_clock(request: ControlRequest) -> Answer:
-    """What time it is."""
+    """Returns the time."""
     return answer(overview.clock(request.service))
 
 
@@ -282,7 +290,7 @@ class NewApp(AppSettings):
 
 @control("POST", "apps")
 async def new_app(request: ControlRequest) -> Answer:
-    """Another app, with credentials of its own."""
+    """Creates another app, with credentials of its own, and returns these."""
     body = checked(NewApp, request)
     users = request.service.state.users
     user = users.get(body.get("user_id") or request.service.seed["user_ids"][0])
@@ -295,7 +303,7 @@ async def new_app(request: ControlRequest) -> Answer:
 
 @control("POST", "apps/{api_key}")
 async def configure_app(request: ControlRequest) -> Answer:
-    """Changes settings of an app; the answer is all of them."""
+    """Changes settings of an app, and returns all of them."""
     app = request.service.state.apps.get(request.parameters["api_key"])
     if app is None:
         raise Refusal(404, "NOT_FOUND", "there is no such app", parameter="api_key")
@@ -320,7 +328,7 @@ class AccountFeatures:
 
 @control("POST", "accounts/{account_id}/features")
 async def set_features(request: ControlRequest) -> Answer:
-    """Gives an ad account other features than it has; the answer is these."""
+    """Replaces the features of an ad account, and returns them."""
     accounts = request.service.state.advertising.accounts
     account = accounts.get(request.parameters["account_id"])
     if account is None:
@@ -339,7 +347,7 @@ class WebhookTarget:
 
 @control("POST", "webhook-targets")
 async def map_webhook(request: ControlRequest) -> Answer:
-    """Says where a webhook URL is delivered; the answer is all that is said so far."""
+    """Sets where a webhook URL is delivered, and returns all targets set so far."""
     body = checked(WebhookTarget, request)
     url, target, outgoing = body["url"], body["target"], request.service.outgoing
     if target is None:
@@ -353,7 +361,7 @@ async def map_webhook(request: ControlRequest) -> Answer:
 
 @control("POST", "events", max_body_bytes=MAX_EVENTS_BYTES)
 async def publish_events(request: ControlRequest) -> Answer:
-    """Publishes an activity event, a post, or many; answered when all of it is in the queues."""
+    """Publishes an activity event, a post, or many; returns when all of them are in the queues."""
     return answer(await request.service.publishing.publish(request.body))
 
 
@@ -375,7 +383,9 @@ async def end_streams(request: ControlRequest) -> Answer:
 
 @control("POST", "reset")
 async def reset(request: ControlRequest) -> Answer:
-    """Back to the seed data; also forgets faults, log, webhook targets and advance of the clock."""
+    """Restores the seed data; also clears faults, log, webhook targets and the
+    advance of the clock.
+    """
     request.service.reset()
     return answer({})
 
@@ -384,7 +394,7 @@ CONTROLS: Final = Dispatcher(ROWS)
 
 
 def is_control(request: web.BaseRequest) -> bool:
-    """Whether a request is for the control plane, also if its target is a whole URL."""
+    """Returns whether a request is for the control plane, even if its target is an absolute URL."""
     _, path = split_target(request.raw_path)
     return path == ROOT or path.startswith(PREFIX)
 

@@ -22,6 +22,6 @@ def dashboard() -> Answer:
 
 
 def _allowed(tag: str, text: str) -> str:
-    """The digest by which a policy allows the one inline element with this tag."""
+    """Returns the digest by which a policy allows the one inline element with this tag."""
     (content,) = re.findall(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
     return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"

@@ -25,7 +25,7 @@ class Pauses:
         self._going_on: set[asyncio.Future[None]] = set()
 
     async def pause(self, seconds: float) -> None:
-        """Let so much real time pass, or less if the emulator closes."""
+        """Waits for this much real time, or less if the emulator closes."""
         if self.ended:
             return
         loop = asyncio.get_running_loop()
@@ -77,13 +77,13 @@ FaultKind = Literal[
 ]
 
 BATCH_FAULTS: Final = ("count_mismatch", "operation_error")
-"""Faults that make sense of uploads only; other requests pass them by."""
+"""Faults that apply to uploads only."""
 PRODUCT_FAULTS: Final = ("product_missing", "product_error")
-"""Faults that make sense of products that are put only."""
+"""Faults that apply to PUT requests for products only."""
 STREAM_FAULTS: Final = tuple(kind for kind in get_args(FaultKind) if kind.startswith("stream_"))
-"""Faults that make sense of streams only."""
+"""Faults that apply to streams only."""
 DELIVERY_FAULTS: Final = tuple(kind for kind in get_args(FaultKind) if kind.startswith("delivery_"))
-"""Faults of deliveries to webhooks, which no request meets."""
+"""Faults of deliveries to webhooks, which apply to no request."""
 
 _DAY: Final = 86_400.0
 _Seconds = Annotated[float, Ge(0.0), Le(_DAY)]
@@ -114,7 +114,9 @@ PROBLEM_FIELDS: Final[Mapping[str, Mapping[str, Any]]] = {
     "streaming-connection": {"connection_issue": "TooManyConnections"},
     "usage-capped": {"period": "Monthly", "scope": "Product"},
 }
-"""The documented types of problems (platform section 7.1), each with its fields as a fault gives them."""
+"""The documented types of problems (platform section 7.1), each with its fields as a
+fault sets them.
+"""
 _PROBLEM_STATUSES: Final[Mapping[str, int]] = {
     "client-disconnected": 503,
     "operational-disconnect": 503,
@@ -134,7 +136,9 @@ _PROBLEM_STATUSES: Final[Mapping[str, int]] = {
     ),
     403,
 )
-"""Which status goes with which type is not documented; these are the usual ones."""
+"""The usual status of each problem type; the documentation does not say which status
+goes with which.
+"""
 
 
 @attrs.frozen(kw_only=True)
@@ -182,11 +186,15 @@ class Fault:
     ) = None
     """Only requests with this path, in which `*` stands for any one segment; None for any."""
     times: Annotated[int, Ge(1)] | None = None
-    """How many requests at most. Default: one; without end if there is a probability, and for `latency`."""
+    """The maximum number of requests. The default is one; there is no maximum with a probability,
+    and for `latency`.
+    """
     probability: Annotated[float, Gt(0.0), Le(1.0)] | None = None
-    """How likely each matching request is hit."""
+    """The probability with which it applies to each matching request."""
     seed: int | None = None
-    """Makes the draws repeatable; default: the number of faults added before."""
+    """The seed of the draws, which makes them repeatable; by default the number of
+    faults added before.
+    """
     status: Annotated[int, Ge(200), Le(599)] | None = None
     retry_after_seconds: _Seconds | None = None
     delay_seconds: _Seconds | None = None
@@ -195,13 +203,15 @@ class Fault:
     after_lines: Annotated[int, Ge(0)] | None = None
     disconnect_type: _Name | None = None
     connection_issue: _Name | None = None
-    """Of `stream_disconnect`; also makes `status` answer a problem of the kind `streaming-connection`."""
+    """A field of `stream_disconnect`; with `status` it answers a problem of the kind
+    `streaming-connection`.
+    """
     problem: Annotated[str, Pattern("|".join(PROBLEM_FIELDS), "must be a documented type of problem")] | None = None
     problem_fields: Mapping[str, Any] | None = None
 
 
 class _Armed:
-    """A fault, and how often it can still apply."""
+    """A fault, and the number of times that it can still apply."""
 
     def __init__(self, fault: Fault, ordinal: int) -> None:
         self.fault = fault
@@ -210,11 +220,11 @@ class _Armed:
         self._random = random.Random(ordinal if fault.seed is None else fault.seed)  # noqa: S311 - a script, no secret
 
     def hits(self, method: str, segments: list[str]) -> bool:
-        """Whether the request is hit; draws, and counts."""
+        """Returns whether the fault applies to the request; draws and counts."""
         return self.left != 0 and self._matches(method, segments) and self.draws()
 
     def draws(self) -> bool:
-        """Whether what the fault is about is hit; counts."""
+        """Returns whether the fault applies to a matching request or delivery; draws and counts."""
         if self.fault.probability is not None and self._random.random() >= self.fault.probability:
             return False
         if self.left is not None:
@@ -239,7 +249,7 @@ class Picked:
     delay_seconds: float = 0.0
     fault: Fault | None = None
     name: str | None = None
-    """For the log: the fault, or else `latency`."""
+    """The name for the log: the fault, or else `latency`."""
 
 
 class Faults:
@@ -250,11 +260,13 @@ class Faults:
         self._added = 0
 
     def add(self, fault: FaultKind | str, **options: Any) -> Fault:
-        """Script a fault; the options are the fields of `Fault`. Raises InvalidInput when they make no sense."""
+        """Adds a fault, whose fields are the options. Raises InvalidInput if they do
+        not go together.
+        """
         return self.script({"fault": fault, **options})
 
     def script(self, declared: Mapping[str, Any]) -> Fault:
-        """Script a fault that is given as its fields; None stands for a field that is not given."""
+        """Adds a fault given by its fields; None stands for a field that is not given."""
         given = {name: value for name, value in declared.items() if value is not None}
         if broken := broken_rules(Fault, given, now=datetime.datetime.now(datetime.UTC)):
             raise InvalidInput("this fault makes no sense", broken)
@@ -264,16 +276,20 @@ class Faults:
         return fault
 
     def to_wire(self) -> list[dict[str, Any]]:
-        """The faults that can still be met, with how often they still are: null is without end."""
+        """Returns the faults that can still apply, each with how often it can; null
+        means without end.
+        """
         return [{**attrs.asdict(armed.fault), "left": armed.left} for armed in self._armed]
 
     def clear(self) -> None:
-        """Forget all faults; those that requests are going through now run their course."""
+        """Removes all faults; those that are being played run their course."""
         self._armed.clear()
         self._added = 0
 
     def pick(self, method: str, path: str, own: Collection[str] = ()) -> Picked:
-        """What the request meets; `own` are the faults that make sense of its endpoint and not of every one."""
+        """Returns the faults of a request. `own` are those that apply to its endpoint and
+        not to every one.
+        """
         if not self._armed:
             return _NOTHING
         segments = path.split("/")
@@ -290,7 +306,9 @@ class Faults:
         return Picked(delay, hit, name)
 
     def pick_for_delivery(self) -> Fault | None:
-        """What a delivery to a webhook meets. Deliveries have no path: all of them are alike."""
+        """Returns the fault of a delivery to a webhook. Deliveries have no path, so all
+        of them are alike.
+        """
         if not self._armed:
             return None
         hit = next((each for each in self._armed if each.fault.fault in DELIVERY_FAULTS and each.draws()), None)
@@ -302,19 +320,21 @@ class Faults:
 
 
 def _with_times(fault: Fault) -> Fault:
-    """As it works: once, where nothing says how often."""
+    """Returns the fault with the default for `times`, which is one unless it has a probability
+    or is `latency`.
+    """
     is_endless = fault.probability is not None or fault.fault == "latency"
     return fault if fault.times is not None or is_endless else attrs.evolve(fault, times=1)
 
 
 _PECULIAR: Final = frozenset((*BATCH_FAULTS, *PRODUCT_FAULTS, *STREAM_FAULTS, *DELIVERY_FAULTS))
-"""Faults that endpoints pass by unless they are their own."""
+"""Faults that apply only to endpoints that declare them."""
 
 _NOTHING: Final = Picked()
 
 
 LONGEST_STALL_SECONDS: Final = 600.0
-"""A stall without `delay_seconds` ends then, if the client has not left before."""
+"""The time after which a stall without `delay_seconds` ends, unless the client left before."""
 
 _CHECK_INTERVAL_SECONDS: Final = 0.05
 _DRIPS: Final = 20
@@ -330,7 +350,9 @@ def _status(fault: Fault, style: ApiStyle, parameters: Mapping[str, str], proble
 
 
 def scripted_problem(fault: Fault) -> tuple[str, dict[str, Any]]:
-    """The slug of the problem that a fault asks for, empty for none, and the fields of its type."""
+    """Returns the slug of the problem that a fault sets, empty for none, and the
+    fields of its type.
+    """
     slug = fault.problem or ("streaming-connection" if fault.connection_issue else "")
     fields = dict(PROBLEM_FIELDS.get(slug, {}))
     if fault.connection_issue is not None:
@@ -371,7 +393,9 @@ INSTEAD: Final[Mapping[str, Callable[[Fault, ApiStyle, Mapping[str, str], str], 
 
 
 def reset(request: web.BaseRequest) -> None:
-    """Close the connection with RST: what was not sent yet is lost, and the peer sees an error, not an end."""
+    """Closes the connection with RST: what was not sent yet is lost, and the client sees an error
+    rather than an end.
+    """
     transport = request.transport
     if transport is None:
         return
@@ -385,7 +409,9 @@ async def _reset_before(request: web.BaseRequest, fault: Fault, pauses: Pauses) 
 
 
 async def _stall(request: web.BaseRequest, fault: Fault, pauses: Pauses) -> None:
-    """Without a transport the client has left; aiohttp has no other way of telling that does not end the handler."""
+    """Waits until the client has left, which aiohttp tells by a missing transport only, or
+    the stall is over.
+    """
     clock = asyncio.get_running_loop().time
     ends_at = clock() + (LONGEST_STALL_SECONDS if fault.delay_seconds is None else fault.delay_seconds)
     while request.transport is not None and not pauses.ended and (left := ends_at - clock()) > 0:
@@ -412,7 +438,9 @@ async def _reset_after(
 async def _truncate(
     request: web.BaseRequest, response: web.StreamResponse, body: bytes, fault: Fault, pauses: Pauses
 ) -> None:
-    """At least one byte is always held back, or the answer would be whole."""
+    """Sends the answer without its end. At least one byte is always held back, or the
+    answer would be whole.
+    """
     wanted = len(body) // 2 if fault.after_bytes is None else fault.after_bytes
     await response.prepare(request)
     await response.write(body[: min(wanted, len(body) - 1)])

@@ -61,8 +61,8 @@ class Call:
 
 
 class StreamAnswer(Protocol):
-    """An answer without an end. It writes the response by itself; `serve` is called exactly
-    once.
+    """An answer without an end, which writes the response itself. `serve` is
+    called exactly once.
     """
 
     async def serve(self, request: web.BaseRequest, response: web.StreamResponse) -> None:
@@ -89,17 +89,17 @@ class Endpoint:
 
     @property
     def style(self) -> ApiStyle:
-        """How its answers are worded."""
+        """The style in which its answers are worded."""
         return style_of(self.route.family)
 
     @property
     def is_stream(self) -> bool:
-        """Whether its answers go on and on."""
+        """Whether its answers are streams."""
         return get_origin(self.route.result) is Streamed
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """The faults that make sense of it and not of every endpoint."""
+        """The faults that apply to it and not to every endpoint."""
         return STREAM_FAULTS if self.is_stream else self.own_faults
 
 
@@ -117,15 +117,15 @@ def serves(
     measure: Measure | None = None,
     faults: tuple[str, ...] = (),
 ) -> Callable[[Handler], Handler]:
-    """Registers the function below as what serves the route.
+    """Registers the decorated function as the handler of the route.
 
     The style of the route's API decides who may call it, how its arguments are read and how
     refusals are worded. `caller` replaces the kinds of credentials that the route declares. `rules`
-    yields the broken rules that need what is stored; they are asked for when nothing else is wrong,
-    and may raise a refusal of their own. `refuse` may put another refusal in the place of that of
-    broken rules. With `checks_body=False` the handler judges the body by itself. `measure` counts
-    the operations and users of an upload, for the log. `faults` are those that make sense of this
-    route and not of every one.
+    yields the broken rules that depend on what is stored; it is called when no other rule is
+    broken, and may raise a refusal of its own. `refuse` may replace the refusal of broken rules.
+    With `checks_body=False` the handler checks the body itself. `measure` counts the operations and
+    users of an upload, for the log. `faults` are those that apply to this route and not to every
+    one.
     """
 
     def register(handler: Handler) -> Handler:

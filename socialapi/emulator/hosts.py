@@ -1,4 +1,6 @@
-"""Which hosts are this machine, who may use the control plane, and where webhooks may be delivered."""
+"""Which hosts are this machine, who may use the control plane, and where webhooks
+may be delivered.
+"""
 
 import ipaddress
 import re
@@ -28,7 +30,9 @@ class Authority:
 
 
 def parse_authority(text: str) -> Authority | None:
-    """The host and port of a `Host` header or a URL; None of a text that is neither, or has user information."""
+    """Returns the host and port of a `Host` header or a URL, or None if the text is neither or has
+    user information.
+    """
     match = _AUTHORITY.fullmatch(text)
     if match is None:
         return None
@@ -39,7 +43,9 @@ def parse_authority(text: str) -> Authority | None:
 
 
 def parse_address(host: str) -> Address | None:
-    """The IP address that is spelled in the usual way; None of names, and of spellings such as `0x7f.1`."""
+    """Returns the IP address if it is spelled in the usual way; None for names, and for spellings
+    such as `0x7f.1`.
+    """
     try:
         return ipaddress.ip_address(host)
     except ValueError:
@@ -47,13 +53,15 @@ def parse_address(host: str) -> Address | None:
 
 
 def is_localhost(name: str) -> bool:
-    """Whether a name is `localhost` or below it, which never stands for another machine."""
+    """Returns whether a name is `localhost` or below it, which never stands for another machine."""
     plain = name.lower().removesuffix(".")
     return plain == "localhost" or plain.endswith(".localhost")
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host can only be this machine: `localhost`, a name below it, or a loopback address."""
+    """Returns whether a host can only be this machine: `localhost`, a name below it, or a
+    loopback address.
+    """
     address = parse_address(host)
     if address is None:
         return is_localhost(host)
@@ -62,7 +70,9 @@ def is_loopback(host: str) -> bool:
 
 
 def split_target(raw_target: str) -> tuple[str | None, str]:
-    """The authority of a request target, None of the usual one without, and its path without the query."""
+    """Returns the authority of a request target, which usually has none, and its path
+    without the query.
+    """
     match = _ABSOLUTE.match(raw_target)
     if match is None:
         return None, raw_target.partition("?")[0]
@@ -70,7 +80,7 @@ def split_target(raw_target: str) -> tuple[str | None, str]:
 
 
 class ControlAccess:
-    """Decides which requests to the control plane come from where they may.
+    """Decides which requests to the control plane are allowed.
 
     A web page elsewhere can make a browser send requests here, and read the answers under a name
     that it makes resolve to this machine (DNS rebinding). So the host has to be one that such a
@@ -81,7 +91,9 @@ class ControlAccess:
         self._allowed = frozenset(map(_host_name, allow_hosts))
 
     def check(self, raw_target: str, headers: CIMultiDictProxy[str]) -> None:
-        """Refuses a request with 403 unless its host is allowed and its origin, if any, is its own."""
+        """Refuses a request with 403 unless its host is allowed and its origin, if
+        any, is its own.
+        """
         named, _ = split_target(raw_target)
         hosts = headers.getall("Host", []) if named is None else [named]
         own = parse_authority(hosts[0]) if len(hosts) == 1 else None
@@ -125,7 +137,7 @@ class DeliveryTargets:
     allow_remote: bool = False
 
     def problem(self, target: str) -> str | None:
-        """What is wrong with an address; None if requests may be sent to it."""
+        """Returns what is wrong with an address; None if requests may be sent to it."""
         try:
             url = URL(target)
             host, user_info = url.host, url.raw_user or url.raw_password

@@ -44,7 +44,7 @@ _SCALARS: Final[Mapping[Any, Schema]] = {
 }
 
 _ALSO_BLANK: Final = r"\u001c-\u001f\u0085"
-"""What Python's expressions call a blank, and those of JSON Schema do not."""
+"""Characters that are blanks to Python's expressions, and not to those of JSON Schema."""
 _NOT_BLANK: Final = rf"[^\s{_ALSO_BLANK}]"
 
 _MEDIA: Final[Schema] = {"properties": {"type": {"enum": ["MEDIA", "SWIPEABLE_MEDIA"]}}}
@@ -84,20 +84,20 @@ _ACROSS_FIELDS: Final[Mapping[type, Schema]] = {
     RulesChange: {"oneOf": [{"required": ["add"]}, {"required": ["delete"]}]},
     SubscriptionFilter: {"anyOf": [{"required": ["user_id"]}, {"required": ["keyword"]}]},
 }
-"""What the `conditions` of classes demand, as far as JSON Schema can say it."""
+"""The rules in `conditions` of classes, as far as JSON Schema can express them."""
 
 _EVENT_TYPES: Final = (*typing.get_args(EventType), *DEPRECATED_EVENT_TYPES, *EVENT_TYPE_ALIASES)
 _NARROWED: Final[Mapping[tuple[type, str], Any]] = {
     (SubscriptionDraft, "event_type"): Literal[_EVENT_TYPES],
     (ProductsBody, "products"): Annotated[tuple[Product, ...], MinLen(1), MaxLen(MAX_PRODUCTS)],
 }
-"""The types of fields whose values the handlers judge, beyond what the declarations say."""
+"""The types of fields whose values the handlers check, beyond what the declarations say."""
 
 MORE_RULES: Final = "Further rules span several fields; a refusal lists each that is broken."
 
 
 class JsonSchemas:
-    """The JSON Schemas of types. A class is a component: described once, by its name."""
+    """The JSON Schemas of types. Each class is a component that is described once, by its name."""
 
     def __init__(self) -> None:
         self.components: dict[str, Schema] = {}
@@ -204,7 +204,7 @@ def _declared_fields(cls: Any) -> dict[str, Any]:
 
 
 def required_of(cls: Any) -> list[str]:
-    """Returns the names of the fields that have to be there."""
+    """Returns the names of the required fields."""
     if typing.is_typeddict(cls):
         required: frozenset[str] = cls.__required_keys__
         return sorted(required - {"extra"})
@@ -212,7 +212,7 @@ def required_of(cls: Any) -> list[str]:
 
 
 _OPEN_FORMS: Final = (AppOnlyTokenRequest, InvalidateTokenRequest, OAuth2TokenRequest)
-"""The forms whose unknown parameters are passed over (RFC 6749, section 3.2)."""
+"""The forms whose unknown parameters are ignored (RFC 6749, section 3.2)."""
 
 
 def is_open(cls: Any) -> bool:

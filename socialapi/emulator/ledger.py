@@ -13,7 +13,7 @@ from socialapi.emulator.platform.deliveries import Deliveries
 from socialapi.emulator.state import Audience, DoNotReach, OwnedId, State
 
 LOG_LENGTH: Final = 100_000
-"""How many requests are remembered; the counts per route go on beyond that."""
+"""The number of requests that are remembered; the counts per route go on beyond that."""
 
 UNKNOWN_ROUTE: Final = "unknown route"
 
@@ -25,27 +25,31 @@ class RequestRecord:
     """
 
     number: int = 0
-    """Counts the requests since the start or the last reset, from 1."""
+    """The number of the request since the start or the last reset, from 1."""
     time: float
-    """When its head arrived, in epoch seconds of the emulator's clock."""
+    """The time when its head arrived, in epoch seconds of the emulator's clock."""
     method: str
     path: str
-    """As on the wire, without the query."""
+    """The path as on the wire, without the query."""
     route: str | None
     """The path template, None for unknown paths."""
     status: int | None = None
     operations: int | None = None
-    """Operation objects in the body, of products that are put their number; None where a route takes neither."""
+    """The number of operation objects in the body, or of products in a PUT; None where a
+    route takes neither.
+    """
     users: int | None = None
-    """User objects in all operations of the body."""
+    """The number of user objects in all operations of the body."""
     body_sha256: str | None = None
-    """Hexadecimal digest of the whole body, None for an empty one and one that did not arrive."""
+    """The hexadecimal digest of the whole body; None for an empty one and one
+    that did not arrive.
+    """
     fault: str | None = None
     transaction_id: str | None = None
-    """What the response calls the request in `x-transaction-id`."""
+    """The id of the request in the header `x-transaction-id` of its response."""
 
     def to_dict(self) -> dict[str, Any]:
-        """As `GET /_emulator/requests` prints it."""
+        """Returns the record as `GET /_emulator/requests` prints it."""
         return attrs.asdict(self)
 
 
@@ -58,33 +62,34 @@ class RequestLog:
         self._counts: dict[str, Counter[int | None]] = {}
 
     def open(self, record: RequestRecord) -> RequestRecord:
-        """Remember a request that is being received."""
+        """Remembers a request that is being received."""
         self.received += 1
         record.number = self.received
         self.records.append(record)
         return record
 
     def close(self, record: RequestRecord, status: int | None) -> None:
-        """Note how a request ended."""
+        """Notes how a request ended."""
         record.status = status
         name = f"{record.method} {record.route}" if record.route else UNKNOWN_ROUTE
         self._counts.setdefault(name, Counter())[status] += 1
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Forgets everything."""
         self.records.clear()
         self.received = 0
         self._counts.clear()
 
     def after(self, number: int, limit: int) -> list[RequestRecord]:
-        """The first requests after one, of those that are remembered."""
+        """Returns the first remembered requests after the one with this number."""
         newer = min(self.received - max(number, 0), len(self.records))
-        # From the end, where most who ask are: a look into the middle of a long deque is slow.
+        # Read from the end, where most of the requested records are: indexing a long deque is slow
+        # in the middle.
         found = list(islice(reversed(self.records), max(newer - limit, 0), max(newer, 0)))
         return found[::-1]
 
     def newest(self, limit: int) -> list[RequestRecord]:
-        """The last requests, the oldest of them first."""
+        """Returns the newest requests, the oldest of them first."""
         return self.after(self.received - limit, limit)
 
     def totals(self) -> dict[str, Any]:
@@ -92,7 +97,9 @@ class RequestLog:
         return _summary(sum(self._counts.values(), Counter()))
 
     def summary(self) -> dict[str, dict[str, Any]]:
-        """Per route: requests accepted (2xx), refused (any other status), cut off unanswered; and per status."""
+        """Returns, by route, the requests accepted (2xx), refused (any other status) and cut off
+        unanswered, and the number of each status.
+        """
         return {route: _summary(counts) for route, counts in sorted(self._counts.items())}
 
 
@@ -137,7 +144,7 @@ class Ledger:
         }
 
     def steps(self) -> Iterator[None]:
-        """Does the work, a table or a slice of members at each step."""
+        """Computes the summary, a table or a slice of members at each step."""
         for account_id, kind, table in self._tables:
             self.result["records"].setdefault(account_id, {})[kind] = sum(1 for _ in table.live())
             yield

@@ -22,7 +22,7 @@ _REQUIRED: Final = ("oauth_consumer_key", "oauth_signature_method", "oauth_times
 
 
 def unauthorized(message: str) -> Refusal:
-    """The refusal of a request that does not prove who it comes from."""
+    """Returns the refusal of a request that does not prove who sent it."""
     return Refusal(401, "UNAUTHORIZED_ACCESS", message)
 
 
@@ -38,7 +38,7 @@ class Signed:
     path: str
     query: str
     body: bytes | None
-    """None if it is beyond what is read, and then refused for that."""
+    """The body; None if it is over the limit, and refused because of that."""
     is_form: bool
 
 
@@ -56,7 +56,7 @@ class NonceMemory:
         return self._count
 
     def is_new(self, timestamp: int, nonce: tuple[str, str, str], now: float) -> bool:
-        """Whether the (key, token, nonce) was not seen with this timestamp; remembers it."""
+        """Returns whether the (key, token, nonce) is new with this timestamp; remembers it."""
         if timestamp not in self._by_timestamp or self._count >= self._capacity:
             self._forget(now)
         seen = self._by_timestamp.setdefault(timestamp, set())
@@ -91,7 +91,9 @@ def header_parameters(header: str) -> dict[str, str]:
 
 
 def check_parameters(protocol: Mapping[str, str], wall: float) -> None:
-    """Refuses what no secret is needed to refuse: missing parameters, another method or version, an old timestamp."""
+    """Refuses what can be refused without a secret: missing parameters, another method or version,
+    an old timestamp.
+    """
     if missing := [name for name in _REQUIRED if not protocol.get(name)]:
         raise unauthorized(f"the Authorization header lacks {', '.join(missing)}")
     if protocol["oauth_signature_method"] != "HMAC-SHA1":
@@ -123,7 +125,7 @@ def check_signature(signed: Signed, protocol: Mapping[str, str], secrets: tuple[
 
 
 def base_string(signed: Signed, protocol: Mapping[str, str]) -> str:
-    """What is signed (RFC 5849, section 3.4.1)."""
+    """Returns the text that is signed (RFC 5849, section 3.4.1)."""
     parameters = [(name, value) for name, value in protocol.items() if name != "oauth_signature"]
     parameters += parse_qsl(signed.query, keep_blank_values=True)
     if signed.is_form and signed.body is not None:
@@ -145,5 +147,5 @@ def _encoded(text: str) -> str:
 
 
 def _same(given: bytes, expected: bytes) -> bool:
-    """In constant time, so that answers do not tell how much of a guess was right."""
+    """Compares in constant time, so that answers do not tell how much of a guess was right."""
     return hmac.compare_digest(given, expected)

@@ -84,7 +84,9 @@ def _operation(route: Route[Any], routes: Sequence[Route[Any]], schemas: JsonSch
 
 
 def _named(route: Route[Any]) -> tuple[str, str]:
-    """A form of a page is sent to a route of the emulator's own, which has no constant."""
+    """Returns the tag and the operation id of a route. The forms of pages are sent to routes of the
+    emulator's own, which have no constant to be named by.
+    """
     words = re.findall(r"\w+", route.path)
     return _NAMES.get(route) or ("oauth", "_".join((*words[-1:], "decision")) + ("2" if "oauth2" in words else ""))
 
@@ -129,7 +131,9 @@ def _query_parameter(name: str, schema: Schema, *, required: bool) -> dict[str, 
 
 
 def _in_text(name: str, kind: Any, route: Route[Any], schemas: JsonSchemas) -> Schema:
-    """The schema of a parameter. In a query an empty value is null, and commas separate items."""
+    """Returns the schema of a parameter. In a query an empty value is null, and
+    commas separate items.
+    """
     is_nullable = type(None) in typing.get_args(kind)
     schema = schemas.of(_without_null(kind))
     if name == "max_results" and kind is int:
@@ -173,11 +177,11 @@ _ALSO_LINKED: Final[Mapping[Route[Any], tuple[str, Sequence[Route[Any]]]]] = {
     platform.WEBHOOK_CREATE: ("webhook_id", (platform.STREAM_LINK,)),
     platform.ARTICLE_DRAFT: ("article_id", (platform.ARTICLE_PUBLISH,)),
 }
-"""The routes that take the id of something made elsewhere."""
+"""The routes that take the id of something that another operation creates."""
 
 
 def _links(route: Route[Any], routes: Sequence[Route[Any]], schemas: JsonSchemas) -> dict[str, Any]:
-    """The operations that take the id of what this one has made, by their names."""
+    """Returns the operations that take the id of what this one creates, by name."""
     if route.method != "POST" or typing.get_origin(route.result) is not None or not attrs.has(route.result):
         return {}
     fields = schemas.properties(route.result)
@@ -221,7 +225,9 @@ _OF_OAUTH: Final[Mapping[Route[Any], list[dict[str, list[str]]]]] = {
 
 
 def _security(route: Route[Any]) -> list[dict[str, list[str]]]:
-    """Any one of these. The advertising API acts for a user, so it takes no app-only token."""
+    """Returns the alternative credentials. The advertising API acts for a user, so it takes
+    no app-only token.
+    """
     if route.family is OAUTH:
         return _OF_OAUTH.get(route, [])
     schemes = dict.fromkeys(_SCHEMES[kind] for kind in route.family.credentials)

@@ -1,4 +1,4 @@
-"""What the operations of the OpenAPI document answer: results, pages, streams, and refusals."""
+"""The answers of the operations in the OpenAPI document: results, pages, streams, and refusals."""
 
 import inspect
 import typing
@@ -26,14 +26,14 @@ _MAY_CREATE: Final = (platform.STREAM_RULES_CHANGE,)
 """The routes that answer 201 only if something was made."""
 
 _IN_LISTS: Final = (ads.DO_NOT_REACH_USERS,)
-"""The routes with counts for each operation instead of those of the request."""
+"""The routes whose answer has counts for each operation instead of those of the request."""
 
 _AS_PAIRS: Final = (oauth.REQUEST_TOKEN, oauth.ACCESS_TOKEN)
 """The routes that answer in the form of a query string."""
 
 
 def responses_of(route: Route[Any], links: Mapping[str, Any], schemas: JsonSchemas) -> dict[str, Any]:
-    """Returns the answers of a route by their status; `links` follow from what is done."""
+    """Returns the answers of a route by their status; `links` belong to those of success."""
     if route.result is object:
         return _page_responses()
     media_type = FORM if route in _AS_PAIRS else JSON
@@ -75,7 +75,9 @@ def _answer(route: Route[Any], schemas: JsonSchemas) -> Schema:
 
 
 def _platform_answer(data: Schema, schemas: JsonSchemas, *, is_page: bool) -> Schema:
-    """Where everything that was asked for failed, there are `errors` and no data."""
+    """Returns the schema of a result. If everything that was asked for failed, it has
+    `errors` and no data.
+    """
     errors = {"type": "array", "minItems": 1, "items": _ref("Problem")}
     properties: Schema = {"data": data, "errors": errors}
     if is_page:
@@ -92,7 +94,9 @@ def _ads_answer(data: Schema, *, is_page: bool) -> Schema:
 
 
 def _streamed(item: Any, schemas: JsonSchemas) -> Schema:
-    """OpenAPI 3.1 has no words for a sequence of documents: the schema of each is an extension."""
+    """Returns the answer of a stream. OpenAPI 3.1 cannot describe a sequence of documents, so the
+    schema of each is an extension.
+    """
     each = _ACTIVITY_EVENT if item is ActivityEvent else schemas.of(item)
     text = "One JSON document per line, or an empty line, and no end"
     return {"type": "string", "description": text, "x-item-schema": each}
@@ -198,7 +202,7 @@ def _refusals(route: Route[Any]) -> dict[str, Any]:
 
 
 def _kind(family: Family) -> str:
-    """How an API words its refusals."""
+    """Returns the style in which an API words its refusals."""
     return "OAuth" if family is OAUTH else "Advertising" if family in ADVERTISING else "Platform"
 
 
@@ -257,12 +261,12 @@ _GENERIC: Final = "about:blank"
 
 
 def error_schemas(problem_base_url: str) -> dict[str, Schema]:
-    """Returns the schemas of what is no model: parts of envelopes, errors, and all problems."""
+    """Returns the schemas that belong to no model: parts of envelopes, errors, and all problems."""
     return {**_ERRORS, **_problem_schemas(problem_base_url)}
 
 
 def _problem_schemas(problem_base_url: str) -> dict[str, Schema]:
-    """`Problem` is any of them, told apart by its type."""
+    """Returns the schemas of problems. `Problem` is any of them, told apart by its type."""
     schemas = JsonSchemas()
     by_type = {_GENERIC: _problem(schemas, Problem, _GENERIC, ())}
     for slug, cls in PROBLEM_TYPES.items():
@@ -278,7 +282,7 @@ def _problem_schemas(problem_base_url: str) -> dict[str, Schema]:
 
 
 def _closed(name: str, schema: Schema) -> Schema:
-    """The schema of a field of problems, which has one of the documented values."""
+    """Returns the schema of a field of problems, which has one of the documented values."""
     values = sorted(RESOURCE_TYPES) if name == "resource_type" else schema.get("examples")
     return {"type": "string", "enum": values} if values else schema
 

@@ -1,4 +1,6 @@
-"""What the emulator holds and does just now: counts that are cheap enough to be asked for each second."""
+"""What the emulator holds and does at the moment: counts that are cheap enough to be
+read every second.
+"""
 
 import heapq
 from collections.abc import Mapping, Sequence
@@ -10,13 +12,17 @@ from socialapi.emulator.service import Service
 from socialapi.emulator.state import Audience, DoNotReach, OwnedId
 
 MAX_ROWS: Final = 500
-"""How many audiences, lists, catalogs or windows are told of, the fullest first; a service may have many thousands."""
+"""The maximum number of audiences, lists, catalogs or windows in an answer, the fullest first; a
+service may have thousands.
+"""
 
 Row = dict[str, Any]
 
 
 def overview(service: Service) -> Row:
-    """The time, what is held, and how many requests, streams, webhooks and faults there are."""
+    """Returns the time, counts of what is held, and the number of requests, streams,
+    webhooks and faults.
+    """
     state = service.state
     return {
         **clock(service),
@@ -36,12 +42,12 @@ def overview(service: Service) -> Row:
 
 
 def clock(service: Service) -> Row:
-    """The emulator's time, and how far it was advanced."""
+    """Returns the emulator's time, and how far it was advanced."""
     return {"now": service.clock.now(), "advanced": service.clock.advanced}
 
 
 def limits(windows: RateLimits) -> Row:
-    """The windows of rate limits that have not ended."""
+    """Returns the windows of rate limits that have not ended."""
     rows = [_window(name, key, window) for (name, *key), window in windows.open_windows()]
     fullest = heapq.nlargest(MAX_ROWS, rows, key=lambda row: row["used"] / (row["limit"] or 1))
     return {"limits": fullest, "total": len(rows)}
@@ -52,7 +58,9 @@ def _window(name: str, key: Sequence[str], window: Window) -> Row:
 
 
 def webhooks(service: Service) -> Row:
-    """The webhooks, with the address they are mapped to and what became of their deliveries."""
+    """Returns the webhooks, with the address they are mapped to and the results of
+    their deliveries.
+    """
     state, targets = service.state, service.outgoing.targets
     rows = [
         {

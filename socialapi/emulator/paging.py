@@ -1,7 +1,7 @@
 """Pages of collections, and the opaque tokens that lead from one to another.
 
-A token names the item that a page begins behind (or ends before), and what it was sorted by then:
-whatever is made or deleted in the meantime, no other item is repeated or left out.
+A token names the item that a page begins behind (or ends before), and what it was sorted by then.
+So no item is repeated or left out when others are created or deleted in the meantime.
 """
 
 import base64
@@ -26,13 +26,15 @@ class Rows(Protocol):
     """The order of a collection. Items are known by their positions, which are numbers."""
 
     def after(self, place: Any) -> Iterator[int]:
-        """The positions behind a place, or all of them for None."""
+        """Returns the positions behind a place, or all of them for None."""
 
     def before(self, place: Any) -> Iterator[int]:
-        """The positions before a place, the nearest first; none where pages only lead forward."""
+        """Returns the positions before a place, the nearest first; none where pages
+        only lead forward.
+        """
 
     def place_of(self, position: int) -> Any:
-        """The place of an item, as JSON: its neighbours are found by it later."""
+        """Returns the place of an item, as JSON, by which its neighbours are found later."""
 
 
 class ForwardRows:
@@ -51,15 +53,15 @@ class Numbered:
     newest_first: bool = False
 
     def after(self, place: Any) -> Iterator[int]:
-        """The numbers behind a place."""
+        """Returns the numbers behind a place."""
         return self._falling(place) if self.newest_first else self._rising(place)
 
     def before(self, place: Any) -> Iterator[int]:
-        """The numbers before a place, the nearest first."""
+        """Returns the numbers before a place, the nearest first."""
         return self._rising(place) if self.newest_first else self._falling(place)
 
     def place_of(self, position: int) -> int:
-        """The number itself."""
+        """Returns the number itself."""
         return position
 
     def _rising(self, place: int | None) -> Iterator[int]:
@@ -81,14 +83,16 @@ class Page:
 
     @property
     def meta(self) -> dict[str, Any]:
-        """What the platform says of a page (platform section 2.3)."""
+        """The `meta` of a page in the platform API (platform section 2.3)."""
         tokens = {"next_token": self.next_token, "previous_token": self.previous_token}
         return {"result_count": len(self.positions)} | {name: token for name, token in tokens.items() if token}
 
 
 @attrs.frozen
 class _PageParameters:
-    """The parameters by which an API asks for pages. `maximum` bounds pages whose parameters are not documented."""
+    """The names of the parameters of pages in an API, and the limits of their sizes. `maximum`
+    applies to pages whose parameters are not documented.
+    """
 
     size: str
     token: str
@@ -101,15 +105,16 @@ _PAGE_PARAMETERS: Final[Mapping[ApiStyle, _PageParameters]] = {
     "platform": _PageParameters("max_results", "pagination_token", 100),
 }
 _DEFAULTS: Final[Mapping[str, Any]] = {"with_deleted": False, "with_active": True, "include_legacy_cards": False}
-"""Parameters that say nothing when they have these values."""
+"""Parameters that have no effect when they have these values."""
 
 
 def paginate(
     call: Call, rows: Rows, accepts: Callable[[int], bool] | None = None, *, default: int | None = None
 ) -> Page:
-    """The page that is asked for, of the items at positions that are accepted.
+    """Returns the requested page of the items at accepted positions.
 
-    The last page is the one with nothing behind it. `default` is the size of pages where it is not that of the API.
+    The last page is the one with nothing after it. `default` replaces the API's default size of
+    pages.
     """
     parameters = _PAGE_PARAMETERS[style_of(call.route.family)]
     size, name = _size(call, parameters, default), _collection_name(call, parameters)
@@ -132,7 +137,9 @@ def paginate(
 def paginate_items(
     call: Call, items: Mapping[int, Any], show: Callable[[Any], Any], *, newest_first: bool = False
 ) -> tuple[list[Any], dict[str, Any]]:
-    """The items of a page as they are shown, and its `meta`, of items by ascending number."""
+    """Returns the items of a page, each shown by `show`, and its `meta`. The items are given by
+    ascending number.
+    """
     page = paginate(call, Numbered(list(items), newest_first))
     return [show(items[number]) for number in page.positions], page.meta
 
@@ -149,7 +156,9 @@ def _size(call: Call, parameters: _PageParameters, default: int | None) -> int:
 
 
 def _collection_name(call: Call, parameters: _PageParameters) -> str:
-    """What a token is good for: the same path, filters and order, in pages of whatever size and shape."""
+    """Returns what a token is valid for: the same path, filters and order, whatever the size and
+    fields of pages.
+    """
     aside = {parameters.size, parameters.token, "with_total_count", "expansions"}
     asked = {name: value for name, value in call.query.items() if name not in aside and not name.endswith(".fields")}
     filters = sorted((name, value) for name, value in asked.items() if _DEFAULTS.get(name) is not value)
@@ -162,7 +171,9 @@ def _sealed(backward: bool, place: Any, name: str) -> str:
 
 
 def _opened(token: str, name: str, parameters: _PageParameters) -> tuple[bool, Any]:
-    """The direction and the place of a token that was made here for the collection."""
+    """Returns the direction and the place of a token, which must have been made here
+    for the collection.
+    """
     try:
         raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):

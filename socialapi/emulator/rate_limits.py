@@ -18,7 +18,9 @@ app-only tokens has another one, with a code of its own.
 
 
 def route_key(route: Route[Any]) -> str:
-    """What a route is called where limits are given, for example `GET /2/users/{id}/tweets`."""
+    """Returns the name of a route where limits are configured, for example
+    `GET /2/users/{id}/tweets`.
+    """
     return f"{route.method} {route.path}"
 
 
@@ -33,7 +35,7 @@ class Window:
 
 @attrs.frozen
 class Usage:
-    """A window after a request asked for a slot in it."""
+    """A window after a request tried to take a slot in it."""
 
     granted: bool
     requests: int
@@ -41,7 +43,9 @@ class Usage:
     ends_at: float
 
     def headers(self, *, of_account: bool) -> dict[str, str]:
-        """The usual three headers, and their account-wide forms where the limit is counted by account."""
+        """Returns the usual three headers, and their account-wide forms where the limit is
+        counted by account.
+        """
         values = {
             "limit": str(self.requests),
             "remaining": str(self.remaining),
@@ -64,13 +68,13 @@ class RateLimits:
         self._windows: dict[tuple[str, ...], Window] = {}
 
     def of_route(self, route: Route[Any]) -> RateLimit | None:
-        """The limit of a route that documents none, if it was given one or one is assumed."""
+        """Returns the limit of a route that documents none, if one was configured or is assumed."""
         key = route_key(route)
         chosen = self._overrides.get(key) or (ASSUMED_OF_OAUTH if _is_assumed(route) else None)
         return None if chosen is None else RateLimit(key, *chosen)
 
     def take(self, limit: RateLimit, key: tuple[str, ...]) -> Usage:
-        """Use a slot of the window of `key`; a request that finds none is not counted."""
+        """Takes a slot in the window of `key`; a request that finds none is not counted."""
         requests, seconds = self._overrides.get(limit.name, (limit.requests, limit.window_seconds))
         now = self._clock.now()
         window = self._windows.get((limit.name, *key))
@@ -81,7 +85,7 @@ class RateLimits:
         return Usage(granted, requests, requests - window.used, window.ends_at)
 
     def open_windows(self) -> Iterator[tuple[tuple[str, ...], Window]]:
-        """The windows that have not ended. The name of the limit comes first in a key."""
+        """Yields the windows that have not ended. The name of the limit comes first in a key."""
         now = self._clock.now()
         return ((key, window) for key, window in self._windows.items() if now < window.ends_at)
 
@@ -90,5 +94,5 @@ TOO_MANY_REQUESTS: Final = "TOO_MANY_REQUESTS"
 
 
 def too_many_requests(usage: Usage) -> Refusal:
-    """The refusal of a request beyond the limit."""
+    """Returns the refusal of a request beyond the limit."""
     return Refusal(429, TOO_MANY_REQUESTS, f"the limit of {usage.requests:,} requests in this window is used up")

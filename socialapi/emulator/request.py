@@ -16,7 +16,7 @@ _UNREAD: Final = object()
 
 
 def body_limit(route: Route[Any] | None) -> int:
-    """How many bytes of a body are read."""
+    """Returns the maximum number of bytes of a body."""
     return DEFAULT_BODY_LIMIT if route is None or route.max_body_bytes is None else route.max_body_bytes
 
 
@@ -38,20 +38,22 @@ class Received:
         return self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
 
     def parameters(self) -> dict[str, str]:
-        """Query and form parameters; of one that is repeated the last."""
+        """The query and form parameters. The last one counts if a name is repeated."""
         found = dict(parse_qsl(self.query, keep_blank_values=True))
         if self.content_type == FORM:
             found.update(parse_qsl(self.body.decode("utf-8", "replace"), keep_blank_values=True))
         return found
 
     def json(self) -> Any:
-        """The decoded body; raises ValueError. Decoded once, however often it is asked for."""
+        """Returns the decoded body; raises ValueError. It is decoded once, however
+        often this is called.
+        """
         if self._json is _UNREAD:
             self._json = decode_json(self.body)
         return self._json
 
     def signed(self) -> Signed:
-        """What an OAuth 1.0a signature covers."""
+        """Returns the parts that an OAuth 1.0a signature covers."""
         is_form = self.content_type == FORM
         body = self.body if self.complete else None
         return Signed(self.method, self.headers.get("Host", ""), self.path, self.query, body, is_form)
@@ -77,5 +79,5 @@ _LEVELS_AROUND: Final = 16
 
 
 def split(text: str) -> tuple[str, ...]:
-    """A comma-separated list."""
+    """Returns the items of a comma-separated list."""
     return tuple(each.strip() for each in text.split(",")) if text else ()

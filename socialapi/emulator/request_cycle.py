@@ -23,13 +23,13 @@ from socialapi.emulator.service import Service
 from socialapi.emulator.state import Caller
 
 CLIENT_LEFT: Final = (ConnectionError, web.RequestPayloadError)
-"""What reading from or writing to a client that has gone raises."""
+"""The errors that reading from or writing to a client raises after it has gone."""
 
 
 _LOG: Final = logging.getLogger(__name__)
 _ADS_PATHS: Final = tuple(f"{mount}/" for mount in MOUNTS.values() if mount)
 MAX_BYTES_READ: Final = 64_000_000
-"""Where reading a body that is refused anyway ends."""
+"""The number of bytes at which reading the body of a refused request stops."""
 
 
 class Exchange:
@@ -55,7 +55,7 @@ class Exchange:
         )
 
     async def run(self) -> web.StreamResponse:
-        """The response; one that cannot be sent any more where the connection was cut."""
+        """Returns the response. If the connection was cut, it cannot be sent any more."""
         if not await self._receive():
             return self._unanswered()
         picked = self._pick_fault()
@@ -109,14 +109,16 @@ class Exchange:
 
     @property
     def _style(self) -> ApiStyle:
-        """How the answer is worded; at a path of no endpoint by where it lies."""
+        """The style in which the answer is worded; at a path without an endpoint, that of
+        the API it lies in.
+        """
         if self._match.entry is not None:
             return self._match.entry.style
         return "ads" if self._received.path.startswith(_ADS_PATHS) else "platform"
 
     @functools.cached_property
     def _echo(self) -> Mapping[str, Any]:
-        """What of the request its answer repeats, and what decides about its limit."""
+        """Returns the parameters that the answer repeats, and that decide about the rate limit."""
         endpoint = self._match.entry
         if endpoint is None or endpoint.style != "ads":
             return self._match.parameters
@@ -139,9 +141,11 @@ class Exchange:
         return await endpoint.handler(call)
 
     def _take_slot(self, endpoint: Endpoint, parameters: Mapping[str, str], caller: Caller) -> None:
-        """Counts the request against the limit of its route, and says so in the headers of whatever is answered.
+        """Counts the request against the limit of its route, and adds the headers of the limit to
+        the answer.
 
-        A documented limit says what it is counted by, or is counted by user; any other is counted by app and user.
+        A documented limit says what it is counted by, or is counted by user; any other is counted
+        by app and user.
         """
         documented = endpoint.route.limit(self._echo)
         limit = documented or self._state.limits.of_route(endpoint.route)
@@ -179,21 +183,23 @@ class Exchange:
         return web.Response(status=503)
 
     def _close_record(self, status: int | None) -> None:
-        # A reset in between has begun another log.
+        # A reset in the meantime has started another log.
         if self._state is self._service.state:
             self._service.log.close(self._record, status)
 
 
 def base_headers(service: Service) -> dict[str, str]:
-    """What every response carries. `Date` is by the emulator's clock, as the reset times of limits are."""
+    """Returns the headers of every response. `Date` is by the emulator's clock, as the reset
+    times of limits are.
+    """
     return {"x-transaction-id": os.urandom(8).hex(), "Date": formatdate(service.clock.now(), usegmt=True)}
 
 
 async def read_body(request: web.BaseRequest, limit: int) -> bytes | None:
-    """The whole body, or None if it is longer than the limit.
+    """Returns the whole body, or None if it is longer than the limit.
 
-    What is too long is read to its end without being kept, because many clients see a broken connection rather than
-    the answer when they are answered while they send; but not beyond `MAX_BYTES_READ`.
+    A longer body is read to its end without being kept, up to `MAX_BYTES_READ`: many clients see a
+    broken connection instead of the answer if they are answered while they send.
     """
     announced = request.content_length or 0
     if request.headers.get("Expect", "").lower() == "100-continue":

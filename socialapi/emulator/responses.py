@@ -12,7 +12,9 @@ from socialapi.routes.route import Family
 
 
 def packed_json(value: Any, *, sort_keys: bool = False) -> bytes:
-    """The value as JSON. Copied, because what orjson returns holds kilobytes that it did not need."""
+    """Returns the value as JSON. It is copied, because the bytes that orjson returns hold kilobytes
+    more than they need.
+    """
     return memoryview(orjson.dumps(value, option=orjson.OPT_SORT_KEYS if sort_keys else None)).tobytes()
 
 
@@ -23,7 +25,7 @@ OAuth, whose codes are integers), or with problems and page tokens.
 
 
 def style_of(family: Family) -> ApiStyle:
-    """How an API of the service words its answers."""
+    """Returns the style in which an API of the service words its answers."""
     if not family.envelope:
         return "oauth"
     return "platform" if family.host == "base_url" else "ads"
@@ -33,7 +35,7 @@ JSON: Final = "application/json; charset=utf-8"
 NDJSON: Final = "application/x-ndjson; charset=utf-8"
 PROBLEM: Final = "application/problem+json"
 RESOURCE_TYPES: Final = frozenset(("user", "tweet", "media", "list", "space"))
-"""What a problem can name (platform section 7.1)."""
+"""The types of resources that a problem can name (platform section 7.1)."""
 
 
 @attrs.frozen
@@ -93,12 +95,14 @@ class InvalidRequest(Refusal):
 
 
 def invalid(path: str, reason: str, *given: str) -> InvalidRequest:
-    """The refusal of a request for one thing, with the values that were given there."""
+    """Returns the refusal of a request that is wrong at one path, with the values given there."""
     return InvalidRequest([BrokenRule(path=path, reason=reason)], lambda _: given)
 
 
 def not_found(*parameters: str) -> Refusal:
-    """The refusal of a request about what is not there, or not the caller's, by the parameters that name it."""
+    """Returns the refusal of a request about something that does not exist or is not the caller's,
+    by the parameters that name it.
+    """
     errors = [{"code": "NOT_FOUND", "message": _nothing(name), "parameter": name} for name in parameters]
     return Refusal(404, "NOT_FOUND", errors[0]["message"], parameter=parameters[0], errors=errors)
 
@@ -108,46 +112,52 @@ def _nothing(parameter: str) -> str:
 
 
 def forbidden(message: str, parameter: str | None = None) -> Refusal:
-    """The refusal of what the caller may not do."""
+    """Returns the refusal of something that the caller may not do."""
     return Refusal(403, "FORBIDDEN", message, parameter=parameter)
 
 
 def no_such(kind: str, parameter: str, value: str) -> Refusal:
-    """The platform's refusal of a request about what is not there, or not the caller's."""
+    """Returns the platform's refusal of a request about something that does not exist or is
+    not the caller's.
+    """
     slug, about = _resource(kind, parameter, value)
     return Refusal(404, "NOT_FOUND", f"there is no such {kind}", problem=slug, extra=about)
 
 
 def answer(data: Any, status: int = 200) -> Answer:
-    """The bare JSON value."""
+    """Returns an answer that is the bare JSON value."""
     return Answer(status, orjson.dumps(data))
 
 
 def data(value: Any, status: int = 200, **beside: Any) -> Answer:
-    """A result of the platform API; what stands beside `data` and is empty is left out (platform section 2.6)."""
+    """Returns a result of the platform API, with `data` and the fields `beside` it that are not
+    empty (platform section 2.6).
+    """
     return answer({"data": value} | {name: each for name, each in beside.items() if each}, status)
 
 
 def ads_data(data: Any, parameters: Mapping[str, Any], **beside: Any) -> Answer:
-    """A result of the advertising API with the echo of what was asked (section 1), and what stands beside it."""
+    """Returns a result of the advertising API, with the echo of the parameters (section 1) and the
+    fields `beside` it.
+    """
     return answer({"request": {"params": dict(parameters)}, "data": data, **beside})
 
 
 def problem(problem_base_url: str, slug: str, title: str, detail: str, **extra: Any) -> dict[str, Any]:
-    """A problem beside data, or in a stream (platform section 7.1)."""
+    """Returns a problem to be listed beside data or sent in a stream (platform section 7.1)."""
     kind = f"{problem_base_url}/{slug}" if slug else "about:blank"
     return {"type": kind, "title": title, "detail": detail, **extra}
 
 
 def missing(problem_base_url: str, kind: str, parameter: str, value: str) -> dict[str, Any]:
-    """The problem, beside data, of something that is not there."""
+    """Returns the problem, beside data, of something that does not exist."""
     slug, about = _resource(kind, parameter, value)
     detail = f"no {kind} was found for {parameter}: {value}"
     return problem(problem_base_url, slug, "Not Found", detail, **about, **({} if slug else {"status": 404}))
 
 
 def _resource(kind: str, parameter: str, value: str) -> tuple[str, dict[str, Any]]:
-    """The slug and fields of a problem with something that is not there."""
+    """Returns the slug and fields of a problem with something that does not exist."""
     about = {"parameter": parameter, "value": value}
     if kind not in RESOURCE_TYPES:
         return "", about
@@ -155,7 +165,9 @@ def _resource(kind: str, parameter: str, value: str) -> tuple[str, dict[str, Any
 
 
 def refused(refusal: Refusal, style: ApiStyle, echo: Mapping[str, Any], problem_base_url: str) -> Answer:
-    """The refusal in the style of its API. `echo` are the parameters that an advertising answer repeats."""
+    """Returns the refusal in the style of its API. `echo` are the parameters that an
+    advertising answer repeats.
+    """
     if style == "platform" and isinstance(refusal.code, str):
         body = _problem(refusal, problem_base_url)
     elif style in ("platform", "oauth"):
@@ -195,7 +207,9 @@ _OTHER_TOKEN_CODE: Final = 131
 
 
 def _token_error(refusal: Refusal) -> dict[str, Any]:
-    """Codes of token errors are integers (platform section 7.1); those other than 89 and 99 are not documented."""
+    """Returns the body of a token error. Its codes are integers (platform section 7.1); those other
+    than 89 and 99 are not documented.
+    """
     code = refusal.code
     if not isinstance(code, int):
         code = _TOKEN_CODES.get(refusal.status, _OTHER_TOKEN_CODE)
@@ -212,12 +226,12 @@ _CODES: Final[Mapping[int, str]] = {
 
 
 def code_of(status: int) -> str:
-    """The advertising API's code for a status that nothing more is known about."""
+    """Returns the advertising API's code for a status without a more specific one."""
     return _CODES.get(status) or phrase(status).upper().replace(" ", "_").replace("-", "_")
 
 
 def phrase(status: int) -> str:
-    """What HTTP calls the status."""
+    """Returns the reason phrase of the status in HTTP."""
     try:
         return HTTPStatus(status).phrase
     except ValueError:

@@ -12,11 +12,11 @@ from socialapi.routes.route import Route
 E = TypeVar("E")
 
 MOUNTS: Final[Mapping[str, str]] = {"base_url": "", "ads_url": "/ads", "ads_sandbox_url": "/ads-sandbox"}
-"""Where the host of a family is found on the one port."""
+"""The path prefix of each family's host on the one port."""
 
 
 def mounted_path(route: Route[Any]) -> str:
-    """The path of a route's template on this server."""
+    """Returns the path of a route's template on this server."""
     return MOUNTS[route.family.host] + route.path
 
 
@@ -59,7 +59,7 @@ class Dispatcher(Generic[E]):
         return (entry for _, entry in self._entries.values())
 
     async def find(self, request: web.BaseRequest) -> Match[E]:
-        """What serves the request."""
+        """Returns the entry that serves the request."""
         # resolve() reads the method and the URL of a request, which every kind of request has.
         found = await self._dispatcher.resolve(request)  # type: ignore[arg-type]
         if isinstance(found.http_exception, web.HTTPMethodNotAllowed):

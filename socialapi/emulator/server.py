@@ -57,10 +57,10 @@ class Emulator:
     wall clock. `rate_limits` overrides limits with (requests, window in seconds), by the name of a
     documented limit or by route, for example `GET /2/users/{id}/tweets`. `max_webhooks` and
     `max_rules` apply per app, `max_connections` per app and streaming endpoint. `webhook_targets`
-    exist from the start and survive a reset; unless `allow_remote_targets` is set, webhooks are only
-    delivered to this machine. Everything that this class offers is also available over HTTP under
-    `/_emulator/`, which is a page in a browser. It answers to `localhost`, to IP addresses, and to
-    the host names in `allow_hosts`.
+    exist from the start and survive a reset; unless `allow_remote_targets` is set, webhooks are
+    only delivered to this machine. Everything that this class offers is also available over HTTP
+    under `/_emulator/`, which is a page in a browser. It answers to `localhost`, to IP addresses,
+    and to the host names in `allow_hosts`.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Emulator:
         self._runner: web.ServerRunner | None = None
 
     async def __aenter__(self) -> Self:
-        # Bodies arrive as they are: the service takes no compressed ones.
+        # Bodies are not decompressed, because the service takes no compressed ones.
         connection_watch = self._service.streams.connection_watch
         server = Listener(self._serve, connection_watch, access_log=None, auto_decompress=False)
         runner = web.ServerRunner(server, shutdown_timeout=_SHUTDOWN_SECONDS)
@@ -135,7 +135,7 @@ class Emulator:
                 return await serve_control(self._service, request)
             return await Exchange(self._service, request, await ENDPOINT_TABLE.find(request)).run()
         except CLIENT_LEFT:
-            # Nobody is there to read this.
+            # The client has gone, so nobody reads this response.
             return web.Response(status=400)
 
     @property
@@ -145,7 +145,9 @@ class Emulator:
 
     @property
     def ready(self) -> dict[str, str]:
-        """Addresses and credentials, all of them valid: the line that `socialapi emulator` prints."""
+        """The addresses and credentials, all of them valid, as in the line that
+        `socialapi emulator` prints.
+        """
         base_url = self._service.base_url
         if not base_url:
             raise ConfigurationError("the emulator has no address before it runs: use `async with Emulator() as …`")
@@ -171,7 +173,7 @@ class Emulator:
 
     @property
     def credentials(self) -> Sequence[Credentials]:
-        """The first app, and the first user by it."""
+        """The credentials of the first app, and of the first user by it."""
         given = self._service.credentials(self._service.access_token)
         app = (given["api_key"], given["api_key_secret"])
         return [AppOnly(*app), OAuth1(*app, given["access_token"], given["access_token_secret"])]
@@ -193,26 +195,36 @@ class Emulator:
 
     @property
     def state(self) -> State:
-        """What the service holds, for tests that must change what no request can. Its attributes change without notice."""
+        """The state of the service, for tests that must change what no request can. Its attributes
+        change without notice.
+        """
         return self._service.state
 
     def ledger(self) -> dict[str, Any]:
-        """What the service holds and what it was asked, as `GET /_emulator/ledger` answers it."""
+        """Returns what the service holds and the requests it received, as
+        `GET /_emulator/ledger` answers.
+        """
         made = Ledger(self._service.state, self._service.log, self._service.deliveries)
         for _ in made.steps():
             continue
         return made.result
 
     def members(self, account_id: str, audience_id: str) -> set[tuple[str, str]]:
-        """The (kind, value) identifiers of a custom audience in force; KeyError if there is no such audience."""
+        """Returns the (kind, value) identifiers of a custom audience in force. Raises KeyError if
+        there is no such audience.
+        """
         return self._in_force(self._service.state.audiences, (account_id, audience_id))
 
     def do_not_reach_members(self, account_id: str, list_id: str) -> set[tuple[str, str]]:
-        """The (kind, value) identifiers of a do-not-reach list in force; KeyError if there is no such list."""
+        """Returns the (kind, value) identifiers of a do-not-reach list in force. Raises KeyError if
+        there is no such list.
+        """
         return self._in_force(self._service.state.do_not_reach_lists, (account_id, list_id))
 
     def products(self, catalog_id: str) -> dict[str, dict[str, Any]]:
-        """All fields of the products of a catalog, by id; KeyError if there is no such catalog."""
+        """Returns all fields of the products of a catalog, by id. Raises KeyError if there is
+        no such catalog.
+        """
         catalog = self._service.state.catalogs.get(catalog_id)
         if catalog is None:
             raise KeyError(catalog_id)
@@ -223,21 +235,23 @@ class Emulator:
         return found
 
     def advance(self, seconds: float) -> None:
-        """Move the emulator's clock forward: windows and expiries follow, OAuth timestamps do not.
+        """Moves the emulator's clock forward: windows and expiries follow, OAuth timestamps do not.
 
         Webhooks that are due for their hourly check are challenged soon; `settle` waits for it.
         """
         self._service.advance(seconds)
 
     async def settle(self) -> None:
-        """Wait until everything that is due by the emulator's clock is done, written to streams, and delivered.
+        """Waits until everything that is due by the emulator's clock is done, written to streams,
+        and delivered.
 
-        No longer than a minute: there may be clients who take nothing.
+        It waits for a minute at most, because clients may have stopped reading.
         """
         await self._service.settle()
 
     async def publish(self, things: Any) -> dict[str, Any]:
-        """Publish an activity event, a post or many of them; the body and the answer of `POST /_emulator/events`.
+        """Publishes an activity event, a post or many of them. Takes the body of
+        `POST /_emulator/events`, and returns its answer.
 
             await emulator.publish({"event_type": "profile.update.bio", "user_id": "2244994945"})
             await emulator.publish({"events": [{"post": {"text": "Snow is coming"}}]})
@@ -247,21 +261,27 @@ class Emulator:
         return await self._service.publishing.publish(things)
 
     def end_streams(self, disconnect_type: str = SHUTDOWN, *, abruptly: bool = False) -> int:
-        """End every open stream: with a problem of this type, or in the middle of the answer. How many there were."""
+        """Ends every open stream, with a problem of this type or in the middle of the answer.
+        Returns how many there were.
+        """
         return self._service.streams.end_all(disconnect_type, abruptly=abruptly)
 
     @property
     def webhook_targets(self) -> MutableMapping[str, str]:
-        """The local address to which the requests to a webhook's URL really go, by that URL."""
+        """The local address to which requests to a webhook's URL are really sent, by that URL."""
         return self._service.outgoing.targets
 
     def reset(self) -> None:
-        """Back to the seed data; also forgets faults, log, webhook targets and advance of the clock."""
+        """Restores the seed data; also clears faults, log, webhook targets and the
+        advance of the clock.
+        """
         self._service.reset()
 
 
 def limit_names() -> frozenset[str]:
-    """The names of the rate limits that can be given other values: documented ones, and those of all other routes."""
+    """Returns the names of the rate limits that can be overridden: documented ones, and those of
+    all other routes.
+    """
     rows = [endpoint.route for endpoint in ENDPOINT_TABLE.entries()]
     named = {row.rate_limit.name if row.rate_limit else route_key(row) for row in rows}
     totals = {row.family.total_counts.name for row in rows if row.family.total_counts}
@@ -290,16 +310,16 @@ async def serve(
 ) -> None:
     """Runs an emulator in the main thread until SIGINT or SIGTERM.
 
-    One JSON line on standard output says when it is ready, and where. With `until_stdin_closes` it also ends when
-    standard input does: a child whose standard input is a pipe from its parent then never outlives it. A sentence on
-    standard error warns of an address that other machines may reach. Raises ConfigurationError when the address cannot
-    be listened on.
+    One JSON line on standard output says when it is ready, and where. With `until_stdin_closes` it
+    also ends when standard input does: a child whose standard input is a pipe from its parent then
+    never outlives it. A warning on standard error names an address that other machines may reach.
+    Raises ConfigurationError if the address cannot be listened on.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 
     def end() -> None:
-        # The loop may have been closed by another reason to stop.
+        # The loop may already have been closed for another reason.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(stop.set)
 
@@ -327,7 +347,9 @@ async def serve(
 
 @contextlib.contextmanager
 def _on_signals(end: Callable[[], None]) -> Iterator[None]:
-    """`signal.signal` rather than the loop's own way, which Windows does not have."""
+    """Calls `end` on a signal. It uses `signal.signal`, because Windows lacks
+    the loop's own way.
+    """
 
     def handler(number: int, frame: FrameType | None) -> None:
         end()
@@ -341,7 +363,9 @@ def _on_signals(end: Callable[[], None]) -> Iterator[None]:
 
 
 def _watch_stdin(end: Callable[[], None]) -> None:
-    """A daemon thread, since there is no portable way to wait for a pipe; it holds no lock when the process ends."""
+    """Starts a daemon thread that calls `end` when standard input closes. There is no portable way
+    to wait for a pipe, and the thread holds no lock when the process ends.
+    """
 
     def read_to_end() -> None:
         with contextlib.suppress(OSError, AttributeError, ValueError):

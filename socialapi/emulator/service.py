@@ -22,7 +22,7 @@ from socialapi.emulator.state import AccessToken, State
 from socialapi.models.streams import MAX_RULES
 
 SETTLE_SECONDS: Final = 60.0
-"""How long it is waited for everything to be written and delivered, in real time."""
+"""The maximum real time to wait until everything is written and delivered."""
 
 
 @attrs.frozen(kw_only=True)
@@ -70,7 +70,7 @@ class Service:
         self.reset()
 
     async def open(self, base_url: str) -> None:
-        """The service is reachable from now on."""
+        """Starts the background work; the service is reachable at this address."""
         self.base_url = base_url
         self.pauses = Pauses()
         await self.outgoing.open()
@@ -86,15 +86,15 @@ class Service:
         await self.outgoing.close()
 
     def advance(self, seconds: float) -> None:
-        """Move the clock forward; what becomes due by that is done soon."""
+        """Moves the clock forward; what becomes due by that is done soon."""
         self.clock.advance(seconds)
         self.streams.time_moved()
         self.challenges.time_moved()
 
     async def settle(self) -> None:
-        """Wait until everything that is due is done, written to streams and delivered to webhooks.
+        """Waits until everything that is due is done, written to streams and delivered to webhooks.
 
-        No longer than `SETTLE_SECONDS`: there may be clients who take nothing.
+        It waits for `SETTLE_SECONDS` at most, because clients may have stopped reading.
         """
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(SETTLE_SECONDS):
@@ -104,13 +104,14 @@ class Service:
 
     @property
     def problem_base_url(self) -> str:
-        """What the types of problems start with."""
+        """The URL that the types of problems start with."""
         return f"{self.base_url}/problems"
 
     def reset(self) -> None:
-        """Back to the seed data: also no faults, log, webhook targets or advance of the clock, and the first app alone.
+        """Restores the seed data, with the first app alone; clears faults, log, webhook targets and
+        the advance of the clock.
 
-        Streams end, and what was not delivered never is.
+        Streams end, and deliveries that are waiting are dropped.
         """
         self.resets += 1
         self.streams.reset()
@@ -128,7 +129,7 @@ class Service:
         self.access_token, self.seed = plant(self.state, empty=chosen.empty)
 
     def credentials(self, access_token: AccessToken) -> dict[str, str]:
-        """All secrets of an app, by the names that the ready line gives them."""
+        """Returns all secrets of an app, by their names in the ready line."""
         app = access_token.caller.app
         return {
             "api_key": app.api_key,

@@ -18,7 +18,7 @@ Access = Literal["read", "write"]
 Tier = Literal["not-enrolled", "self-serve", "enterprise"]
 
 REGISTERED_CALLBACK: Final = "https://app.example/callback"
-"""The callback address that every app has registered, beside any on loopback."""
+"""The callback address that every app has registered. Loopback addresses are allowed beside it."""
 
 
 @attrs.define
@@ -28,8 +28,8 @@ class App:
     `signs_in` is its sign-in setting: users who granted access before are not asked again (platform
     section 5.3). `access` bounds what the tokens of its users permit. Programmatic replies are
     restricted on the self-serve `tier` (platform section 8); an app that is not enrolled may use
-    nothing of the platform API but the token endpoints. `names_advertisers` says whether it is one of
-    the apps that may set the `advertiser_user_id` of line items (advertising section 4.4).
+    nothing of the platform API but the token endpoints. `names_advertisers` says whether it is one
+    of the apps that may set the `advertiser_user_id` of line items (advertising section 4.4).
     """
 
     api_key: str
@@ -123,7 +123,7 @@ class State:
     users: dict[str, User] = attrs.field(factory=dict)
     access_tokens: dict[str, AccessToken] = attrs.field(factory=dict)
     bearers: dict[str, Caller] = attrs.field(factory=dict)
-    """Whom each live bearer token stands for."""
+    """The caller that each live bearer token stands for."""
     advertising: Advertising = attrs.field(factory=Advertising)
     catalogs: Catalogs = attrs.field(factory=Catalogs)
     audiences: dict[OwnedId, Audience] = attrs.field(factory=dict)
@@ -132,7 +132,9 @@ class State:
     platform: Platform = attrs.field(factory=Platform)
 
     def new_app(self, user: User) -> AccessToken:
-        """Another app, with an app-only token and the user's access token for it."""
+        """Creates another app with an app-only token, and returns the user's
+        access token for it.
+        """
         number = len(self.apps) + 1
         key, secret = derived(f"api key {number}", 25), derived(f"api key secret {number}", 50)
         app = App(key, secret, name=f"Example app {number}")
@@ -141,7 +143,7 @@ class State:
         return self.new_access_token(app, user)
 
     def new_access_token(self, app: App, user: User, access: Access = "write") -> AccessToken:
-        """An OAuth 1.0a access token by which the app acts for the user; another one each time."""
+        """Returns a new OAuth 1.0a access token by which the app acts for the user."""
         self.sign_ins.access_tokens_made += 1
         label = f"{app.api_key} {user.id} {self.sign_ins.access_tokens_made}"
         made = AccessToken(
@@ -153,12 +155,14 @@ class State:
         return made
 
     def user_named(self, username: str) -> User | None:
-        """The user with the screen name, however it is capitalised and with or without its @."""
+        """Returns the user with the screen name, in any case and with or without its @."""
         wanted = username.strip().removeprefix("@").lower()
         return next((user for user in self.users.values() if user.username.lower() == wanted), None)
 
     def app_only_token(self, app: App) -> str:
-        """The outstanding app-only token of the app, made if there is none (platform section 3.2)."""
+        """Returns the outstanding app-only token of the app; makes one if there is none
+        (platform section 3.2).
+        """
         if app.bearer_token is None:
             app.tokens_made += 1
             app.bearer_token = derived(f"bearer token {app.api_key} {app.tokens_made}", 104)
@@ -166,12 +170,14 @@ class State:
         return app.bearer_token
 
     def end_bearer(self, token: str) -> None:
-        """A live bearer token is of no use any more."""
+        """Invalidates a live bearer token."""
         caller = self.bearers.pop(token)
         if caller.app.bearer_token == token:
             caller.app.bearer_token = None
 
 
 def derived(label: str, length: int) -> str:
-    """A text of letters and digits that looks like a secret and is the same at every start."""
+    """Returns a text of letters and digits that looks like a secret and is the
+    same at every start.
+    """
     return hashlib.sha512(f"socialapi emulator {label}".encode()).hexdigest()[:length]

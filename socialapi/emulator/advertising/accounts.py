@@ -21,7 +21,7 @@ SANDBOX_BUSINESS: Final = ("4503999", "Sandbox")
 
 @serves(routes.ACCOUNTS)
 async def list_accounts(call: Call) -> Answer:
-    """The accounts associated with the user; of the ids that are asked for, those among them."""
+    """Returns the accounts associated with the user, limited to the given ids if there are any."""
     own, wanted = call.user.account_ids, call.query.get("account_ids")
     prefix = call.query.get("q", "").casefold()
 
@@ -37,7 +37,7 @@ async def list_accounts(call: Call) -> Answer:
 
 @serves(routes.ACCOUNT, caller=account_user_even_deleted)
 async def get_account(call: Call) -> Answer:
-    """The account, a deleted one only if asked for."""
+    """Returns the account; a deleted one only on request."""
     accounts = call.state.advertising.accounts
     account = accounts.get(call.account_id, with_deleted=call.query.get("with_deleted", False))
     if account is None:
@@ -47,7 +47,7 @@ async def get_account(call: Call) -> Answer:
 
 @serves(routes.ACCOUNT_UPDATE)
 async def update_account(call: Call) -> Answer:
-    """The account with its new name or industry."""
+    """Changes the name or industry of the account, and returns it."""
     account = _account(call)
     if call.query:
         call.state.advertising.accounts.change(account, **call.query, updated_at=timestamp(call.now))
@@ -56,7 +56,7 @@ async def update_account(call: Call) -> Answer:
 
 @serves(routes.SANDBOX_ACCOUNT_CREATE)
 async def create_account(call: Call) -> Answer:
-    """A test account, associated with the user. From then on it is found like any other."""
+    """Creates a test account that is associated with the user. It is found like any other."""
     accounts = call.state.advertising.accounts
     business_id, business_name = SANDBOX_BUSINESS
     account = new_record(
@@ -80,7 +80,7 @@ async def create_account(call: Call) -> Answer:
 
 @serves(routes.SANDBOX_ACCOUNT_DELETE)
 async def delete_account(call: Call) -> Answer:
-    """The test account, deleted. What belongs to it is found no more."""
+    """Deletes the test account, and returns it. What belongs to it is no longer found."""
     account = _test_account(call)
     call.state.advertising.accounts.change(account, deleted=True, updated_at=timestamp(call.now))
     return answer_record(call, account)
@@ -88,13 +88,13 @@ async def delete_account(call: Call) -> Answer:
 
 @serves(routes.ACCOUNT_APPS)
 async def list_apps(call: Call) -> Answer:
-    """The mobile apps of the account."""
+    """Returns the mobile apps of the account."""
     return collection(call, call.state.advertising.table(call.account_id, "account_apps"))
 
 
 @serves(routes.FEATURES)
 async def list_features(call: Call) -> Answer:
-    """The features that the account has; of those that are asked for, the ones among them."""
+    """Returns the features of the account, limited to the given keys if there are any."""
     wanted = call.query.get("feature_keys")
     granted = [key for key in _account(call)["features"] if not wanted or key in wanted]
     return ads_data(granted, call.echo)
@@ -102,7 +102,7 @@ async def list_features(call: Call) -> Answer:
 
 @serves(routes.SANDBOX_FEATURES_ADD)
 async def add_features(call: Call) -> Answer:
-    """All features that the test account has from now on."""
+    """Adds features to the test account, and returns all that it has."""
     account = _test_account(call)
     features = list(dict.fromkeys([*account["features"], *call.query["feature_keys"]]))
     call.state.advertising.accounts.change(account, features=features, updated_at=timestamp(call.now))
@@ -116,7 +116,9 @@ def _account(call: Call) -> Record:
 
 
 def _test_account(call: Call) -> Record:
-    """The account, which the sandbox must have made: the others do not exist there."""
+    """Returns the account, which must have been created in the sandbox: the others do
+    not exist there.
+    """
     account = _account(call)
     if not account["is_sandbox"]:
         raise not_found("account_id")
@@ -128,7 +130,7 @@ _SNAPSHOTS: Final[dict[str, Any]] = {"CAMPAIGN": CampaignSnapshot, "LINE_ITEM": 
 
 @serves(routes.ACCOUNT_HISTORY)
 async def list_history(call: Call) -> Answer:
-    """The changes of an entity from the start until before the end, the oldest first."""
+    """Returns the changes of an entity from the start until before the end, the oldest first."""
     account_id, query = call.account_id, call.query
     account = call.state.advertising.accounts.get(account_id)
     if account is None or not account["keeps_history"]:
@@ -138,7 +140,7 @@ async def list_history(call: Call) -> Answer:
     if entity is None:
         raise not_found("entity_id")
     start, end = _moment(query["start_time"]), _moment(query["end_time"])
-    # However many zeros it begins with.
+    # The id may begin with zeros.
     user_id = str(int(query["user_id"])) if "user_id" in query else None
 
     def is_asked_for(entry: Record) -> bool:
@@ -149,7 +151,9 @@ async def list_history(call: Call) -> Answer:
 
 
 def _moment(text: str) -> str:
-    """A time that the rules have checked, as the service writes it: in this form times compare as texts do."""
+    """Returns a time that the rules have checked in the service's notation, in which times
+    compare as texts do.
+    """
     parsed = parse_timestamp(text)
     assert parsed is not None, "the rules have checked it"
     return timestamp(parsed.timestamp())

@@ -8,26 +8,30 @@ from typing import Final
 Period = tuple[float, float]
 """When a membership takes effect and when it expires, in epoch seconds."""
 Times = tuple[float, ...]
-"""Periods one after the other, as their starts and ends in ascending order. Most identifiers have one."""
+"""Consecutive periods, as their starts and ends in ascending order. Most identifiers have one."""
 Users = Iterable[Mapping[str, Iterable[str]]]
 
 SLICE: Final = 5_000
-"""Identifiers looked at in one go: a few milliseconds, so that a walk through millions does not hold the loop."""
+"""The number of identifiers that are looked at before others are served: a few
+milliseconds of work.
+"""
 
 
 class Members:
     """A set of (kind, value) identifiers, each with the times when it is a member.
 
     Every operation decides about its identifiers from the time when it takes effect, until a later
-    operation decides otherwise from a time of its own. Millions of identifiers fit into memory,
-    because each is one dictionary entry: the members of an operation share its times.
+    operation decides otherwise. Millions of identifiers fit into memory, because each is one
+    dictionary entry: the members of an operation share its times.
     """
 
     def __init__(self) -> None:
         self._by_kind: dict[str, dict[str, Times]] = {}
 
     def update(self, users: Users, times: Period, now: float) -> None:
-        """Add each identifier of the users for a period, or give it another one from its start on."""
+        """Makes each identifier of the users a member for a period, which replaces its periods
+        from that start on.
+        """
         by_kind = self._by_kind
         is_later = times[0] > now
         for user in users:
@@ -39,7 +43,7 @@ class Members:
                     held[value] = (*_before(held.get(value, ()), times[0], now), *times) if is_later else times
 
     def delete(self, users: Users, effective_at: float, now: float) -> None:
-        """Remove each identifier of the users; removing one that is not there is no error."""
+        """Removes each identifier of the users. Removing an unknown one is no error."""
         for user in users:
             for kind, values in user.items():
                 held = self._by_kind.get(kind, {})
@@ -50,32 +54,36 @@ class Members:
 
     @property
     def held(self) -> int:
-        """How many identifiers are kept, those included that are not in force yet or any more."""
+        """The number of identifiers that are kept, including those that are not in force
+        yet or any more.
+        """
         return sum(map(len, self._by_kind.values()))
 
     def slices(self, now: float) -> Iterator[list[tuple[str, str]]]:
-        """What is in force, in lists of at most `SLICE`; what is added after the start is not seen."""
+        """Yields the identifiers in force, in lists of at most `SLICE`. Those added after the start
+        are not included.
+        """
         snapshot = [(kind, list(held.items())) for kind, held in self._by_kind.items()]
         for kind, items in snapshot:
             for start in range(0, len(items), SLICE):
                 yield [(kind, value) for value, times in items[start : start + SLICE] if is_member(times, now)]
 
     def count(self, now: float) -> int:
-        """How many identifiers are in force."""
+        """Returns the number of identifiers in force."""
         return sum(len(pairs) for pairs in self.slices(now))
 
     def in_force(self, now: float) -> set[tuple[str, str]]:
-        """All identifiers in force."""
+        """Returns all identifiers in force."""
         return {pair for each in self.slices(now) for pair in each}
 
 
 def is_member(times: Times, now: float) -> bool:
-    """Whether one of the periods has begun and not ended."""
+    """Returns whether one of the periods has begun and not ended."""
     return bisect_right(times, now) % 2 == 1
 
 
 def _before(times: Times, moment: float, now: float) -> Times:
-    """What is left of the periods before a moment; those that are over are of no interest any more."""
+    """Returns the parts of the periods before a moment, without periods that are over."""
     if moment <= now:
         return ()
     left = times[: bisect_left(times, moment)]
@@ -97,7 +105,7 @@ class Checksum:
         self._sum = 0
 
     def add(self, pairs: Iterable[tuple[str, str]]) -> None:
-        """Take in (kind, value) pairs that were not taken in before."""
+        """Adds (kind, value) pairs, which must not have been added before."""
         for kind, value in pairs:
             self.count += 1
             self._sum ^= int.from_bytes(hashlib.sha256(f"{kind}:{value}".encode()).digest()[:8])

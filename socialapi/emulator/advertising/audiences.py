@@ -22,16 +22,18 @@ from socialapi.problems import BrokenRule
 from socialapi.routes import ads as routes
 
 ERRORS_PER_OPERATION: Final = 10
-"""An operation with more broken rules has the first ones listed: it may hold tens of thousands of users."""
+"""The number of broken rules that are listed for an operation, which may hold tens of
+thousands of users.
+"""
 
 SMALLEST_TARGETABLE_LIST: Final = 100
-"""Below so many members a do-not-reach list is TOO_SMALL; the documented reason has no documented number."""
+"""A do-not-reach list with fewer members is TOO_SMALL; the documentation gives no number."""
 
 Counts = dict[str, int]
 
 
 def count_operations(received: Received) -> tuple[int | None, int | None]:
-    """How many operations and users a body has, or None where it cannot be told."""
+    """Returns how many operations and users a body has, or None where it cannot be told."""
     try:
         operations = received.json()
         return len(operations), sum(len(operation["params"]["users"]) for operation in operations)
@@ -60,7 +62,9 @@ async def upload_to_do_not_reach_list(call: Call) -> Answer:
 
 @serves(routes.DO_NOT_REACH_LIST_DELETE)
 async def delete_do_not_reach_list(call: Call) -> Answer:
-    """The list, deleted. It is found no more, neither to delete it again nor to upload to it."""
+    """Deletes the list, and returns it. It is not found any more, neither to delete it again nor
+    to upload to it.
+    """
     found = _list(call)
     found.deleted = True
     found.updated_at = call.state.clock.now()
@@ -92,17 +96,19 @@ def _list_record(found: DoNotReach, now: float) -> dict[str, Any]:
 
 
 def _upload(call: Call, members: Members) -> list[int]:
-    """Checks the whole batch, then applies the whole batch; the number of users of each operation."""
+    """Checks the whole batch, then applies the whole batch. Returns the number of users
+    of each operation.
+    """
     operations = call.body
     _check(call, operations)
-    # A scripted count mismatch takes the batch and loses it.
+    # A scripted count mismatch accepts the batch and loses it.
     if call.fault is None:
         _apply(call, operations, members)
     return [len(operation["params"]["users"]) for operation in operations]
 
 
 def _check(call: Call, operations: Any) -> None:
-    # The number first: what is beyond it is not even looked at.
+    # The number is checked first, so that the operations of an oversized batch are not looked at.
     if isinstance(operations, list) and len(operations) > MAX_OPERATIONS:
         raise Refusal(400, "INVALID_PARAMETER", f"a batch has at most {MAX_OPERATIONS:,} operations")
     broken = broken_rules(call.route.body, operations, now=call.state.clock.datetime())
@@ -117,7 +123,9 @@ _IN_OPERATION: Final = re.compile(r"\[(\d+)\]\.?(.*)", re.DOTALL)
 
 
 def _operation_errors(broken: Iterable[BrokenRule]) -> Iterable[dict[str, Any]]:
-    """The broken rules by the operation they are in; one about the body as a whole is in none."""
+    """Yields the broken rules by the operation they are in; a rule about the body as a
+    whole is in none.
+    """
     listed: dict[int, int] = {}
     for rule in broken:
         if (place := _IN_OPERATION.fullmatch(rule.path)) is None:
@@ -148,7 +156,7 @@ def _apply(call: Call, operations: list[Mapping[str, Any]], members: Members) ->
 
 
 def _seconds(text: str | None, default: float) -> float:
-    """A time that the rules have checked."""
+    """Returns a time that the rules have checked in epoch seconds, or the default."""
     parsed = None if text is None else parse_timestamp(text)
     return default if parsed is None else parsed.timestamp()
 
@@ -158,7 +166,9 @@ def _counts(users: int) -> Counts:
 
 
 def _short_by_one(counts: list[Counts]) -> list[Counts]:
-    """The same counts with one success missing; for a batch without users, with a record that was never sent."""
+    """Returns the counts with one success missing. For a batch without users, it counts a record
+    that was never sent.
+    """
     for each in counts:
         if each["success_count"]:
             each["success_count"] -= 1
@@ -167,7 +177,7 @@ def _short_by_one(counts: list[Counts]) -> list[Counts]:
 
 
 SHARING: Final = "SHARE_AUDIENCE_OUTSIDE_BUSINESS"
-"""The feature of an account that may share its audiences with accounts of other businesses."""
+"""The feature of accounts that may share audiences with accounts of other businesses."""
 
 _KIND: Final = "audience_permissions"
 _ID: Final = "tailored_audience_permission_id"
@@ -180,7 +190,9 @@ _FILTERS: Final = (
 
 @serves(routes.AUDIENCE_PERMISSIONS)
 async def list_permissions(call: Call) -> Answer:
-    """The permissions of an audience: all for the account that owns it, its own for one that was granted one."""
+    """Returns the permissions of an audience: all of them to the account that owns it, and to
+    others their own.
+    """
     account_id, audience_id = call.account_id, call.path["tailored_audience_id"]
     owner = owner_of(call.state, audience_id)
     if owner is None or not may_target(call.state, account_id, audience_id):
@@ -197,7 +209,7 @@ async def list_permissions(call: Call) -> Answer:
 
 @serves(routes.AUDIENCE_PERMISSION_CREATE)
 async def grant(call: Call) -> Answer:
-    """Another account may use the audience."""
+    """Permits another account to use the audience, and returns the permission."""
     _check_owner(call)
     audience_id, granted_id = call.path["tailored_audience_id"], call.query["granted_account_id"]
     granted = call.state.advertising.accounts.get(granted_id)
@@ -215,7 +227,9 @@ async def grant(call: Call) -> Answer:
 
 @serves(routes.AUDIENCE_PERMISSION_DELETE)
 async def revoke(call: Call) -> Answer:
-    """The account can no longer target the audience in new campaigns; those that run go on."""
+    """Ends the account's permission to target the audience in new campaigns;
+    running ones continue.
+    """
     _check_owner(call)
     permission = require_record(call, _KIND, _ID)
     if permission["tailored_audience_id"] != call.path["tailored_audience_id"]:
@@ -227,7 +241,9 @@ async def revoke(call: Call) -> Answer:
 
 
 def _check_owner(call: Call) -> None:
-    """The account that owns an audience alone may change who else uses it."""
+    """Refuses the call unless the account owns the audience, because only the owner may
+    change who uses it.
+    """
     owner = owner_of(call.state, call.path["tailored_audience_id"])
     if owner is None:
         raise not_found("tailored_audience_id")

@@ -19,13 +19,15 @@ _ID: Final = "line_item_curated_category_id"
 
 @serves(routes.BUSINESS_CATEGORIES)
 async def list_business_categories(call: Call) -> Answer:
-    """All of them: there are fewer than fit on a page."""
+    """Returns all business categories: there are fewer than fit on a page."""
     return collection(call, call.state.advertising.business_categories)
 
 
 @serves(routes.CURATED_CATEGORIES)
 async def list_curated_categories(call: Call) -> Answer:
-    """Those that can be had in at least one of the countries, always with how many they are."""
+    """Returns the curated categories that are available in at least one of the countries, always
+    with their total.
+    """
     countries = frozenset(call.query.get("country_codes", ()))
 
     def is_available(category: Record) -> bool:
@@ -37,19 +39,19 @@ async def list_curated_categories(call: Call) -> Answer:
 
 @serves(routes.CURATED_CATEGORY)
 async def get_curated_category(call: Call) -> Answer:
-    """A curated category; they are the same for all accounts."""
+    """Returns a curated category. The categories are the same for all accounts."""
     return answer_record(call, named(call, call.state.advertising.curated_categories, "curated_category_id"))
 
 
 @serves(routes.LINE_ITEM_CURATED_CATEGORIES)
 async def list_line_item_curated_categories(call: Call) -> Answer:
-    """What the line items of the account run beside."""
+    """Returns the curated categories of the account's line items."""
     return collection(call, _table(call))
 
 
 @serves(routes.LINE_ITEM_CURATED_CATEGORY)
 async def get_line_item_curated_category(call: Call) -> Answer:
-    """One of these, a deleted one only if asked for."""
+    """Returns a curated category of a line item; a deleted one only on request."""
     with_deleted = call.query.get("with_deleted", False)
     return answer_record(call, require_record(call, _KIND, _ID, with_deleted=with_deleted))
 
@@ -60,7 +62,7 @@ def _new_pair(call: Call) -> Iterable[BrokenRule]:
 
 @serves(routes.LINE_ITEM_CURATED_CATEGORY_CREATE, rules=_new_pair)
 async def create_line_item_curated_category(call: Call) -> Answer:
-    """A line item runs beside a curated category."""
+    """Creates a record by which a line item runs beside a curated category, and returns it."""
     return answer_record(call, _table(call).add(new_record(call, **call.query)))
 
 
@@ -74,7 +76,7 @@ def _changed_pair(call: Call) -> Iterable[BrokenRule]:
 
 @serves(routes.LINE_ITEM_CURATED_CATEGORY_UPDATE, rules=_changed_pair)
 async def update_line_item_curated_category(call: Call) -> Answer:
-    """It is about another line item or category from now on."""
+    """Changes the line item or the category of the record, and returns it."""
     record = require_record(call, _KIND, _ID)
     if call.query:
         _table(call).change(record, **call.query, updated_at=timestamp(call.now))
@@ -83,7 +85,7 @@ async def update_line_item_curated_category(call: Call) -> Answer:
 
 @serves(routes.LINE_ITEM_CURATED_CATEGORY_DELETE)
 async def delete_line_item_curated_category(call: Call) -> Answer:
-    """It holds no more."""
+    """Deletes the curated category of a line item, and returns it."""
     record = require_record(call, _KIND, _ID)
     _table(call).change(record, deleted=True, updated_at=timestamp(call.now))
     return answer_record(call, record)
@@ -96,7 +98,9 @@ def _table(call: Call) -> Table:
 def _pair_rules(
     call: Call, given: Mapping[str, Any], pair: Mapping[str, Any], changed: Record | None
 ) -> Iterable[BrokenRule]:
-    """What is given must be there, and the pair that comes of it not go together already."""
+    """Yields a broken rule if the resulting pair is not new. Raises Refusal if a given
+    record does not exist.
+    """
     advertising = call.state.advertising
     places = {
         "line_item_id": advertising.table(call.account_id, "line_items"),

@@ -25,10 +25,12 @@ COUNTRIES: Final[Mapping[str, str]] = {
     "1b107df3ccc0aaa1": "BR",
     "3f14ce28dc7c4566": "AU",
 }
-"""Countries by the targeting values that are known here; any code of two capital letters is taken as well."""
+"""Countries by their known targeting values; any other code of two capital letters is
+accepted as well.
+"""
 
 WORLD: Final = "US"
-"""The country of those who name none: results are of a single one."""
+"""The country of requests that name none: results are of a single one."""
 
 RELATED: Final = 30
 
@@ -53,7 +55,9 @@ def _rules(call: Call) -> Iterable[BrokenRule]:
 
 @serves(routes.KEYWORD_INSIGHTS, rules=_rules)
 async def search_keywords(call: Call) -> Answer:
-    """Related keywords, and one number for each unit of the range, also for one that is not whole."""
+    """Returns related keywords, and one number for each unit of the range, even
+    for a partial unit.
+    """
     query = call.query
     location = query.get("location", WORLD)
     country = COUNTRIES.get(location, location)
@@ -69,7 +73,7 @@ async def search_keywords(call: Call) -> Answer:
 
 
 def _folded(keywords: Iterable[str]) -> list[str]:
-    """Keywords in any order and any case are the same ones."""
+    """Returns the keywords in one order and case, because neither matters."""
     return sorted({keyword.strip().casefold() for keyword in keywords})
 
 
@@ -89,7 +93,9 @@ def _related(keywords: list[str]) -> list[str]:
 
 
 def _volume(keywords: list[str], negative: list[str], country: str, begins: float, unit: int) -> int:
-    """Posts with any keyword add up; each negative keyword takes a tenth of them away."""
+    """Returns the number of posts. Those with any keyword add up, and each negative keyword
+    takes a tenth away.
+    """
     most = _MAX_A_DAY * unit // _SECONDS["DAY"]
     counted = [keyword for keyword in keywords if keyword not in negative]
     found = sum(_number(keyword, country, int(begins)) % most for keyword in counted)

@@ -21,7 +21,7 @@ _MAX_BUSINESS_CATEGORIES: Final = 2
 
 
 def _rules(call: Call) -> Iterable[BrokenRule]:
-    """What a change breaks together with what is stored."""
+    """Yields the rules that a change breaks together with what is stored."""
     stored = require_record(call, "line_items", "line_item_id")
     campaign = call.state.advertising.table(call.account_id, "campaigns").get(stored["campaign_id"], with_deleted=True)
     optimization = campaign["budget_optimization"] if campaign else None
@@ -33,7 +33,9 @@ def _rules(call: Call) -> Iterable[BrokenRule]:
 
 
 def _check_advertiser(call: Call, user_id: str) -> None:
-    """The user has to exist, and the app to be one of those that may name one (section 4.4)."""
+    """Refuses a user that does not exist, and an app that may not name an
+    advertiser (section 4.4).
+    """
     if not call.caller.app.names_advertisers:
         raise forbidden("advertiser_user_id is restricted to certain apps, of which this is none", "advertiser_user_id")
     if user_id not in call.state.users:
@@ -41,7 +43,9 @@ def _check_advertiser(call: Call, user_id: str) -> None:
 
 
 def _preroll_categories(call: Call, categories: Iterable[str]) -> Iterable[BrokenRule]:
-    """The IAB categories of one or two business categories (section 4.3); no two of these share one."""
+    """Yields the broken rules of IAB categories, which must belong to one or two business
+    categories (section 4.3). Each belongs to one only.
+    """
     business_of = {
         iab: business["id"]
         for business in call.state.advertising.business_categories.rows
@@ -55,7 +59,9 @@ def _preroll_categories(call: Call, categories: Iterable[str]) -> Iterable[Broke
 
 @serves(routes.LINE_ITEM_UPDATE, rules=_rules)
 async def update_line_item(call: Call) -> Answer:
-    """The line item as it is from now on. A bid is ignored while the service bids by itself."""
+    """Changes the line item, and returns it. A bid is ignored while the service sets
+    bids automatically.
+    """
     line_item = require_record(call, "line_items", "line_item_id")
     changes = {name: _stored(name, value) for name, value in call.query.items()}
     if changes.get("bid_strategy", line_item["bid_strategy"]) == "AUTO":
@@ -67,7 +73,9 @@ async def update_line_item(call: Call) -> Answer:
 
 @serves(routes.LINE_ITEM_DELETE)
 async def delete_line_item(call: Call) -> Answer:
-    """The line item, deleted for good. Its promoted posts are not deleted, only seen no more without asking."""
+    """Deletes the line item for good, and returns it. Its promoted posts are not deleted, but are
+    only shown on request.
+    """
     line_item = require_record(call, "line_items", "line_item_id")
     _change(call, line_item, {"deleted": True})
     return answer_record(call, line_item)
@@ -81,7 +89,9 @@ def _change(call: Call, line_item: Record, changes: dict[str, Any]) -> None:
 
 
 def _stored(name: str, value: Any) -> Any:
-    """Times are kept as the service writes them, lists as lists, also one that is cleared."""
+    """Returns a value as it is stored: times as the service writes them, and lists as lists,
+    even if cleared.
+    """
     if name in _TIMES and value is not None:
         parsed = parse_timestamp(value)
         assert parsed is not None, "the rules have checked it"
@@ -91,7 +101,9 @@ def _stored(name: str, value: Any) -> Any:
 
 @serves(routes.TARGETED)
 async def list_targeting_campaigns(call: Call) -> Answer:
-    """The account's own campaigns with those of their line items that target the audience."""
+    """Returns the account's own campaigns with those of their line items that
+    target the audience.
+    """
     account_id, audience_id = call.account_id, call.path["custom_audience_id"]
     targeting = _targeting(call.state, account_id, audience_id)
     if not (may_target(call.state, account_id, audience_id) or targeting):
@@ -121,17 +133,19 @@ async def list_targeting_campaigns(call: Call) -> Answer:
 
 
 def is_servable(line_item: Record, campaign: Record) -> bool:
-    """Whether posts of the line item can be served: neither it nor its campaign is paused or deleted."""
+    """Returns whether posts of the line item can be served: neither it nor its campaign is
+    paused or deleted.
+    """
     return all(each["entity_status"] == "ACTIVE" and not each["deleted"] for each in (line_item, campaign))
 
 
 def owner_of(state: State, audience_id: str) -> str | None:
-    """The account that an audience belongs to."""
+    """Returns the account that an audience belongs to."""
     return next((account_id for account_id, each in state.audiences if each == audience_id), None)
 
 
 def permissions(state: State, audience_id: str) -> list[Record]:
-    """The permissions to use an audience that hold."""
+    """Returns the permissions to use an audience that are in force."""
     owner = owner_of(state, audience_id)
     if owner is None:
         return []
@@ -140,15 +154,18 @@ def permissions(state: State, audience_id: str) -> list[Record]:
 
 
 def may_target(state: State, account_id: str, audience_id: str) -> bool:
-    """Whether an account may target an audience in new campaigns: its own, or one that it was granted."""
+    """Returns whether an account may target an audience in new campaigns: it must own it, or have
+    been granted it.
+    """
     granted = {each["granted_account_id"] for each in permissions(state, audience_id)}
     return account_id in granted or owner_of(state, audience_id) == account_id
 
 
 def target(state: State, account_id: str, line_item_id: str, audience_id: str) -> None:
-    """Has a line item target an audience. Its endpoint is not documented: this is for tests.
+    """Has a line item target an audience. It is for tests, because the endpoint for this is not
+    documented.
 
-    Raises Refusal if the account may not.
+    Raises Refusal if the account may not target it.
     """
     if not may_target(state, account_id, audience_id):
         raise forbidden("the account may not target this audience", "custom_audience_id")

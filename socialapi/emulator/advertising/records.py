@@ -1,4 +1,4 @@
-"""The records of advertising calls: found, shown, listed and made."""
+"""Finds, shows, lists and creates the records of advertising calls."""
 
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
@@ -14,22 +14,22 @@ from socialapi.emulator.responses import Answer, ads_data, not_found
 
 
 def to_wire(record: Record, model: Any, *, without: Collection[str] = ()) -> dict[str, Any]:
-    """The documented fields of a record that it has."""
+    """Returns the documented fields that the record has."""
     return {name: record[name] for name in wire_fields(model) if name in record and name not in without}
 
 
 def answer_record(call: Call, record: Record) -> Answer:
-    """The answer of an endpoint about one record."""
+    """Returns the answer of an endpoint about one record."""
     return ads_data(to_wire(record, call.route.result), call.echo)
 
 
 def require_record(call: Call, kind: str, parameter: str, *, with_deleted: bool = False) -> Record:
-    """The record of the account that a path parameter names; a refusal if there is none."""
+    """Returns the account's record that a path parameter names; raises Refusal if there is none."""
     return named(call, call.state.advertising.table(call.account_id, kind), parameter, with_deleted=with_deleted)
 
 
 def named(call: Call, table: Table, parameter: str, *, with_deleted: bool = False) -> Record:
-    """The record that a path parameter names; a refusal if there is none."""
+    """Returns the record that a path parameter names; raises Refusal if there is none."""
     record = table.get(call.path[parameter], with_deleted=with_deleted)
     if record is None:
         raise not_found(parameter)
@@ -37,7 +37,7 @@ def named(call: Call, table: Table, parameter: str, *, with_deleted: bool = Fals
 
 
 def new_record(call: Call, **fields: Any) -> Record:
-    """A record made now."""
+    """Returns a new record, created now."""
     now = timestamp(call.now)
     record_id = call.state.advertising.new_id()
     return {"id": record_id, **fields, "created_at": now, "updated_at": now, "deleted": False}
@@ -51,11 +51,11 @@ class TableRows(ForwardRows):
     order: Order | None
 
     def after(self, place: Any) -> Iterator[int]:
-        """The positions behind a place."""
+        """Yields the positions behind a place."""
         return self.table.behind(self.order, None if place is None else Place(*place))
 
     def place_of(self, position: int) -> Any:
-        """What the record is sorted by now, and its position."""
+        """Returns the value that the record is sorted by now, and its position."""
         return list(attrs.astuple(self.table.place_of(self.order, position)))
 
 
@@ -68,7 +68,9 @@ def collection(
     default_count: int | None = None,
     always_total: bool = False,
 ) -> Answer:
-    """The page that is asked for, of the records that `where` accepts, each as `show` has it or as documented."""
+    """Returns the requested page of the records that `where` accepts, each shown by `show` or with
+    its documented fields.
+    """
     with_deleted, rows = call.query.get("with_deleted", False), table.rows
 
     def accepts(position: int) -> bool:
@@ -84,7 +86,7 @@ def collection(
 
 
 def _order(sort_by: str | None) -> Order | None:
-    """The rules have checked it."""
+    """Returns the order of a parameter that the rules have checked."""
     if sort_by is None:
         return None
     field, _, direction = sort_by.rpartition("-")

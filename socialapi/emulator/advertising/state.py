@@ -7,12 +7,12 @@ from typing import Any, Final
 import attrs
 
 Record = dict[str, Any]
-"""What the service knows of one thing. It may have fields beyond those that are shown."""
+"""The stored fields of something. There may be more of them than are shown."""
 
 Key = tuple[Any, ...]
 
 _COMPARED: Final = 200
-"""So many characters of a text are compared, since a cursor carries what it was compared by."""
+"""The number of characters of a text that are compared; a cursor contains the compared value."""
 
 
 @attrs.frozen
@@ -59,11 +59,11 @@ class Table:
         return self._rows
 
     def live(self) -> Iterator[Record]:
-        """The records that are not deleted."""
+        """Returns the records that are not deleted."""
         return (record for record in self.rows if not record.get("deleted"))
 
     def get(self, record_id: str, *, with_deleted: bool = False) -> Record | None:
-        """The record with the id; a deleted one only if asked for."""
+        """Returns the record with the id; a deleted one only on request."""
         rows = self.rows
         position = self._positions.get(record_id)
         if position is None or (rows[position].get("deleted") and not with_deleted):
@@ -71,7 +71,7 @@ class Table:
         return rows[position]
 
     def add(self, record: Record) -> Record:
-        """One more record, behind all others."""
+        """Adds a record behind all others, and returns it."""
         position = len(self.rows)
         assert record["id"] not in self._positions, "ids are given once"
         self._rows.append(record)
@@ -81,7 +81,7 @@ class Table:
         return record
 
     def change(self, record: Record, **changes: Any) -> None:
-        """Gives fields of a record other values."""
+        """Changes fields of a record."""
         position = self._positions[record["id"]]
         for order, entries in self._orders.items():
             if order.field in changes:
@@ -90,7 +90,9 @@ class Table:
         record.update(changes)
 
     def behind(self, order: Order | None, place: Place | None) -> Iterator[int]:
-        """The positions of the records behind a place, or of all; without an order as they were made."""
+        """Yields the positions of the records behind a place, or of all. Without an order they
+        come by creation.
+        """
         if order is None:
             return iter(range(0 if place is None else place.position + 1, len(self.rows)))
         entries = self._sorted(order)
@@ -102,7 +104,7 @@ class Table:
         return (entries[index][1] for index in range(first, len(entries)))
 
     def place_of(self, order: Order | None, position: int) -> Place:
-        """The place behind the record at a position, as it is now."""
+        """Returns the place behind the record at a position, as it is now."""
         value = None if order is None else _key(self.rows[position].get(order.field))
         return Place(value[-1] if value else None, position)
 
@@ -116,17 +118,19 @@ class Table:
 
 
 def _entry(order: Order, value: Any, position: int) -> tuple[Key, int]:
-    """A descending order is walked from its end, so that only the positions have to be turned round."""
+    """Returns the sort key of a record. A descending order is walked from its end, so that only the
+    positions have to be negated.
+    """
     return _key(value), -position if order.descending else position
 
 
 def _key(value: Any) -> Key:
-    """What values are compared by. Records that have none come first."""
+    """Returns the key by which a value is compared. Records without a value come first."""
     return () if value is None else (value[:_COMPARED] if isinstance(value, str) else value,)
 
 
 Seeded = Callable[[str, Record], Iterable[Record]]
-"""The entries that an entity of a type begins with."""
+"""Returns the entries that the history of an entity starts with, by its type."""
 
 _KINDS = {
     "CAMPAIGN": "campaigns",
@@ -138,7 +142,7 @@ _KINDS = {
 
 
 def kind_of(entity_type: str) -> str:
-    """The kind of records that entities of a type are."""
+    """Returns the kind of the records of entities of a type."""
     return _KINDS[entity_type]
 
 
@@ -150,7 +154,9 @@ class History:
         self._of: dict[tuple[str, str], Table] = {}
 
     def of(self, entity_type: str, entity: Record) -> Table:
-        """The changes of an entity, which must not have been changed unseen."""
+        """Returns the changes of an entity. The first call derives the seeded ones from it, so it
+        must come before any change.
+        """
         key = (entity_type, entity["id"])
         table = self._of.get(key)
         if table is None:
@@ -159,7 +165,7 @@ class History:
         return table
 
     def note(self, entity_type: str, before: Record, after: Record, *, at: str, user_id: str) -> None:
-        """Writes down a change that was made through the API; nothing if nothing has another value."""
+        """Notes a change made through the API, unless all values stayed the same."""
         table = self.of(entity_type, before)
         fields = [name for name in after if name != "updated_at" and before.get(name) != after[name]]
         if fields:
@@ -182,7 +188,7 @@ def entry(
     by: tuple[str, str],
     changes: dict[str, Any] | None = None,
 ) -> Record:
-    """A change, with the entity as it was after it; `by` are user and platform."""
+    """Returns a change, with the entity as it was after it; `by` are user and platform."""
     return {
         "entity": entity_type,
         "entity_id": snapshot["id"],
@@ -199,7 +205,9 @@ def _numbered(entries: list[Record]) -> Iterable[Record]:
 
 
 _FIRST_ID: Final = 36**5
-"""Ids made while it runs have six characters; those of the seed data have other lengths, or begin with a letter."""
+"""The first id created at run time, which has six characters; those of the seed data have other
+lengths, or begin with a letter.
+"""
 
 _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -217,22 +225,24 @@ class Advertising:
         self._ids_made = 0
 
     def table(self, account_id: str, kind: str) -> Table:
-        """The records of a kind that belong to an account, for example `line_items`."""
+        """Returns the records of a kind that belong to an account, for example `line_items`."""
         found = self._tables.get((account_id, kind))
         if found is None:
             found = self._tables[account_id, kind] = Table()
         return found
 
     def plant(self, account_id: str, kind: str, load: Callable[[], Iterable[Record]]) -> None:
-        """Gives an account records, made when they are first looked at."""
+        """Gives an account records, which are created when they are first read."""
         self._tables[account_id, kind] = Table(load)
 
     def tables(self) -> Iterator[tuple[str, str, Table]]:
-        """Account, kind and records of everything that belongs to accounts."""
+        """Yields the account, the kind and the records of every table that
+        belongs to an account.
+        """
         return ((account_id, kind, table) for (account_id, kind), table in list(self._tables.items()))
 
     def new_id(self) -> str:
-        """An id that nothing has yet."""
+        """Returns an unused id."""
         number = _FIRST_ID + self._ids_made
         self._ids_made += 1
         digits = ""

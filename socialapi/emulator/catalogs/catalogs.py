@@ -12,7 +12,9 @@ from socialapi.routes import catalogs as routes
 
 
 def the_catalog(call: Call) -> Catalog:
-    """The catalog in the path, which has to be the caller's own. Product sets that are due are filled."""
+    """Returns the catalog in the path, which must be the caller's own, after filling product
+    sets that are due.
+    """
     catalog = call.state.catalogs.get(call.path["product_catalog_id"])
     if catalog is None:
         raise not_found("product_catalog_id")
@@ -23,12 +25,14 @@ def the_catalog(call: Call) -> Catalog:
 
 
 PROCESSING_SECONDS: Final = 30.0
-"""How long the products of a filtered set are looked for, by the emulator's clock; no number is documented."""
+"""The time until the products of a filtered set are found, by the emulator's clock; no
+number is documented.
+"""
 
 
 @serves(routes.PRODUCT_SET)
 async def get_product_set(call: Call) -> Answer:
-    """The set with the ids of those of its products that are still there."""
+    """Returns the set with the ids of its products that still exist."""
     catalog = the_catalog(call)
     found = catalog.sets.get(call.path["product_set_id"])
     if found is None:
@@ -38,7 +42,7 @@ async def get_product_set(call: Call) -> Answer:
 
 @serves(routes.PRODUCT_SET_CREATE)
 async def create_product_set(call: Call) -> Answer:
-    """The new set. What it takes for the other type is not looked at."""
+    """Creates a product set, and returns it. Fields of the other type are ignored."""
     catalog, body = the_catalog(call), call.body
     made = SetOfProducts(
         id=call.state.advertising.new_id(), name=body["name"], type=body["type"], description=body.get("description")
@@ -53,7 +57,7 @@ async def create_product_set(call: Call) -> Answer:
 
 
 def _known_keys(catalog: Catalog, keys: list[str]) -> list[str]:
-    """The keys, each once; they have to be of products that are there."""
+    """Returns the keys, each once. They must belong to products that exist."""
     unknown = [index for index, key in enumerate(keys) if catalog.stock.with_key(key) is None]
     if unknown:
         reason = "is of no product of this catalog"
@@ -75,7 +79,7 @@ def _set_record(catalog: Catalog, found: SetOfProducts) -> dict[str, Any]:
 
 @serves(routes.CATALOGS)
 async def list_catalogs(call: Call) -> Answer:
-    """The catalog of the user, if there is one."""
+    """Returns the user's catalog, if there is one."""
     _check_user(call)
     own = call.state.catalogs.of_user(call.user.id)
     return collection(call, Table(lambda: [] if own is None else [_record(own)]))
@@ -83,7 +87,7 @@ async def list_catalogs(call: Call) -> Answer:
 
 @serves(routes.CATALOG_CREATE)
 async def create_catalog(call: Call) -> Answer:
-    """The user's catalog, unless there is one."""
+    """Creates the user's catalog, and returns it. Refuses a second one."""
     _check_user(call)
     user = call.user
     if call.state.catalogs.of_user(user.id) is not None:
@@ -95,7 +99,7 @@ async def create_catalog(call: Call) -> Answer:
 
 @serves(routes.CATALOG_RENAME)
 async def rename_catalog(call: Call) -> Answer:
-    """The catalog under its new name."""
+    """Renames the catalog, and returns it."""
     catalog = the_catalog(call)
     catalog.name = call.query["name"]
     return ads_data(_record(catalog), call.echo)
@@ -103,7 +107,7 @@ async def rename_catalog(call: Call) -> Answer:
 
 @serves(routes.CATALOG_DELETE)
 async def delete_catalog(call: Call) -> Answer:
-    """The catalog, deleted for good with its products and product sets."""
+    """Deletes the catalog for good with its products and product sets, and returns it."""
     catalog = the_catalog(call)
     call.state.catalogs.remove(catalog)
     return ads_data(_record(catalog) | {"deleted": True}, call.echo)
@@ -114,6 +118,6 @@ def _record(catalog: Catalog) -> Record:
 
 
 def _check_user(call: Call) -> None:
-    """Who is named has to be the user who asks, with however many zeros the id begins."""
+    """Refuses a user id other than the caller's, ignoring zeros at its beginning."""
     if "user_id" in call.query and str(int(call.query["user_id"])) != call.user.id:
         raise forbidden("catalogs of other users are not accessible", "user_id")

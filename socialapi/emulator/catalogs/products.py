@@ -27,7 +27,7 @@ _VARIES: Final = ("size", "color", "age_group", "gender")
 
 
 def warnings_about(product: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The warnings about a product that keeps every rule."""
+    """Returns the warnings about a product that keeps every rule."""
     found = []
     if product["title"].isupper():
         found.append(_warning("TITLE_IN_CAPITALS", "is in capitals only", "title"))
@@ -48,7 +48,9 @@ Result = dict[str, Any]
 
 
 def count_products(received: Received) -> tuple[int | None, int | None]:
-    """How many products a body has, or None where it cannot be told; users there are none."""
+    """Returns how many products a body has, or None where it cannot be told. The number
+    of users is None.
+    """
     try:
         return len(received.json()["products"]), None
     except (ValueError, TypeError, KeyError):
@@ -63,17 +65,21 @@ class ProductRows(ForwardRows):
     group_key: str | None
 
     def after(self, place: int | None) -> Iterator[int]:
-        """The positions of the first of each group, or of all of the group."""
+        """Yields the positions of the first product of each group, or of all
+        products of the group.
+        """
         return self.stock.positions(-1 if place is None else place, self.group_key)
 
     def place_of(self, position: int) -> int:
-        """The position itself, which products keep."""
+        """Returns the position itself, because products keep theirs."""
         return position
 
 
 @serves(routes.PRODUCTS)
 async def list_products(call: Call) -> Answer:
-    """A page of products, as they were submitted: of each group the first, or all of the group that is asked for."""
+    """Returns a page of products in the order of submission: the first of each group, or all of the
+    requested group.
+    """
     stock = the_catalog(call).stock
     page = paginate(call, ProductRows(stock, call.query.get("item_group_key")), default=DEFAULT_COUNT)
     products = [stock.fields(stock.at(position)) for position in page.positions]
@@ -82,7 +88,9 @@ async def list_products(call: Call) -> Answer:
 
 @serves(routes.PRODUCTS_PUT, measure=count_products, faults=PRODUCT_FAULTS)
 async def put_products(call: Call) -> Answer:
-    """What became of each product, in the order of the request; of an id that is repeated there nothing is said."""
+    """Returns the result of each product, in the order of the request, without products whose id
+    is repeated there.
+    """
     stock, products = the_catalog(call).stock, call.body["products"]
     repeated = _repeated(products)
     lost, refused = _of_fault(call.fault, "product_missing"), _of_fault(call.fault, "product_error")
@@ -96,7 +104,7 @@ async def put_products(call: Call) -> Answer:
 
 @serves(routes.PRODUCTS_DELETE)
 async def delete_products(call: Call) -> Answer:
-    """Each key, or the key that failed with the reason."""
+    """Returns each deleted key, or the key that failed with the reason."""
     stock = the_catalog(call).stock
     results = [
         {"product_key": key}
@@ -127,7 +135,9 @@ def _put(call: Call, stock: Stock, product: Any) -> Result:
 
 
 def _failed(stock: Stock, product: Any, broken: Iterable[BrokenRule]) -> Result:
-    """What is said of a product that is not taken; one that is known stays as it is."""
+    """Returns the result of a product that is refused. A stored product with its
+    id stays as it is.
+    """
     product_id = _id_of(product)
     known = None if product_id is None else stock.get(product_id)
     errors = [_error(rule) for rule in broken]
@@ -147,17 +157,17 @@ def _result(
 
 
 def _repeated(products: Sequence[Any]) -> frozenset[str | None]:
-    """The ids that stand there more than once."""
+    """Returns the ids that occur more than once."""
     counts = Counter(product_id for product in products if (product_id := _id_of(product)) is not None)
     return frozenset(product_id for product_id, count in counts.items() if count > 1)
 
 
 def _id_of(product: Any) -> str | None:
-    """The id of a product that has one: of a request anything may be a product."""
+    """Returns the id of a product, or None: a request may have anything in its place."""
     found = product.get("id") if isinstance(product, Mapping) else None
     return found if isinstance(found, str) else None
 
 
 def _of_fault(fault: Fault | None, kind: str) -> int | None:
-    """The number of the product that a scripted fault of the kind is about."""
+    """Returns the index of the product that a scripted fault of the kind is about."""
     return (fault.index or 0) if fault is not None and fault.fault == kind else None

@@ -13,10 +13,10 @@ import orjson
 from socialapi.emulator.responses import packed_json
 
 MADE_BY_THE_SERVICE: Final = ("product_key", "item_group_key")
-"""Fields that are no part of what a client says about a product."""
+"""Fields that the service adds to a product, and clients do not send."""
 
 SLICE: Final = 1_000
-"""Products looked at in one go, so that a walk through all of them does not hold the loop."""
+"""The number of products looked at before others are served."""
 
 
 @attrs.frozen
@@ -38,7 +38,9 @@ class _Group:
 
 
 def content_of(product: Mapping[str, Any]) -> bytes:
-    """The fields that a client says, with sorted names and without spaces: the same fields give the same bytes."""
+    """Returns the fields that a client sends, with sorted names and without spaces, so that equal
+    fields give equal bytes.
+    """
     said = {name: value for name, value in product.items() if name not in MADE_BY_THE_SERVICE}
     return packed_json(said, sort_keys=True)
 
@@ -58,21 +60,21 @@ class Stock:
 
     @property
     def size(self) -> int:
-        """How many products there are."""
+        """The number of products."""
         return len(self._positions)
 
     def get(self, product_id: str) -> Item | None:
-        """The product with this id of the client's."""
+        """Returns the product with this id, which the client chose."""
         position = self._positions.get(product_id)
         return None if position is None else self._rows[position]
 
     def with_key(self, key: str) -> Item | None:
-        """The product with this key of the service's."""
+        """Returns the product with this key, which the service chose."""
         product_id = self._ids.get(key)
         return None if product_id is None else self.get(product_id)
 
     def put(self, item: Item, new_group_key: str) -> None:
-        """One more product, behind all others, or another content of one that keeps its place.
+        """Adds a product behind all others, or replaces the content of one, which keeps its place.
 
         `new_group_key` is for its group, if it is the first in it.
         """
@@ -92,7 +94,7 @@ class Stock:
             insort(group.positions, position)
 
     def remove(self, key: str) -> bool:
-        """Removes the product with the key; whether there was one."""
+        """Removes the product with the key. Returns whether there was one."""
         product_id = self._ids.pop(key, None)
         if product_id is None:
             return False
@@ -102,20 +104,22 @@ class Stock:
         return True
 
     def fields(self, item: Item) -> dict[str, Any]:
-        """All fields of a product, those that the service made among them."""
+        """Returns all fields of a product, including those that the service made."""
         made = {"product_key": item.key}
         if item.group_id is not None:
             made["item_group_key"] = self._groups[item.group_id].key
         return {**orjson.loads(item.content), **made}
 
     def at(self, position: int) -> Item:
-        """The product at a position that `positions` has returned."""
+        """Returns the product at a position that `positions` has returned."""
         item = self._rows[position]
         assert item is not None
         return item
 
     def positions(self, behind: int, group_key: str | None) -> Iterator[int]:
-        """The positions behind another one: of the first of each group, or of all products of one group."""
+        """Yields the positions behind another one: of the first product of each group, or of all
+        products of one group.
+        """
         if group_key is not None:
             group = self._groups.get(self._group_ids.get(group_key, ""))
             positions = [] if group is None else group.positions
@@ -124,7 +128,9 @@ class Stock:
         return (position for position, item in items if item is not None and self._is_first(position, item))
 
     def slices(self) -> Iterator[list[Item]]:
-        """All products in lists of at most `SLICE`; what is put after the start is not seen."""
+        """Yields all products in lists of at most `SLICE`. Those added after the start
+        are not included.
+        """
         rows = list(self._rows)
         for start in range(0, len(rows), SLICE):
             yield [item for item in rows[start : start + SLICE] if item is not None]
@@ -155,7 +161,7 @@ class ProductChecksum:
         self._sum = 0
 
     def add(self, items: Iterable[Item]) -> None:
-        """Take in products that were not taken in before."""
+        """Adds products, which must not have been added before."""
         for item in items:
             self.count += 1
             self._sum ^= int.from_bytes(hashlib.sha256(item.content).digest()[:8])
@@ -165,7 +171,9 @@ class ProductChecksum:
 
 
 Matches = Callable[[Any], bool]
-"""Whether the value of an attribute is one that is looked for; None where a product has no such attribute."""
+"""Returns whether the value of an attribute matches; the value is None if a product
+lacks the attribute.
+"""
 
 _AMOUNTS: Final = ("price", "sale_price")
 _AMOUNT: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?) ([A-Z]{3})")
@@ -178,7 +186,7 @@ _COMPARES: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
 
 
 def matching(stock: Stock, filters: Sequence[Mapping[str, Any]]) -> list[str] | None:
-    """The keys of the products that all filters find; None if one of them makes no sense."""
+    """Returns the keys of the products that match all filters; None if a filter makes no sense."""
     rules = [(each["attribute"], _matches(each)) for each in filters]
     sound = [(attribute, matches) for attribute, matches in rules if matches is not None]
     if len(sound) < len(rules):
@@ -202,7 +210,7 @@ def _matches(declared: Mapping[str, Any]) -> Matches | None:
 
 
 def _amounts(operator: str, value: str) -> Matches | None:
-    """Amounts in the same currency are compared; one in another currency is not looked for."""
+    """Returns a function that compares amounts. One in another currency never matches."""
     wanted, compares = _AMOUNT.fullmatch(value), _COMPARES.get(operator)
     if wanted is None or compares is None:
         return None
@@ -224,7 +232,9 @@ def _numbers(operator: str, value: str) -> Matches | None:
 
 
 def _texts(operator: str, value: str) -> Matches | None:
-    """EQUAL_TO is exact; the others do not look at capitals. MATCH finds whole words, all of them, in any order."""
+    """Returns a function that compares texts. EQUAL_TO is exact, the others ignore case. MATCH
+    finds whole words, all of them, in any order.
+    """
     folded = value.casefold()
     words = frozenset(_words(folded))
     found: Mapping[str, Matches] = {
@@ -268,13 +278,13 @@ class Catalog:
     _pending: list[SetOfProducts] = attrs.field(factory=list, repr=False)
 
     def add_set(self, made: SetOfProducts) -> None:
-        """One more product set."""
+        """Adds a product set."""
         self.sets[made.id] = made
         if made.status == "PROCESSING":
             self._pending.append(made)
 
     def settle(self, now: float) -> None:
-        """Fills the sets that are due. Whoever is about to change products calls it before."""
+        """Fills the sets that are due. It must be called before products change."""
         due = [each for each in self._pending if each.due_at <= now]
         for each in due:
             self._pending.remove(each)
@@ -289,19 +299,19 @@ class Catalogs:
         self._by_id: dict[str, Catalog] = {}
 
     def all(self) -> Iterator[Catalog]:
-        """The catalogs in the order in which they were made."""
+        """Returns the catalogs in the order in which they were made."""
         return iter(list(self._by_id.values()))
 
     def get(self, catalog_id: str) -> Catalog | None:
-        """The catalog with the id."""
+        """Returns the catalog with the id."""
         return self._by_id.get(catalog_id)
 
     def of_user(self, user_id: str) -> Catalog | None:
-        """The catalog of a user."""
+        """Returns the catalog of a user."""
         return next((each for each in self._by_id.values() if each.user_id == user_id), None)
 
     def add(self, catalog: Catalog) -> None:
-        """One more catalog."""
+        """Adds a catalog."""
         self._by_id[catalog.id] = catalog
 
     def remove(self, catalog: Catalog) -> None:

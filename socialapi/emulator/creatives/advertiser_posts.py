@@ -25,7 +25,9 @@ _ALONE: Final = ("VIDEO", "GIF")
 
 
 def _rules(call: Call) -> Iterable[BrokenRule]:
-    """Who may post, and whether what the post shows is there and goes together."""
+    """Yields the broken rules of a post. Raises Refusal if the author may not post, or if what the
+    post shows does not exist.
+    """
     query = call.query
     _check_author(call, query)
     library = call.state.advertising.table(call.account_id, LIBRARY)
@@ -42,7 +44,9 @@ def _rules(call: Call) -> Iterable[BrokenRule]:
 
 @serves(routes.ADVERTISER_POST_CREATE, rules=_rules)
 async def create_post(call: Call) -> Answer:
-    """The post, which is also one of the platform; one that is shown as an ad alone is in no timeline or stream."""
+    """Creates a post, also on the platform, and returns it. A post that is only shown as an ad is
+    in no timeline or stream.
+    """
     query = call.query
     author, nullcast = call.state.users[_author_id(query)], query.get("nullcast", True)
     post = new_post(call.state, author, query.get("text", ""), listed=not nullcast)
@@ -59,7 +63,7 @@ async def create_post(call: Call) -> Answer:
 
 @serves(routes.ADVERTISER_POST_RENAME)
 async def rename_post(call: Call) -> Answer:
-    """A post of an advertiser of the account, under its new name there."""
+    """Names a post of an advertiser of the account, and returns it."""
     post = _of_account(call, call.path["tweet_id"])
     _table(call).change(post, name=call.query["name"])
     return ads_data(_shown(post, call.state.users[post["author_id"]], {}), call.echo)
@@ -70,12 +74,14 @@ def _table(call: Call) -> Table:
 
 
 def _author_id(query: Mapping[str, Any]) -> str:
-    """However many zeros it begins with."""
+    """Returns the id of the author without zeros at its beginning."""
     return str(int(query["as_user_id"]))
 
 
 def _check_author(call: Call, query: Mapping[str, Any]) -> None:
-    """The advertiser is a user whom the account belongs to as well; what is no ad they post by themselves."""
+    """Refuses an author who has not granted access to the account, and organic posts by
+    anybody but the caller.
+    """
     author = call.state.users.get(_author_id(query))
     if author is None or call.account_id not in author.account_ids:
         raise forbidden("the user has not granted access to the account", "as_user_id")
@@ -91,7 +97,7 @@ def _is_card(call: Call, uri: str) -> bool:
 
 
 def _use(call: Call, media_keys: Iterable[str]) -> None:
-    """The media are those of a post from now on, in the library and on the platform."""
+    """Marks the media as used by a post, in the library and on the platform."""
     library = call.state.advertising.table(call.account_id, LIBRARY)
     for key in media_keys:
         medium = library.get(key)
@@ -101,7 +107,9 @@ def _use(call: Call, media_keys: Iterable[str]) -> None:
 
 
 def _of_account(call: Call, post_id: str) -> Record:
-    """A post that was made here, or another one of an advertiser of the account, which then is one of these."""
+    """Returns a post that was created here, or adopts another one of an
+    advertiser of the account.
+    """
     found = _table(call).get(post_id)
     if found is not None:
         return found
@@ -113,7 +121,7 @@ def _of_account(call: Call, post_id: str) -> Record:
 
 
 def _record(post: PostRecord, *, nullcast: bool) -> Record:
-    """What an account keeps of a post."""
+    """Returns the record of a post that an account keeps."""
     return {
         "id": post.id,
         "author_id": post.author_id,
@@ -124,7 +132,7 @@ def _record(post: PostRecord, *, nullcast: bool) -> Record:
 
 
 def _shown(post: Record, author: User, query: Mapping[str, Any]) -> Record:
-    """The post as `tweet_mode` and `trim_user` want it. Who may answer is not said here."""
+    """Returns the post as `tweet_mode` and `trim_user` select it, without who may reply."""
     said: Record = {name: post[name] for name in ("id", "text", "nullcast", "created_at")}
     said |= {name: post[name] for name in _SHOWN if name in post}
     if query.get("tweet_mode") == "extended":

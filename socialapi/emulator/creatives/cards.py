@@ -1,4 +1,6 @@
-"""Handlers of cards: with components, polls and video conversations (creatives sections 4.2, 4.4 and 4.5)."""
+"""Handlers of cards: with components, polls and video conversations (creatives sections
+4.2, 4.4 and 4.5).
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -36,7 +38,7 @@ _LAYOUTS: Final = ("components", "slides")
 
 @serves(routes.CARDS)
 async def list_cards(call: Call) -> Answer:
-    """The cards that the filters accept, those of older kinds only if asked for."""
+    """Returns the cards that the filters accept; those of older kinds only on request."""
     accepted = asked_for(call.query, card_id="id", card_uris="card_uri", card_types="card_type")
     with_legacy = call.query.get("include_legacy_cards", False)
 
@@ -48,13 +50,15 @@ async def list_cards(call: Call) -> Answer:
 
 @serves(routes.CARD)
 async def get_card(call: Call) -> Answer:
-    """A card of any kind, a deleted one only if asked for."""
+    """Returns a card of any kind; a deleted one only on request."""
     with_deleted = call.query.get("with_deleted", False)
     return answer_record(call, require_record(call, CARDS, "card_id", with_deleted=with_deleted))
 
 
 def _layout_rules(call: Call, layout: Layout) -> Iterable[BrokenRule]:
-    """Media have to be images and videos of the library; slides have one medium each, and lead to websites."""
+    """Yields the broken rules: media must be images and videos of the library; each slide has one
+    medium and leads to a website.
+    """
     library = call.state.advertising.table(call.account_id, LIBRARY)
     given = [(place, library.get(key)) for place, key in media_keys(layout)]
     if missing := [place for place, medium in given if medium is None]:
@@ -73,7 +77,7 @@ def _draft_rules(call: Call) -> Iterable[BrokenRule]:
 
 @serves(routes.CARD_CREATE, rules=_draft_rules)
 async def create_card(call: Call) -> Answer:
-    """The new card."""
+    """Creates a card, and returns it."""
     card = new_record(call, name=call.body["name"], is_legacy=False, **_laid_out(call, call.body))
     card["card_uri"] = card_uri(card["id"])
     return answer_record(call, _table(call).add(card))
@@ -87,7 +91,7 @@ def _change_rules(call: Call) -> Iterable[BrokenRule]:
 
 @serves(routes.CARD_UPDATE, rules=_change_rules)
 async def update_card(call: Call) -> Answer:
-    """The card with what it is from now on: components take the place of slides, and the other way round."""
+    """Changes the card, and returns it. Components replace slides, and the other way round."""
     card, changes = require_record(call, CARDS, "card_id"), dict(call.body)
     if any(name in changes for name in _LAYOUTS):
         changes |= _laid_out(call, changes)
@@ -100,7 +104,7 @@ async def update_card(call: Call) -> Answer:
 
 @serves(routes.IMAGE_CONVERSATION_CARD_DELETE)
 async def delete_image_conversation_card(call: Call) -> Answer:
-    """The card of this older kind, deleted."""
+    """Deletes an image conversation card, which is an older kind, and returns it."""
     card = require_record(call, CARDS, "card_id")
     if card["card_type"] != IMAGE_CONVERSATION:
         raise invalid("card_id", "must be of an image conversation card")
@@ -125,27 +129,29 @@ def _laid_out(call: Call, layout: Layout) -> dict[str, Any]:
 
 
 MEDIA_POLLS: Final = "PROMOTED_MEDIA_POLLS"
-"""The feature of an account whose polls may have media."""
+"""The feature of accounts whose polls may have media."""
 
 _MINUTE: Final = 60.0
 
 
 @serves(routes.POLL_CARDS)
 async def list_poll_cards(call: Call) -> Answer:
-    """The polls of the account that the filters accept."""
+    """Returns the polls of the account that the filters accept."""
     where = asked_for(call.query, card_ids="id")
     return collection(call, _poll_table(call), where=where, show=_shown)
 
 
 @serves(routes.POLL_CARD)
 async def get_poll_card(call: Call) -> Answer:
-    """A poll, a deleted one only if asked for."""
+    """Returns a poll; a deleted one only on request."""
     with_deleted = call.query.get("with_deleted", False)
     return ads_data(_shown(require_record(call, POLLS, "card_id", with_deleted=with_deleted)), call.echo)
 
 
 def _rules(call: Call) -> Iterable[BrokenRule]:
-    """A medium has to be of the library, and the account one that may use it."""
+    """Yields the broken rules: a medium must be of the library, and the account must be one
+    that may use it.
+    """
     if "media_key" not in call.query:
         return
     account = call.state.advertising.accounts.get(call.account_id)
@@ -159,7 +165,7 @@ def _rules(call: Call) -> Iterable[BrokenRule]:
 
 @serves(routes.POLL_CARD_CREATE, rules=_rules)
 async def create_poll_card(call: Call) -> Answer:
-    """The new poll, which counts down from now on."""
+    """Creates a poll, which starts at once, and returns it."""
     query = call.query
     minutes = query["duration_in_minutes"]
     medium = in_library(call, query["media_key"], "media_key") if "media_key" in query else None
@@ -181,7 +187,9 @@ def _poll_table(call: Call) -> Table:
 
 
 def _shown(poll: Record) -> Record:
-    """What is documented, and the image of a poll with one, for which no field is."""
+    """Returns the documented fields, and the image of a poll that has one, which has no
+    documented field.
+    """
     return to_wire(poll, PollCard) | ({"image_url": poll["image_url"]} if "image_url" in poll else {})
 
 
@@ -194,19 +202,21 @@ _SAID: Final = (
 
 @serves(routes.VIDEO_CONVERSATION_CARDS)
 async def list_conversation_cards(call: Call) -> Answer:
-    """The cards of the account that the filters accept."""
+    """Returns the cards of the account that the filters accept."""
     return collection(call, _conversation_table(call), where=asked_for(call.query, card_ids="id"))
 
 
 @serves(routes.VIDEO_CONVERSATION_CARD)
 async def get_conversation_card(call: Call) -> Answer:
-    """A card, a deleted one only if asked for."""
+    """Returns a card; a deleted one only on request."""
     with_deleted = call.query.get("with_deleted", False)
     return answer_record(call, require_record(call, CONVERSATIONS, "card_id", with_deleted=with_deleted))
 
 
 def _media_rules(call: Call, given: Mapping[str, Any]) -> Iterable[BrokenRule]:
-    """The media that are given have to be in the library, and what they are named for."""
+    """Yields the broken rules: the given media must be in the library, and of the kind of
+    their parameter.
+    """
     media = {
         name: in_library(call, given[name], name)
         for name in _SAID
@@ -227,14 +237,14 @@ def _conversation_draft_rules(call: Call) -> Iterable[BrokenRule]:
 
 @serves(routes.VIDEO_CONVERSATION_CARD_CREATE, rules=_conversation_draft_rules)
 async def create_conversation_card(call: Call) -> Answer:
-    """The new card."""
+    """Creates a card, and returns it."""
     card = new_record(call, card_type="VIDEO_CONVERSATION", **{name: call.query.get(name) for name in _SAID})
     card |= {"card_uri": card_uri(card["id"]), **_media_fields(call, card)}
     return answer_record(call, _conversation_table(call).add(card))
 
 
 def _conversation_change_rules(call: Call) -> Iterable[BrokenRule]:
-    """The card has to keep the rules as it would be from then on."""
+    """Yields the rules that the card would break after the change."""
     card = require_record(call, CONVERSATIONS, "card_id")
     yield from conversation_rules({**card, **call.query})
     yield from _media_rules(call, call.query)
@@ -242,7 +252,7 @@ def _conversation_change_rules(call: Call) -> Iterable[BrokenRule]:
 
 @serves(routes.VIDEO_CONVERSATION_CARD_UPDATE, rules=_conversation_change_rules)
 async def update_conversation_card(call: Call) -> Answer:
-    """The card as it is from now on."""
+    """Changes the card, and returns it."""
     card = require_record(call, CONVERSATIONS, "card_id")
     if call.query:
         changes = {**call.query, "updated_at": timestamp(call.now)}

@@ -27,7 +27,7 @@ _OF_PLATFORM: Final = {"IMAGE": "photo", "VIDEO": "video", "GIF": "animated_gif"
 
 
 def in_library(call: Call, media_key: str, parameter: str) -> Record:
-    """A medium of the account's library; a refusal that names the parameter if there is none."""
+    """Returns a medium of the account's library; refuses the parameter if there is none."""
     found = call.state.advertising.table(call.account_id, LIBRARY).get(media_key)
     if found is None:
         raise not_found(parameter)
@@ -35,7 +35,7 @@ def in_library(call: Call, media_key: str, parameter: str) -> Record:
 
 
 def uploaded(call: Call, media_key: str, parameter: str) -> Record:
-    """A medium that the user uploaded."""
+    """Returns a medium that the user uploaded."""
     found = call.state.advertising.uploads.get(media_key)
     if found is None or found["owner_id"] != call.user.id:
         raise not_found(parameter)
@@ -43,13 +43,15 @@ def uploaded(call: Call, media_key: str, parameter: str) -> Record:
 
 
 def kind_rules(medium: Record, kinds: Sequence[str], parameter: str) -> Iterable[BrokenRule]:
-    """It has to be of one of these kinds."""
+    """Yields a broken rule unless the medium is of one of these kinds."""
     if medium["media_type"] not in kinds:
         yield BrokenRule(path=parameter, reason=f"must be the key of {' or '.join(_NOUNS[kind] for kind in kinds)}")
 
 
 def poll_image_rules(medium: Record, parameter: str) -> Iterable[BrokenRule]:
-    """The image of a poll has a width and a shape (section 4.4)."""
+    """Yields the broken rules of the image of a poll, which has a minimum width and a
+    shape (section 4.4).
+    """
     if medium["width"] < _NARROWEST:
         yield BrokenRule(path=parameter, reason=f"must be an image of at least {_NARROWEST} pixels in width")
     if abs(medium["width"] / medium["height"] - _POLL_RATIO) > _TOLERANCE:
@@ -57,14 +59,14 @@ def poll_image_rules(medium: Record, parameter: str) -> Iterable[BrokenRule]:
 
 
 def wide_video_rules(medium: Record, parameter: str) -> Iterable[BrokenRule]:
-    """The video of a conversation card is 16:9 (section 4.5)."""
+    """Yields a broken rule unless the video of a conversation card is 16:9 (section 4.5)."""
     yield from kind_rules(medium, ("VIDEO",), parameter)
     if medium["media_type"] == "VIDEO" and medium["width"] * 9 != medium["height"] * 16:
         yield BrokenRule(path=parameter, reason="must be a video with the ratio 16:9")
 
 
 def of_platform(medium: Record) -> dict[str, Any]:
-    """The same medium as the platform API has those of posts."""
+    """Returns the medium as the platform API has the media of posts."""
     found = {"media_key": medium["media_key"], "type": _OF_PLATFORM[medium["media_type"]]}
     return found if medium["duration"] is None else found | {"duration_ms": medium["duration"]}
 
@@ -74,21 +76,21 @@ _ID: Final = "account_media_id"
 
 @serves(routes.ACCOUNT_MEDIA)
 async def list_account_media(call: Call) -> Answer:
-    """The media of the account that the filters accept."""
+    """Returns the media of the account that the filters accept."""
     where = asked_for(call.query, account_media_ids="id", creative_types="creative_type")
     return collection(call, call.state.advertising.table(call.account_id, ACCOUNT_MEDIA), where=where)
 
 
 @serves(routes.ACCOUNT_MEDIUM)
 async def get_account_medium(call: Call) -> Answer:
-    """One of these, a deleted one only if asked for."""
+    """Returns an account medium; a deleted one only on request."""
     with_deleted = call.query.get("with_deleted", False)
     return answer_record(call, require_record(call, ACCOUNT_MEDIA, _ID, with_deleted=with_deleted))
 
 
 @serves(routes.ACCOUNT_MEDIUM_DELETE)
 async def delete_account_medium(call: Call) -> Answer:
-    """It is used no more."""
+    """Deletes the account medium, and returns it."""
     record = require_record(call, ACCOUNT_MEDIA, _ID)
     table = call.state.advertising.table(call.account_id, ACCOUNT_MEDIA)
     table.change(record, deleted=True, updated_at=timestamp(call.now))
@@ -96,7 +98,9 @@ async def delete_account_medium(call: Call) -> Answer:
 
 
 def add_preroll(call: Call, medium: Record) -> None:
-    """A video of the library that is made for prerolls is account media as well, without being asked for (3)."""
+    """Adds a video of the library that is made for prerolls to the account media, which happens
+    automatically (3).
+    """
     made = new_record(call, **preroll(medium))
     call.state.advertising.table(call.account_id, ACCOUNT_MEDIA).add(made)
 
@@ -110,7 +114,7 @@ _WORD: Final = re.compile(r"[^\W_]+")
 
 @serves(routes.MEDIA_LIBRARY)
 async def list_media(call: Call) -> Answer:
-    """The media of a type, or those in whose texts every word that is asked for stands."""
+    """Returns the media of a type, or those whose texts contain every requested word."""
     media_type, terms = call.query.get("media_type"), call.query.get("q")
     words = None if terms is None else _words([terms])
 
@@ -124,7 +128,7 @@ async def list_media(call: Call) -> Answer:
 
 @serves(routes.LIBRARY_MEDIA)
 async def get_medium(call: Call) -> Answer:
-    """One of these."""
+    """Returns a medium of the library."""
     return answer_record(call, require_record(call, LIBRARY, "media_key"))
 
 
@@ -137,7 +141,7 @@ def _new_medium(call: Call) -> Iterable[BrokenRule]:
 
 @serves(routes.LIBRARY_MEDIA_ADD, rules=_new_medium)
 async def add_medium(call: Call) -> Answer:
-    """A medium that was uploaded is in the library, also one that was deleted from it before."""
+    """Adds an uploaded medium to the library, even one that was deleted from it before."""
     table, now = _table(call), timestamp(call.now)
     upload = uploaded(call, call.query["media_key"], "media_key")
     made = {
@@ -165,7 +169,7 @@ def _changed_medium(call: Call) -> Iterable[BrokenRule]:
 
 @serves(routes.LIBRARY_MEDIA_UPDATE, rules=_changed_medium)
 async def update_medium(call: Call) -> Answer:
-    """The medium with what is said of it from now on."""
+    """Changes the metadata of the medium, and returns it."""
     medium = require_record(call, LIBRARY, "media_key")
     if call.query:
         changes = {**call.query, "updated_at": timestamp(call.now)}
@@ -176,7 +180,7 @@ async def update_medium(call: Call) -> Answer:
 
 @serves(routes.LIBRARY_MEDIA_DELETE)
 async def delete_medium(call: Call) -> Answer:
-    """It is found no more. What was made with it stays as it is."""
+    """Deletes the medium, and returns it. What was made with it stays as it is."""
     medium = require_record(call, LIBRARY, "media_key")
     _table(call).change(medium, deleted=True, updated_at=timestamp(call.now))
     return answer_record(call, medium)
@@ -191,7 +195,7 @@ def _words(texts: Iterable[str | None]) -> frozenset[str]:
 
 
 def _video_rules(call: Call, given: Mapping[str, Any], medium: Record) -> Iterable[BrokenRule]:
-    """What only videos have; nothing is fine for the others too."""
+    """Yields the broken rules of parameters that only videos have; other media may clear them."""
     fields = [name for name in VIDEO_FIELDS if given.get(name) is not None]
     if medium["media_type"] != "VIDEO":
         for name in fields:

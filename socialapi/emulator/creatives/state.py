@@ -7,13 +7,13 @@ from socialapi.emulator.advertising.state import Record
 
 Component = Mapping[str, Any]
 Layout = Mapping[str, Any]
-"""`components` or `slides` of a card."""
+"""The `components` or `slides` of a card."""
 
 _PLACES: Final = {"DETAILS": "WEBSITE", "BUTTON": "APP"}
 
 
 def faces(layout: Layout) -> Iterator[tuple[str, Sequence[Component]]]:
-    """What is seen at once, each with its place in the card."""
+    """Yields the components that are seen at once, each with its place in the card."""
     if "components" in layout:
         yield "components", layout["components"]
     for number, components in enumerate(layout.get("slides", ())):
@@ -21,7 +21,7 @@ def faces(layout: Layout) -> Iterator[tuple[str, Sequence[Component]]]:
 
 
 def media_keys(layout: Layout) -> Iterator[tuple[str, str]]:
-    """Every media key, with its place in the card."""
+    """Yields every media key, with its place in the card."""
     for place, components in faces(layout):
         for number, component in enumerate(components):
             if component["type"] == "MEDIA":
@@ -32,7 +32,7 @@ def media_keys(layout: Layout) -> Iterator[tuple[str, str]]:
 
 
 def card_type(layout: Layout, medium: Callable[[str], Record]) -> str:
-    """The type of a card that keeps the rules; `medium` gives the medium with a key."""
+    """Returns the type of a card that keeps the rules; `medium` gives the medium with a key."""
     kinds = {medium(key)["media_type"] for _, key in media_keys(layout)}
     media = kinds.pop() if len(kinds) == 1 else "MIXED_MEDIA"
     types = {component["type"] for _, components in faces(layout) for component in components}
@@ -60,21 +60,21 @@ FACTS: Final = (
     *("media_key", "media_type", "media_category", "media_url", "media_status", "duration", "aspect_ratio"),
     *("width", "height", "owner_id"),
 )
-"""What is known of a medium since it was uploaded."""
+"""Fields of a medium that are known since its upload."""
 
 
 def card_uri(card_id: str) -> str:
-    """How posts name a card."""
+    """Returns the URI by which posts name a card."""
     return f"card://{card_id}"
 
 
 def first_frame(medium: Record) -> str:
-    """What stands for a video that has no poster."""
+    """Returns the image of a video that has no poster."""
     return f"{medium['media_url'].rpartition('/')[0]}/first-frame.jpg"
 
 
 def preroll(medium: Record) -> Record:
-    """What the account media say that a video for prerolls is available as."""
+    """Returns the fields by which account media say where a preroll video is available."""
     return {
         "video_id": medium["media_key"].partition("_")[2],
         "media_url": medium["media_url"],
@@ -83,7 +83,9 @@ def preroll(medium: Record) -> Record:
 
 
 def of_poll(medium: Record | None) -> dict[str, Any]:
-    """The type of a poll with this medium, and where it is found; the key itself is not shown."""
+    """Returns the type of a poll with this medium, and the medium's address; the key
+    itself is not shown.
+    """
     if medium is None:
         return {"card_type": "TEXT_POLLS"}
     if medium["media_type"] == "IMAGE":
@@ -103,7 +105,9 @@ def of_poll(medium: Record | None) -> dict[str, Any]:
 
 
 def of_conversation(video: Record, poster: Record | None) -> Record:
-    """What a conversation card says of its video and of the image that stands for it."""
+    """Returns the fields of a conversation card about its video and the image
+    that stands for it.
+    """
     return {
         "media_url": video["media_url"],
         "poster_media_url": first_frame(video) if poster is None else poster["media_url"],
@@ -114,7 +118,9 @@ def of_conversation(video: Record, poster: Record | None) -> Record:
 
 
 def asked_for(query: Mapping[str, Any], **fields: str) -> Callable[[Record], bool]:
-    """Whether a record has what the parameters list, in the field that stands for each; `q` begins its name."""
+    """Returns a filter of records by the parameters, each of which lists values of a field; `q` is
+    the beginning of a name.
+    """
     wanted = [(field, frozenset(query[name])) for name, field in fields.items() if name in query]
     prefix = query.get("q", "").casefold()
 

@@ -37,8 +37,8 @@ class PageShown(Exception):
 
 @attrs.frozen(kw_only=True)
 class Question:
-    """What a user is asked. `fields` are sealed, returned with the form, and identify the
-    sign-in.
+    """What a user is asked to decide. `fields` are sealed, returned with the form, and
+    identify the sign-in.
     """
 
     app: App
@@ -51,7 +51,9 @@ class Question:
 
 
 def browser_of(call: Call) -> str:
-    """What the browser calls itself, empty at its first visit. Cookies of others, whatever they hold, are passed over."""
+    """Returns the name of the browser, empty at its first visit. Cookies of other services are
+    ignored, whatever they hold.
+    """
     for pair in call.received.headers.get("Cookie", "").split(";"):
         name, _, value = pair.strip().partition("=")
         if name == COOKIE and _BROWSER.fullmatch(value):
@@ -60,14 +62,16 @@ def browser_of(call: Call) -> str:
 
 
 def signed_in(call: Call, question: Question) -> User | None:
-    """Who has signed in with this browser, unless the sign-in is to be shown or is for somebody else."""
+    """Returns the user who has signed in with this browser, unless the sign-in must be shown or is
+    for somebody else.
+    """
     user = call.state.users.get(call.state.sign_ins.browsers.get(browser_of(call), ""))
     wanted = call.state.user_named(question.screen_name) if question.screen_name else user
     return user if user is wanted and not question.force_login else None
 
 
 def consent_page(call: Call, question: Question, *, error: str = "", status: int = 200) -> Answer:
-    """The form, in a browser that has a name from now on."""
+    """Returns the form, and gives the browser a name."""
     browser = browser_of(call) or secrets.token_urlsafe(24)
     user = signed_in(call, question)
     app_name = question.app.name
@@ -86,14 +90,14 @@ def consent_page(call: Call, question: Question, *, error: str = "", status: int
 
 
 def submitted(call: Call) -> dict[str, str]:
-    """The fields of a form that was sent."""
+    """Returns the fields of a form that was sent."""
     if call.received.content_type != FORM or not call.received.complete:
         raise PageShown(html.message_page("This form cannot be read", "Go back to the app and try again.", status=400))
     return dict(parse_qsl(call.received.body.decode("utf-8", "replace"), keep_blank_values=True))
 
 
 def check_seal(call: Call, question: Question, form: Mapping[str, str]) -> None:
-    """That the form was shown to this browser, and is not the work of another site."""
+    """Checks that the form was shown to this browser, and is not the work of another site."""
     browser = browser_of(call)
     expected = _seal(call, browser, question.fields).encode()
     if not browser or not hmac.compare_digest(form.get(SEAL, "").encode(), expected):
@@ -104,12 +108,12 @@ def check_seal(call: Call, question: Question, form: Mapping[str, str]) -> None:
 
 
 def approver(call: Call, question: Question, form: Mapping[str, str]) -> User | None:
-    """Who approves, or None if they deny. A name that nobody has shows the form again."""
+    """Returns the user who approves, or None if they deny. An unknown name shows the form again."""
     decision = form.get("decision")
     if decision == "deny":
         return None
     if decision != "approve":
-        # "Use another account", or a form that was filled in by hand.
+        # The user clicked "Use another account", or filled in the form by hand.
         raise PageShown(consent_page(call, attrs.evolve(question, screen_name="", force_login=True)))
     name = form.get("screen_name", "").strip()
     user = call.state.user_named(name) if name else signed_in(call, question)
@@ -121,7 +125,7 @@ def approver(call: Call, question: Question, form: Mapping[str, str]) -> User | 
 
 
 def sign_in(call: Call, user: User) -> dict[str, str]:
-    """The user is signed in with this browser, which gets a new name; the header that tells it."""
+    """Signs the user in with this browser under a new name, and returns the header that sets it."""
     browser = secrets.token_urlsafe(24)
     call.state.sign_ins.browsers[browser] = user.id
     return _cookie(browser)
@@ -148,7 +152,7 @@ def _who(user: User) -> str:
 
 
 DECISION: Final = Route("POST", OAUTH, routes.AUTHORIZE.path, object, section="5.3")
-"""Where the form of the page goes; of no concern to clients, so declared here."""
+"""The target of the page's form. Clients never call it, so it is declared here."""
 
 _MAY_READ: Final = "See your profile, your posts and your ad accounts"
 _MAY_WRITE: Final = "Create posts, articles and ads in your name, and change or delete them"
@@ -156,7 +160,7 @@ _MAY_NEVER: Final = "See or change your password"
 
 
 def shows_pages(function: Callable[[Call], Awaitable[Answer]]) -> Handler:
-    """A handler for browsers: whatever goes wrong is said on a page."""
+    """Returns a handler for browsers, which shows errors as pages."""
 
     async def handler(call: Call) -> Answer:
         try:
@@ -173,7 +177,7 @@ def shows_pages(function: Callable[[Call], Awaitable[Answer]]) -> Handler:
 @serves(routes.AUTHORIZE, caller=named_app)
 @shows_pages
 async def authorize(call: Call) -> Answer:
-    """The page on which the user decides, each time."""
+    """Returns the page on which the user decides, every time."""
     query = read_query(call)
     return consent_page(call, _question(call, query, _open_token(call, query["oauth_token"])))
 
@@ -181,7 +185,9 @@ async def authorize(call: Call) -> Answer:
 @serves(routes.AUTHENTICATE, caller=named_app)
 @shows_pages
 async def authenticate(call: Call) -> Answer:
-    """The same page, which a signed-in user who has granted the app as much before does not see again."""
+    """Returns the page on which the user decides. A signed-in user who has granted the app this
+    access before does not see it again.
+    """
     query = read_query(call)
     token = _open_token(call, query["oauth_token"])
     question = _question(call, query, token)
@@ -194,7 +200,7 @@ async def authenticate(call: Call) -> Answer:
 @serves(DECISION, caller=named_app)
 @shows_pages
 async def decide(call: Call) -> Answer:
-    """What the user has decided: to the app with it, by way of the browser or of the user."""
+    """Sends the user's decision to the app by redirecting the browser, or shows the user a PIN."""
     form = submitted(call)
     token = _open_token(call, form.get("oauth_token", ""))
     query = {"force_login": form.get("force_login") == "true"}

@@ -56,7 +56,7 @@ a { color: var(--accent); }
 
 
 def page(title: str, content: str, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
-    """A whole page; `content` is HTML."""
+    """Returns a whole page; `content` is HTML."""
     text = (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -67,13 +67,13 @@ def page(title: str, content: str, *, status: int = 200, headers: Mapping[str, s
 
 
 def message_page(title: str, *sentences: str, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
-    """A page that only says something."""
+    """Returns a page with a message alone."""
     content = "\n".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
     return page(title, content, status=status, headers=headers)
 
 
 def pin_page(app_name: str, pin: str, headers: Mapping[str, str]) -> Answer:
-    """The page that ends PIN mode: what to type into the app."""
+    """Returns the last page of PIN mode, with the PIN to type into the app."""
     content = (
         f"<p>To finish, go back to <strong>{escape(app_name)}</strong> and enter this PIN:</p>\n"
         f'<p class="pin" id="pin">{escape(pin)}</p>\n'
@@ -83,13 +83,13 @@ def pin_page(app_name: str, pin: str, headers: Mapping[str, str]) -> Answer:
 
 
 def redirect(url: str, headers: Mapping[str, str] | None = None) -> Answer:
-    """To another address, which is registered."""
+    """Returns a redirect to an address, which must be registered."""
     moved = {"Location": url, "Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
     return Answer(302, b"", {**moved, **(headers or {})}, HTML)
 
 
 def bullets(title: str, kind: str, sentences: Sequence[str]) -> str:
-    """A titled list; nothing if there is nothing to list."""
+    """Returns a titled list, or nothing if it is empty."""
     if not sentences:
         return ""
     items = "".join(f"<li>{escape(each)}</li>" for each in sentences)
@@ -97,14 +97,16 @@ def bullets(title: str, kind: str, sentences: Sequence[str]) -> str:
 
 
 def hidden_fields(fields: Mapping[str, str]) -> str:
-    """Fields of a form that nobody sees."""
+    """Returns hidden fields of a form."""
     return "".join(
         f'<input type="hidden" name="{escape(name)}" value="{escape(value)}">\n' for name, value in fields.items()
     )
 
 
 def name_field(screen_name: str, known: Iterable[str], error: str) -> str:
-    """The sign-in: a name is enough, for nobody has a password here."""
+    """Returns the field of the sign-in form. A screen name is enough, because users have
+    no passwords here.
+    """
     options = "".join(f'<option value="{escape(name)}"></option>' for name in known)
     described = ' aria-describedby="problem" aria-invalid="true"' if error else ""
     return (

@@ -1,5 +1,5 @@
-"""OAuth 2.0: app-only tokens (platform section 5.2), and sign-in with PKCE (section 5.4; RFC 6749 and
-7636).
+"""OAuth 2.0: app-only tokens (platform section 5.2), and sign-in with PKCE (section 5.4;
+RFC 6749 and 7636).
 """
 
 import base64
@@ -37,7 +37,9 @@ from socialapi.routes import oauth as routes
 from socialapi.routes.route import OAUTH, RateLimit, Route
 
 APP_ONLY_TOKENS: Final = RateLimit("app_only_tokens", 60, 60.0)
-"""The documentation says that asking too often gives code 99, not how often that is; this much is allowed here."""
+"""A limit of the emulator's own. The documentation says that asking too often gives code 99, but
+not how often that is.
+"""
 
 _BAD_PARAMETER: Final = 170
 _NOT_YOURS: Final = 348
@@ -45,7 +47,7 @@ _NOT_YOURS: Final = 348
 
 @serves(routes.APP_ONLY_TOKEN, caller=app_by_key)
 async def create_app_only_token(call: Call) -> Answer:
-    """The outstanding token of the app, the same one until it is invalidated."""
+    """Returns the outstanding token of the app, which stays the same until it is invalidated."""
     app = call.caller.app
     if not call.state.limits.take(APP_ONLY_TOKENS, (app.api_key,)).granted:
         raise Refusal(403, 99, "The app-only token was requested too often.")
@@ -57,7 +59,7 @@ async def create_app_only_token(call: Call) -> Answer:
 
 @serves(routes.INVALIDATE_APP_ONLY_TOKEN, caller=app_by_key)
 async def invalidate_app_only_token(call: Call) -> Answer:
-    """The token, which is of no use from now on."""
+    """Invalidates the token, and returns it."""
     app = call.caller.app
     token = _parameter(call, "access_token")
     if app.bearer_token is None or token != app.bearer_token:
@@ -74,7 +76,7 @@ def _parameter(call: Call, name: str) -> str:
 
 
 DECISION: Final = Route("POST", OAUTH, routes.OAUTH2_AUTHORIZE.path, object, section="5.4")
-"""Where the form of the page goes; of no concern to clients, so declared here."""
+"""The target of the page's form. Clients never call it, so it is declared here."""
 
 _AUTHORIZE_PARAMETERS: Final = frozenset(routes.OAUTH2_AUTHORIZE.query.__annotations__)
 _SCOPE: Final = re.compile(r"[a-z]+(\.[a-z]+)*")
@@ -90,14 +92,14 @@ _SCOPES: Final[Mapping[str, str]] = {
 @serves(routes.OAUTH2_AUTHORIZE, caller=named_app)
 @shows_pages
 async def authorize(call: Call) -> Answer:
-    """The page on which the user grants scopes."""
+    """Returns the page on which the user grants scopes."""
     return consent_page(call, _question(call, _recognised(call.received.parameters())))
 
 
 @serves(DECISION, caller=named_app)
 @shows_pages
 async def decide(call: Call) -> Answer:
-    """Back to the app, with a code or with the user's refusal."""
+    """Redirects back to the app, with a code or with the user's refusal."""
     form = submitted(call)
     given = _recognised(form)
     question = _question(call, given)
@@ -118,12 +120,14 @@ async def decide(call: Call) -> Answer:
 
 
 def _recognised(parameters: Mapping[str, str]) -> dict[str, str]:
-    """What is not known is passed over (RFC 6749, section 3.1)."""
+    """Returns the known parameters; others are ignored (RFC 6749, section 3.1)."""
     return {name: value for name, value in parameters.items() if name in _AUTHORIZE_PARAMETERS}
 
 
 def _question(call: Call, given: Mapping[str, str]) -> Question:
-    """Only where app and address are known to belong together, the browser may be sent back with what is wrong."""
+    """Returns what to ask the user. Errors are redirected only if the address is known to
+    belong to the app.
+    """
     app = call.state.apps.get(given.get("client_id", ""))
     if app is None or not is_registered(app, given.get("redirect_uri", "")):
         sentence = "The app is unknown, or the address to go back to is not registered for it."
@@ -155,14 +159,14 @@ def _back(given: Mapping[str, str], **parameters: str) -> Answer:
 
 
 def _state(given: Mapping[str, str]) -> dict[str, str]:
-    """The app's own parameter, as it came."""
+    """Returns the app's own parameter, unchanged."""
     return {"state": given["state"]} if "state" in given else {}
 
 
 ACCESS_TOKEN_SECONDS: Final = 7_200
-"""How long an access token is good for, on the emulator's clock; nothing is documented."""
+"""The lifetime of an access token, on the emulator's clock; the documentation gives none."""
 _TOKEN_PARAMETERS: Final = frozenset(field.name for field in attrs.fields(OAuth2TokenRequest))
-"""What is not known is passed over (RFC 6749, section 3.2)."""
+"""The known parameters; others are ignored (RFC 6749, section 3.2)."""
 
 
 class TokenError(Exception):
@@ -177,7 +181,7 @@ class TokenError(Exception):
 
 @serves(routes.OAUTH2_TOKEN, caller=named_app)
 async def create_tokens(call: Call) -> Answer:
-    """An access token that ends, and a refresh token that serves once."""
+    """Returns an access token that expires, and a refresh token that can be used once."""
     try:
         form = _form(call)
         app = _client(call, form)
@@ -196,7 +200,9 @@ def _form(call: Call) -> dict[str, str]:
 
 
 def _client(call: Call, form: dict[str, str]) -> App:
-    """The app: by its key and secret, or by its key alone, since PKCE proves that it is the same one throughout."""
+    """Returns the app, by its key and secret, or by its key alone, since PKCE proves that it is the
+    same one throughout.
+    """
     pair = basic_pair(call.received)
     if "client_secret" in form:
         pair = (form.get("client_id", ""), form.pop("client_secret"))
@@ -219,7 +225,7 @@ def _check_token(call: Call, form: Mapping[str, str]) -> None:
 
 
 def _redeemed(call: Call, app: App, form: Mapping[str, str]) -> RefreshGrant:
-    """What the code or the refresh token stands for; it is of no use any more."""
+    """Uses up the code or the refresh token, and returns its grant."""
     if form["grant_type"] == "refresh_token":
         held = call.state.sign_ins.refresh_tokens
         grant = held.get(form["refresh_token"])

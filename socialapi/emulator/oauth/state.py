@@ -8,9 +8,9 @@ from typing import Final, Literal
 import attrs
 
 REQUEST_TOKEN_SECONDS: Final = 900.0
-"""How long a user may take to decide; nothing is documented."""
+"""The time that a user has to decide; the documentation gives none."""
 CODE_SECONDS: Final = 30.0
-"""How long an OAuth 2.0 code is good for; nothing is documented."""
+"""The lifetime of an OAuth 2.0 code; the documentation gives none."""
 OUT_OF_BAND: Final = "oob"
 
 
@@ -43,7 +43,7 @@ class Code:
 
 @attrs.frozen(kw_only=True)
 class RefreshGrant:
-    """What a refresh token stands for."""
+    """The app, user and scopes that a refresh token stands for."""
 
     app_key: str
     user_id: str
@@ -60,7 +60,7 @@ class PendingSignIns:
     granted: dict[tuple[str, str], Literal["read", "write"]] = attrs.field(factory=dict)
     """The access that users have granted apps, by (app key, user id)."""
     browsers: dict[str, str] = attrs.field(factory=dict)
-    """Who is signed in, by the cookie of their browser."""
+    """The signed-in user by the cookie of their browser."""
     form_key: bytes = attrs.field(factory=lambda: secrets.token_bytes(32), repr=False)
-    """What the forms of the pages are sealed with."""
+    """The key that seals the forms of the pages."""
     access_tokens_made: int = 0

@@ -1,4 +1,6 @@
-"""Handlers of the OAuth 1.0a sign-in in three steps, and the callback URLs of an app (platform section 5.3)."""
+"""Handlers of the OAuth 1.0a sign-in in three steps, and the callback URLs of an app
+(platform section 5.3).
+"""
 
 import secrets
 from collections.abc import Mapping
@@ -19,9 +21,11 @@ _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 
 def is_registered(app: App, url: str) -> bool:
-    """Whether it is one of the app's addresses, with any query, or one on loopback, with any port.
+    """Returns whether the URL is one of the app's, with any query, or one on loopback, with any
+    port.
 
-    A loopback listener takes a free port, which nobody can register beforehand (RFC 8252, section 7.3).
+    A loopback listener takes a free port, which nobody can register beforehand (RFC 8252, section
+    7.3).
     """
     parts = _parts(url)
     if parts is None:
@@ -32,7 +36,9 @@ def is_registered(app: App, url: str) -> bool:
 
 
 def _parts(url: str) -> SplitResult | None:
-    """An absolute web address without a user, a fragment, or anything that could break a header."""
+    """Returns the parts of an absolute web address, or None if it has a user, a fragment, or
+    anything that could break a header.
+    """
     if not url.isascii() or not url.isprintable() or " " in url:
         return None
     try:
@@ -45,7 +51,7 @@ def _parts(url: str) -> SplitResult | None:
 
 
 def with_parameters(url: str, parameters: Mapping[str, str]) -> str:
-    """The address with parameters behind those that it has."""
+    """Returns the address with parameters added behind its own."""
     parts = urlsplit(url)
     query = "&".join(each for each in (parts.query, urlencode(parameters)) if each)
     return urlunsplit(parts._replace(query=query, path=parts.path or "/"))
@@ -58,7 +64,7 @@ CALLBACK_NOT_APPROVED: Final = 415
 
 
 def signing_app(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
-    """The app, which has signed without any token."""
+    """Returns the app that signed without any token."""
 
     def secret_of(app: App, protocol: Mapping[str, str]) -> str:
         return ""
@@ -67,7 +73,7 @@ def signing_app(state: State, received: Received, path_parameters: Mapping[str, 
 
 
 def signing_request_token(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
-    """The app, which has signed with a request token of its own that was not used yet."""
+    """Returns the app that signed with an unused request token of its own."""
 
     def secret_of(app: App, protocol: Mapping[str, str]) -> str:
         token = state.sign_ins.request_tokens.get(protocol.get("oauth_token", ""))
@@ -79,13 +85,13 @@ def signing_request_token(state: State, received: Received, path_parameters: Map
 
 
 def signing_user(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
-    """The user whose access token has signed, whatever it permits."""
+    """Returns the user whose access token signed the request, whatever it permits."""
     return signing_token(state, received).caller
 
 
 @serves(routes.REQUEST_TOKEN, caller=signing_app)
 async def create_request_token(call: Call) -> Answer:
-    """A token for one sign-in; where it ends is agreed on now and never again."""
+    """Creates a token for one sign-in; its callback address cannot change later."""
     app = call.caller.app
     callback = _protocol(call).get("oauth_callback", "")
     if not callback:
@@ -110,7 +116,7 @@ async def create_request_token(call: Call) -> Answer:
 
 @serves(routes.ACCESS_TOKEN, caller=signing_request_token)
 async def create_access_token(call: Call) -> Answer:
-    """The user's token, for the verifier that the user was given."""
+    """Returns the user's access token, for the verifier that the user was given."""
     protocol = _protocol(call)
     given = {**call.received.parameters(), **protocol}
     request_token = call.state.sign_ins.request_tokens[protocol["oauth_token"]]
@@ -129,14 +135,14 @@ async def create_access_token(call: Call) -> Answer:
 
 @serves(routes.INVALIDATE_TOKEN, caller=signing_user)
 async def invalidate_token(call: Call) -> Answer:
-    """The token that the request is signed with, which is of no use from now on."""
+    """Invalidates the token that the request is signed with, and returns it."""
     token = _protocol(call)["oauth_token"]
     del call.state.access_tokens[token]
     return answer({"access_token": token})
 
 
 def is_open(state: State, token: RequestToken) -> bool:
-    """Whether the user can still decide about it."""
+    """Returns whether the user can still decide about the token."""
     return token.state == "pending" and not _is_over(state, token)
 
 
@@ -149,5 +155,5 @@ def _protocol(call: Call) -> dict[str, str]:
 
 
 def _pairs(**values: str) -> Answer:
-    """Ampersand-joined pairs, as the documented example has them."""
+    """Returns pairs joined by ampersands, as the documented example has them."""
     return Answer(200, urlencode(values).encode(), {"Cache-Control": "no-store"}, f"{FORM}; charset=utf-8")

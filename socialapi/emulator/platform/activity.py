@@ -14,7 +14,9 @@ EVENT_TYPES: Final = frozenset(get_args(EventType))
 
 @serves(routes.SUBSCRIPTION_CREATE)
 async def create_subscription(call: Call) -> Answer:
-    """The subscription, under the present name of its event type. An app can have the same one once."""
+    """Creates the subscription under the current name of its event type. An app can have
+    the same one once.
+    """
     body = dict(call.body)
     given, wanted = body.pop("event_type"), body.pop("filter")
     event_type = canonical_event_type(given)
@@ -34,7 +36,7 @@ async def create_subscription(call: Call) -> Answer:
 
 
 def _check_webhook(call: Call, body: dict[str, Any]) -> None:
-    """A webhook that is named has to be the app's; none has to be named."""
+    """Refuses a webhook that is not the app's. The subscription need not name one."""
     webhook_id = body.get("webhook_id")
     if webhook_id is None:
         return

@@ -18,8 +18,8 @@ Fields = Mapping[str, Any]
 
 @attrs.frozen(kw_only=True)
 class ActivityEvent:
-    """An activity event. `event_type` is kept as given, even if deprecated; `filter` says to whom
-    it goes.
+    """An activity event. `event_type` is kept as given, even if deprecated; `filter` says
+    who receives it.
     """
 
     event_id: str
@@ -30,7 +30,7 @@ class ActivityEvent:
     tag: str | None = None
 
     def encoded(self, subscription: ActivitySubscription | None) -> bytes:
-        """The event as JSON, as it is found by the subscription."""
+        """Returns the event as JSON, as the subscription delivers it."""
         tag = self.tag if subscription is None else subscription.extra.get("tag", self.tag)
         event = {
             "event_id": self.event_id,
@@ -45,7 +45,7 @@ class ActivityEvent:
 
 
 def matching_subscriptions(platform: Platform, event: ActivityEvent) -> dict[str, list[ActivitySubscription]]:
-    """The subscriptions that find the event, by app."""
+    """Returns the subscriptions that match the event, by app."""
     found: dict[str, list[ActivitySubscription]] = {}
     for subscription in platform.subscriptions.values():
         if _matches(subscription, event):
@@ -54,14 +54,16 @@ def matching_subscriptions(platform: Platform, event: ActivityEvent) -> dict[str
 
 
 def subscribed_apps(platform: Platform) -> set[str]:
-    """The apps that have any subscription."""
+    """Returns the apps that have any subscription."""
     return {subscription.app_key for subscription in platform.subscriptions.values()}
 
 
 def routed(
     subscriptions: Sequence[ActivitySubscription | None], webhook_ids: Sequence[str]
 ) -> Iterator[tuple[str, ActivitySubscription | None]]:
-    """The webhooks of an app that get an event, each once: the one a subscription names, or else every one."""
+    """Yields the webhooks of an app that get an event, each once: the one a subscription names,
+    or else every one.
+    """
     seen: set[str] = set()
     for subscription in subscriptions:
         named = None if subscription is None else subscription.extra.get("webhook_id")
@@ -86,7 +88,9 @@ def _matches(subscription: ActivitySubscription, event: ActivityEvent) -> bool:
 
 
 def _is_of_type(event_type: str, wanted: str, direction: str | None) -> bool:
-    """A direction, where it is given, says which of sent and received are meant, whichever the type names."""
+    """Returns whether an event is of the wanted type. A direction, if given, decides between sent
+    and received, whichever the type names.
+    """
     family, _, kind = event_type.partition(".")
     wanted_family, _, wanted_kind = wanted.partition(".")
     if direction is None or kind not in ("sent", "received") or wanted_kind not in ("sent", "received"):
@@ -95,7 +99,7 @@ def _is_of_type(event_type: str, wanted: str, direction: str | None) -> bool:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every text in a payload, however deep."""
+    """Yields every text in a payload, at any depth."""
     waiting = [value]
     while waiting:
         each = waiting.pop()
@@ -118,11 +122,13 @@ class EventRouter:
         self._recent: Recent[Mapping[str, bytes]] = Recent()
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Forgets everything."""
         self._recent.clear()
 
     def lines(self, state: State, event: ActivityEvent, *, also_unsubscribed: bool) -> Iterator[StreamLine]:
-        """The event for everybody who gets it; `also_unsubscribed` means apps without any subscription too."""
+        """Yields the lines of the event for everybody who gets it; `also_unsubscribed` includes
+        apps without any subscription.
+        """
         found: dict[str, Sequence[ActivitySubscription]] = dict(matching_subscriptions(state.platform, event))
         if also_unsubscribed:
             found |= dict.fromkeys(state.apps.keys() - subscribed_apps(state.platform), ())
@@ -134,7 +140,7 @@ class EventRouter:
             yield from self._to_webhooks(state, app_key, event, found[app_key])
 
     def missed(self, state: State, app_key: str, seconds: float) -> Iterator[bytes]:
-        """The lines of what the app would have got within the last so many seconds."""
+        """Returns the lines that the app would have got within the last `seconds`."""
         recent = self._recent.since(state.clock.now() - seconds)
         return (lines[app_key] + LINE_END for lines in recent if app_key in lines)
 

@@ -16,10 +16,10 @@ from socialapi.emulator.platform.state import Webhook
 from socialapi.emulator.state import State
 
 CHALLENGE_SECONDS: Final = 3.0
-"""How long an answer may take, in real time; nothing is documented."""
+"""The time that an answer may take, in real time; the documentation gives none."""
 MAX_ANSWER_BYTES: Final = 65_536
 RECHECK_SECONDS: Final = 3_600.0
-"""How often webhooks are challenged again, on the emulator's clock (section 8)."""
+"""The interval at which webhooks are challenged again, on the emulator's clock (section 8)."""
 
 
 class Challenges:
@@ -49,7 +49,7 @@ class Challenges:
                 await self._watcher
 
     def time_moved(self) -> None:
-        """The clock was advanced: something may be due."""
+        """Checks what has become due because the clock was advanced."""
         self._moved.set()
 
     async def settle(self) -> None:
@@ -60,7 +60,7 @@ class Challenges:
                 await asyncio.gather(*(self._check_again(state, webhook) for webhook in due))
 
     async def failure(self, url: str, consumer_secret: str) -> str | None:
-        """Sends one challenge; why it failed, or None if it passed."""
+        """Sends one challenge. Returns why it failed, or None if it passed."""
         target = self._outgoing.targets.get(url)
         if target is None:
             return "the address cannot be reached: no local target is mapped to it (POST /_emulator/webhook-targets)"
@@ -81,7 +81,9 @@ class Challenges:
             return response.status, await _read_answer(response)
 
     async def _check_again(self, state: State, webhook: Webhook) -> None:
-        """A webhook that fails becomes invalid; only a PUT makes it valid again (section 3.1)."""
+        """Challenges a webhook. One that fails becomes invalid; only a PUT makes it valid
+        again (section 3.1).
+        """
         reason = await self.failure(webhook.url, state.apps[webhook.app_key].api_key_secret)
         webhook.checked_at = state.clock.now()
         if reason is not None:
@@ -104,13 +106,13 @@ class Challenges:
 
 
 def expected_token(crc_token: str, consumer_secret: str) -> str:
-    """The right answer to a challenge (section 4.2)."""
+    """Returns the correct answer to a challenge (section 4.2)."""
     digest = hmac.digest(consumer_secret.encode(), crc_token.encode(), "sha256")
     return "sha256=" + base64.b64encode(digest).decode()
 
 
 async def _read_answer(response: aiohttp.ClientResponse) -> bytes | None:
-    """The body; None of one that is too long, of which the rest is not read."""
+    """Returns the body, or None if it is too long; then the rest is not read."""
     body = b""
     async for chunk in response.content.iter_any():
         body += chunk

@@ -20,7 +20,7 @@ _MEDIA_NAMES: Final = ("media_key", "media_id", "id")
 
 @serves(routes.ARTICLE_DRAFT)
 async def draft_article(call: Call) -> Answer:
-    """The draft, which nobody else sees."""
+    """Creates a draft, which nobody else sees, and returns it."""
     body = call.body
     if not body["title"].strip():
         raise invalid("title", "must not be blank", body["title"])
@@ -38,7 +38,7 @@ async def draft_article(call: Call) -> Answer:
 
 @serves(routes.ARTICLE_PUBLISH)
 async def publish_article(call: Call) -> Answer:
-    """The post that the draft becomes. It can become one only."""
+    """Publishes the draft as a post, which is possible once, and returns the post."""
     author = call.user
     article = call.state.platform.articles.get(call.path["article_id"])
     if article is None or article.author_id != author.id:
@@ -53,7 +53,9 @@ async def publish_article(call: Call) -> Answer:
 
 
 def _check_cover(call: Call, cover: dict[str, Any]) -> None:
-    """The medium may be named by its key or by its id, since neither is documented."""
+    """Refuses an unknown medium. It may be named by its key or its id, since
+    neither is documented.
+    """
     media = call.state.platform.media
     known = {*media, *(key.partition("_")[2] for key in media)}
     for name in _MEDIA_NAMES:
@@ -64,7 +66,9 @@ def _check_cover(call: Call, cover: dict[str, Any]) -> None:
 
 @serves(routes.NEWS_SEARCH)
 async def search_news(call: Call) -> Answer:
-    """The stories whose name and summary together hold every word of the query; all of them without one."""
+    """Returns the stories whose name and summary together contain every word of the query; all of
+    them without a query.
+    """
     names = news_selection(call.query)
     words = call.query.get("query", "").lower().split()
     stories = call.state.platform.news
@@ -75,7 +79,7 @@ async def search_news(call: Call) -> Answer:
 
 @serves(routes.NEWS_STORY)
 async def news_story(call: Call) -> Answer:
-    """One story."""
+    """Returns one story."""
     names = news_selection(call.query)
     wanted = call.path["id"]
     for story in call.state.platform.news.values():
@@ -91,7 +95,7 @@ def _text(story: dict[str, Any]) -> str:
 
 @serves(routes.NOTE_EVALUATE)
 async def evaluate_note(call: Call) -> Answer:
-    """A score from 0 to 1, the same for the same note."""
+    """Returns a score from 0 to 1, which is always the same for the same note."""
     _check_post(call, call.body)
     content = orjson.dumps(call.body, option=orjson.OPT_SORT_KEYS)
     return data({"claim_opinion_score": hashlib.sha256(content).digest()[0] / 255})
@@ -99,7 +103,7 @@ async def evaluate_note(call: Call) -> Answer:
 
 @serves(routes.NOTE_SUBMIT)
 async def submit_note(call: Call) -> Answer:
-    """The note, with its id."""
+    """Creates a note, and returns it with its id."""
     _check_post(call, call.body)
     key = call.state.platform.new_id(call.now)
     note = StoredNote(id=str(key), writer=_writer(call), fields=call.body)
@@ -109,7 +113,7 @@ async def submit_note(call: Call) -> Answer:
 
 @serves(routes.NOTES_ELIGIBLE_POSTS)
 async def eligible_posts(call: Call) -> Answer:
-    """Posts that a note can be written on, with the field parameters of every post."""
+    """Returns the posts that a note can be written on, with the field parameters of every post."""
     selected = selection(call.query)
     page = paginate(call, Numbered(call.state.platform.notable_posts, newest_first=True))
     return posts_answer(call, call.state.platform.posts.known(page.positions), selected, meta=page.meta)
@@ -117,14 +121,14 @@ async def eligible_posts(call: Call) -> Answer:
 
 @serves(routes.NOTES_WRITTEN)
 async def notes_written(call: Call) -> Answer:
-    """The notes of the caller, the newest first."""
+    """Returns the notes of the caller, the newest first."""
     own = {key: note for key, note in call.state.platform.notes.items() if note.writer == _writer(call)}
     shown, meta = paginate_items(call, own, _shown, newest_first=True)
     return data(shown, meta=meta)
 
 
 def _writer(call: Call) -> str:
-    """A user, or an app that writes by itself."""
+    """Returns the id of the user, or the key of an app that writes without one."""
     return call.caller.user.id if call.caller.user else call.caller.app.api_key
 
 

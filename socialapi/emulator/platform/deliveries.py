@@ -20,7 +20,9 @@ from socialapi.emulator.state import State
 
 _LOOPBACK: Final = (("127.0.0.1", socket.AF_INET), ("::1", socket.AF_INET6))
 _IDLE_SECONDS: Final = 2.0
-"""How long an unused connection is kept: shorter than receivers do, so that none is used while it is being closed."""
+"""The time an unused connection is kept: shorter than receivers keep it, so that none is used while
+it is being closed.
+"""
 
 
 class LocalhostResolver(aiohttp.ThreadedResolver):
@@ -31,7 +33,7 @@ class LocalhostResolver(aiohttp.ThreadedResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        """The addresses of the host."""
+        """Returns the addresses of the host."""
         if not is_localhost(host):
             return await super().resolve(host, port, family)
         return [
@@ -55,12 +57,14 @@ class Outgoing:
 
     @property
     def client(self) -> aiohttp.ClientSession:
-        """The client, while the emulator runs."""
+        """The client; there is one only while the emulator runs."""
         assert self._client is not None
         return self._client
 
     async def open(self) -> None:
-        """There is a client from now on. Who sends bounds how much: a full connector would hold up challenges."""
+        """Creates the client. It does not limit connections, because callers do: a full connector
+        would hold up challenges.
+        """
         connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE_SECONDS, resolver=LocalhostResolver())
         self._client = aiohttp.ClientSession(
             connector=connector,
@@ -82,13 +86,15 @@ class Outgoing:
 
 
 QUEUE_EVENTS: Final = 10_000
-"""How many events may wait for a webhook; those beyond are lost, unless who publishes waits for room."""
+"""The number of events that may wait for a webhook. Further ones are lost, unless their
+publisher waits for room.
+"""
 ROOM_EVENTS: Final = 8_000
 IN_FLIGHT: Final = 32
-"""How many deliveries to one webhook are under way at once."""
+"""The number of deliveries to one webhook that may be in progress at once."""
 HISTORY_SECONDS: Final = 86_400.0
 HISTORY_EVENTS: Final = 200_000
-"""How far back a replay can go: a day of the emulator's clock, and so many events."""
+"""The limits of a replay: a day by the emulator's clock, and this number of events."""
 
 UNANSWERED: Final = "unanswered"
 
@@ -103,13 +109,15 @@ class DeliveryCounters:
     delivered: int = 0
     failed: int = 0
     skipped: int = 0
-    """Not sent, since the webhook had become invalid or was gone, or its queue was full."""
+    """The deliveries that were not sent, because the webhook was invalid or deleted, or
+    its queue was full.
+    """
     statuses: Counter[str] = attrs.field(factory=Counter)
     forgeries_sent: int = 0
     forgeries_accepted: int = 0
 
     def count(self, status: int | None) -> None:
-        """A delivery has ended."""
+        """Counts a delivery that has ended."""
         self.statuses[UNANSWERED if status is None else str(status)] += 1
         if is_success(status):
             self.delivered += 1
@@ -117,12 +125,12 @@ class DeliveryCounters:
             self.failed += 1
 
     def count_forgery(self, status: int | None) -> None:
-        """A forged delivery has ended."""
+        """Counts a forged delivery that has ended."""
         self.forgeries_sent += 1
         self.forgeries_accepted += is_success(status)
 
     def to_wire(self) -> dict[str, Any]:
-        """As the ledger has it."""
+        """Returns the counts as the ledger has them."""
         return {
             "url": self.url,
             "delivered": self.delivered,
@@ -134,7 +142,7 @@ class DeliveryCounters:
 
 
 def is_success(status: int | None) -> bool:
-    """Whether a delivery with this answer was taken (section 4.2)."""
+    """Returns whether an answer with this status accepts the delivery (section 4.2)."""
     return status is not None and 200 <= status < 300
 
 
@@ -154,7 +162,9 @@ class Outbox:
         self._closed = False
 
     def put(self, body: bytes, copies: int = 1) -> bool:
-        """An event more, or several times the same. False, and it is lost, if too many wait."""
+        """Adds an event, or several copies of it. Returns False if too many wait;
+        then it is lost.
+        """
         if len(self._waiting) >= QUEUE_EVENTS:
             self.counters.skipped += copies
             return False
@@ -163,17 +173,21 @@ class Outbox:
         return True
 
     def published(self, body: bytes, now: float) -> None:
-        """The event can be replayed, whatever becomes of its delivery: what failed or was skipped is what is missing."""
+        """Remembers an event for replays, whatever becomes of its delivery: replays are for those
+        that failed or were skipped.
+        """
         while self._history and self._history[0][0] < now - HISTORY_SECONDS:
             self._history.popleft()
         self._history.append((now, body))
 
     def published_between(self, begin: float, end: float) -> list[bytes]:
-        """The events of a time that are remembered, each once."""
+        """Returns the remembered events of a time, each once."""
         return [body for at, body in self._history if begin <= at <= end]
 
     def take(self) -> bytes | None:
-        """What is to be sent next, if anything is and may be."""
+        """Returns the next body to send, or None if nothing waits or nothing more
+        may be sent now.
+        """
         if not self._waiting or self.in_flight >= IN_FLIGHT:
             return None
         self.in_flight += 1
@@ -183,20 +197,20 @@ class Outbox:
         return body
 
     def finish(self) -> None:
-        """A delivery has ended."""
+        """Ends a delivery, so that another one may start."""
         self.in_flight -= 1
         self._finished += 1
         self._progress.set()
 
     async def finished(self) -> None:
-        """Wait until all that has been put so far was delivered, or given up."""
+        """Waits until everything added so far was delivered or given up."""
         last = self._queued
         while self._finished < last and not self._closed:
             self._progress.clear()
             await self._progress.wait()
 
     def close(self) -> None:
-        """Nothing of it is sent any more."""
+        """Drops everything that waits."""
         self._closed = True
         self._progress.set()
         self.counters.skipped += len(self._waiting)
@@ -205,25 +219,25 @@ class Outbox:
         self._room.set()
 
     async def room(self) -> None:
-        """Wait until there is room."""
+        """Waits until there is room."""
         while self.is_crowded:
             self._room.clear()
             await self._room.wait()
 
     @property
     def waiting(self) -> int:
-        """How many events are not under way yet."""
+        """The number of events whose delivery has not started."""
         return len(self._waiting)
 
     @property
     def is_crowded(self) -> bool:
-        """Whether who can wait should."""
+        """Whether publishers that can wait should."""
         return len(self._waiting) >= ROOM_EVENTS
 
 
 SIGNATURE_HEADER: Final = "x-service-webhooks-signature"
 DELIVERY_SECONDS: Final = 10.0
-"""How long a delivery may take, in real time; nothing is documented."""
+"""The time that a delivery may take, in real time; the documentation gives none."""
 
 _WRONG_SECRET: Final = "not the secret of any app"  # noqa: S105 - what forgeries are signed with
 _LARGE: Final = 1_000_000
@@ -242,7 +256,7 @@ class Deliveries:
         self._replays: Counter[str] = Counter()
 
     async def close(self) -> None:
-        """Gives up what waits and what is under way; what was counted stays."""
+        """Gives up all deliveries, waiting or in progress; the counters stay."""
         tasks = list(self._tasks)
         self._give_up()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -260,7 +274,7 @@ class Deliveries:
         self._outboxes.clear()
 
     def outbox(self, webhook: Webhook) -> Outbox:
-        """Where events for the webhook are put."""
+        """Returns the queue of the webhook."""
         found = self._outboxes.get(webhook.id)
         if found is None:
             counters = self._counters_of.setdefault(webhook.id, DeliveryCounters(webhook.url))
@@ -268,18 +282,20 @@ class Deliveries:
         return found
 
     def forget(self, webhook_id: str) -> None:
-        """The webhook is gone: what waits for it is not sent."""
+        """Drops what waits for a deleted webhook."""
         if (outbox := self._outboxes.pop(webhook_id, None)) is not None:
             outbox.close()
 
     def send(self, outbox: Outbox, body: bytes, copies: int = 1) -> None:
-        """Puts an event into the outbox, from where it is delivered in its turn."""
+        """Adds an event to the outbox, which delivers it in its turn."""
         outbox.published(body, self._state_now().clock.now())
         if outbox.put(body, copies):
             self._start(outbox)
 
     def replay(self, webhooks: Sequence[Webhook], begin: float, end: float) -> int:
-        """Delivers once more what was published to the webhooks in this time; how many events that are."""
+        """Delivers again what was published to the webhooks in this time. Returns the
+        number of events.
+        """
         found = {webhook.id: self.outbox(webhook).published_between(begin, end) for webhook in webhooks}
         for webhook in webhooks:
             if bodies := found[webhook.id]:
@@ -294,7 +310,7 @@ class Deliveries:
         task.add_done_callback(lambda _: self._replays.subtract((app_key,)))
 
     def is_replaying(self, app_key: str) -> bool:
-        """Whether a replay of the app is in progress."""
+        """Returns whether a replay of the app is in progress."""
         return self._replays[app_key] > 0
 
     async def settle(self) -> None:
@@ -303,11 +319,13 @@ class Deliveries:
             await asyncio.wait(self._tasks)
 
     def summary(self) -> Mapping[str, Mapping[str, Any]]:
-        """The outcomes by webhook."""
+        """Returns the outcomes by webhook."""
         return {webhook_id: counters.to_wire() for webhook_id, counters in self._counters_of.items()}
 
     def to_wire(self, webhook: Webhook) -> dict[str, Any]:
-        """The outcomes for a webhook, and how many events wait for it or are under way."""
+        """Returns the outcomes for a webhook, and the number of events that wait for it or are
+        being delivered.
+        """
         outbox = self.outbox(webhook)
         return {**outbox.counters.to_wire(), "waiting": outbox.waiting, "in_flight": outbox.in_flight}
 
@@ -322,7 +340,7 @@ class Deliveries:
         return task
 
     async def _work(self, outbox: Outbox, body: bytes) -> None:
-        """One delivery, and then by the same task whatever else waits."""
+        """Delivers one body, and then whatever else waits, in the same task."""
         following: bytes | None = body
         while following is not None:
             try:
@@ -355,7 +373,8 @@ class Deliveries:
         if kind == "delivery_duplicate":
             counters.count(await self._post(url, body, signature))
         elif kind == "delivery_tampered":
-            # Still JSON and the same event, so that nothing but the signature gives it away.
+            # The body is still JSON and has the same event, so that only the signature gives the
+            # forgery away.
             counters.count_forgery(await self._post(url, body[:-1] + b',"tampered":true}', signature))
         elif kind == "delivery_forged":
             counters.count_forgery(await self._post(url, body, signed(body, _WRONG_SECRET)))
@@ -363,7 +382,7 @@ class Deliveries:
             counters.count_forgery(await self._post(url, body, None))
 
     async def _post(self, url: str, body: bytes, signature: str | None) -> int | None:
-        """The status of the answer, or None if there was none."""
+        """Returns the status of the answer, or None if there was none."""
         target = self._outgoing.targets.get(url)
         if target is None or self._outgoing.rule.problem(target) is not None:
             return None
@@ -381,5 +400,5 @@ class Deliveries:
 
 
 def signed(body: bytes, consumer_secret: str) -> str:
-    """The signature of an event (section 5.5)."""
+    """Returns the signature of an event (section 5.5)."""
     return "sha256=" + base64.b64encode(hmac.digest(consumer_secret.encode(), body, "sha256")).decode()

@@ -39,7 +39,9 @@ class FanOutCount:
 
 
 def hand_over(lines: Iterable[StreamLine], deliveries: Deliveries) -> None:
-    """Puts the lines into the queues at once; who has a full one loses: a stream ends, a webhook misses the event."""
+    """Adds the lines to the queues at once. A stream whose queue is full ends, and a webhook whose
+    queue is full misses the event.
+    """
     for line in lines:
         framed = line.content + LINE_END
         for stream in line.streams:
@@ -49,7 +51,7 @@ def hand_over(lines: Iterable[StreamLine], deliveries: Deliveries) -> None:
 
 
 async def publish_with_backpressure(lines: Iterable[StreamLine], deliveries: Deliveries, copies: int) -> FanOutCount:
-    """Puts the lines into the queues, waiting for room wherever there is none."""
+    """Adds the lines to the queues, waiting for room in full ones."""
     count = FanOutCount()
     for line in lines:
         framed = line.content + LINE_END
@@ -76,7 +78,7 @@ T = TypeVar("T")
 
 RECENT_SECONDS: Final = 300.0
 RECENT_THINGS: Final = 100_000
-"""How many things are remembered at most."""
+"""The maximum number of items that are remembered."""
 
 
 class Recent(Generic[T]):
@@ -86,17 +88,17 @@ class Recent(Generic[T]):
         self._things: deque[tuple[float, T]] = deque(maxlen=RECENT_THINGS)
 
     def add(self, now: float, thing: T) -> None:
-        """Something was published."""
+        """Adds an item that was published, and drops those that are too old."""
         while self._things and self._things[0][0] < now - RECENT_SECONDS:
             self._things.popleft()
         self._things.append((now, thing))
 
     def since(self, earliest: float) -> Sequence[T]:
-        """What was published from then on; later additions are not among it."""
+        """Returns the items published since then; later additions are not included."""
         return [thing for at, thing in self._things if at >= earliest]
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Forgets everything."""
         self._things.clear()
 
 
@@ -138,13 +140,13 @@ class StreamHub:
                 await self._watcher
 
     def reset(self) -> None:
-        """Ends all streams, as a service does that restarts."""
+        """Ends all streams, like a service that restarts."""
         self.end_all(SHUTDOWN, patience=_SHUTDOWN_PATIENCE)
 
     # Opening -----------------------------------------------------------------------------------------------------
 
     def check_room(self, state: State, app_key: str, endpoint_id: str) -> None:
-        """Refuses one connection more than an app may have open to an endpoint."""
+        """Refuses a connection beyond the number that an app may have open to an endpoint."""
         most = state.platform.max_connections
         if len(self._live.get((app_key, endpoint_id), ())) >= most:
             message = f"the app has {most} connections to this endpoint, as many as it may"
@@ -167,7 +169,7 @@ class StreamHub:
         backfill: Iterator[bytes] | None = None,
         script: Script | None = None,
     ) -> LiveStream:
-        """A stream more, which is to be served at once."""
+        """Adds a stream, which must be served at once, and returns it."""
         connection = StreamConnection(
             id=str(uuid.uuid4()), app_key=app_key, endpoint_id=endpoint_id, connected_at=self._clock.now()
         )
@@ -189,7 +191,7 @@ class StreamHub:
     # What is there -----------------------------------------------------------------------------------------------
 
     def of(self, app_key: str, endpoint_id: str) -> list[LiveStream]:
-        """The live streams of an app to an endpoint."""
+        """Returns the live streams of an app to an endpoint."""
         return list(self._live.get((app_key, endpoint_id), {}).values())
 
     @property
@@ -208,7 +210,9 @@ class StreamHub:
             stream.end(disconnect_type, Ending(disconnect_type, self.problem_line(disconnect_type), flush=True))
 
     def end_all(self, disconnect_type: str, *, abruptly: bool = False, patience: float | None = None) -> int:
-        """Ends every live stream: with a problem, or in the middle of the answer. How many there were."""
+        """Ends every live stream, with a problem or in the middle of the answer. Returns how
+        many there were.
+        """
         streams = self.streams
         line = None if abruptly else self.problem_line(disconnect_type)
         for stream in streams:
@@ -217,7 +221,7 @@ class StreamHub:
         return len(streams)
 
     def problem_line(self, disconnect_type: str) -> bytes:
-        """What is said in a stream that the service ends (section 7.1)."""
+        """Returns the problem that ends a stream (section 7.1)."""
         detail = _DETAILS.get(disconnect_type, "the stream was ended for operational reasons")
         return self.line_of("operational-disconnect", detail, {"disconnect_type": disconnect_type})
 
@@ -239,13 +243,13 @@ class StreamHub:
     # Time --------------------------------------------------------------------------------------------------------
 
     def time_moved(self) -> None:
-        """The clock was advanced: what is due is put into the queues at once."""
+        """Puts what has become due into the queues, because the clock was advanced."""
         for stream in self.streams:
             stream.tick()
         self._moved.set()
 
     async def settle(self) -> None:
-        """Waits until nothing waits to be written."""
+        """Waits until every line has been written."""
         for stream in self.streams:
             await stream.idle.wait()
 

@@ -17,7 +17,7 @@ _PLACES: Final = ("Lofoten", "Dolomites", "Cairngorms", "Tatra Mountains", "Jotu
 _NAMED: Final = re.compile("|".join(_PLACES))
 _LONGEST_DISPLAY: Final = 34
 
-# Sites whose pages the service has looked at.
+# The sites whose pages the service knows, with their titles.
 _SITES: Final[Mapping[str, str]] = {
     "northwind.example": "Northwind Outdoor",
     "harbourbooks.example": "Harbour Books",
@@ -25,9 +25,10 @@ _SITES: Final[Mapping[str, str]] = {
 
 
 def entities_of(text: str, id_of: Callable[[str], str | None]) -> dict[str, list[Found]]:
-    """Links, mentions, hashtags and names; offsets count characters, and `end` is behind the last one.
+    """Returns links, mentions, hashtags and names. Offsets count characters, and `end` is behind
+    the last one.
 
-    `id_of` gives the id of the user with a name, if there is one.
+    `id_of` returns the id of the user with a name, if there is one.
     """
     found: dict[str, list[Found]] = {}
     if "@" in text or "#" in text or "://" in text:
@@ -82,9 +83,9 @@ def _annotations(text: str) -> Iterator[Found]:
 
 
 EDIT_SECONDS: Final = 3_600.0
-"""How long a post can be edited (section 8)."""
+"""The time for which a post can be edited (section 8)."""
 MAX_EDITS: Final = 5
-"""How often a post can be edited; nothing is documented."""
+"""The number of times that a post can be edited; the documentation gives none."""
 
 _KEPT_BY_EDITS: Final = (
     *("conversation_id", "in_reply_to_user_id", "referenced_tweets", "community_id", "paid_partnership"),
@@ -103,7 +104,8 @@ def new_post(
     previous: PostRecord | None = None,
     listed: bool = True,
 ) -> PostRecord:
-    """A post, made and kept; the posts that it refers to count it, and the versions that it follows name it.
+    """Creates and stores a post. The posts that it refers to count it, and the versions before it
+    name it.
 
     One that is not `listed` is found by its id alone.
     """
@@ -132,7 +134,7 @@ def new_post(
 
 
 def post_fields(state: State, author: User, post_id: str, text: str, at: float) -> dict[str, Any]:
-    """The fields that every post has; entities only where there are any."""
+    """Returns the fields that every post has, and entities if there are any."""
     fields = {
         "id": post_id,
         "text": text,
@@ -161,7 +163,9 @@ def post_fields(state: State, author: User, post_id: str, text: str, at: float) 
 
 
 def _follow(state: State, post: PostRecord, previous: PostRecord) -> None:
-    """All versions of a post name all of them, and share what it is about and until when it can be edited."""
+    """Has all versions of a post list each other, and share its conversation and the end of
+    its editing time.
+    """
     history = [*previous.fields["edit_history_tweet_ids"], post.id]
     for version in (*state.platform.posts.known(map(int, history[:-1])), post):
         version.fields["edit_history_tweet_ids"] = history

@@ -12,14 +12,16 @@ EMAIL_SCOPE: Final = "users.email"
 
 
 def may_read(author: User, reader: User | None) -> bool:
-    """Protected posts are for their author alone."""
+    """Returns whether the reader may read the author's posts: protected ones are for
+    their author alone.
+    """
     return not author.profile.get("protected") or author is reader
 
 
 def not_authorized(
     problem_base_url: str, parameter: str, value: str, kind: str, *, section: str = "data"
 ) -> dict[str, Any]:
-    """The problem, beside data, of something protected."""
+    """Returns the problem, beside data, of something protected."""
     return problem(
         problem_base_url,
         "not-authorized-for-resource",
@@ -34,7 +36,9 @@ def not_authorized(
 
 
 class Includes:
-    """The related objects that expansions name, without repetitions, as the caller may read them."""
+    """The related objects that expansions name, without repetitions, as the
+    caller may read them.
+    """
 
     def __init__(
         self, state: State, problem_base_url: str, selected: Selection, *, caller: Caller | None = None
@@ -48,7 +52,7 @@ class Includes:
         self.errors: list[dict[str, Any]] = []
 
     def add(self, post: PostRecord) -> None:
-        """What the post refers to."""
+        """Adds the objects that the post refers to."""
         expansions = dict.fromkeys(self._selected.expansions)
         for expansion in expansions:
             if expansion.startswith("referenced_tweets.id"):
@@ -64,7 +68,7 @@ class Includes:
                 self._add_pinned(self._state.users[user_id])
 
     def shown(self) -> dict[str, list[Any]]:
-        """The objects by kind; kinds of which there is none are left out."""
+        """Returns the objects by kind, without kinds that have none."""
         return {kind: list(objects.values()) for kind, objects in self._found.items() if objects}
 
     def _add_users(self, post: PostRecord, expansion: str) -> None:
@@ -84,7 +88,9 @@ class Includes:
                 self._hide_email(user)
 
     def _profile(self, user: User) -> Mapping[str, Any]:
-        """Whether they are connected is told to a user alone, and of others; an e-mail address to its owner alone."""
+        """Returns the profile. Only users, not apps, read how others are connected to them, and
+        only the owner reads an e-mail address.
+        """
         is_reader = self._reader is user
         hidden = () if self._reader is not None and not is_reader else ("connection_status",)
         metrics = user.profile["public_metrics"] | {"tweet_count": len(self._state.platform.posts.timeline(user.id))}
@@ -134,7 +140,9 @@ class Includes:
         self._note(missing(self._problem_base_url, "tweet", expansion, post_id))
 
     def _hide_email(self, user: User) -> None:
-        """Only a user's own OAuth 2.0 token with the scope reads it (platform section 5.4)."""
+        """Notes that the caller may not read the e-mail address: only a user's own OAuth 2.0 token
+        with the scope may (platform section 5.4).
+        """
         detail = f"confirmed_email of user {user.id} is for their own OAuth 2.0 token with the scope {EMAIL_SCOPE}"
         about = {"field": "confirmed_email", "resource_type": "user", "section": "includes"}
         base = self._problem_base_url
@@ -163,7 +171,7 @@ class PostShape:
         )
 
     def encoded(self, state: State, problem_base_url: str, fields: Fields, matching: MatchingRules) -> bytes:
-        """The post as one line of JSON, without its end."""
+        """Returns the post as one line of JSON, without the line end."""
         content: dict[str, Any] = {"data": pick_fields(fields, self._names)}
         errors: list[Any] = []
         if self._selected.expansions:

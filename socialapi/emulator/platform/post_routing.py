@@ -18,12 +18,12 @@ from socialapi.emulator.state import State
 
 Fields = Mapping[str, Any]
 Matches = Mapping[str, MatchingRules]
-"""The rules that a post matches, as they are shown, by app."""
+"""The rules that a post matches, by app, in the form of answers."""
 
 
 @attrs.frozen
 class _Compiled:
-    """The compiled rules of an app, and the rules they were made of."""
+    """The compiled rules of an app, and the rules they were compiled from."""
 
     rules: Mapping[int, Rule]
     matchers: Sequence[tuple[Matcher, dict[str, str]]]
@@ -41,13 +41,15 @@ class PostRouter:
         self._recent: Recent[tuple[bytes, Matches]] = Recent()
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Forgets everything."""
         self._compiled.clear()
         self._link_shapes.clear()
         self._recent.clear()
 
     def lines(self, state: State, fields: Fields, packed: bytes) -> Iterator[StreamLine]:
-        """The post for everybody who gets it; `packed` are its fields as JSON."""
+        """Yields the lines of the post for everybody who gets it; `packed` is
+        its fields as JSON.
+        """
         matches = self._matches(state, fields)
         if not matches:
             return
@@ -56,7 +58,7 @@ class PostRouter:
             yield from self._of_app(state, app_key, fields, matching)
 
     def missed(self, state: State, app_key: str, seconds: float, shape: PostShape) -> Iterator[bytes]:
-        """The lines of what the app would have got within the last so many seconds."""
+        """Returns the lines that the app would have got within the last `seconds`."""
         recent = self._recent.since(state.clock.now() - seconds)
         return (
             shape.encoded(state, self._problem_base_url(), orjson.loads(packed), matches[app_key]) + LINE_END
@@ -90,7 +92,9 @@ class PostRouter:
         return matches
 
     def _matchers(self, app_key: str, rules: Mapping[int, Rule]) -> Sequence[tuple[Matcher, dict[str, str]]]:
-        """Every change of rules makes another mapping of them."""
+        """Returns the compiled rules of an app. Every change of rules creates another mapping of
+        them, so identity tells whether to compile again.
+        """
         compiled = self._compiled.get(app_key)
         if compiled is None or compiled.rules is not rules:
             matchers = [(matcher_of(rule.value), _shown(rule)) for rule in rules.values()]
@@ -105,5 +109,5 @@ class PostRouter:
 
 
 def _shown(rule: Rule) -> dict[str, str]:
-    # Clients read the tag of a matching rule without asking whether there is one.
+    # Clients read the tag of a matching rule without checking that there is one.
     return {"id": rule.id, "tag": rule.tag or ""}

@@ -18,7 +18,9 @@ DEFAULT_PAGE: Final = 10
 
 @serves(routes.POSTS)
 async def look_up_posts(call: Call) -> Answer:
-    """The posts in the order of their ids, each of them once, and a problem for each that cannot be had."""
+    """Returns the posts in the order of their ids, each once, and a problem for each
+    that cannot be read.
+    """
     selected = selection(call.query)
     posts: list[PostRecord] = []
     errors: list[dict[str, Any]] = []
@@ -35,7 +37,7 @@ async def look_up_posts(call: Call) -> Answer:
 
 @serves(routes.USER_POSTS)
 async def posts_of_user(call: Call) -> Answer:
-    """A page of a user's posts, the newest first."""
+    """Returns a page of a user's posts, the newest first."""
     selected = selection(call.query)
     user_id = call.path["id"]
     user = call.state.users.get(user_id)
@@ -56,7 +58,7 @@ def posts_answer(
     errors: Iterable[Mapping[str, Any]] = (),
     meta: Mapping[str, Any] | None = None,
 ) -> Answer:
-    """The posts with what goes with them."""
+    """Returns an answer with the posts and the objects that they refer to."""
     expanded = Includes(call.state, call.service.problem_base_url, selected, caller=call.caller)
     for post in posts:
         expanded.add(post)
@@ -66,7 +68,7 @@ def posts_answer(
 
 @serves(routes.POST_CREATE)
 async def create_post(call: Call) -> Answer:
-    """The new post, with its default fields."""
+    """Creates a post, and returns it with its default fields."""
     body = call.body
     author = call.user
     if not body.get("text", "").strip() and "media" not in body:
@@ -89,7 +91,9 @@ async def create_post(call: Call) -> Answer:
 
 
 def _media_keys(state: State, body: Mapping[str, Any]) -> list[str]:
-    """The keys of the media that the post is to show; an id is a key without the kind that stands before it."""
+    """Returns the keys of the media that the post is to show. An id is a key without the
+    kind in front of it.
+    """
     ids = body.get("media", {}).get("media_ids", ())
     by_id = {key.partition("_")[2]: key for key in state.platform.media}
     if unknown := [each for each in ids if each not in by_id and each not in state.platform.media]:
@@ -108,7 +112,9 @@ def _target(call: Call, post_id: str | None, parameter: str) -> PostRecord | Non
 
 
 def _check_summoned(call: Call, replier: User, post: PostRecord) -> None:
-    """Programmatic replies answer those who asked for one (section 8); conversations with oneself are free."""
+    """Refuses a programmatic reply to a user who did not ask for one (section 8). Replies to
+    oneself are allowed.
+    """
     if call.caller.app.tier == "enterprise" or post.author_id == replier.id:
         return
     mentions = post.fields.get("entities", {}).get("mentions", ())
@@ -123,7 +129,7 @@ def _check_summoned(call: Call, replier: User, post: PostRecord) -> None:
 
 
 def _check_edit(call: Call, author: User, body: Mapping[str, Any]) -> PostRecord | None:
-    """The post to replace, if the post is an edit and every rule of section 8 allows it."""
+    """Returns the post to replace, if the post is an edit and every rule of section 8 allows it."""
     if "edit_options" not in body:
         return None
     parameter = "edit_options.previous_post_id"

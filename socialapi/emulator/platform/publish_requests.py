@@ -14,7 +14,7 @@ from socialapi.models.validation import Pattern, broken_rules
 from socialapi.problems import BrokenRule
 
 MAX_THINGS: Final = 10_000
-"""How many things one request may publish."""
+"""The maximum number of events and posts in one request."""
 MAX_COPIES: Final = 1_000
 MAX_ID_LENGTH: Final = 64
 
@@ -26,7 +26,7 @@ _Copies = Annotated[int, Ge(1), Le(MAX_COPIES)]
 class EventDraft:
     """An activity event to publish.
 
-    A missing id or time is generated; a missing `filter` is made of `user_id` and `keyword`.
+    A missing id or time is generated; a missing `filter` is made from `user_id` and `keyword`.
     """
 
     event_type: Annotated[str, MinLen(1)]
@@ -42,7 +42,9 @@ class EventDraft:
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Participants stand in the events of messages that are about them, and in no others (section 6.2)."""
+        """Yields the broken rules of participants: membership events of messages need them, and
+        MessageCreate must not have any (section 6.2).
+        """
         payload = data.get("payload")
         if not data["event_type"].startswith("dm.") or not isinstance(payload, Mapping):
             return
@@ -77,7 +79,9 @@ class _PostDraft(TypedDict, total=False):
 
 @attrs.frozen(kw_only=True)
 class Draft:
-    """One event or post to publish, and how often each delivery is made. One of the two is None."""
+    """One event or post to publish, and the number of copies of each delivery. One of
+    the two is None.
+    """
 
     event: Mapping[str, Any] | None = None
     post: Mapping[str, Any] | None = None
@@ -85,7 +89,9 @@ class Draft:
 
 
 def read_drafts(body: Any, now: datetime.datetime) -> list[Draft]:
-    """The things of a request: one, or those in `events`. Raises InvalidInput before any of them is published."""
+    """Returns the events and posts of a request: one, or those in `events`. Raises InvalidInput
+    before any of them is published.
+    """
     things = body
     if isinstance(body, Mapping):
         things = body["events"] if body.keys() == {"events"} else [body]

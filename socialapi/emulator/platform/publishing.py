@@ -48,24 +48,26 @@ class Publishing:
         self._events.reset()
 
     def missed_posts(self, state: State, app_key: str, seconds: float, shape: PostShape) -> Iterator[bytes]:
-        """The lines of the posts that an app would have got on its filtered stream."""
+        """Returns the lines of the posts that an app would have got on its filtered stream."""
         return self._posts.missed(state, app_key, seconds, shape)
 
     def missed_events(self, state: State, app_key: str, seconds: float) -> Iterator[bytes]:
-        """The lines of the events that an app would have got on its activity stream."""
+        """Returns the lines of the events that an app would have got on its activity stream."""
         return self._events.missed(state, app_key, seconds)
 
     def post_created(self, state: State, post: PostRecord) -> None:
-        """The post goes to everybody who asked for such; that of a protected author to nobody."""
+        """Publishes the post to everybody who subscribed to it, but not one by a
+        protected author.
+        """
         if state is not self._state_now() or _is_protected(state.users.get(post.author_id)):
             return
         lines = self._of_post(state, post.fields, packed_json(post.fields))
         hand_over(lines, self._deliveries)
 
     async def publish(self, body: Any) -> dict[str, Any]:
-        """Publishes one thing or many, and says of each where it went.
+        """Publishes one event or post, or many, and returns where each of them went.
 
-        Returns when all of it is in the queues, of which full ones are waited for.
+        Returns when all of them are in the queues, after waiting for room in full ones.
         """
         state = self._state_now()
         drafts = read_drafts(body, state.clock.datetime())
@@ -96,7 +98,7 @@ class Publishing:
         return {**named, "streams": count.streams, "webhooks": count.webhooks}
 
     def _of_post(self, state: State, fields: Fields, packed: bytes) -> Iterator[StreamLine]:
-        """The post as such, and as activity of its author."""
+        """Yields the lines of the post, and of the activity event of its author."""
         yield from self._posts.lines(state, fields, packed)
         if state.platform.subscriptions:
             event = ActivityEvent(
@@ -124,7 +126,9 @@ def _activity_event(state: State, draft: Fields) -> ActivityEvent:
 
 
 def _keep_post(state: State, author: User, draft: Fields) -> tuple[dict[str, Any], bytes]:
-    """A post with the fields that are given and those that every post has, kept."""
+    """Stores a post with the given fields and those that every post has. Returns its
+    fields, also as JSON.
+    """
     now = state.clock.now()
     platform = state.platform
     post_id = draft.get("id") or str(platform.new_id(now))
@@ -141,7 +145,7 @@ def _keep_post(state: State, author: User, draft: Fields) -> tuple[dict[str, Any
 
 
 def _author(state: State, draft: Fields) -> User:
-    """Whoever is named, or else the first user."""
+    """Returns the named author, or the first user if none is named."""
     author_id = draft.get("author_id")
     if author_id is None:
         return next(iter(state.users.values()))

@@ -10,12 +10,14 @@ _PIECE: Final = re.compile(r'"[^"]*"|[()]|[^\s()"]+|"')
 
 
 def pieces_of(rule: str) -> list[str]:
-    """Parentheses, quoted phrases with their marks, and what else stands between spaces; `OR` is one of the last."""
+    """Returns parentheses, quoted phrases with their marks, and everything else between
+    spaces, `OR` included.
+    """
     return _PIECE.findall(rule)
 
 
 def fault_of(rule: str) -> str | None:
-    """What is wrong with the rule, or None."""
+    """Returns what is wrong with the rule, or None."""
     pieces = pieces_of(rule)
     if not pieces:
         return "the rule is empty"
@@ -29,7 +31,7 @@ def fault_of(rule: str) -> str | None:
 
 
 def _between(before: str, piece: str) -> str | None:
-    """What is wrong with two neighbours; the rule as a whole stands in parentheses."""
+    """Returns what is wrong with two neighbours. The rule as a whole stands in parentheses."""
     if before == "(" and piece == ")":
         return "parentheses are empty"
     if piece == "OR" and before in ("(", "OR"):
@@ -62,7 +64,7 @@ UsernameOf = Callable[[str], str | None]
 
 
 class PostFacts:
-    """What rules ask about a post. Each fact is computed on first use."""
+    """The facts about a post that rules check. Each is computed on first use."""
 
     def __init__(self, fields: Mapping[str, Any], username_of: UsernameOf) -> None:
         self._fields = fields
@@ -70,7 +72,7 @@ class PostFacts:
 
     @functools.cached_property
     def text(self) -> str:
-        """The text without its capitals."""
+        """The text in lower case."""
         return str(self._fields.get("text", "")).casefold()
 
     @functools.cached_property
@@ -95,7 +97,7 @@ class PostFacts:
 
     @functools.cached_property
     def links(self) -> str:
-        """All addresses in the text, in every form they are known in."""
+        """All addresses in the text, in every known form."""
         forms = ("url", "expanded_url", "unwound_url", "display_url")
         return "\n".join(
             str(each[form]) for each in self._entities("urls") for form in forms if form in each
@@ -103,24 +105,24 @@ class PostFacts:
 
     @functools.cached_property
     def references(self) -> frozenset[str]:
-        """The ways in which the post refers to others."""
+        """The ways in which the post refers to other posts."""
         return frozenset(each.get("type") for each in self._fields.get("referenced_tweets", ()))
 
     def is_user(self, field: str, name: str) -> bool:
-        """Whether the field holds the id of the user with this name or id."""
+        """Returns whether the field holds the id of the user with this name or id."""
         user_id = self._fields.get(field)
         if user_id is None:
             return False
         return name == user_id or name == (self._username_of(user_id) or "").casefold()
 
     def has(self, kind: str) -> bool:
-        """Whether there are any of a kind of entity, or media."""
+        """Returns whether the post has entities of a kind, or media."""
         if kind == "media":
             return bool((self._fields.get("attachments") or {}).get("media_keys"))
         return kind in _HAS and bool(self._entities(_HAS[kind]))
 
     def field(self, name: str) -> str:
-        """The field's text without its capitals."""
+        """Returns the field's text in lower case."""
         return str(self._fields.get(name, "")).casefold()
 
     def _entities(self, kind: str) -> Any:
@@ -140,7 +142,7 @@ _BINDS: Final = {_NOT: 3, _AND: 2, _OR: 1, _OPEN: 0}
 
 
 def matcher_of(rule: str) -> Matcher:
-    """The rule, which must be one that `fault_of` accepts, as a function."""
+    """Returns the rule as a function. `fault_of` must accept the rule."""
     program = _program(pieces_of(rule))
     if len(program) == 1 and not isinstance(program[0], str):
         return program[0]
@@ -162,7 +164,7 @@ def matcher_of(rule: str) -> Matcher:
 
 
 def _program(pieces: Sequence[str]) -> list[_Step]:
-    """The rule in postfix order."""
+    """Returns the rule in postfix order."""
     compiler = _Compiler()
     for piece in _joined(pieces):
         compiler.take(piece)
@@ -178,7 +180,7 @@ class _Compiler:
         self._behind_operand = False
 
     def take(self, piece: str) -> None:
-        """The next piece."""
+        """Takes the next piece."""
         if piece == "OR":
             self._push(_OR)
             self._behind_operand = False
@@ -190,7 +192,7 @@ class _Compiler:
             self._take_operand(piece)
 
     def finish(self) -> list[_Step]:
-        """The whole program."""
+        """Returns the whole program."""
         return [*self._program, *reversed(self._pending)]
 
     def _take_operand(self, piece: str) -> None:
@@ -198,7 +200,7 @@ class _Compiler:
             self._push(_AND)
         word = piece.lstrip("-")
         minuses = len(piece) - len(word)
-        # Negations stand before their operand, so nothing that waits can be finished by them.
+        # Negations stand before their operand, so no pending operator can be completed by them.
         self._pending += [_NOT] * (minuses % 2)
         self._behind_operand = bool(word) and word != _OPEN
         if word == _OPEN:
@@ -213,7 +215,7 @@ class _Compiler:
 
 
 def _joined(pieces: Sequence[str]) -> list[str]:
-    """The pieces with the quoted values of operators put back to these: `url:"a b"`."""
+    """Returns the pieces, with quoted values of operators joined to these again: `url:"a b"`."""
     joined: list[str] = []
     for piece in pieces:
         if piece.startswith('"') and joined and joined[-1].endswith(":") and not joined[-1].startswith('"'):
@@ -238,7 +240,9 @@ def _condition(word: str) -> Condition:
 
 
 def _phrase(text: str) -> Condition:
-    """Whole words next to each other; what has no words at all, such as an emoji, wherever it stands."""
+    """Returns a condition for whole words in sequence. A text without any words, such as an emoji,
+    matches anywhere.
+    """
     wanted = text.casefold()
     words = _WORD.findall(wanted)
     if not words:

@@ -48,7 +48,7 @@ class Selection:
 
 
 def selection(query: Mapping[str, Any]) -> Selection:
-    """What the six parameters choose. Refuses names that no object of the kind has."""
+    """Returns the selection of the six parameters. Refuses names that no object of the kind has."""
     return Selection(
         post={*_POST, *_names(query, "tweet.fields")},
         user={*_USER, *_names(query, "user.fields")},
@@ -60,7 +60,7 @@ def selection(query: Mapping[str, Any]) -> Selection:
 
 
 def known_names(query: Fields) -> dict[str, Any]:
-    """The parameters without the names of fields and expansions that no object has."""
+    """Returns the parameters without names of fields and expansions that no object has."""
     return {
         name: value
         if (known := KNOWN_NAMES.get(name)) is None
@@ -70,17 +70,17 @@ def known_names(query: Fields) -> dict[str, Any]:
 
 
 def news_selection(query: Mapping[str, Any]) -> Collection[str]:
-    """The chosen fields of a news story."""
+    """Returns the selected fields of a news story."""
     return {*_NEWS, *_names(query, "news.fields")}
 
 
 def pick_fields(fields: Fields, names: Collection[str]) -> dict[str, Any]:
-    """The object with the chosen fields alone."""
+    """Returns the object with the selected fields alone."""
     return {name: value for name, value in fields.items() if name in names}
 
 
 def _split(given: Any) -> tuple[str, ...]:
-    """A parameter that a route does not declare arrives as text."""
+    """Returns the items of a parameter, which is a text if the route does not declare it."""
     return split(given) if isinstance(given, str) else tuple(given)
 
 

@@ -12,7 +12,9 @@ import orjson
 from socialapi.models.streams import MAX_RULES
 
 PACKED_POSTS: Final = 100_000
-"""How many posts given through the control plane are kept; beyond that the oldest are forgotten."""
+"""The number of posts given through the control plane that are kept; the oldest of
+more are dropped.
+"""
 _FORGOTTEN_AT_ONCE: Final = 10_000
 
 
@@ -37,10 +39,10 @@ class Generated(Protocol):
     def __len__(self) -> int: ...
 
     def __getitem__(self, index: int) -> int:
-        """The id of a post, the oldest first."""
+        """Returns the id of a post, the oldest first."""
 
     def record(self, post_id: int) -> PostRecord | None:
-        """The post, if it is one of these."""
+        """Returns the post, if it is one of these."""
 
 
 class Timeline(Sequence[int]):
@@ -79,17 +81,17 @@ class PostStore:
         self._generated: Generated | None = None
 
     def generate(self, generated: Generated) -> None:
-        """Begins an author's timeline with posts that are made up."""
+        """Starts an author's timeline with generated posts."""
         self._generated = generated
         self._timelines[generated.author_id] = Timeline(generated)
 
     @property
     def total(self) -> int:
-        """How many posts there are in all timelines."""
+        """Returns the number of posts in all timelines."""
         return sum(map(len, self._timelines.values()))
 
     def get(self, post_id: str) -> PostRecord | None:
-        """The post, or None if there is none."""
+        """Returns the post, or None if there is none."""
         if (found := self._kept.get(post_id)) is not None:
             return found
         if (packed := self._packed.get(post_id)) is not None:
@@ -100,15 +102,19 @@ class PostStore:
         return self._generated.record(int(post_id)) if str(int(post_id)) == post_id else None
 
     def known(self, ids: Iterable[int]) -> list[PostRecord]:
-        """The posts with ids that are known to exist."""
+        """Returns the posts with ids that are known to exist."""
         return [found for post_id in ids if (found := self.get(str(post_id))) is not None]
 
     def timeline(self, author_id: str) -> Timeline:
-        """The author's posts; an edited one stands there in its latest version alone."""
+        """Returns the ids of the author's posts; an edited post is there only in
+        its latest version.
+        """
         return self._timelines.get(author_id) or Timeline()
 
     def add(self, record: PostRecord, *, in_place_of: str | None = None) -> None:
-        """A new post, the newest of its author; the version that it replaces leaves the timeline."""
+        """Adds a post as the newest of its author; the version that it replaces
+        leaves the timeline.
+        """
         self._kept[record.id] = record
         kept = self._timelines.setdefault(record.author_id, Timeline()).kept
         if in_place_of is not None:
@@ -116,7 +122,9 @@ class PostStore:
         kept.append(int(record.id))
 
     def add_packed(self, post_id: str, author_id: str, created_at: float, content: bytes) -> None:
-        """A new post as the JSON of its fields, of which many can be kept; the oldest of too many are forgotten."""
+        """Adds a post as the JSON of its fields, which takes little memory; the oldest of too
+        many are dropped.
+        """
         kept = self._timelines.setdefault(author_id, Timeline()).kept
         number = int(post_id)
         if not kept or kept[-1] < number:
@@ -129,12 +137,12 @@ class PostStore:
             self._forget()
 
     def count(self, record: PostRecord, metric: str) -> None:
-        """One more of a public count."""
+        """Adds one to a public count."""
         record.fields["public_metrics"][metric] += 1
         self.keep(record)
 
     def keep(self, record: PostRecord) -> None:
-        """The post has been changed."""
+        """Stores a post that has been changed."""
         self._packed.pop(record.id, None)
         self._kept[record.id] = record
 
@@ -149,21 +157,23 @@ class PostStore:
 
 
 Fields = dict[str, Any]
-"""An object as the service would show all of it."""
+"""An object with all fields that the service can show."""
 
 DEFAULT_MAX_WEBHOOKS: Final = 5
-"""How many webhooks an app may have; no number is documented."""
+"""The number of webhooks that an app may have; the documentation gives none."""
 DEFAULT_MAX_CONNECTIONS: Final = 5
-"""How many streaming connections an app may have open to one endpoint; no number is documented."""
+"""The number of streaming connections that an app may have open to one endpoint; the
+documentation gives none.
+"""
 PAST_CONNECTIONS: Final = 1_000
-"""How many connections that ended are remembered."""
+"""The number of ended connections that are remembered."""
 
 _ID_SHIFT: Final = 22
 _EPOCH_MS: Final = 1_262_304_000_000  # 2010-01-01
 
 
 def id_at(milliseconds: int) -> int:
-    """The first id of a millisecond: ids grow with time."""
+    """Returns the first id of a millisecond: ids grow with time."""
     return (milliseconds - _EPOCH_MS) << _ID_SHIFT
 
 
@@ -269,7 +279,9 @@ class Platform:
     last_id: int = 0
 
     def remember_connection(self, connection: StreamConnection) -> None:
-        """One connection more; of too many, the one that began first of those that ended is forgotten."""
+        """Adds a connection. If too many are remembered, the oldest of those that
+        ended is dropped.
+        """
         self.connections.append(connection)
         if len(self.connections) > PAST_CONNECTIONS:
             past = (key for key, each in enumerate(self.connections) if each.disconnected_at is not None)
@@ -278,6 +290,6 @@ class Platform:
                 self.connections_forgotten += 1
 
     def new_id(self, now: float) -> int:
-        """An id that is larger than every one before."""
+        """Returns an id that is larger than every one before."""
         self.last_id = max(self.last_id + 1, id_at(int(now * 1000)))
         return self.last_id

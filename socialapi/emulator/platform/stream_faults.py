@@ -19,7 +19,7 @@ Play = Callable[[LiveStream], Awaitable[None]]
 
 
 def script_of(fault: Fault | None, hub: StreamHub) -> Script | None:
-    """The fault as something to play on a stream, if it is one that can be."""
+    """Returns the script of a fault that can be played on a stream, or None."""
     if fault is None or fault.fault not in _PLAYS:
         return None
     return Script(_PLAYS[fault.fault](fault, hub), fault.after_lines or 0)
@@ -82,7 +82,7 @@ def _disconnect(fault: Fault, hub: StreamHub) -> Play:
 
 
 def long_line(endpoint_id: str) -> bytes:
-    """A valid line of 600 KB."""
+    """Returns a valid line of 600 KB."""
     text = "long " * (LONG_LINE_BYTES // 5)
     if endpoint_id == FILTERED_STREAM:
         post = {"id": "1", "text": text, "edit_history_tweet_ids": ["1"]}
@@ -99,7 +99,7 @@ _PLAYS: Final[Mapping[str, Callable[[Fault, StreamHub], Play]]] = {
     "stream_garbage": _garbage,
     "stream_drip": _drip,
     "stream_disconnect": _disconnect,
-    # What these do to an answer, as far as a stream has an end.
+    # Faults of any answer, as far as they make sense for a stream, which has no end.
     "reset_after": _drop,
     "truncate": _drop,
     "slow": _drip,

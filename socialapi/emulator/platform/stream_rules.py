@@ -19,7 +19,7 @@ Shown = dict[str, Any]
 
 @serves(routes.STREAM_RULES)
 async def list_rules(call: Call) -> Answer:
-    """The app's rules, or those with the ids."""
+    """Returns the app's rules, or those with the ids."""
     rules = _rules(call)
     errors: list[Shown] = []
     if "ids" in call.query:
@@ -44,7 +44,7 @@ async def change_rules(call: Call) -> Answer:
 
 @serves(routes.POWERSTREAM_RULES)
 async def list_powerstream_rules(call: Call) -> Answer:
-    """The rules of the dedicated stream instance, which are set up elsewhere."""
+    """Returns the rules of the dedicated stream instance, which are set up elsewhere."""
     shown, meta = paginate_items(call, call.state.platform.powerstream_rules, dict)
     return data(shown, meta=meta)
 
@@ -124,7 +124,7 @@ def _rules(call: Call) -> Mapping[int, Rule]:
 
 
 def _key(rule_id: str) -> int:
-    """The key of a rule, or one that no rule has."""
+    """Returns the key of a rule, or one that no rule has."""
     return int(rule_id) if rule_id.isascii() and rule_id.isdigit() and len(rule_id) < 20 else -1
 
 

@@ -26,7 +26,7 @@ class Ending:
     flush: bool = False
     abruptly: bool = False
     patience: float | None = None
-    """How long its last bytes may take, in real time; None for the usual time."""
+    """The time that its last bytes may take, in real time; None for the usual time."""
 
 
 @attrs.frozen
@@ -34,20 +34,26 @@ class Script:
     """The fault to play on a stream, and the number of lines before it."""
 
     play: Callable[[Any], Awaitable[None]]
-    """Is given the stream."""
+    """The function that plays the fault; its argument is the stream."""
     after_lines: int = 0
 
 
 LINE_END: Final = b"\r\n"
 KEEP_ALIVE: Final = LINE_END
 KEEP_ALIVE_SECONDS: Final = 10.0
-"""How long nothing is sent before an empty line is, on the emulator's clock; nothing is documented."""
+"""The time without a line after which an empty line is sent, on the emulator's clock; the
+documentation gives none.
+"""
 SLOW_READER_SECONDS: Final = 60.0
-"""How long a client may take nothing of what waits for it, on the emulator's clock (or really)."""
+"""The time for which a client may leave waiting lines unread, on the emulator's clock
+(or in real time).
+"""
 QUEUE_LINES: Final = 10_000
-"""How many lines may wait for a client; a stream whose queue is full is ended."""
+"""The number of lines that may wait for a client; a stream whose queue is full is ended."""
 ROOM_LINES: Final = 8_000
-"""From here on, publishers that can wait do so; the rest is for those that cannot."""
+"""The number of lines from which on publishers wait if they can; the rest of the queue is for
+those that cannot.
+"""
 QUEUE_BYTES: Final = 64_000_000
 
 CLIENT_DISCONNECTED: Final = "ClientDisconnected"
@@ -56,9 +62,11 @@ SLOW_READER: Final = "SlowReader"
 _WRITE_BYTES: Final = 65_536
 _LINES_AT_ONCE: Final = 500
 _GRACE_SECONDS: Final = 0.2
-"""A client that takes nothing has at least this long in real time, however far the clock is moved."""
+"""The minimum real time before a client that reads nothing is cut off, however far
+the clock is moved.
+"""
 PATIENCE_SECONDS: Final = 1.0
-"""How long the end of a stream may take to be written, in real time."""
+"""The time that writing the end of a stream may take, in real time."""
 _DRIPS: Final = 20
 _CLIENT_LEFT: Final = (ConnectionError, web.RequestPayloadError)
 
@@ -111,7 +119,7 @@ class LiveStream:
     # Filling the queue -------------------------------------------------------------------------------------------
 
     def put(self, line: bytes) -> bool:
-        """A line more. False if the stream is at its end, which it also is when the queue is full."""
+        """Adds a line. Returns False if the stream has ended; a full queue ends it."""
         if self.ending is not None:
             return False
         self._last_line_at = self._now()
@@ -127,18 +135,18 @@ class LiveStream:
         return True
 
     async def room(self) -> None:
-        """Wait until the queue has room, or the stream has ended."""
+        """Waits until the queue has room, or the stream has ended."""
         while self.ending is None and self.is_crowded:
             self._room.clear()
             await self._room.wait()
 
     @property
     def is_crowded(self) -> bool:
-        """Whether who can wait should."""
+        """Whether publishers that can wait should."""
         return len(self._lines) >= ROOM_LINES or self._bytes >= QUEUE_BYTES // 2
 
     def to_wire(self) -> dict[str, Any]:
-        """The stream as the control plane shows it."""
+        """Returns the stream as the control plane shows it."""
         return {
             "id": self.connection.id,
             "endpoint": self.connection.endpoint_id,
@@ -151,7 +159,9 @@ class LiveStream:
     # Time --------------------------------------------------------------------------------------------------------
 
     def tick(self) -> None:
-        """Does what is due: a keep-alive, or the end of a client that takes nothing."""
+        """Does what is due: sends a keep-alive, or ends the stream of a client
+        that reads nothing.
+        """
         if self._blocked_since is not None:
             if self._slow_in(self._blocked_since) <= 0:
                 self._end_slow()
@@ -159,7 +169,7 @@ class LiveStream:
             self.put(KEEP_ALIVE)
 
     def seconds_left(self) -> float:
-        """Until something is due, if nothing happens before."""
+        """Returns the time until something is due, unless something happens before."""
         if (since := self._blocked_since) is not None:
             return self._slow_in(since)
         return KEEP_ALIVE_SECONDS if self._lines else self._last_line_at + KEEP_ALIVE_SECONDS - self._now()
@@ -173,7 +183,7 @@ class LiveStream:
     # The end -----------------------------------------------------------------------------------------------------
 
     def end(self, reason: str, ending: Ending | None = None) -> None:
-        """The stream is over from now on; what is still to be said is said soon. Only the first end counts."""
+        """Ends the stream; its last bytes are written soon. Only the first end counts."""
         if self.ending is not None:
             return
         self.ending = ending or Ending(reason)
@@ -187,7 +197,7 @@ class LiveStream:
         self.end(SLOW_READER, Ending(SLOW_READER, self._problem_line(SLOW_READER)))
 
     def fall_silent(self) -> None:
-        """From now on everything is swallowed, keep-alives included."""
+        """Discards everything from now on, keep-alives included."""
         self.silent = True
         self._clear()
         self._room.set()
@@ -198,7 +208,7 @@ class LiveStream:
         self._backfill = iter(())
 
     def _left(self) -> None:
-        """The client has gone."""
+        """Ends the stream, because the client has disconnected."""
         self._gone.set()
         self.end(CLIENT_DISCONNECTED)
 
@@ -207,7 +217,7 @@ class LiveStream:
     async def serve(
         self, request: web.BaseRequest, response: web.StreamResponse, connection_watch: ConnectionWatch
     ) -> None:
-        """Answers the request with the stream, until its end."""
+        """Answers the request with the stream, until the stream ends."""
         self._request, self._response = request, response
         try:
             with connection_watch.watching(request.protocol, self._left):
@@ -266,7 +276,7 @@ class LiveStream:
                 await self._some.wait()
 
     def _take(self, most: int) -> list[bytes]:
-        """Some of what waits: first what was published before the stream began."""
+        """Returns some of the waiting lines; those published before the stream began come first."""
         taken = list(islice(self._backfill, min(most, 100)))
         if taken:
             return taken
@@ -289,7 +299,7 @@ class LiveStream:
         self._delivered += sum(line is not KEEP_ALIVE for line in lines)
 
     async def write(self, content: bytes) -> None:
-        """Hands bytes to the connection, and waits until it takes more."""
+        """Writes bytes to the connection, and waits until it takes more."""
         assert self._response is not None
         assert self._request is not None
         self._blocked_since = self._now(), asyncio.get_running_loop().time()
@@ -305,7 +315,9 @@ class LiveStream:
                 await self.pauses.pause(self.drip_seconds * size / len(line))
 
     async def _finish(self, ending: Ending) -> None:
-        """The last line and the end of the answer; done when the connection has taken all of it."""
+        """Writes the last line and the end of the answer. Returns when the connection has
+        taken all of it.
+        """
         assert self._response is not None
         assert self._request is not None
         writer, transport = self._request.writer, self._request.transport
@@ -317,7 +329,9 @@ class LiveStream:
         await writer.drain()
 
     async def _cut(self) -> None:
-        """What was written arrives, and then the connection ends in the middle of the answer."""
+        """Closes the connection in the middle of the answer, after what was
+        written has been sent.
+        """
         assert self._request is not None
         if self._request.transport is not None:
             self._request.transport.close()

@@ -33,7 +33,9 @@ class Opened:
 
 @serves(routes.POST_STREAM)
 async def stream_posts(call: Call) -> StreamAnswer:
-    """The posts that match the app's filtered-stream rules, from now on or from some minutes ago."""
+    """Streams the posts that match the app's filtered-stream rules, from now on or from
+    some minutes ago.
+    """
     shape = PostShape(call.query)
     app_key, minutes = call.caller.app.api_key, call.query.get("backfill_minutes", 0)
     call.service.streams.check_room(call.state, app_key, FILTERED_STREAM)
@@ -43,7 +45,7 @@ async def stream_posts(call: Call) -> StreamAnswer:
 
 @serves(routes.ACTIVITY_STREAM)
 async def stream_activity(call: Call) -> StreamAnswer:
-    """The activity that the app has subscribed to, from now on or from some minutes ago."""
+    """Streams the activity that the app has subscribed to, from now on or from some minutes ago."""
     app_key, minutes = call.caller.app.api_key, call.query.get("backfill_minutes", 0)
     call.service.streams.check_room(call.state, app_key, ACTIVITY_STREAM)
     missed = call.service.publishing.missed_events(call.state, app_key, minutes * 60.0) if minutes else iter(())
@@ -65,12 +67,14 @@ def _open(call: Call, endpoint_id: str, missed: Iterator[bytes], shape: PostShap
 
 
 ENDED_ON_REQUEST: Final = "ForceDisconnect"
-"""What a connection that was ended here says of its end, in the words of the problem `operational-disconnect`."""
+"""The reason of a connection that was ended on request, in the words of the problem
+`operational-disconnect`.
+"""
 
 
 @serves(routes.CONNECTIONS)
 async def list_connections(call: Call) -> Answer:
-    """The app's connections, the oldest first."""
+    """Returns the app's connections, the oldest first."""
     platform = call.state.platform
     everybody = enumerate(platform.connections, platform.connections_forgotten)
     own = {key: each for key, each in everybody if _is_own(call, each)}
@@ -80,7 +84,7 @@ async def list_connections(call: Call) -> Answer:
 
 @serves(routes.CONNECTIONS_END)
 async def end_connections(call: Call) -> Answer:
-    """Ends the active connections with these UUIDs; a problem for each other one."""
+    """Ends the active connections with these UUIDs, with a problem for each other UUID."""
     wanted = list(dict.fromkeys(call.body["uuids"]))
     ended = _end(call, (each for each in _active(call) if each.id in wanted))
     base = call.service.problem_base_url
@@ -90,7 +94,7 @@ async def end_connections(call: Call) -> Answer:
 
 @serves(routes.CONNECTIONS_END_ENDPOINT)
 async def end_connections_of_endpoint(call: Call) -> Answer:
-    """Ends the active connections of one streaming endpoint, of which there may be none."""
+    """Ends the active connections of one streaming endpoint; there may be none."""
     endpoint_id = call.path["endpoint_id"]
     return _all_ended(call, (each for each in _active(call) if each.endpoint_id == endpoint_id))
 

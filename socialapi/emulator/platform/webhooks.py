@@ -23,7 +23,9 @@ def rejected(reason: WebhookFailure, message: str) -> Refusal:
 
 
 def _bad_url(refusal: InvalidRequest) -> Refusal:
-    """An address that breaks the rule of its field is a reason of its own; one that is missing is not."""
+    """Returns the refusal of a webhook's URL. One that breaks the rule of its field has a reason of
+    its own; a missing one has not.
+    """
     broken = [rule for rule in refusal.broken if rule.path == "url" and rule.code != "MISSING_PARAMETER"]
     return rejected("UrlValidationFailed", f"the url {broken[0].reason}") if broken else refusal
 
@@ -35,7 +37,7 @@ def _bad_id(refusal: InvalidRequest) -> Refusal:
 
 @serves(routes.WEBHOOK_CREATE, refuse=_bad_url)
 async def create_webhook(call: Call) -> Answer:
-    """The webhook, once its owner has answered the challenge."""
+    """Creates the webhook after its owner has answered the challenge, and returns it."""
     url, app = call.body["url"], call.caller.app
     _check_public(url)
     _check_room(call, url)
@@ -61,14 +63,14 @@ async def create_webhook(call: Call) -> Answer:
 
 @serves(routes.WEBHOOKS)
 async def list_webhooks(call: Call) -> Answer:
-    """The app's webhooks, valid or not."""
+    """Returns the app's webhooks, valid or not."""
     own = _own(call)
     return answer({"data": [_shown(webhook) for webhook in own], "meta": {"result_count": len(own)}})
 
 
 @serves(routes.WEBHOOK_VALIDATE, refuse=_bad_id)
 async def validate_webhook(call: Call) -> Answer:
-    """A new challenge, whose outcome is the webhook's validity from now on."""
+    """Sends a new challenge, which decides whether the webhook is valid."""
     webhook = _webhook(call)
     reason = await call.service.challenges.failure(webhook.url, call.caller.app.api_key_secret)
     # It may have been deleted in the meantime.
@@ -81,9 +83,9 @@ async def validate_webhook(call: Call) -> Answer:
 
 @serves(routes.WEBHOOK_DELETE, refuse=_bad_id)
 async def delete_webhook(call: Call) -> Answer:
-    """The webhook goes, and with it what was linked to it."""
+    """Deletes the webhook, with everything linked to it."""
     webhook = _webhook(call)
-    # Another request may have been faster, while this one was on its way.
+    # Another request may have deleted it in the meantime.
     call.state.platform.webhooks.pop(webhook.id, None)
     call.state.platform.links.pop(webhook.id, None)
     call.service.deliveries.forget(webhook.id)
@@ -92,11 +94,11 @@ async def delete_webhook(call: Call) -> Answer:
 
 @serves(routes.WEBHOOK_REPLAY)
 async def replay_events(call: Call) -> Answer:
-    """Delivers again what was published to the app's webhooks: to the one that is named, of the time that is given.
+    """Delivers again what was published to the app's webhooks, or to the named one, in the given
+    time.
 
-    One replay of an app runs at a time.
-
-    No parameter of it is documented, so none is required, and others are taken and ignored.
+    One replay of an app runs at a time. No parameter is documented, so none is required, and others
+    are ignored.
     """
     body = call.body
     begin = _time(body, "from_date", 0.0)
@@ -112,7 +114,9 @@ async def replay_events(call: Call) -> Answer:
 
 @serves(routes.STREAM_LINK)
 async def link_stream(call: Call) -> Answer:
-    """Links the app's filtered-stream rules to a valid webhook; a second time, with other fields."""
+    """Links the app's filtered-stream rules to a valid webhook. A second call
+    replaces the fields.
+    """
     selection(call.query)
     webhook_id = call.path["webhook_id"]
     webhook = next((webhook for webhook in _own(call) if webhook.id == webhook_id), None)
@@ -128,7 +132,9 @@ async def link_stream(call: Call) -> Answer:
 
 
 def _time(body: Mapping[str, Any], name: str, default: float) -> float:
-    """A time in epoch seconds: ISO 8601, or the digits of year, month, day, hour and minute."""
+    """Returns a time in epoch seconds, from ISO 8601 or the digits of year, month, day,
+    hour and minute.
+    """
     given = body.get(name)
     if given is None:
         return default
@@ -156,7 +162,9 @@ def _webhook(call: Call) -> Webhook:
 
 
 def _check_public(url: str) -> None:
-    """That the host is a public name or address, which the pattern of the field cannot tell."""
+    """Refuses a host that is no public name or address, which the pattern of the
+    field cannot tell.
+    """
     if not is_public(urlsplit(url).hostname or ""):
         raise rejected("UrlValidationFailed", "the host of the url is not a public one")
 
@@ -168,9 +176,11 @@ _PRIVATE_DOMAINS: Final = frozenset(
 
 
 def is_public(host: str) -> bool:
-    """Whether a host may be reached from everywhere: a name in a public domain, or a global IPv4 address.
+    """Returns whether a host can be reached from everywhere: a name in a public domain, or a global
+    IPv4 address.
 
-    Addresses in other spellings than four decimal numbers are refused, since some clients read them and others do not.
+    Addresses that are not spelled as four decimal numbers are refused, since only some clients read
+    them.
     """
     try:
         ascii_host = host.removesuffix(".").encode("idna").decode().lower()

@@ -19,11 +19,11 @@ _KINDS: Final = (
     *("account_media_ids", "card_ids", "poll_card_ids", "video_conversation_card_ids"),
     *("product_catalog_ids", "product_set_ids"),
 )
-"""What an empty state has nothing of."""
+"""The kinds of records that an empty state has none of."""
 
 
 def plant(state: State, *, empty: bool) -> tuple[AccessToken, SeedIds]:
-    """Fills a new state; the first user's access token, and the ids that are there by kind.
+    """Fills a new state. Returns the first user's access token, and the ids that exist, by kind.
 
     Account-scoped ids are those of the first account. An `empty` state has one app, one user and
     one account with nothing in it, so that every audience and list is unknown.
@@ -61,7 +61,9 @@ def _plant_further(state: State, account_ids: list[str]) -> SeedIds:
 
 
 def _plant_users(state: State, accounts: Sequence[Record]) -> list[User]:
-    """The first two accounts are the first user's, the third is the second user's."""
+    """Adds the users. The first two accounts are the first user's, the third is
+    the second user's.
+    """
     profiles = list(records("users", "users"))[: None if len(accounts) > 1 else 1]
     users = [User(profile["id"], profile["username"], profile=profile) for profile in profiles]
     ids = {user.username: user.id for user in users}
@@ -87,7 +89,7 @@ def _plant_audiences(state: State) -> None:
 
 
 def _plant_catalog(catalogs: Catalogs, user_id: str) -> SeedIds:
-    """Gives a user the catalog; the ids by kind."""
+    """Gives a user the catalog, and returns its ids by kind."""
     described = contents("catalog")["catalog"]
     catalog = Catalog(described["id"], user_id, described["name"])
     for n, product in enumerate(_products()):
@@ -103,7 +105,9 @@ def _plant_catalog(catalogs: Catalogs, user_id: str) -> SeedIds:
 
 
 def _products() -> Iterator[Record]:
-    """Nothing is left of what is out of stock, and every seventh product is reduced."""
+    """Yields the products. Those out of stock have none left, and every seventh
+    product is reduced.
+    """
     for n, product in enumerate(records("catalog", "products")):
         if product["availability"] == "out of stock":
             product["inventory"] = 0

@@ -1,4 +1,6 @@
-"""Fills the platform API with the seed data: posts, what they refer to, news, rules, connections."""
+"""Fills the platform API with the seed data: posts, what they refer to, news,
+rules, connections.
+"""
 
 import uuid
 from typing import Any, Final
@@ -10,15 +12,15 @@ from socialapi.emulator.seed.records import contents, derived, epoch, filled, re
 from socialapi.emulator.state import App, State, User
 
 POSTS_LISTED: Final = 250
-"""How many ids of posts the seed lists: those written by hand, then the newest of the first user's
-others.
+"""The number of post ids in the seed: those written by hand, then the newest of the
+first user's others.
 """
 
 _REFERENCES: Final = ("replied_to", "quoted", "retweeted")
 
 
 def plant_platform(state: State) -> dict[str, list[str]]:
-    """Fills what is there beside the users; the ids by kind."""
+    """Adds posts, media, news and rules for the existing users, and returns the ids by kind."""
     platform, author = state.platform, next(iter(state.users.values()))
     platform.media = {each["media_key"]: each for each in records("posts", "media")}
     platform.polls = {each["id"]: each for each in records("posts", "polls")}
@@ -41,7 +43,7 @@ def plant_platform(state: State) -> dict[str, list[str]]:
 
 
 def plant_connections(state: State, app: App) -> None:
-    """The streaming connections that the app had in the past."""
+    """Adds the streaming connections that the app had in the past."""
     now = state.clock.now()
     for past in contents("posts")["connections"]:
         connection = StreamConnection(
@@ -60,7 +62,7 @@ def _with_posts(story: Record, posts: dict[str, PostRecord]) -> Record:
 
 
 def _plant_posts(state: State) -> dict[str, PostRecord]:
-    """Adds the posts that are written by hand; all of them by name, in the order of time."""
+    """Adds the posts that are written by hand, and returns them by name, in the order of time."""
     planted: dict[str, PostRecord] = {}
     for index, row in enumerate(records("posts", "posts")):
         name, username, text = (row.pop(field) for field in ("name", "author", "text"))
@@ -80,7 +82,9 @@ def _plant_posts(state: State) -> dict[str, PostRecord]:
 
 
 def _refer(fields: Record, kind: str, target: str, planted: dict[str, PostRecord]) -> None:
-    """The target is the name of a post, or the id of one that no longer exists."""
+    """Adds a reference. The target is the name of a post, or the id of one that
+    no longer exists.
+    """
     post = planted.get(target)
     fields["referenced_tweets"] = [{"type": kind, "id": post.id if post else target}]
     if kind == "replied_to" and post is not None:
@@ -89,7 +93,9 @@ def _refer(fields: Record, kind: str, target: str, planted: dict[str, PostRecord
 
 
 def _metrics(likes: int, *, retweets: int, replies: int, quotes: int, impressions: int) -> dict[str, int]:
-    """The counts of a post: a retweet, reply and quote for so many likes, impressions for each."""
+    """Returns the counts of a post: its retweets, replies and quotes are fractions of its likes,
+    and its impressions a multiple.
+    """
     return {
         "retweet_count": likes // retweets,
         "reply_count": likes // replies,
@@ -119,7 +125,7 @@ class SeedTimeline:
         return id_at(self._time_ms(index)) + index % 4096
 
     def record(self, post_id: int) -> PostRecord | None:
-        """The post with the id, if it is one of these."""
+        """Returns the post with the id, if it is one of these."""
         milliseconds = (post_id >> 22) - (id_at(0) >> 22)
         index = (milliseconds - self._first_ms) // self._step_ms
         if not 0 <= index < self._count or self[index] != post_id:
@@ -149,7 +155,7 @@ class SeedTimeline:
         return {"domain": derived(self._content["domain"], {}), "entity": {"id": str(1000 + number), "name": product}}
 
     def _refer(self, index: int, fields: Record) -> None:
-        """Some posts go on with an earlier one, some quote one."""
+        """Adds references: some posts reply to an earlier one, some quote one."""
         if index % 6 == 5 and index >= 7:
             earlier = str(self[index - 7])
             fields["referenced_tweets"] = [{"type": "replied_to", "id": earlier}]
@@ -162,7 +168,7 @@ class SeedTimeline:
 
 
 def _mixed(index: int, salt: int) -> int:
-    """A number that looks like chance, and is the same every time."""
+    """Returns a number that looks random, and is the same every time."""
     value = (index * 2_654_435_761 + salt * 40_503 + 12_345) & 0xFFFFFFFF
     value = ((value ^ value >> 15) * 2_246_822_519) & 0xFFFFFFFF
     return value ^ value >> 13

@@ -33,7 +33,7 @@ from socialapi.emulator.advertising.state import Record
 from socialapi.emulator.clock import timestamp
 
 Names = Mapping[str, Any]
-"""What a value can depend on, by name."""
+"""The variables that a value can use, by name."""
 
 _FILES: Final = Path(__file__).parent
 _INSTRUCTIONS: Final = frozenset({"like", "count", "each", "copies", "first"})
@@ -41,25 +41,27 @@ _INSTRUCTIONS: Final = frozenset({"like", "count", "each", "copies", "first"})
 
 @cache
 def contents(file: str) -> Mapping[str, Any]:
-    """The content of a file. Callers share it, so only copies that `derived` makes may change."""
+    """Returns the content of a file. Callers share it, so only copies that `derived`
+    makes may change.
+    """
     content: Mapping[str, Any] = orjson.loads((_FILES / f"{file}.json").read_bytes())
     return content
 
 
 def records(file: str, *path: str, **names: Any) -> Iterator[Record]:
-    """The records of the list at a path in a file; fields may refer to `names`, too."""
+    """Yields the records of the list at a path in a file; fields may refer to `names`, too."""
     for fields, numbered in _repeated(file, path):
         yield filled(fields, **names, **numbered)
 
 
 @cache
 def live_ids(file: str, *path: str) -> tuple[str, ...]:
-    """The ids of the records that are not deleted."""
+    """Returns the ids of the records that are not deleted."""
     return tuple(derived(fields["id"], names) for fields, names in _repeated(file, path) if not fields.get("deleted"))
 
 
 def filled(fields: Record, **names: Any) -> Record:
-    """A record; fields may refer to those before them."""
+    """Returns a record with all values filled in; fields may refer to those before them."""
     record: Record = {}
     known = {name: _word(value) for name, value in names.items()}
     for field, value in fields.items():
@@ -69,7 +71,7 @@ def filled(fields: Record, **names: Any) -> Record:
 
 
 def derived(value: Any, names: Names) -> Any:
-    """A copy of a value with everything filled in."""
+    """Returns a copy of a value with everything filled in."""
     if isinstance(value, str):
         return value.format_map(names) if "{" in value else value
     if isinstance(value, list):
@@ -94,12 +96,12 @@ def _plus(start: str | int, added: int) -> str | int:
 
 
 def epoch(at: str) -> int:
-    """The seconds since the epoch at a time without fractions."""
+    """Returns the epoch seconds of a time without fractions."""
     return int(datetime.datetime.fromisoformat(at).timestamp())
 
 
 def _repeated(file: str, path: tuple[str, ...]) -> Iterator[tuple[Record, Record]]:
-    """The fields of each record, not yet filled, with the numbers and names that belong to it."""
+    """Yields the fields of each record, not yet filled in, with the variables that belong to it."""
     entries: Any = reduce(getitem, path, contents(file))
     n = 0
     for entry in entries:
@@ -120,7 +122,7 @@ def _with_template(file: str, entry: Record) -> Record:
 
 
 class _Word(str):
-    """A text that can be written as `lower` and as `slug`."""
+    """A text that can also be written as `lower` and as `slug`."""
 
     __slots__ = ()
 

@@ -10,14 +10,16 @@ from socialapi.emulator.creatives import state as creatives
 from socialapi.emulator.seed.records import contents, derived, epoch, filled, live_ids, records
 
 _EUR: Final = 1_000_000
-"""A euro in millionths."""
+"""One euro, in millionths."""
 
 
 Load = Callable[[], Iterable[Record]]
 
 
 def plant_advertising(advertising: Advertising, account_ids: list[str], user_ids: list[str]) -> dict[str, list[str]]:
-    """Fills the tables of all accounts; the ids of what belongs to the first one, by kind."""
+    """Fills the tables of all accounts, and returns the ids of the first account's
+    records, by kind.
+    """
     first, *others = account_ids
     advertising.history.seeded = partial(_seeded, user_ids)
     advertising.business_categories = Table(_business_categories)
@@ -76,14 +78,14 @@ def _listed_ids(account_id: str) -> dict[str, list[str]]:
 
 
 def _business_categories() -> Iterator[Record]:
-    """One for each tier of the IAB's list; no IAB category belongs to two."""
+    """Yields one for each tier of the IAB's list; no IAB category belongs to two."""
     for number, category in enumerate(records("categories", "business_categories"), 1):
         subcategories = range(1, category.pop("subcategories") + 1)
         yield category | {"iab_categories": [f"IAB{number}", *(f"IAB{number}-{each}" for each in subcategories)]}
 
 
 def _many_line_items(account_id: str) -> list[str]:
-    """The ids of the line items that one entry stands for."""
+    """Returns the ids of the line items that one entry stands for."""
     return [each for each in live_ids("line_items", "line_items", account_id) if each.startswith("8z")]
 
 
@@ -92,7 +94,9 @@ def _line_item_curated_category_ids() -> list[str]:
 
 
 def _line_item_curated_categories(account_id: str) -> Iterator[Record]:
-    """Forty for each of 250 line items, three made at a time. After each 400 a deleted one comes."""
+    """Yields forty for each of 250 line items, three at a time. After each 400 a
+    deleted one follows.
+    """
     line_item_ids = _many_line_items(account_id)
     began = epoch("2024-09-02T08:00:00Z")
     for n, record_id in enumerate(_line_item_curated_category_ids()):
@@ -114,14 +118,14 @@ def _line_item_curated_categories(account_id: str) -> Iterator[Record]:
 
 
 def _seeded(user_ids: list[str], entity_type: str, entity: Record) -> Iterable[Record]:
-    """The changes of an entity before the start, the oldest first."""
+    """Returns the changes of an entity before the start, the oldest first."""
     if entity["id"] == contents("campaigns")["budget_changes"]["campaign_id"]:
         return _budget_changes(user_ids, entity)
     return [entry(entity_type, entity, "CREATE", at=entity["created_at"], by=(user_ids[0], "WEB"))]
 
 
 def _budget_changes(user_ids: list[str], campaign: Record) -> Iterator[Record]:
-    """The creation and many changes of the daily budget, every fifth by the second user."""
+    """Yields the creation and many changes of the daily budget, every fifth by the second user."""
     described = contents("campaigns")["budget_changes"]
     total, start = described["days"] * described["changes_a_day"], epoch(described["first_day"])
     snapshot, last = dict(campaign), campaign["daily_budget_amount_local_micro"]
@@ -137,14 +141,16 @@ def _budget_changes(user_ids: list[str], campaign: Record) -> Iterator[Record]:
 
 
 def _uploads() -> Iterator[Record]:
-    """All uploads: those of the library, those in no library yet, and one of another user."""
+    """Yields all uploads: those of the library, those in no library yet, and one
+    of another user.
+    """
     for kind in ("library", "uploaded", "uploaded_by_others"):
         yield from records("media", kind)
 
 
 @cache
 def _media_keys() -> dict[str, tuple[str, ...]]:
-    """Lists of media that other records take in turn."""
+    """Returns lists of media that other records use in turn."""
     library = list(records("media", "library"))
     images = tuple(each["id"] for each in library if each["media_type"] == "IMAGE")
     wide_videos = tuple(
@@ -160,7 +166,9 @@ def _media_keys() -> dict[str, tuple[str, ...]]:
 
 
 def _library() -> Iterator[Record]:
-    """The library of the first account. Videos have a title, and some a poster of their own."""
+    """Yields the library of the first account. Videos have a title, and some a
+    poster of their own.
+    """
     file, keys = contents("media"), _media_keys()
     for n, upload in enumerate(records("media", "library")):
         is_video = upload["media_type"] == "VIDEO"
@@ -179,14 +187,14 @@ def _library() -> Iterator[Record]:
 
 
 def _cards() -> Iterator[Record]:
-    """One type after the other, then deleted ones, then those of older kinds."""
+    """Yields cards, one type after the other, then deleted ones, then those of older kinds."""
     for n, card in enumerate(records("cards", "cards")):
         yield {**card, **_layout(card["card_type"], n), "is_legacy": False}
     yield from records("cards", "legacy_cards")
 
 
 def _layout(kind: str, n: int) -> Record:
-    """Components or slides for a card of the type, with images, videos, or both in turn."""
+    """Returns components or slides for a card of the type, with images, videos, or both in turn."""
     keys = []
     for each in range(3):
         is_video = kind.startswith("VIDEO") or (kind.startswith("MIXED") and each == 1)
@@ -205,7 +213,9 @@ def _medium(key: str) -> dict[str, Any]:
 
 
 def _poll_cards() -> Iterator[Record]:
-    """Of four, two have only a text, one has an image and one a video; the last one is deleted."""
+    """Yields four polls: two have only a text, one has an image and one a video; the
+    last one is deleted.
+    """
     media = {medium["id"]: medium for medium in _library()}
     for card in records("cards", "poll_cards", **_media_keys()):
         key = card.pop("media_key")
@@ -213,7 +223,9 @@ def _poll_cards() -> Iterator[Record]:
 
 
 def _conversation_cards() -> Iterator[Record]:
-    """With one to four things to say, with and without a poster; the last one is deleted."""
+    """Yields cards with one to four things to say, with and without a poster; the
+    last one is deleted.
+    """
     media = {medium["id"]: medium for medium in _library()}
     for card in records("cards", "video_conversation_cards", **_media_keys()):
         poster = card["poster_media_key"]

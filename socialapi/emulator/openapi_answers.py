@@ -37,7 +37,7 @@ def responses_of(route: Route[Any], links: Mapping[str, Any], schemas: JsonSchem
     if route.result is object:
         return _page_responses()
     media_type = FORM if route in _AS_PAIRS else JSON
-    done = _response("What was asked for", {media_type: _answer(route, schemas)})
+    done = _response("The result", {media_type: _answer(route, schemas)})
     if links:
         done["links"] = links
     return dict.fromkeys(_successes(route), done) | _refusals(route)
@@ -137,7 +137,7 @@ _ADS_ERROR: Final[Schema] = {
 _ERRORS: Final[Mapping[str, Schema]] = {
     "PageMeta": {
         "type": "object",
-        "description": "Where a page is in its collection.",
+        "description": "The position of a page in its collection.",
         "properties": {
             "result_count": {"type": "integer", "minimum": 0},
             "next_token": {"type": "string"},
@@ -146,7 +146,7 @@ _ERRORS: Final[Mapping[str, Schema]] = {
     },
     "RequestEcho": {
         "type": "object",
-        "description": "What was asked, as the service understood it.",
+        "description": "The request, as the service understood it.",
         "required": ["params"],
         "properties": {"params": {"type": "object"}},
     },
@@ -186,8 +186,8 @@ _REFUSED: Final[Mapping[str, str]] = {
     "400": "The request breaks rules",
     "401": "The credentials are missing, wrong or expired",
     "403": "The caller may not do this",
-    "404": "There is nothing like it",
-    "409": "It is in conflict with what is there",
+    "404": "The resource does not exist",
+    "409": "The request conflicts with what is stored",
     "415": "The body is of another media type",
     "429": "The rate limit is used up",
 }

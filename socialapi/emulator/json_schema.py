@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, Literal
 import attrs
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 
+from socialapi.models.accounts import AnyFeatureKey, FeaturesAdded
 from socialapi.models.cards import App, Button, CardChanges, CardDraft, Details
 from socialapi.models.catalogs import ProductSetDraft
 from socialapi.models.content import ArticleDraft
@@ -88,6 +89,7 @@ _ACROSS_FIELDS: Final[Mapping[type, Schema]] = {
 
 _EVENT_TYPES: Final = (*typing.get_args(EventType), *DEPRECATED_EVENT_TYPES, *EVENT_TYPE_ALIASES)
 _NARROWED: Final[Mapping[tuple[type, str], Any]] = {
+    (FeaturesAdded, "feature_keys"): Annotated[tuple[AnyFeatureKey, ...], MinLen(1)],
     (SubscriptionDraft, "event_type"): Literal[_EVENT_TYPES],
     (ProductsBody, "products"): Annotated[tuple[Product, ...], MinLen(1), MaxLen(MAX_PRODUCTS)],
 }

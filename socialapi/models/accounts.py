@@ -8,7 +8,7 @@ import attrs
 from annotated_types import MinLen
 
 from socialapi.models.model import Model
-from socialapi.models.queries import TOTAL_OR_CURSOR, CollectionQuery, CountQuery, Id, Ids, Long
+from socialapi.models.queries import TOTAL_OR_CURSOR, CollectionQuery, CountQuery, Element, Id, Ids, Long
 from socialapi.models.validation import Conditions, ListOf, Pattern, parse_timestamp
 from socialapi.problems import BrokenRule
 
@@ -30,7 +30,7 @@ IndustryType = Literal[
 ]
 FeatureKey = Literal["REACH_AND_FREQUENCY_ANALYTICS", "REACH_FREQUENCY_CAP", "WEBSITE_CLICKS_CPM_BILLING"]
 AnyFeatureKey = Annotated[str, Pattern("[A-Z][A-Z0-9_]*", "must be a key of a feature, as REACH_FREQUENCY_CAP")]
-"""A key by its form, because the complete list of keys is not documented."""
+"""A key by its form, as the emulator takes it. The client sends any, because the complete list is not documented."""
 
 
 @attrs.define(kw_only=True)
@@ -90,9 +90,9 @@ class FeaturesQuery(TypedDict, total=False):
 
 
 class FeaturesAdded(TypedDict):
-    """Features to add to a sandbox account."""
+    """Features to add to a sandbox account. The complete list of keys is not documented."""
 
-    feature_keys: Annotated[ListOf[AnyFeatureKey], MinLen(1)]
+    feature_keys: Annotated[ListOf[Element], MinLen(1)]
 
 
 EntityType = Literal["CAMPAIGN", "LINE_ITEM", "PROMOTED_TWEET", "TARGETING_CRITERIA", "PROMOTED_ACCOUNT"]

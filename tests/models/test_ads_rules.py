@@ -126,13 +126,13 @@ def test_features_are_asked_for_by_three_keys(key: str) -> None:
     assert len(query(ads.FEATURES, feature_keys=[key, "MAGIC"])) == 1
 
 
-def test_features_are_added_by_any_key_in_capitals_and_at_least_one() -> None:
+def test_features_are_added_by_any_key_and_at_least_one() -> None:
     assert broken(ads.SANDBOX_FEATURES_ADD.body, {"feature_keys": ["MOBILE_CONVERSION_TRANSACTION_VALUE"]}) == []
     assert broken(ads.SANDBOX_FEATURES_ADD.body, {}) == ["feature_keys: is required"]
     assert len(broken(ads.SANDBOX_FEATURES_ADD.body, {"feature_keys": []})) == 1
-    for wrong in ("", "A,B", "A B", "\t", "a", "_A", "1A"):
+    for wrong in ("", "A,B", "A B", "\t"):
         assert broken(ads.SANDBOX_FEATURES_ADD.body, {"feature_keys": ["A", wrong]}) == [
-            "feature_keys[1]: must be a key of a feature, as REACH_FREQUENCY_CAP"
+            "feature_keys[1]: must not be empty, and have neither blanks nor commas"
         ]
 
 

@@ -2,6 +2,7 @@
 section 4.2).
 """
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from socialapi.emulator.advertising.records import answer_record, collection, new_record, to_wire
@@ -10,9 +11,10 @@ from socialapi.emulator.auth import account_user_even_deleted
 from socialapi.emulator.clock import timestamp
 from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.responses import Answer, ads_data, forbidden, not_found
-from socialapi.models.accounts import Account, CampaignSnapshot, HistoryEntry
+from socialapi.models.accounts import Account, AnyFeatureKey, CampaignSnapshot, HistoryEntry
 from socialapi.models.line_items import LineItem
-from socialapi.models.validation import parse_timestamp
+from socialapi.models.validation import broken_rules, parse_timestamp
+from socialapi.problems import BrokenRule
 from socialapi.routes import ads as routes
 
 SANDBOX_BUSINESS: Final = ("4503999", "Sandbox")
@@ -100,7 +102,13 @@ async def list_features(call: Call) -> Answer:
     return ads_data(granted, call.echo)
 
 
-@serves(routes.SANDBOX_FEATURES_ADD)
+def _check_keys(call: Call) -> Iterable[BrokenRule]:
+    keys: tuple[str, ...] = call.query["feature_keys"]
+    if broken_rules(tuple[AnyFeatureKey, ...], keys, now=call.state.clock.datetime()):
+        yield BrokenRule(path="feature_keys", reason="must be keys of features, as REACH_FREQUENCY_CAP")
+
+
+@serves(routes.SANDBOX_FEATURES_ADD, rules=_check_keys)
 async def add_features(call: Call) -> Answer:
     """Adds features to the test account, and returns all that it has."""
     account = _test_account(call)

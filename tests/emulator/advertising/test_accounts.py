@@ -176,8 +176,9 @@ async def test_features_are_added_to_a_test_account(ads: Ads) -> None:
     assert (await made.get("/features")).data == []
     assert broken(await sandbox(made, "POST", "/features")) == [("MISSING_PARAMETER", "feature_keys")]
     assert broken(await sandbox(made, "POST", "/features", feature_keys="")) == [("INVALID_PARAMETER", "feature_keys")]
-    wrong = await sandbox(made, "POST", "/features", feature_keys="OK,,x")
-    assert broken(wrong) == [("INVALID_PARAMETER", "feature_keys")] * 2
+    assert broken(await sandbox(made, "POST", "/features", feature_keys="OK,,x")) == [
+        ("INVALID_PARAMETER", "feature_keys")
+    ]
     reply = await sandbox(made, "POST", "/features", feature_keys="REACH_FREQUENCY_CAP,PROMOTED_MEDIA_POLLS")
     assert reply.data == ["REACH_FREQUENCY_CAP", "PROMOTED_MEDIA_POLLS"]
     reply = await made.ask.signed(

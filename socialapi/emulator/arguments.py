@@ -75,19 +75,24 @@ def known_fields(call: Call, declared: Any, value: Any) -> Any:
     """The value as it is; where fields are lenient, a copy without those that the declaration does not know."""
     if not call.service.settings.lenient_fields:
         return value
-    now, known = call.state.clock.datetime(), copy.deepcopy(value)
-    while unknown := [rule.path for rule in broken_rules(declared, known, now=now) if rule.reason == UNKNOWN_FIELD]:
-        for path in unknown:
-            _remove(known, path)
+    known = copy.deepcopy(value)
+    for rule in broken_rules(declared, known, now=call.state.clock.datetime()):
+        if rule.reason == UNKNOWN_FIELD:
+            _remove(known, rule.path)
     return known
 
 
 def _remove(value: Any, path: str) -> None:
-    *steps, last = re.findall(r"\(.*\)|[^.\[\]]+", path)
-    for step in steps:
-        value = value[int(step)] if isinstance(value, list) else value[step]
-    for name in [each for each in value if printable_name(each) == last]:
-        del value[name]
+    """Removes the member at a path. Names may hold dots themselves."""
+    if isinstance(value, list) and (item := re.fullmatch(r"\[(\d+)\]\.?(.+)", path, re.DOTALL)):
+        _remove(value[int(item[1])], item[2])
+    elif isinstance(value, dict):
+        for name in list(value):
+            shown = printable_name(name)
+            if shown == path:
+                del value[name]
+            elif path.startswith((f"{shown}.", f"{shown}[")):
+                _remove(value[name], path[len(shown) :].removeprefix("."))
 
 
 def check(call: Call, broken: Sequence[BrokenRule]) -> None:

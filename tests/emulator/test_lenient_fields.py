@@ -70,12 +70,17 @@ async def test_what_is_known_and_wrong_is_refused_as_ever(lenient: Asker) -> Non
 
 
 async def test_a_body_of_unknown_fields_alone_is_one_without_any(lenient: Asker) -> None:
-    reply = await lenient.bearer("POST", "/2/tweets/search/stream/rules", json={"text": "x", "a b": 1})
+    reply = await lenient.bearer(
+        "POST", "/2/tweets/search/stream/rules", json={"text": "x", "a b": 1, "a.b": [], "": {}}
+    )
     assert (reply.status, reply.slug) == (400, "invalid-request")
 
 
 async def test_unknown_fields_of_uploads_and_products_are_passed_over(lenient: Asker) -> None:
-    users = [{"email": ["a" * 64], "twitter_id": 5}, {"partner_user_id": ["7"], "zip": [1]}]
+    users = [
+        {"email": ["a" * 64], "twitter_id": 5, "x.email": 1, "e-mail address": []},
+        {"partner_user_id": ["7"], "zip": [1]},
+    ]
     told = {"operation_type": "Update", "source": "x", "params": {"users": users, "effective_for": "ever"}}
     reply = await lenient.upload([told])
     assert (reply.status, reply.json["data"]["success_count"]) == (200, 2)

@@ -67,7 +67,7 @@ class _PostDraft(TypedDict, total=False):
     attachments: Attachments
     conversation_id: str
     edit_controls: EditControls
-    edit_history_tweet_ids: tuple[_Digits, ...]
+    edit_history_tweet_ids: Annotated[tuple[_Digits, ...], MinLen(1)]
     entities: Entities
     geo: _Geo
     in_reply_to_user_id: str

@@ -99,7 +99,7 @@ def invalid(path: str, reason: str, *given: str) -> InvalidRequest:
     return InvalidRequest([BrokenRule(path=path, reason=reason)], lambda _: given)
 
 
-def not_found(*parameters: str) -> Refusal:
+def ads_not_found(*parameters: str) -> Refusal:
     """Returns the refusal of a request about something that does not exist or is not the caller's,
     by the parameters that name it.
     """
@@ -116,7 +116,7 @@ def forbidden(message: str, parameter: str | None = None) -> Refusal:
     return Refusal(403, "FORBIDDEN", message, parameter=parameter)
 
 
-def no_such(kind: str, parameter: str, value: str) -> Refusal:
+def platform_not_found(kind: str, parameter: str, value: str) -> Refusal:
     """Returns the platform's refusal of a request about something that does not exist or is
     not the caller's.
     """
@@ -149,7 +149,7 @@ def problem(problem_base_url: str, slug: str, title: str, detail: str, **extra: 
     return {"type": kind, "title": title, "detail": detail, **extra}
 
 
-def missing(problem_base_url: str, kind: str, parameter: str, value: str) -> dict[str, Any]:
+def not_found_problem(problem_base_url: str, kind: str, parameter: str, value: str) -> dict[str, Any]:
     """Returns the problem, beside data, of something that does not exist."""
     slug, about = _resource(kind, parameter, value)
     detail = f"no {kind} was found for {parameter}: {value}"

@@ -10,7 +10,7 @@ from socialapi.emulator.advertising.state import Record, kind_of
 from socialapi.emulator.auth import account_user_even_deleted
 from socialapi.emulator.clock import timestamp
 from socialapi.emulator.handlers import Call, serves
-from socialapi.emulator.responses import Answer, ads_data, forbidden, not_found
+from socialapi.emulator.responses import Answer, ads_data, ads_not_found, forbidden
 from socialapi.models.accounts import Account, AnyFeatureKey, CampaignSnapshot, HistoryEntry
 from socialapi.models.line_items import LineItem
 from socialapi.models.validation import broken_rules, parse_timestamp
@@ -43,7 +43,7 @@ async def get_account(call: Call) -> Answer:
     accounts = call.state.advertising.accounts
     account = accounts.get(call.account_id, with_deleted=call.query.get("with_deleted", False))
     if account is None:
-        raise not_found("account_id")
+        raise ads_not_found("account_id")
     return answer_record(call, account)
 
 
@@ -129,7 +129,7 @@ def _test_account(call: Call) -> Record:
     """
     account = _account(call)
     if not account["is_sandbox"]:
-        raise not_found("account_id")
+        raise ads_not_found("account_id")
     return account
 
 
@@ -146,7 +146,7 @@ async def list_history(call: Call) -> Answer:
     table = call.state.advertising.table(account_id, kind_of(query["entity_type"]))
     entity = table.get(query["entity_id"], with_deleted=True)
     if entity is None:
-        raise not_found("entity_id")
+        raise ads_not_found("entity_id")
     start, end = _moment(query["start_time"]), _moment(query["end_time"])
     # The id may begin with zeros.
     user_id = str(int(query["user_id"])) if "user_id" in query else None

@@ -14,7 +14,7 @@ from socialapi.emulator.clock import timestamp
 from socialapi.emulator.faults import BATCH_FAULTS
 from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.request import Received
-from socialapi.emulator.responses import Answer, Refusal, ads_data, forbidden, invalid, not_found
+from socialapi.emulator.responses import Answer, Refusal, ads_data, ads_not_found, forbidden, invalid
 from socialapi.emulator.state import DoNotReach
 from socialapi.models.audiences import DEFAULT_EXPIRY_MONTHS, MAX_OPERATIONS, months_later
 from socialapi.models.validation import broken_rules, parse_timestamp
@@ -46,7 +46,7 @@ async def upload_to_audience(call: Call) -> Answer:
     """Adds and removes identifiers; the counts are of user objects, over the whole batch."""
     audience = call.state.audiences.get((call.account_id, call.path["custom_audience_id"]))
     if audience is None:
-        raise not_found("custom_audience_id")
+        raise ads_not_found("custom_audience_id")
     counts = _upload(call, audience.members)
     total = _short_by_one([_counts(sum(counts))]) if call.fault else [_counts(sum(counts))]
     return ads_data(total[0], call.path)
@@ -75,7 +75,7 @@ def _list(call: Call) -> DoNotReach:
     key = (call.account_id, call.path["do_not_reach_list_id"])
     found = call.state.do_not_reach_lists.get(key)
     if found is None or found.deleted:
-        raise not_found("do_not_reach_list_id")
+        raise ads_not_found("do_not_reach_list_id")
     return found
 
 
@@ -196,7 +196,7 @@ async def list_permissions(call: Call) -> Answer:
     account_id, audience_id = call.account_id, call.path["tailored_audience_id"]
     owner = owner_of(call.state, audience_id)
     if owner is None or not may_target(call.state, account_id, audience_id):
-        raise not_found("tailored_audience_id")
+        raise ads_not_found("tailored_audience_id")
     wanted = [(field, frozenset(call.query[name])) for name, field in _FILTERS if name in call.query]
 
     def is_asked_for(permission: Record) -> bool:
@@ -214,7 +214,7 @@ async def grant(call: Call) -> Answer:
     audience_id, granted_id = call.path["tailored_audience_id"], call.query["granted_account_id"]
     granted = call.state.advertising.accounts.get(granted_id)
     if granted is None:
-        raise not_found("granted_account_id")
+        raise ads_not_found("granted_account_id")
     if granted_id == call.account_id:
         raise invalid("granted_account_id", "owns the audience")
     _check_business(call, granted)
@@ -233,7 +233,7 @@ async def revoke(call: Call) -> Answer:
     _check_owner(call)
     permission = require_record(call, _KIND, _ID)
     if permission["tailored_audience_id"] != call.path["tailored_audience_id"]:
-        raise not_found(_ID)
+        raise ads_not_found(_ID)
     call.state.advertising.table(call.account_id, _KIND).change(
         permission, deleted=True, updated_at=timestamp(call.now)
     )
@@ -246,7 +246,7 @@ def _check_owner(call: Call) -> None:
     """
     owner = owner_of(call.state, call.path["tailored_audience_id"])
     if owner is None:
-        raise not_found("tailored_audience_id")
+        raise ads_not_found("tailored_audience_id")
     if owner != call.account_id:
         raise forbidden("the account does not own the audience", "tailored_audience_id")
 

@@ -9,7 +9,7 @@ from socialapi.emulator.advertising.records import answer_record, collection, na
 from socialapi.emulator.advertising.state import Record, Table
 from socialapi.emulator.clock import timestamp
 from socialapi.emulator.handlers import Call, serves
-from socialapi.emulator.responses import Answer, not_found
+from socialapi.emulator.responses import Answer, ads_not_found
 from socialapi.problems import BrokenRule
 from socialapi.routes import ads as routes
 
@@ -107,7 +107,7 @@ def _pair_rules(
         "curated_category_id": advertising.curated_categories,
     }
     if missing := [name for name, value in given.items() if places[name].get(value) is None]:
-        raise not_found(*missing)
+        raise ads_not_found(*missing)
     line_item_id, category_id = pair["line_item_id"], pair["curated_category_id"]
     for record in _table(call).live():
         if record["line_item_id"] == line_item_id and record["curated_category_id"] == category_id:

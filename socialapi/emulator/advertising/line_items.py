@@ -9,7 +9,7 @@ from socialapi.emulator.advertising.records import answer_record, collection, re
 from socialapi.emulator.advertising.state import Record
 from socialapi.emulator.clock import timestamp
 from socialapi.emulator.handlers import Call, serves
-from socialapi.emulator.responses import Answer, forbidden, not_found
+from socialapi.emulator.responses import Answer, ads_not_found, forbidden
 from socialapi.emulator.state import State
 from socialapi.models.line_items import rules_with_stored
 from socialapi.models.validation import parse_timestamp
@@ -39,7 +39,7 @@ def _check_advertiser(call: Call, user_id: str) -> None:
     if not call.caller.app.names_advertisers:
         raise forbidden("advertiser_user_id is restricted to certain apps, of which this is none", "advertiser_user_id")
     if user_id not in call.state.users:
-        raise not_found("advertiser_user_id")
+        raise ads_not_found("advertiser_user_id")
 
 
 def _preroll_categories(call: Call, categories: Iterable[str]) -> Iterable[BrokenRule]:
@@ -107,7 +107,7 @@ async def list_targeting_campaigns(call: Call) -> Answer:
     account_id, audience_id = call.account_id, call.path["custom_audience_id"]
     targeting = _targeting(call.state, account_id, audience_id)
     if not (may_target(call.state, account_id, audience_id) or targeting):
-        raise not_found("custom_audience_id")
+        raise ads_not_found("custom_audience_id")
     advertising = call.state.advertising
     campaigns, line_items = advertising.table(account_id, "campaigns"), advertising.table(account_id, "line_items")
     only_servable = call.query.get("with_active", True)

@@ -10,7 +10,7 @@ from socialapi.emulator.arguments import item_of, wire_fields
 from socialapi.emulator.clock import timestamp
 from socialapi.emulator.handlers import Call
 from socialapi.emulator.paging import ForwardRows, paginate
-from socialapi.emulator.responses import Answer, ads_data, not_found
+from socialapi.emulator.responses import Answer, ads_data, ads_not_found
 
 
 def to_wire(record: Record, model: Any, *, without: Collection[str] = ()) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def named(call: Call, table: Table, parameter: str, *, with_deleted: bool = Fals
     """Returns the record that a path parameter names; raises Refusal if there is none."""
     record = table.get(call.path[parameter], with_deleted=with_deleted)
     if record is None:
-        raise not_found(parameter)
+        raise ads_not_found(parameter)
     return record
 
 

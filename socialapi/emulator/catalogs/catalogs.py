@@ -6,7 +6,7 @@ from socialapi.emulator.advertising.records import collection
 from socialapi.emulator.advertising.state import Record, Table
 from socialapi.emulator.catalogs.state import Catalog, SetOfProducts
 from socialapi.emulator.handlers import Call, serves
-from socialapi.emulator.responses import Answer, InvalidRequest, ads_data, forbidden, invalid, not_found
+from socialapi.emulator.responses import Answer, InvalidRequest, ads_data, ads_not_found, forbidden, invalid
 from socialapi.problems import BrokenRule
 from socialapi.routes import catalogs as routes
 
@@ -17,7 +17,7 @@ def the_catalog(call: Call) -> Catalog:
     """
     catalog = call.state.catalogs.get(call.path["product_catalog_id"])
     if catalog is None:
-        raise not_found("product_catalog_id")
+        raise ads_not_found("product_catalog_id")
     if catalog.user_id != call.user.id:
         raise forbidden("the catalog belongs to another user", "product_catalog_id")
     catalog.settle(call.now)
@@ -36,7 +36,7 @@ async def get_product_set(call: Call) -> Answer:
     catalog = the_catalog(call)
     found = catalog.sets.get(call.path["product_set_id"])
     if found is None:
-        raise not_found("product_set_id")
+        raise ads_not_found("product_set_id")
     return ads_data(_set_record(catalog, found), call.echo)
 
 

@@ -10,7 +10,7 @@ from socialapi.emulator.creatives.state import CARDS, CONVERSATIONS, LIBRARY, PO
 from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.platform.new_posts import new_post
 from socialapi.emulator.platform.state import PostRecord
-from socialapi.emulator.responses import Answer, ads_data, forbidden, not_found
+from socialapi.emulator.responses import Answer, ads_data, ads_not_found, forbidden
 from socialapi.emulator.state import User
 from socialapi.models.creatives import MAX_MEDIA
 from socialapi.problems import BrokenRule
@@ -36,7 +36,7 @@ def _rules(call: Call) -> Iterable[BrokenRule]:
     if "card_uri" in query and not _is_card(call, query["card_uri"]):
         missing.append("card_uri")
     if missing:
-        raise not_found(*missing)
+        raise ads_not_found(*missing)
     kinds = [medium["media_type"] for medium in media if medium is not None]
     if len(kinds) > 1 and any(kind in _ALONE for kind in kinds):
         yield BrokenRule(path="media_keys", reason=f"must be up to {MAX_MEDIA} images, or one GIF, or one video")
@@ -116,7 +116,7 @@ def _of_account(call: Call, post_id: str) -> Record:
     post = call.state.platform.posts.get(post_id)
     author = call.state.users.get(post.author_id) if post else None
     if post is None or author is None or call.account_id not in author.account_ids:
-        raise not_found("tweet_id")
+        raise ads_not_found("tweet_id")
     return _table(call).add(_record(post, nullcast=False))
 
 

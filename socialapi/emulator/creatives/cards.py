@@ -26,7 +26,7 @@ from socialapi.emulator.creatives.state import (
     of_poll,
 )
 from socialapi.emulator.handlers import Call, serves
-from socialapi.emulator.responses import Answer, ads_data, forbidden, invalid, not_found
+from socialapi.emulator.responses import Answer, ads_data, ads_not_found, forbidden, invalid
 from socialapi.models.creatives import ORDINALS, PollCard, conversation_rules
 from socialapi.problems import BrokenRule
 from socialapi.routes import creatives as routes
@@ -62,7 +62,7 @@ def _layout_rules(call: Call, layout: Layout) -> Iterable[BrokenRule]:
     library = call.state.advertising.table(call.account_id, LIBRARY)
     given = [(place, library.get(key)) for place, key in media_keys(layout)]
     if missing := [place for place, medium in given if medium is None]:
-        raise not_found(*missing)
+        raise ads_not_found(*missing)
     for place, medium in given:
         assert medium is not None, "it is not missing"
         yield from kind_rules(medium, ("IMAGE", "VIDEO"), place)

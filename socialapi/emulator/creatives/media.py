@@ -13,7 +13,7 @@ from socialapi.emulator.advertising.state import Record, Table
 from socialapi.emulator.clock import timestamp
 from socialapi.emulator.creatives.state import ACCOUNT_MEDIA, FACTS, LIBRARY, asked_for, first_frame, preroll
 from socialapi.emulator.handlers import Call, serves
-from socialapi.emulator.responses import Answer, not_found
+from socialapi.emulator.responses import Answer, ads_not_found
 from socialapi.models.creatives import VIDEO_FIELDS
 from socialapi.problems import BrokenRule
 from socialapi.routes import creatives as routes
@@ -30,7 +30,7 @@ def in_library(call: Call, media_key: str, parameter: str) -> Record:
     """Returns a medium of the account's library; refuses the parameter if there is none."""
     found = call.state.advertising.table(call.account_id, LIBRARY).get(media_key)
     if found is None:
-        raise not_found(parameter)
+        raise ads_not_found(parameter)
     return found
 
 
@@ -38,7 +38,7 @@ def uploaded(call: Call, media_key: str, parameter: str) -> Record:
     """Returns a medium that the user uploaded."""
     found = call.state.advertising.uploads.get(media_key)
     if found is None or found["owner_id"] != call.user.id:
-        raise not_found(parameter)
+        raise ads_not_found(parameter)
     return found
 
 

@@ -5,7 +5,7 @@ from typing import Any, Final, get_args
 from socialapi.emulator.auth import require_scopes
 from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.platform.state import ActivitySubscription
-from socialapi.emulator.responses import Answer, Refusal, data, invalid, no_such
+from socialapi.emulator.responses import Answer, Refusal, data, invalid, platform_not_found
 from socialapi.models.events import EventType, canonical_event_type, scope_of_event
 from socialapi.routes import platform as routes
 
@@ -42,4 +42,4 @@ def _check_webhook(call: Call, body: dict[str, Any]) -> None:
         return
     webhook = call.state.platform.webhooks.get(str(webhook_id))
     if webhook is None or webhook.app_key != call.caller.app.api_key:
-        raise no_such("webhook", "webhook_id", str(webhook_id)[:100])
+        raise platform_not_found("webhook", "webhook_id", str(webhook_id)[:100])

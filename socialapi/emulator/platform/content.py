@@ -12,7 +12,7 @@ from socialapi.emulator.platform.post_projection import may_read
 from socialapi.emulator.platform.posts import posts_answer
 from socialapi.emulator.platform.selection import news_selection, pick_fields, selection
 from socialapi.emulator.platform.state import StoredArticle, StoredNote
-from socialapi.emulator.responses import Answer, Refusal, data, invalid, no_such
+from socialapi.emulator.responses import Answer, Refusal, data, invalid, platform_not_found
 from socialapi.routes import platform as routes
 
 _MEDIA_NAMES: Final = ("media_key", "media_id", "id")
@@ -42,7 +42,7 @@ async def publish_article(call: Call) -> Answer:
     author = call.user
     article = call.state.platform.articles.get(call.path["article_id"])
     if article is None or article.author_id != author.id:
-        raise no_such("article", "article_id", call.path["article_id"])
+        raise platform_not_found("article", "article_id", call.path["article_id"])
     if article.post_id is not None:
         raise Refusal(409, "CONFLICT", f"the article was published before, as post {article.post_id}")
     link = f"https://social.example/{author.username}/articles/{article.id}"
@@ -85,7 +85,7 @@ async def news_story(call: Call) -> Answer:
     for story in call.state.platform.news.values():
         if story["id"] == wanted:
             return data(pick_fields(story, names))
-    raise no_such("news", "id", wanted)
+    raise platform_not_found("news", "id", wanted)
 
 
 def _text(story: dict[str, Any]) -> str:
@@ -138,7 +138,7 @@ def _check_post(call: Call, body: dict[str, Any]) -> None:
         return
     post = call.state.platform.posts.get(post_id)
     if post is None or not may_read(call.state.users[post.author_id], call.caller.user):
-        raise no_such("tweet", "post_id", post_id[:100])
+        raise platform_not_found("tweet", "post_id", post_id[:100])
 
 
 def _shown(note: StoredNote) -> dict[str, Any]:

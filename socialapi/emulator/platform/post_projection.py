@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from socialapi.emulator.platform.selection import Selection, pick_fields, selection
 from socialapi.emulator.platform.state import PostRecord
-from socialapi.emulator.responses import missing, packed_json, problem
+from socialapi.emulator.responses import not_found_problem, packed_json, problem
 from socialapi.emulator.state import Caller, State, User
 
 EMAIL_SCOPE: Final = "users.email"
@@ -137,7 +137,7 @@ class Includes:
             self._note(not_authorized(base, expansion, post.id, "tweet", section="includes"))
 
     def _miss(self, expansion: str, post_id: str) -> None:
-        self._note(missing(self._problem_base_url, "tweet", expansion, post_id))
+        self._note(not_found_problem(self._problem_base_url, "tweet", expansion, post_id))
 
     def _hide_email(self, user: User) -> None:
         """Notes that the caller may not read the e-mail address: only a user's own OAuth 2.0 token

@@ -9,7 +9,7 @@ from socialapi.emulator.platform.new_posts import EDIT_SECONDS, MAX_EDITS, new_p
 from socialapi.emulator.platform.post_projection import Includes, may_read, not_authorized
 from socialapi.emulator.platform.selection import Selection, pick_fields, selection
 from socialapi.emulator.platform.state import PostRecord
-from socialapi.emulator.responses import Answer, Refusal, answer, data, forbidden, invalid, missing
+from socialapi.emulator.responses import Answer, Refusal, answer, data, forbidden, invalid, not_found_problem
 from socialapi.emulator.state import State, User
 from socialapi.routes import platform as routes
 
@@ -27,7 +27,7 @@ async def look_up_posts(call: Call) -> Answer:
     for post_id in dict.fromkeys(call.query["ids"]):
         post = call.state.platform.posts.get(post_id)
         if post is None:
-            errors.append(missing(call.service.problem_base_url, "tweet", "ids", post_id))
+            errors.append(not_found_problem(call.service.problem_base_url, "tweet", "ids", post_id))
         elif not may_read(call.state.users[post.author_id], call.caller.user):
             errors.append(not_authorized(call.service.problem_base_url, "ids", post_id, "tweet"))
         else:
@@ -42,7 +42,7 @@ async def posts_of_user(call: Call) -> Answer:
     user_id = call.path["id"]
     user = call.state.users.get(user_id)
     if user is None:
-        return answer({"errors": [missing(call.service.problem_base_url, "user", "id", user_id)]})
+        return answer({"errors": [not_found_problem(call.service.problem_base_url, "user", "id", user_id)]})
     if not may_read(user, call.caller.user):
         return answer({"errors": [not_authorized(call.service.problem_base_url, "id", user_id, "user")]})
     posts = call.state.platform.posts

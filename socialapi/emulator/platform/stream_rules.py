@@ -11,7 +11,7 @@ from socialapi.emulator.paging import paginate_items
 from socialapi.emulator.platform.rule_matching import fault_of
 from socialapi.emulator.platform.state import Rule
 from socialapi.emulator.request import split
-from socialapi.emulator.responses import Answer, answer, data, missing, problem
+from socialapi.emulator.responses import Answer, answer, data, not_found_problem, problem
 from socialapi.routes import platform as routes
 
 Shown = dict[str, Any]
@@ -129,7 +129,7 @@ def _key(rule_id: str) -> int:
 
 
 def _unknown(call: Call, rule_id: str) -> Shown:
-    return missing(call.service.problem_base_url, "rule", "ids", rule_id)
+    return not_found_problem(call.service.problem_base_url, "rule", "ids", rule_id)
 
 
 def _shown(rule: Rule) -> Shown:

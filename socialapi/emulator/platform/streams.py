@@ -15,7 +15,7 @@ from socialapi.emulator.platform.post_projection import PostShape
 from socialapi.emulator.platform.state import StreamConnection
 from socialapi.emulator.platform.stream_faults import script_of
 from socialapi.emulator.platform.streaming import LiveStream
-from socialapi.emulator.responses import Answer, data, missing
+from socialapi.emulator.responses import Answer, data, not_found_problem
 from socialapi.routes import platform as routes
 
 
@@ -88,7 +88,7 @@ async def end_connections(call: Call) -> Answer:
     wanted = list(dict.fromkeys(call.body["uuids"]))
     ended = _end(call, (each for each in _active(call) if each.id in wanted))
     base = call.service.problem_base_url
-    errors = [missing(base, "connection", "uuids", uuid) for uuid in wanted if uuid not in ended]
+    errors = [not_found_problem(base, "connection", "uuids", uuid) for uuid in wanted if uuid not in ended]
     return data({"ended_count": len(ended), "uuids": ended}, errors=errors)
 
 

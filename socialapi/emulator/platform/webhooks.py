@@ -12,7 +12,7 @@ from socialapi.emulator.clock import milliseconds
 from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.platform.selection import selection
 from socialapi.emulator.platform.state import StreamLink, Webhook
-from socialapi.emulator.responses import Answer, InvalidRequest, Refusal, answer, data, invalid, no_such
+from socialapi.emulator.responses import Answer, InvalidRequest, Refusal, answer, data, invalid, platform_not_found
 from socialapi.models.webhooks import WebhookFailure
 from socialapi.routes import platform as routes
 
@@ -121,7 +121,7 @@ async def link_stream(call: Call) -> Answer:
     webhook_id = call.path["webhook_id"]
     webhook = next((webhook for webhook in _own(call) if webhook.id == webhook_id), None)
     if webhook is None:
-        raise no_such("webhook", "webhook_id", webhook_id)
+        raise platform_not_found("webhook", "webhook_id", webhook_id)
     if not webhook.valid:
         reason = "is of a webhook that is not valid: have it challenged again with PUT /2/webhooks/{webhook_id}"
         raise invalid("webhook_id", reason, webhook_id)

@@ -7,10 +7,9 @@ from typing import Annotated, Any, Final, Literal
 import attrs
 from annotated_types import Ge, Le, MaxLen, MinLen
 
-from socialapi.models.line_items import CountryCode
 from socialapi.models.model import Model
 from socialapi.models.queries import CursorQuery, Element, Ids, SortBy
-from socialapi.models.validation import AnyId, ListOf, Tagged
+from socialapi.models.validation import AnyId, ListOf, Pattern, Tagged
 from socialapi.problems import BrokenRule
 from socialapi.unset import UNSET, Unset
 
@@ -33,6 +32,16 @@ ButtonText = Literal["BOOK", "CONNECT", "INSTALL", "OPEN", "ORDER", "PLAY", "SHO
 
 CardName = Annotated[str, MinLen(1), MaxLen(80)]
 
+_ISO_3166: Final = (
+    "A[DEFGILMOQRSTUWXZ]|B[ABDEFGHIJLMNOQRSTVWYZ]|C[ACDFGHIKLMNORUVWXYZ]|D[EJKMOZ]|E[CEGHRST]"
+    "|F[IJKMOR]|G[ABDEFGHILMNPQRSTUWY]|H[KMNRTU]|I[DELMNOQRST]|J[EMOP]|K[EGHIMNPRWYZ]"
+    "|L[ABCIKRSTUVY]|M[ACDEFGHKLMNOPQRSTUVWXYZ]|N[ACEFGILOPRUZ]|O[M]|P[AEFGHKLMNRSTWY]|Q[A]"
+    "|R[EOSUW]|S[ABCDEGHIJKLMNORSTVXYZ]|T[CDFGHJKLMNORTVWZ]|U[AGMSYZ]|V[ACEGINU]|W[FS]|Y[ET]"
+    "|Z[AMW]"
+)
+"""The country codes of ISO 3166-1 alpha-2, by their first letters."""
+IsoCountry = Annotated[str, Pattern(_ISO_3166, "must be an ISO 3166-1 alpha-2 country code, for example US")]
+
 
 @attrs.define
 class Website:
@@ -47,7 +56,7 @@ class Website:
 class App:
     """A destination: an app, by its id in one or both stores of a country."""
 
-    country_code: CountryCode
+    country_code: IsoCountry
     android_store_app_id: AnyId | Unset = UNSET
     ios_app_store_identifier: AnyId | Unset = UNSET
     android_store_deep_link: str | Unset = UNSET

@@ -26,7 +26,7 @@ AgeGroup = Literal["adult", "all ages", "teen", "kids", "toddler", "infant", "ne
 UpsertStatus = Literal["CREATE_SUCCESS", "UPDATE_SUCCESS", "ERROR", "NO_CHANGE"]
 
 _NOT_BLANK: Final = Pattern(r"[\s\S]*\S[\s\S]*", "must not be blank")
-_HTTPS: Final = Pattern(r"https://[^\s/]+\S*", "must be an https URL")
+_HTTPS: Final = Pattern(r"[Hh][Tt][Tt][Pp][Ss]://[^\s/]+\S*", "must be an https URL")
 
 Text = Annotated[str, _NOT_BLANK]
 Price = Annotated[
@@ -36,9 +36,32 @@ Price = Annotated[
         "must be a number with a decimal point, a space and an ISO 4217 currency code, for example 9.99 USD",
     ),
 ]
-_IMAGE_URL: Final = r"https?://[^\s/]+\S*"
-ImageUrl = Annotated[str, Pattern(_IMAGE_URL, "must be the URL of an image")]
-WordColor = Annotated[str, Pattern(r"(?!\s*#[0-9A-Fa-f]{3,8}\s*$)[\s\S]*", "must be a word, not a hexadecimal code")]
+_OTHER_KINDS: Final = (
+    *("avif", "bmp", "eps", "heic", "heif", "ico", "jp2", "jxl", "pdf", "psd", "svg", "svgz", "tif", "tiff"),
+    *("avi", "m4v", "mkv", "mov", "mp3", "mp4", "mpeg", "mpg", "ogv", "webm"),
+)
+"""Extensions of files that are no JPG, GIF, WEBP or PNG. An address without an extension, or with
+one of a program, such as `.php`, may lead to an image.
+"""
+_EXTENSION: Final = "|".join("".join(f"[{c}{c.upper()}]" if c.isalpha() else c for c in each) for each in _OTHER_KINDS)
+_IMAGE_URL: Final = r"[Hh][Tt][Tt][Pp][Ss]?://[^\s/]+\S*"
+_MAY_BE_IMAGE: Final = rf"(?![^?#]*\.(?:{_EXTENSION})(?:[?#]|$))[\s\S]*"
+NOT_THIS_KIND: Final = "must be a JPG, GIF, WEBP or PNG, which its extension says that it is not"
+ImageUrl = Annotated[str, Pattern(_IMAGE_URL, "must be the URL of an image"), Pattern(_MAY_BE_IMAGE, NOT_THIS_KIND)]
+
+_HEX: Final = "[0-9A-Fa-f]"
+_HEX_COLOR: Final = rf"(?:#{_HEX}{{3,8}}|0[xX]{_HEX}{{6,8}}|(?=[A-Fa-f]*[0-9]){_HEX}{{6}}(?:{_HEX}{{2}})?)"
+_BETWEEN: Final = r"[\s/,;|]"
+WordColor = Annotated[
+    str,
+    Pattern(
+        rf"(?!(?:[\s\S]*{_BETWEEN})?{_HEX_COLOR}(?:{_BETWEEN}|$))[\s\S]*", "must be a word, not a hexadecimal code"
+    ),
+]
+Levels = Annotated[
+    str,
+    Pattern(r"(?!\s*>)(?![\s\S]*>\s*(?:>|$))(?![\s\S]*(?:\S>|>\S))[\s\S]*", "must have levels, separated by ' > '"),
+]
 
 
 @attrs.define(kw_only=True)
@@ -64,7 +87,7 @@ class Product:
     additional_image_link: str | Unset = UNSET
     """Up to ten URLs separated by commas."""
     taxonomy_product_category: str | Unset = UNSET
-    product_type: str | Unset = UNSET
+    product_type: Levels | Unset = UNSET
     """Your own category, its levels separated by ` > `."""
     inventory: Annotated[int, Ge(0)] | Unset = UNSET
     sale_price: Price | Unset = UNSET
@@ -132,6 +155,8 @@ def _image_rules(text: str) -> Iterator[BrokenRule]:
         yield BrokenRule(path="additional_image_link", reason=reason)
     if not all(re.fullmatch(_IMAGE_URL, url) for url in urls):
         yield BrokenRule(path="additional_image_link", reason="must be URLs of images, separated by commas")
+    elif not all(re.fullmatch(_MAY_BE_IMAGE, url) for url in urls):
+        yield BrokenRule(path="additional_image_link", reason=NOT_THIS_KIND)
 
 
 @attrs.define(kw_only=True)

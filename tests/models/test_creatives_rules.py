@@ -249,6 +249,8 @@ def test_every_label_is_accepted_and_no_other() -> None:
          "android_store_deep_link: goes only with android_store_app_id"),
         ({"android_store_app_id": "a.b", "ios_deep_link": "i://"}, "ios_deep_link: goes only with ios_app_store_identifier"),
         ({"android_store_app_id": "a.b", "country_code": "USA"}, "country_code: must be an ISO 3166-1 alpha-2 country code"),
+        ({"android_store_app_id": "a.b", "country_code": "XX"}, "country_code: must be an ISO 3166-1 alpha-2 country code"),
+        ({"android_store_app_id": "a.b", "country_code": "UK"}, "country_code: must be an ISO 3166-1 alpha-2 country code"),
         ({"android_store_app_id": "a.b", "country_code": None}, "country_code: is required"),
     ],
 )  # fmt: skip

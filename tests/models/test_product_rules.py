@@ -189,6 +189,52 @@ def test_an_image_is_a_url(url: str, *, is_one: bool) -> None:
     assert said(image_link=url) == ([] if is_one else ["image_link: must be the URL of an image"])
 
 
+KIND: Final = "must be a JPG, GIF, WEBP or PNG, which its extension says that it is not"
+
+
+@pytest.mark.parametrize(
+    ("url", "is_one"),
+    [
+        *((f"https://a.b/c.{kind}", True) for kind in ("jpg", "JPEG", "gif", "webp", "PNG", "php", "2", "example")),
+        *((f"https://a.b/c.{kind}", False) for kind in ("svg", "TIFF", "bmp", "pdf", "mp4", "HeiC", "avif")),
+        *((f"https://a.b/c.svg{rest}", False) for rest in ("?v=1", "#top", "?name=c.jpg")),
+        *((f"https://a.b/c{rest}", True) for rest in (".jpg?format=svg", "?file=c.svg", "#c.svg", ".svg/large")),
+        *(("HTTPS://a.svg", False), ("Http://A.B/c.jpg", True)),
+    ],
+)
+def test_an_image_whose_extension_names_another_kind_is_refused(url: str, *, is_one: bool) -> None:
+    """Catalogs section 4.7: JPG, GIF, WEBP or PNG. An address without an extension may lead to one of these."""
+    assert said(image_link=url) == ([] if is_one else [f"image_link: {KIND}"])
+    assert said(additional_image_link=f"https://a.b/1.jpg,{url}") == (
+        [] if is_one else [f"additional_image_link: {KIND}"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        *((text, True) for text in ("Home", "Home > Garden", "Home > Garden > Chairs & more", "A  >  B", "1 > 2", "")),
+        *((text, False) for text in ("Home>Garden", "Home >Garden", "Home> Garden", "> Home", "Home > ", "A > > B")),
+    ],
+)
+def test_levels_of_a_category_are_separated_by_a_sign_between_blanks(text: str, *, is_one: bool) -> None:
+    assert said(product_type=text) == ([] if is_one else ["product_type: must have levels, separated by ' > '"])
+
+
+def test_links_have_schemes_in_any_case() -> None:
+    assert said(link="HTTPS://shop.example/a", mobile_link="Https://m.shop.example") == []
+
+
+@pytest.mark.parametrize("color", ["#FFF", "red/#00ff00", "0xFF00AA", "ff00aa", "00FF00", "Black, #123456", "12345678"])
+def test_a_color_in_any_hexadecimal_form_is_refused(color: str) -> None:
+    assert said(color=color) == ["color: must be a word, not a hexadecimal code"]
+
+
+@pytest.mark.parametrize("color", ["facade", "decade", "Red/Green", "RAL 9010", "C3", "#1 seller", "7 colours", ""])
+def test_words_that_only_look_like_codes_are_colors(color: str) -> None:
+    assert said(color=color) == []
+
+
 def test_there_are_up_to_ten_additional_images() -> None:
     urls = [f"https://shop.example/{number}.jpg" for number in range(11)]
     assert said(additional_image_link=",".join(urls[:10])) == []

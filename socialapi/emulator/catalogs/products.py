@@ -3,6 +3,7 @@
 Which warnings the service gives is not documented.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -22,6 +23,7 @@ from socialapi.models.validation import broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.routes import catalogs as routes
 
+_TAG: Final = re.compile(r"</?[A-Za-z][^<>]*>")
 _CATEGORIES: Final = ("taxonomy_product_category", "product_type")
 _VARIES: Final = ("size", "color", "age_group", "gender")
 
@@ -29,6 +31,8 @@ _VARIES: Final = ("size", "color", "age_group", "gender")
 def warnings_about(product: Mapping[str, Any]) -> list[dict[str, str]]:
     """Returns the warnings about a product that keeps every rule."""
     found = []
+    if _TAG.search(product["description"]):
+        found.append(_warning("TAGS_IN_DESCRIPTION", "has tags, which are shown as they are", "description"))
     if product["title"].isupper():
         found.append(_warning("TITLE_IN_CAPITALS", "is in capitals only", "title"))
     if not any(name in product for name in _CATEGORIES):

@@ -153,3 +153,12 @@ async def test_the_control_plane_lists_what_is_stored(own: Catalogs) -> None:
     assert {each["id"]: each for each in lines} == own.stored()
     assert [each["id"] for each in lines] == ["SKU-2", "SKU-1"]
     assert {"product_key", "item_group_key", *product(1, size="M", item_group_id="G")} == set(lines[1])
+
+
+@pytest.mark.parametrize("text", ["<b>Warm</b> and dry", "Warm<br/>and dry", "<p class='x'>Warm"])
+async def test_tags_in_a_description_are_warned_of(own: Catalogs, text: str) -> None:
+    (result,) = await own.put(product("a", description=text))
+    assert result["status"] == "CREATE_SUCCESS"
+    assert ("TAGS_IN_DESCRIPTION", "description") in [(each["code"], each["field"]) for each in result["warnings"]]
+    (plain,) = await own.put(product("b", description="2 < 3 > 1, and <3"))
+    assert "TAGS_IN_DESCRIPTION" not in [each["code"] for each in plain["warnings"]]

@@ -16,7 +16,7 @@ import socialapi.routes.creatives
 import socialapi.routes.oauth
 import socialapi.routes.platform
 from socialapi import Client, resources
-from socialapi.emulator.server import ENDPOINT_TABLE
+from socialapi.emulator.endpoints import endpoints
 from socialapi.routes.route import Route
 
 ROOT: Final = Path(__file__).parents[1]
@@ -95,7 +95,7 @@ class Row:
 
 def rows() -> list[Row]:
     """A row for each route, in the order of the route modules."""
-    served = {endpoint.route for endpoint in ENDPOINT_TABLE.entries()}
+    served = {endpoint.route for endpoint in endpoints()}
     methods = _methods()
     found = []
     for area, module in AREAS.items():

@@ -22,6 +22,8 @@ from socialapi.models.validation import UNKNOWN_FIELD, broken_rules, printable_n
 from socialapi.problems import BrokenRule
 from socialapi.routes.route import Route
 
+Pairs = Sequence[tuple[str, str]]
+"""The parameters of a request in their order, repeated ones among them."""
 LONGEST_ECHO: Final = 100
 """The number of characters of a bad value that the answer repeats."""
 
@@ -43,9 +45,10 @@ def read_arguments(endpoint: Endpoint, call: Call) -> None:
 
 
 def _read(endpoint: Endpoint, call: Call) -> None:
-    call.query = _query(call)
+    pairs = parameter_pairs(call.route, call.received)
+    call.query = _query(call, pairs)
     call.body = _body(endpoint, call)
-    check(call, [*_broken_values(call), *_broken_body(endpoint, call)])
+    check(call, [*_broken_values(call, pairs), *_broken_body(endpoint, call)])
     broken = _broken_conditions(call)
     if endpoint.rules is not None:
         broken += [rule for rule in endpoint.rules(call) if rule not in broken]
@@ -56,15 +59,16 @@ def read_query(call: Call) -> dict[str, Any]:
     """Returns the query as its declared types; raises InvalidRequest. The pages of OAuth call it,
     because they word problems themselves.
     """
-    call.query = _query(call)
-    check(call, _broken_values(call))
+    pairs = parameter_pairs(call.route, call.received)
+    call.query = _query(call, pairs)
+    check(call, _broken_values(call, pairs))
     check(call, _broken_conditions(call))
     return call.query
 
 
-def _query(call: Call) -> dict[str, Any]:
+def _query(call: Call, pairs: Pairs) -> dict[str, Any]:
     declared = declared_parameters(call.route)
-    query = typed(declared, dict(parameter_pairs(call.route, call.received)))
+    query = typed(declared, dict(pairs))
     if not call.service.settings.lenient_fields:
         return query
     hints = typing.get_type_hints(without_conditions(declared))
@@ -72,7 +76,7 @@ def _query(call: Call) -> dict[str, Any]:
 
 
 def known_fields(call: Call, declared: Any, value: Any) -> Any:
-    """The value as it is; where fields are lenient, a copy without those that the declaration does not know."""
+    """Returns the value; where fields are lenient, a copy without those that are not declared."""
     if not call.service.settings.lenient_fields:
         return value
     known = copy.deepcopy(value)
@@ -101,10 +105,9 @@ def check(call: Call, broken: Sequence[BrokenRule]) -> None:
         raise InvalidRequest(broken, functools.partial(_given, call))
 
 
-def _broken_values(call: Call) -> list[BrokenRule]:
+def _broken_values(call: Call, pairs: Pairs) -> list[BrokenRule]:
     """Returns the rules that single parameters break."""
     now, route = call.state.clock.datetime(), call.route
-    pairs = parameter_pairs(route, call.received)
     broken: list[BrokenRule] = []
     for name, declared in route.path_rules.items():
         broken += broken_rules(declared, call.path[name], now=now, path=name)

@@ -9,9 +9,9 @@ from urllib.parse import unquote
 
 from socialapi.emulator import oauth1
 from socialapi.emulator.request import Received
-from socialapi.emulator.responses import Refusal, forbidden, style_of
+from socialapi.emulator.responses import Refusal, ads_not_found, forbidden, style_of
 from socialapi.emulator.state import AccessToken, App, Caller, State
-from socialapi.routes.route import CredentialKind, Route
+from socialapi.routes.route import APP_CREDENTIALS, USER_CREDENTIALS, Route
 
 Authenticate = Callable[[State, Received, Mapping[str, str]], Caller]
 """Returns the caller of a request, by its credentials and the parameters of its
@@ -33,12 +33,12 @@ def caller_of(route: Route[Any]) -> Authenticate:
 
     def authenticate(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
         caller = any_caller(state, received, path_parameters)
-        kinds = route.family.credentials
+        kinds = frozenset(route.family.credentials)
         if caller.app.tier == "not-enrolled":
             raise _not_enrolled()
-        if caller.user is None and not _APP_ONLY.intersection(kinds):
+        if caller.user is None and kinds.isdisjoint(APP_CREDENTIALS):
             raise _unsupported("this endpoint acts for a user: use OAuth 1.0a or a user's OAuth 2.0 token")
-        if caller.user is not None and not _OF_USERS.intersection(kinds):
+        if caller.user is not None and kinds.isdisjoint(USER_CREDENTIALS):
             raise _unsupported("this endpoint acts for an app: use its app-only token")
         require_scopes(caller, route.scopes)
         return caller
@@ -52,10 +52,6 @@ def require_scopes(caller: Caller, scopes: Collection[str]) -> None:
     """
     if caller.scopes is not None and (lacking := sorted(set(scopes) - caller.scopes)):
         raise forbidden(f"the access token lacks the scope {', '.join(lacking)}")
-
-
-_APP_ONLY: Final[frozenset[CredentialKind]] = frozenset(("AppOnly", "Bearer"))
-_OF_USERS: Final[frozenset[CredentialKind]] = frozenset(("OAuth1", "OAuth2User"))
 
 
 def _not_enrolled() -> Refusal:
@@ -99,7 +95,7 @@ def _associated(state: State, received: Received, path_parameters: Mapping[str, 
     assert caller.user is not None
     account_id = path_parameters["account_id"]
     if state.advertising.accounts.get(account_id, with_deleted=with_deleted) is None:
-        raise Refusal(404, "NOT_FOUND", "there is no such account", parameter="account_id")
+        raise ads_not_found("account_id")
     if account_id not in caller.user.account_ids:
         raise forbidden("the account is not associated with the user", "account_id")
     return caller
@@ -139,17 +135,10 @@ def app_by_key(state: State, received: Received, path_parameters: Mapping[str, s
     return Caller(app)
 
 
-def nobody(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
-    """Returns nobody in particular: for browsers, and endpoints that check their
-    callers themselves.
-    """
-    return NOBODY
-
-
 def named_app(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
-    """The app that a request to a page or a token endpoint names, without proof; nobody if there is none.
+    """Returns the app that a request to a page or a token endpoint names, or nobody.
 
-    The endpoint looks at the proof by itself. The app is whom its limit is counted by.
+    The endpoint checks the proof itself. The app is whom its limit is counted by.
     """
     pair, given = basic_pair(received), received.parameters()
     sign_in = state.sign_ins.request_tokens.get(given.get("oauth_token", ""))

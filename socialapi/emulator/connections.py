@@ -53,15 +53,15 @@ class JsonErrors(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """The refusal; the connection is closed behind it."""
+        """Returns the refusal, and closes the connection after it."""
         if status >= _OWN_FAULT:
             super().handle_error(request, status, exc, message)
         else:
             # Without the exception, whose text repeats headers and with them credentials.
             _LOG.info("refused what is no request from %s with %d", request.remote, status)
         detail = "the emulator failed" if status >= _OWN_FAULT else "this is not a request that can be read"
-        said = refused(Refusal(status, code_of(status), detail), "platform", {}, "")
-        response = web.Response(status=status, body=said.body, headers={"Content-Type": said.content_type})
+        answer = refused(Refusal(status, code_of(status), detail), "platform", {}, "")
+        response = web.Response(status=status, body=answer.body, headers={"Content-Type": answer.content_type})
         response.force_close()
         return response
 

@@ -18,7 +18,7 @@ from socialapi.emulator.ledger import Ledger
 from socialapi.emulator.platform.fan_out import SHUTDOWN
 from socialapi.emulator.request import DEFAULT_BODY_LIMIT, decode_json
 from socialapi.emulator.request_cycle import base_headers, read_body
-from socialapi.emulator.responses import NDJSON, Answer, Refusal, answer, refused
+from socialapi.emulator.responses import NDJSON, Answer, Refusal, ads_not_found, answer, refused
 from socialapi.emulator.routing import Dispatcher
 from socialapi.emulator.service import Service
 from socialapi.emulator.state import Access, App, Tier
@@ -295,7 +295,7 @@ async def new_app(request: ControlRequest) -> Answer:
     users = request.service.state.users
     user = users.get(body.get("user_id") or request.service.seed["user_ids"][0])
     if user is None:
-        raise Refusal(404, "NOT_FOUND", "there is no such user", parameter="user_id")
+        raise ads_not_found("user_id")
     made = request.service.state.new_app(user)
     _configure(made.caller.app, body)
     return answer(request.service.credentials(made), 201)
@@ -332,7 +332,7 @@ async def set_features(request: ControlRequest) -> Answer:
     accounts = request.service.state.advertising.accounts
     account = accounts.get(request.parameters["account_id"])
     if account is None:
-        raise Refusal(404, "NOT_FOUND", "there is no such account", parameter="account_id")
+        raise ads_not_found("account_id")
     accounts.change(account, features=list(dict.fromkeys(checked(AccountFeatures, request)["features"])))
     return answer({"features": account["features"]})
 

@@ -1,5 +1,5 @@
-"""Which hosts are this machine, who may use the control plane, and where webhooks
-may be delivered.
+"""Which hosts are this machine and which are public, who may use the control plane, and where
+webhooks may be delivered.
 """
 
 import ipaddress
@@ -18,6 +18,11 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _AUTHORITY: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~%!$&'()*+,;=-]+)(?::([0-9]{0,5}))?")
 _ABSOLUTE: Final = re.compile(r"https?://([^/?#]*)(/[^?#]*)?", re.IGNORECASE)
+_LABEL: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_PRIVATE_DOMAINS: Final = frozenset(
+    ("localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "arpa")
+)
+_LONGEST_NAME: Final = 253
 _DEFAULT_PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
 
 
@@ -67,6 +72,26 @@ def is_loopback(host: str) -> bool:
         return is_localhost(host)
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return (mapped or address).is_loopback
+
+
+def is_public(host: str) -> bool:
+    """Returns whether a host can be reached from everywhere: a name in a public domain, or a global
+    IPv4 address.
+
+    Addresses that are not spelled as four decimal numbers are refused, since only some clients read
+    them.
+    """
+    try:
+        ascii_host = host.removesuffix(".").encode("idna").decode().lower()
+    except UnicodeError:
+        return False
+    labels = ascii_host.split(".")
+    if len(ascii_host) > _LONGEST_NAME or not all(map(_LABEL.fullmatch, labels)):
+        return False
+    try:
+        return ipaddress.IPv4Address(host).is_global
+    except ValueError:
+        return len(labels) > 1 and not labels[-1][0].isdigit() and labels[-1] not in _PRIVATE_DOMAINS
 
 
 def split_target(raw_target: str) -> tuple[str | None, str]:

@@ -20,7 +20,6 @@ from socialapi.models.events import (
     EVENT_TYPE_ALIASES,
     EventType,
     SubscriptionDraft,
-    SubscriptionFilter,
 )
 from socialapi.models.oauth import AppOnlyTokenRequest, InvalidateTokenRequest, OAuth2TokenRequest
 from socialapi.models.posts import PostDraft
@@ -83,7 +82,6 @@ _ACROSS_FIELDS: Final[Mapping[type, Schema]] = {
         ]
     },
     RulesChange: {"oneOf": [{"required": ["add"]}, {"required": ["delete"]}]},
-    SubscriptionFilter: {"anyOf": [{"required": ["user_id"]}, {"required": ["keyword"]}]},
 }
 """The rules in `conditions` of classes, as far as JSON Schema can express them."""
 

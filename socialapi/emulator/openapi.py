@@ -16,10 +16,11 @@ from socialapi.emulator.json_schema import (
     portable_pattern,
     required_of,
 )
-from socialapi.emulator.openapi_answers import ADVERTISING, HEADERS, JSON, error_schemas, responses_of, shared_refusals
+from socialapi.emulator.openapi_answers import HEADERS, JSON, error_schemas, responses_of, shared_refusals
 from socialapi.emulator.platform.post_projection import EMAIL_SCOPE
 from socialapi.emulator.platform.selection import KNOWN_NAMES
 from socialapi.emulator.request import FORM
+from socialapi.emulator.responses import style_of
 from socialapi.emulator.routing import MOUNTS, mounted_path
 from socialapi.models.events import EventType, scope_of_event
 from socialapi.routes import ads, catalogs, creatives, oauth, platform
@@ -231,7 +232,7 @@ def _security(route: Route[Any]) -> list[dict[str, list[str]]]:
     if route.family is OAUTH:
         return _OF_OAUTH.get(route, [])
     schemes = dict.fromkeys(_SCHEMES[kind] for kind in route.family.credentials)
-    if route.family in ADVERTISING:
+    if style_of(route.family) == "ads":
         schemes.pop("appOnly", None)
     return [{scheme: [*route.scopes] if scheme == "oauth2User" else []} for scheme in schemes]
 

@@ -5,14 +5,15 @@ import typing
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from socialapi.emulator.arguments import item_of
 from socialapi.emulator.json_schema import JsonSchemas, Schema
 from socialapi.emulator.request import FORM
-from socialapi.emulator.responses import PROBLEM, RESOURCE_TYPES
+from socialapi.emulator.responses import PROBLEM, RESOURCE_TYPES, ApiStyle, style_of
 from socialapi.models.events import ActivityEvent, Streamed
 from socialapi.models.pages import Includes, Page
 from socialapi.problems import PROBLEM_TYPES, Problem
 from socialapi.routes import ads, oauth, platform
-from socialapi.routes.route import ADS, ADS_SANDBOX, OAUTH, Family, Route
+from socialapi.routes.route import Route
 
 JSON: Final = "application/json"
 HTML: Final = "text/html"
@@ -67,9 +68,9 @@ def _answer(route: Route[Any], schemas: JsonSchemas) -> Schema:
     if not route.family.envelope:
         return schemas.of(route.result)
     is_page = typing.get_origin(route.result) is Page
-    item = schemas.of(typing.get_args(route.result)[0] if is_page else route.result)
+    item = schemas.of(item_of(route))
     data = {"type": "array", "items": item} if is_page or route in _IN_LISTS else item
-    if route.family in ADVERTISING:
+    if style_of(route.family) == "ads":
         return _ads_answer(data, is_page=is_page)
     return _platform_answer(data, schemas, is_page=is_page)
 
@@ -193,17 +194,13 @@ _REFUSED: Final[Mapping[str, str]] = {
 }
 
 
-ADVERTISING: Final = (ADS, ADS_SANDBOX)
-
-
 def _refusals(route: Route[Any]) -> dict[str, Any]:
-    kind = "OAuth2" if route is oauth.OAUTH2_TOKEN else _kind(route.family)
+    kind = "OAuth2" if route is oauth.OAUTH2_TOKEN else _KINDS[style_of(route.family)]
     return {status: {"$ref": f"#/components/responses/{kind}{status}"} for status in _REFUSED}
 
 
-def _kind(family: Family) -> str:
-    """Returns the style in which an API words its refusals."""
-    return "OAuth" if family is OAUTH else "Advertising" if family in ADVERTISING else "Platform"
+_KINDS: Final[Mapping[ApiStyle, str]] = {"ads": "Advertising", "oauth": "OAuth", "platform": "Platform"}
+"""The names of the styles in those of components."""
 
 
 def shared_refusals() -> dict[str, Any]:

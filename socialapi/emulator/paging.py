@@ -41,7 +41,7 @@ class ForwardRows:
     """The base of orders whose pages only lead forward."""
 
     def before(self, place: Any) -> Iterator[int]:
-        """None."""
+        """Returns nothing, because pages only lead forward."""
         return iter(())
 
 

@@ -101,8 +101,7 @@ class Exchange:
             return await self._handle(endpoint, picked)
         except Refusal as refusal:
             return refused(refusal, self._style, self._echo, self._service.problem_base_url)
-        except Exception:  # noqa: BLE001
-            # A fault of the emulator, not of the request: it has to be told as one, and to be counted.
+        except Exception:  # noqa: BLE001  # whatever a handler raises is a fault of the emulator, and told as one
             _LOG.exception("the emulator failed at %s", self._match.template)
             failure = Refusal(500, code_of(500), "the emulator failed: this is a fault of its own, please report it")
             return refused(failure, self._style, self._match.parameters, self._service.problem_base_url)

@@ -1,6 +1,6 @@
 """Finds what serves a method and path, with aiohttp's dispatcher. Literal segments come first."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, Generic, TypeVar
 
 import attrs
@@ -32,7 +32,7 @@ class Match(Generic[E]):
     allowed: tuple[str, ...] = ()
 
     def refusal(self) -> Refusal:
-        """The refusal of a request that nothing serves."""
+        """Returns the refusal of a request that nothing serves."""
         if self.allowed:
             methods = ", ".join(self.allowed)
             return Refusal(405, "METHOD_NOT_ALLOWED", f"this path takes {methods}", headers={"Allow": methods})
@@ -53,10 +53,6 @@ class Dispatcher(Generic[E]):
         for method, template, entry in sorted(rows, key=lambda row: (_rank(row[1]), row[1])):
             added = self._dispatcher.add_resource(template).add_route(method, _unused)
             self._entries[added] = template, entry
-
-    def entries(self) -> Iterator[E]:
-        """Everything that is served."""
-        return (entry for _, entry in self._entries.values())
 
     async def find(self, request: web.BaseRequest) -> Match[E]:
         """Returns the entry that serves the request."""

@@ -282,7 +282,7 @@ def limit_names() -> frozenset[str]:
     """Returns the names of the rate limits that can be overridden: documented ones, and those of
     all other routes.
     """
-    rows = [endpoint.route for endpoint in ENDPOINT_TABLE.entries()]
+    rows = [endpoint.route for endpoint in endpoints()]
     named = {row.rate_limit.name if row.rate_limit else route_key(row) for row in rows}
     totals = {row.family.total_counts.name for row in rows if row.family.total_counts}
     return frozenset(named | totals | {APP_ONLY_TOKENS.name})

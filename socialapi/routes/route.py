@@ -51,11 +51,14 @@ class Family:
     total_counts: RateLimit | None = None
 
 
+APP_CREDENTIALS: Final[tuple[CredentialKind, ...]] = ("AppOnly", "Bearer")
+USER_CREDENTIALS: Final[tuple[CredentialKind, ...]] = ("OAuth1", "OAuth2User")
+
 PLATFORM: Final = Family("platform", "base_url", ("AppOnly", "Bearer", "OAuth2User", "OAuth1"), "pagination_token")
 # Acting in a user's name requires the user's own credential.
-PLATFORM_USER: Final = Family("platform_user", "base_url", ("OAuth1", "OAuth2User"), "pagination_token")
+PLATFORM_USER: Final = Family("platform_user", "base_url", USER_CREDENTIALS, "pagination_token")
 # Webhooks and stream links belong to the app.
-PLATFORM_APP: Final = Family("platform_app", "base_url", ("AppOnly", "Bearer"), "pagination_token")
+PLATFORM_APP: Final = Family("platform_app", "base_url", APP_CREDENTIALS, "pagination_token")
 # These endpoints are about the caller: the user's credential is preferred over the app's.
 PLATFORM_CALLER: Final = Family(
     "platform_caller", "base_url", ("OAuth2User", "OAuth1", "AppOnly", "Bearer"), "pagination_token"

@@ -9,7 +9,19 @@ from urllib.parse import unquote
 import attrs
 
 from socialapi.errors import InvalidInput
-from socialapi.routes.route import ADS, ADS_SANDBOX, FAMILIES, CredentialKind, Family, Method, RateLimit, Route, Target
+from socialapi.routes.route import (
+    ADS,
+    ADS_SANDBOX,
+    APP_CREDENTIALS,
+    FAMILIES,
+    USER_CREDENTIALS,
+    CredentialKind,
+    Family,
+    Method,
+    RateLimit,
+    Route,
+    Target,
+)
 
 Api = Literal["platform", "ads", "ads_sandbox"]
 """The API names."""
@@ -17,8 +29,8 @@ Auth = Literal["app", "user"]
 """Whose credentials to use."""
 
 _CREDENTIALS: Final[Mapping[str, tuple[CredentialKind, ...]]] = {
-    "app": ("AppOnly", "Bearer"),
-    "user": ("OAuth1", "OAuth2User"),
+    "app": APP_CREDENTIALS,
+    "user": USER_CREDENTIALS,
 }
 _METHOD: Final = re.compile("[A-Za-z]{1,32}")
 _NOT_FOR_SERVICES: Final = frozenset({"CONNECT", "TRACE"})

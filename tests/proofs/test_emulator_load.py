@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import itertools
-import os
 from collections import Counter
 from pathlib import Path
 from typing import Final
@@ -12,6 +11,7 @@ import aiohttp
 import pytest
 
 from tests.proofs.processes import Service, service
+from tests.proofs.upload_client import resident_bytes
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("emulator_load")]
 
@@ -35,7 +35,7 @@ async def test_two_thousand_connections_at_once_are_served_without_an_error(proo
         most_at_once = 0
         for _ in range(SAMPLES):
             await asyncio.wait({load}, timeout=seconds / SAMPLES)
-            held.append((statuses.total(), resident(emulator.pid)))
+            held.append((statuses.total(), resident_bytes(emulator.pid)))
             most_at_once = max(most_at_once, sockets(emulator.pid))
         await load
     print(f"\n{statuses.total():,} requests over {most_at_once:,} connections at once in {seconds:.0f} s: {statuses}")
@@ -73,8 +73,3 @@ def sockets(pid: int) -> int:
         with contextlib.suppress(FileNotFoundError):  # closed in the meantime
             count += str(each.readlink()).startswith("socket:")
     return count
-
-
-def resident(pid: int) -> int:
-    """How many bytes of memory a process holds."""
-    return int(Path(f"/proc/{pid}/statm").read_text("utf-8").split()[1]) * os.sysconf("SC_PAGE_SIZE")

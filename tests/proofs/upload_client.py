@@ -24,8 +24,8 @@ from socialapi.reports import Progress, SyncReport, UploadReport
 MARKS = (0.25, 0.5, 0.75)
 
 
-def resident_bytes() -> int:
-    return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+def resident_bytes(process: int | str = "self") -> int:
+    return int(Path(f"/proc/{process}/statm").read_text("ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def peak_resident_bytes() -> int:

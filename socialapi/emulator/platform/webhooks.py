@@ -2,14 +2,13 @@
 
 import contextlib
 import datetime
-import ipaddress
-import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 from urllib.parse import urlsplit
 
 from socialapi.emulator.clock import milliseconds
 from socialapi.emulator.handlers import Call, serves
+from socialapi.emulator.hosts import is_public
 from socialapi.emulator.platform.selection import selection
 from socialapi.emulator.platform.state import StreamLink, Webhook
 from socialapi.emulator.responses import Answer, InvalidRequest, Refusal, answer, data, invalid, platform_not_found
@@ -167,35 +166,6 @@ def _check_public(url: str) -> None:
     """
     if not is_public(urlsplit(url).hostname or ""):
         raise rejected("UrlValidationFailed", "the host of the url is not a public one")
-
-
-_LABEL: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
-_PRIVATE_DOMAINS: Final = frozenset(
-    ("localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "arpa")
-)
-
-
-def is_public(host: str) -> bool:
-    """Returns whether a host can be reached from everywhere: a name in a public domain, or a global
-    IPv4 address.
-
-    Addresses that are not spelled as four decimal numbers are refused, since only some clients read
-    them.
-    """
-    try:
-        ascii_host = host.removesuffix(".").encode("idna").decode().lower()
-    except UnicodeError:
-        return False
-    labels = ascii_host.split(".")
-    if len(ascii_host) > _LONGEST_NAME or not all(map(_LABEL.fullmatch, labels)):
-        return False
-    try:
-        return ipaddress.IPv4Address(host).is_global
-    except ValueError:
-        return len(labels) > 1 and not labels[-1][0].isdigit() and labels[-1] not in _PRIVATE_DOMAINS
-
-
-_LONGEST_NAME: Final = 253
 
 
 def _check_room(call: Call, url: str) -> None:

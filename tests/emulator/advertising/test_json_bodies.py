@@ -8,7 +8,7 @@ import pytest
 
 from socialapi.emulator import Emulator
 from socialapi.emulator.arguments import read_arguments
-from socialapi.emulator.auth import NOBODY, nobody
+from socialapi.emulator.auth import NOBODY, signed_in_user
 from socialapi.emulator.handlers import Call, Endpoint
 from socialapi.emulator.request import Received
 from socialapi.emulator.responses import Answer, InvalidRequest, Refusal, refused
@@ -52,7 +52,7 @@ def read(
 ) -> Call:
     received = Received("POST", f"/ads/12/things/{thing}", query, {"Content-Type": kind}, body)
     made = Call(emulator._service, emulator.state, ROUTE, {"thing_id": thing}, received, NOBODY)
-    read_arguments(Endpoint(ROUTE, unused, nobody), made)
+    read_arguments(Endpoint(ROUTE, unused, signed_in_user), made)
     return made
 
 

@@ -1,13 +1,16 @@
-"""The counters of a running upload job."""
+"""The counters of a running job, and the report that is made of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import attrs
 
-from socialapi.bulk.rejects import RejectsFile
+from socialapi.bulk.rejects import PLACE, RejectsFile
 from socialapi.reports import MAX_ISSUES_KEPT, Forecast, RowIssue, UploadReport
 from socialapi.routes.route import RateLimit
 from socialapi.session.session import Attempt
+
+P = TypeVar("P", bound=UploadReport)
 
 
 @attrs.define(eq=False)
@@ -38,9 +41,16 @@ class RowCounters:
     """Of an input of several files: which one has a row, and its number there."""
 
     def take_in(self, rows: int) -> None:
-        """Rows were read."""
+        """Rows were read. Raises InvalidInput when the rejects file cannot be begun."""
+        if self.rejects_file is not None:
+            self.rejects_file.columns = self.columns()
+            self.rejects_file.begin()  # what it held before goes only now that there is an input
         self.read += rows
         self.pending += rows
+
+    def columns(self) -> Sequence[str]:
+        """Further columns of the rejects file, known once the first rows are read."""
+        return PLACE if self.place_of(1) is not None else ()
 
     def accept(self, rows: int) -> None:
         """The service took pending rows."""
@@ -89,24 +99,18 @@ class RowCounters:
 
     def report(self, elapsed_seconds: float, *, dry_run: bool) -> UploadReport:
         """The counts as they stand."""
-        return UploadReport(
-            read=self.read,
-            accepted=self.accepted,
-            rejected=self.rejected,
-            duplicate=self.duplicate,
-            pending=self.pending,
-            warnings=self.warnings,
-            requests=self.attempts,
-            retries=max(0, self.attempts - self.sent_first),
-            resumed=self.resumed,
-            bytes_sent=self.bytes_sent,
-            elapsed_seconds=elapsed_seconds,
-            quota_used=self._quota_used(elapsed_seconds),
-            rejects=tuple(self.rejects),
-            warning_details=tuple(self.warning_details),
-            rejects_path=str(self.rejects_file.path) if self.rejects_file is not None else None,
-            forecast=self._forecast() if dry_run else None,
-        )
+        return report_of(UploadReport, self, self.sending(elapsed_seconds, dry_run=dry_run))
+
+    def sending(self, elapsed_seconds: float, *, dry_run: bool) -> Mapping[str, object]:
+        """The fields of a report that follow from several counts."""
+        return {
+            "requests": self.attempts,
+            "retries": max(0, self.attempts - self.sent_first),
+            "elapsed_seconds": elapsed_seconds,
+            "quota_used": self._quota_used(elapsed_seconds),
+            "rejects_path": str(self.rejects_file.path) if self.rejects_file is not None else None,
+            "forecast": self._forecast() if dry_run else None,
+        }
 
     def _quota_used(self, elapsed_seconds: float) -> float:
         if self.rate is None:
@@ -118,3 +122,12 @@ class RowCounters:
         if self.rate is not None:
             minutes = self.forecast_requests / self.rate.requests * self.rate.window_seconds / 60
         return Forecast(requests=self.forecast_requests, bytes=self.forecast_bytes, quota_minutes=minutes)
+
+
+def report_of(kind: type[P], counters: object, computed: Mapping[str, object]) -> P:
+    """A report of this class: each field is computed, or what the counters hold under its name."""
+    fields: dict[str, Any] = {}
+    for field in attrs.fields(kind):
+        value = computed[field.name] if field.name in computed else getattr(counters, field.name)
+        fields[field.name] = tuple(value) if isinstance(value, list) else value
+    return kind(**fields)

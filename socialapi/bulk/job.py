@@ -1,12 +1,11 @@
-"""The base class of bulk jobs, and the options that all of them have."""
+"""Runs bulk jobs, which are composed of a reader, a stage and counters; and the options of every job."""
 
-import abc
 import asyncio
 import datetime
 import inspect
 import os
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Generic, Literal, TypeVar
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, Final, Generic, Literal, Protocol, TypeVar
 
 import attrs
 
@@ -14,11 +13,14 @@ from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.dispatcher import Concurrency, Dispatcher, Sendable
 from socialapi.bulk.inputs.reader import Chunk, NoRows, Reader
 from socialapi.bulk.journals.journal import JobIdentity, Journal, Opened, Setting, State, fingerprint
-from socialapi.bulk.rejects import PLACE, RejectsFile, is_rejects_file, same_file
+from socialapi.bulk.rejects import RejectsFile, is_rejects_file, same_file
+from socialapi.config import Config
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, SocialApiError
 from socialapi.file_lock import SUFFIX
 from socialapi.reports import Progress, UploadReport
 from socialapi.routes.route import Target
+from socialapi.session.clock import Clock, FairScheduler
+from socialapi.session.rate_limiter import Pacer
 from socialapi.session.session import Attempt, CallOptions, Session
 from socialapi.wire.retry import RetryPolicy
 
@@ -86,9 +88,8 @@ class JobOptions:
             raise InvalidInput(f"the journal {os.fsdecode(journal)} is {what}; choose another path")
 
 
-def bulk_options(session: Session, call: CallOptions) -> CallOptions:
+def bulk_options(config: Config, call: CallOptions) -> CallOptions:
     """A job waits and repeats by its own rules; of the call's options only the timeout of an attempt holds for it."""
-    config = session.config
     policy = RetryPolicy(
         max_attempts=MIN_ATTEMPTS,
         max_wait_seconds=config.bulk_max_wait_seconds,
@@ -107,102 +108,181 @@ OURS: Final = (InvalidInput, ConfigurationError)
 """What is said of files that cannot be written any more."""
 
 
-class Job(abc.ABC, Generic[R, B, P]):
-    """A bulk job, run once. `R` is the type of its rows, `B` of its batches, `P` of its report."""
+@attrs.frozen
+class JobContext:
+    """What a job uses of the session beside sending: the time, the configuration, limits and turns."""
 
-    noun = "upload"
+    clock: Clock
+    config: Config
+    pacer: Pacer
+    scheduler: FairScheduler
+
+    @classmethod
+    def of(cls, session: Session) -> "JobContext":
+        """Returns the context of the jobs of a session."""
+        return cls(session.clock, session.config, session.pacer, session.scheduler)
+
+    def now(self) -> datetime.datetime:
+        """Returns the wall time as an aware datetime."""
+        return datetime.datetime.fromtimestamp(self.clock.time(), datetime.UTC)
+
+
+@attrs.frozen(kw_only=True)
+class JobDescription:
+    """What a job is called, what identifies it, and how its rejected rows are judged."""
+
+    noun: str = "upload"
     """What it is called when it stops."""
-    kind = ""
+    kind: str = ""
     """What it is called in a journal; empty for one that keeps none."""
+    target: Target[Any]
+    source: object = attrs.field(repr=False)
+    """The input as it was given."""
+    settings: Mapping[str, Setting] = {}
+    """For the journal, everything that changes what is sent; no personal value."""
+    judges_whole_input: bool = False
+    """Whether the share of rejected rows is judged only once everything is read."""
+    part_of: UploadReport | None = None
+    """The counts of a job of which this one uploads a part: the share is one of all of its rows."""
+    keeps_rejects_open: bool = False
+    """Whether the caller closes the rejects file, because more rows may be rejected later."""
+
+
+class Stage(Protocol[R, B, P]):
+    """What a job does with the rows that are read.
+
+    `open` comes first and `aclose` last, whatever happens. In between each chunk is taken, what is
+    left is flushed, and the job is finished if nothing has stopped it. The dispatcher calls
+    `settle` with each batch that the stage submits to it.
+    """
+
+    async def open(self, run: "JobRun[R, B, P]") -> None:
+        """Begins the work. Nothing was read so far."""
+
+    async def take(self, chunk: Chunk[R]) -> None:
+        """Checks the rows of a chunk, and puts those that can be sent into batches."""
+
+    async def flush(self) -> None:
+        """Submits what is left in batches, once everything is read."""
+
+    async def settle(self, batch: B) -> None:
+        """Gives every row of the batch its outcome. Raises what stops the job."""
+
+    async def finish(self) -> None:
+        """Does what comes after the last row was settled, if nothing has stopped the job."""
+
+    async def aclose(self) -> None:
+        """Closes what `open` has opened. Called even if that has failed."""
+
+    def report(self, elapsed_seconds: float) -> P:
+        """Returns the counts as they stand."""
+
+
+def prepare_input(session: Session, reader: Reader[Any], description: JobDescription, options: JobOptions) -> None:
+    """Keeps the files of the job out of its input.
+
+    Raises InvalidInput if the journal would overwrite the input, ConfigurationError if the host or
+    the credentials are missing, which is better said now than after a batch was read.
+    """
+    if not options.dry_run:
+        route = description.target.route
+        session.plan(route)
+        session.authenticators.choose(route.family)
+    reader.leave_out(options.own_files)
+    for path in (description.source, *reader.paths):
+        options.refuse_as_journal(path, "the input itself")
+
+
+def run_job(
+    reader: Reader[R],
+    stage: Stage[R, B, P],
+    counters: RowCounters,
+    description: JobDescription,
+    options: JobOptions,
+    context: JobContext,
+) -> Coroutine[Any, Any, P]:
+    """Reads the input, has the stage send it, and closes everything. To be awaited for the report.
+
+    Raises InvalidInput when nothing of the input could be read, BulkError when the job stopped on the way.
+    """
+    return JobRun(reader, stage, counters, description, options, context).run()
+
+
+class JobRun(Generic[R, B, P]):
+    """A run of a job: it reads the input, and stops, cancels and closes everything.
+
+    A stage uses the public attributes: it submits batches to the dispatcher, has its sender call
+    `observe` after every attempt, and asks whether the input has broken off.
+    """
 
     def __init__(
         self,
-        session: Session,
-        target: Target[Any],
-        source: object,
         reader: Reader[R],
+        stage: Stage[R, B, P],
         counters: RowCounters,
+        description: JobDescription,
         options: JobOptions,
+        context: JobContext,
     ) -> None:
-        config = session.config
-        if not options.dry_run:
-            # What is missing is better said now than after a batch was read.
-            config.host(target.route.family.host)
-            session.authenticators.choose(target.route.family)
-        reader.leave_out(options.own_files)
-        for path in (source, *reader.paths):
-            options.refuse_as_journal(path, "the input itself")
-        self._session = session
-        self._target = target
-        self._source = source
         self._reader = reader
+        self._stage = stage
         self._counters = counters
-        self._counters.place_of = reader.place_of
+        self._description = description
         self._options = options
-        self._started = session.clock.monotonic()
-        fixed = None if options.concurrency == "auto" else options.concurrency
-        self._concurrency = Concurrency(fixed, most=config.max_concurrency)
-        self._dispatcher: Dispatcher[B] = Dispatcher(
-            self._settle, self._limit, max_bytes=config.max_bytes_in_flight, on_settled=self._ended
-        )
+        self._context = context
+        self._started = context.clock.monotonic()
         self._on_progress = options.on_progress
-        self._broken_input: Exception | None = None
         self._note: str | None = None
-        self._journal: Journal | None = None
-        self._opened: Opened | None = None
+        self._is_reading = True
+        fixed = None if options.concurrency == "auto" else options.concurrency
+        self._concurrency = Concurrency(fixed, most=context.config.max_concurrency)
+        self.dispatcher: Dispatcher[B] = Dispatcher(
+            stage.settle, self._limit, max_bytes=context.config.max_bytes_in_flight, on_settled=self._ended
+        )
+        self.broken_input: Exception | None = None
+        """Why reading the input has ended early, if it has."""
+        self.journal: Journal | None = None
+        self.opened: Opened | None = None
+        counters.place_of = reader.place_of
 
-    @abc.abstractmethod
-    async def _place_chunk(self, chunk: Chunk[R]) -> None:
-        """Judges the rows of a chunk, and puts those that can be sent into batches."""
+    def observe(self, attempt: Attempt) -> None:
+        """Counts an attempt, and lets it decide about the requests in flight."""
+        self._counters.attempted(attempt)
+        self._note = None
+        if attempt.failure is None:
+            self._concurrency.succeeded(attempt.seconds)
+        elif attempt.failure.executed != "yes":
+            self._concurrency.failed(self._context.clock.monotonic())
+            self._note = f"repeating after: {attempt.failure.summary}"
+            self.show()
 
-    @abc.abstractmethod
-    async def _dispatch(self) -> None:
-        """Sends the batch that is being filled, if there is anything in it."""
-
-    @abc.abstractmethod
-    async def _settle(self, batch: B) -> None:
-        """Gives every row of the batch its outcome."""
-
-    @abc.abstractmethod
-    def _report(self) -> P:
-        """The counts as they stand."""
-
-    def _columns(self) -> Sequence[str]:
-        """Further columns of the rejects file, known once the first rows are read."""
-        return PLACE if self._reader.place_of(1) is not None else ()
-
-    def _settings(self) -> Mapping[str, Setting]:
-        """For the journal, everything that changes what is sent; no personal value."""
-        return {}
-
-    async def _begin(self) -> None:
-        """What comes before the first row."""
-        if self._options.rejects is not None:
-            # Before the journal, so that a path that cannot be written does not count as a run of the job.
-            self._counters.rejects_file = RejectsFile(
-                self._options.rejects, sources=(self._source, *self._reader.paths)
-            )
-        await self._open_journal()
-
-    async def _finish(self) -> None:
-        """What comes after the last row was settled, if nothing has stopped the job."""
-
-    def _ended(self) -> None:
-        """A batch is settled, or never will be."""
-        self._judge_rejects()
-        self._show()
-
-    def _reject_counts(self) -> tuple[int, int]:
-        """Rows read and rows rejected, of which the share is judged."""
-        return self._counters.read, self._counters.rejected
-
-    def _judge_rejects(self, *, at_end: bool = False) -> None:
-        """Stops the job when a larger share of the rows is rejected than may be."""
-        most = self._options.max_reject_share
-        read, rejected = self._reject_counts()
-        if most is None or not rejected or not (at_end or read >= JUDGED_FROM_ROWS) or rejected / read <= most:
+    def show(self) -> None:
+        """Reports the progress."""
+        if self._on_progress is None:
             return
-        self._dispatcher.stop(
+        progress = Progress(
+            report=self._report(),
+            fraction_read=self._reader.fraction_read,
+            in_flight=self.dispatcher.in_flight,
+            note=self._note,
+        )
+        try:
+            self._on_progress(progress)
+        except Exception as problem:  # noqa: BLE001  # raised at the end of the job, wherever it came up
+            self._on_progress = None
+            self.dispatcher.stop(problem)
+
+    def judge_rejects(self, *, at_end: bool = False) -> None:
+        """Stops the job when a larger share of the rows is rejected than may be."""
+        most, part_of = self._options.max_reject_share, self._description.part_of
+        if most is None or (self._is_reading and self._description.judges_whole_input):
+            return
+        read, rejected = self._counters.read, self._counters.rejected
+        if part_of is not None:
+            read, rejected = part_of.read, part_of.rejected + rejected
+        if not rejected or not (at_end or read >= JUDGED_FROM_ROWS) or rejected / read <= most:
+            return
+        self.dispatcher.stop(
             InvalidInput(
                 f"{rejected:,} of {read:,} rows were rejected, which is {rejected / read:.1%}, and {most:.1%} may be "
                 "(max_reject_share, --max-reject-share)"
@@ -210,10 +290,7 @@ class Job(abc.ABC, Generic[R, B, P]):
         )
 
     async def run(self) -> P:
-        """The report of the finished job.
-
-        Raises InvalidInput when nothing of the input could be read, BulkError when the job stopped on the way.
-        """
+        """As `run_job`."""
         state: State = "stopped"
         try:
             await self._begin()
@@ -228,43 +305,55 @@ class Job(abc.ABC, Generic[R, B, P]):
             raise
         finally:
             # After an error of ours, or cancelled: what is on its way is ended, and its rows stay pending.
-            # Who is impatient cancels again, and files are closed nevertheless.
+            # Cancelling twice still closes the files.
             try:
-                await self._dispatcher.cancel()
+                await self.dispatcher.cancel()
             finally:
                 try:
                     await self._close()
                 finally:
                     await self._close_journal(state)
-            self._show()
+            self.show()
         return self._report_or_raise()
+
+    async def _begin(self) -> None:
+        if self._options.rejects is not None:
+            # Before the journal, so that a path that cannot be written does not count as a run of the job.
+            self._counters.rejects_file = RejectsFile(
+                self._options.rejects, sources=(self._description.source, *self._reader.paths)
+            )
+        if self._options.journal is not None and not self._options.dry_run:
+            await self._open_journal(self._options.journal)
+        await self._stage.open(self)
 
     async def _read(self) -> None:
         chunks = aiter(self._reader)
+        yield_turn = self._context.scheduler.yield_turn
         while True:
-            await self._session.scheduler.yield_turn()  # an iterable is read without ever waiting, and others go on
-            if self._dispatcher.failure is not None:
+            await yield_turn()  # an iterable is read without ever waiting, and others go on
+            if self.dispatcher.failure is not None:
                 return
             try:
                 # An input may be silent for as long as it likes, such as a pipe; the job ends nevertheless when it stops.
-                chunk = await self._dispatcher.unless_stopped(anext(chunks, None))
+                chunk = await self.dispatcher.unless_stopped(anext(chunks, None))
             except Exception as problem:  # noqa: BLE001  # whatever a user's iterable raises ends the reading
-                self._broken_input = problem
+                self.broken_input = problem
                 return
             if chunk is None:
                 self._refuse_nothing()
                 return
             try:
-                if self._counters.rejects_file is not None:
-                    self._counters.rejects_file.columns = self._columns()
-                    self._counters.rejects_file.begin()  # what it held before goes only now that there is an input
                 self._counters.take_in(len(chunk))
-                await self._session.scheduler.yield_turn()  # others were read to at the same time
-                await self._place_chunk(chunk)
-                self._judge_rejects()
+                await yield_turn()  # others were read to at the same time
+                await self._stage.take(chunk)
             except OURS as problem:
-                self._dispatcher.stop(problem)
-            self._show()
+                self.dispatcher.stop(problem)
+            self._ended()
+
+    def _ended(self) -> None:
+        """A chunk is read, or a batch is settled or never will be."""
+        self.judge_rejects()
+        self.show()
 
     def _refuse_nothing(self) -> None:
         """Stops the job at the end of an input without rows, where there have to be some."""
@@ -272,115 +361,86 @@ class Job(abc.ABC, Generic[R, B, P]):
             return
         says = self._reader.why_empty or "the input has no rows"
         if (reason := self._options.why_not_empty) is not None:
-            self._broken_input = InvalidInput(f"{says}: {reason}")
+            self.broken_input = InvalidInput(f"{says}: {reason}")
         elif not self._options.allow_empty:
-            self._broken_input = NoRows(says)
+            self.broken_input = NoRows(says)
 
     async def _send_rest(self) -> None:
         """What is left to do once everything is read."""
+        self._is_reading = False
         try:
-            await self._dispatch()
-            await self._dispatcher.drain()
-            if self._broken_input is None:
-                self._judge_rejects(at_end=True)
-            if self._dispatcher.failure is None and self._broken_input is None:
-                await self._finish()
+            await self._stage.flush()
+            await self.dispatcher.drain()
+            if self.broken_input is None:
+                self.judge_rejects(at_end=True)
+            if self.dispatcher.failure is None and self.broken_input is None:
+                await self._stage.finish()
         except OURS as problem:
-            self._dispatcher.stop(problem)
-        await self._dispatcher.drain()
+            self.dispatcher.stop(problem)
+        await self.dispatcher.drain()
 
-    async def _open_journal(self) -> None:
-        given = self._options.journal
-        if given is None or self._options.dry_run:
-            return
-        if not self.kind:
-            raise InvalidInput(f"this {self.noun} keeps no journal")
-        route = self._target.route
-        where = {"host": self._session.config.host(route.family.host), "path": route.path}
+    async def _open_journal(self, given: str | os.PathLike[str] | Journal) -> None:
+        description = self._description
+        if not description.kind:
+            raise InvalidInput(f"this {description.noun} keeps no journal")
+        route = description.target.route
+        where = {"host": self._context.config.host(route.family.host), "path": route.path}
         identity = JobIdentity(
-            kind=self.kind,
-            target=where | {name: str(value) for name, value in self._target.path_parameters.items()},
-            source=await fingerprint(list(self._reader.paths) or self._source),
-            settings=self._settings(),
+            kind=description.kind,
+            target=where | {name: str(value) for name, value in description.target.path_parameters.items()},
+            source=await fingerprint(list(self._reader.paths) or description.source),
+            settings=description.settings,
         )
         journal = _sqlite_journal(given) if isinstance(given, str | os.PathLike) else given
-        self._opened = await journal.open(identity, self._session.now())
-        self._journal = journal
+        self.opened = await journal.open(identity, self._context.now())
+        self.journal = journal
 
     async def _close_journal(self, state: State) -> None:
         """Says there how the run ended, and closes it. What cannot be written stops the job, even now."""
-        if self._journal is None:
+        if self.journal is None:
             return
-        failed = self._dispatcher.failure is not None or self._broken_input is not None
+        failed = self.dispatcher.failure is not None or self.broken_input is not None
         try:
-            await self._journal.finish("stopped" if failed else state, self._report().counts)
+            await self.journal.finish("stopped" if failed else state, self._report().counts)
         except OURS as problem:
-            self._dispatcher.stop(problem)
+            self.dispatcher.stop(problem)
         finally:
-            await self._journal.aclose()
-
-    def _began_at(self) -> datetime.datetime:
-        """When the job was begun, in an earlier run if there was one: what depends on the time stays the same."""
-        return self._session.now() if self._opened is None else self._opened.started_at
+            await self.journal.aclose()
 
     def _limit(self) -> int:
-        route = self._target.route
-        key = self._target.limit_key(route.rate_limit)
-        return self._concurrency.limit(self._session.pacer.requests_per_second(key, route.rate_limit))
-
-    def _observe(self, attempt: Attempt) -> None:
-        self._counters.attempted(attempt)
-        self._note = None
-        if attempt.failure is None:
-            self._concurrency.succeeded(attempt.seconds)
-        elif attempt.failure.executed != "yes":
-            self._concurrency.failed(self._session.clock.monotonic())
-            self._note = f"repeating after: {attempt.failure.summary}"
-            self._show()
-
-    def _elapsed_seconds(self) -> float:
-        return self._session.clock.monotonic() - self._started
-
-    def _show(self) -> None:
-        if self._on_progress is None:
-            return
-        progress = Progress(
-            report=self._report(),
-            fraction_read=self._reader.fraction_read,
-            in_flight=self._dispatcher.in_flight,
-            note=self._note,
-        )
-        try:
-            self._on_progress(progress)
-        except Exception as problem:  # noqa: BLE001  # raised at the end of the job, wherever it came up
-            self._on_progress = None
-            self._dispatcher.stop(problem)
+        target = self._description.target
+        key = target.limit_key(target.route.rate_limit)
+        return self._concurrency.limit(self._context.pacer.requests_per_second(key, target.route.rate_limit))
 
     async def _close_reader(self) -> None:
         try:
             await self._reader.aclose()
         except Exception as problem:  # noqa: BLE001  # a user's generator may fail as it is closed, too
-            self._broken_input = self._broken_input or problem
+            self.broken_input = self.broken_input or problem
 
     async def _close(self) -> None:
-        """Lets go of files."""
-        if self._counters.rejects_file is None:
-            return
+        rejects = self._counters.rejects_file
         try:
-            self._counters.rejects_file.close()
+            if rejects is not None and not self._description.keeps_rejects_open:
+                rejects.close()
         except InvalidInput as problem:
-            self._dispatcher.stop(problem)
+            self.dispatcher.stop(problem)
+        finally:
+            await self._stage.aclose()
+
+    def _report(self) -> P:
+        return self._stage.report(self._context.clock.monotonic() - self._started)
 
     def _report_or_raise(self) -> P:
         report = self._report()
-        problem = self._dispatcher.failure or self._broken_input
+        problem = self.dispatcher.failure or self.broken_input
         if not report.adds_up or (problem is None and report.pending and not self._options.dry_run):
             raise RuntimeError(f"the rows of the job do not add up, which is a bug of this package: {report}")
         if problem is None:
             return report
         if isinstance(problem, InvalidInput) and not report.read:
             raise problem
-        what = "the input broke off" if problem is self._broken_input else f"the {self.noun} stopped"
+        what = "the input broke off" if problem is self.broken_input else f"the {self._description.noun} stopped"
         says = str(problem) if isinstance(problem, SocialApiError) else type(problem).__name__
         raise BulkError(f"{what}: {says}", report) from problem
 

@@ -153,6 +153,9 @@ class RowBlock:
     def __len__(self) -> int:
         return len(self.users)
 
+    def __iter__(self) -> Iterator[Row]:
+        return map(self.row, range(len(self)))
+
     def row(self, place: int) -> Row:
         """The row at this place in the run."""
         found = tuple([(kind, values[place]) for kind, values in self.columns if values[place]])
@@ -168,7 +171,7 @@ class RowBlock:
 
 def rows_of(runs: Iterable[RowBlock]) -> list[Row]:
     """Every row of the runs."""
-    return [run.row(place) for run in runs for place in range(len(run))]
+    return [row for run in runs for row in run]
 
 
 def runs_of(rows: Iterable[Row]) -> list[RowBlock]:

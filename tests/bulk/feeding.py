@@ -72,27 +72,29 @@ def cut(table: RawTable, sizes: Iterable[int], *, as_rows: bool = False) -> list
 def watch_batches(job: UploadJob) -> list[list[int]]:
     """The numbers of the rows of each batch, as it is sent off; without those that repeat what was refused."""
     batches: list[list[int]] = []
-    dispatch = job._dispatch_open
+    stage = job.stage
+    dispatch = stage._dispatch_open
 
     async def dispatch_open() -> None:
-        if rows := rows_of(job._open.runs):
+        if rows := rows_of(stage._open.runs):
             batches.append([row.number for row in rows])
         await dispatch()
 
-    watched: Any = job
+    watched: Any = stage
     watched._dispatch_open = dispatch_open
     return batches
 
 
 def bounded(job: UploadJob, most: int = 10_000) -> None:
     """Ends a job that packs rows more often than any of these inputs needs: nothing else would, as it never waits."""
-    add, calls = job._packer.add, iter(range(most))
+    packer = job.stage._packer
+    add, calls = packer.add, iter(range(most))
 
     def counted(batch: Batch, run: RowBlock) -> int:
         assert next(calls, None) is not None, "rows are packed for ever"
         return add(batch, run)
 
-    changed: Any = job._packer
+    changed: Any = packer
     changed.add = counted
 
 

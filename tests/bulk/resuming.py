@@ -237,7 +237,7 @@ async def run_once(
         journal=journal,
         **options,
     )
-    job._recent = RecentIdentifiers(shape.remembered)
+    job.stage._recent = RecentIdentifiers(shape.remembered)
     if isinstance(journal, MemoryJournal):
         journal.end = end
     with pytest.MonkeyPatch.context() as patch:

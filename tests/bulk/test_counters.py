@@ -2,8 +2,12 @@
 
 from typing import Final
 
+import attrs
+import pytest
+
 from socialapi.bulk.counters import RowCounters
-from socialapi.reports import MAX_ISSUES_KEPT, Forecast, RowIssue
+from socialapi.bulk.products.counters import ProductCounters
+from socialapi.reports import MAX_ISSUES_KEPT, Forecast, RowIssue, UploadReport, UpsertReport
 from socialapi.routes.route import RateLimit
 from socialapi.session.session import Attempt
 
@@ -68,3 +72,20 @@ def test_a_forecast_says_how_long_the_limit_makes_it() -> None:
     assert RowCounters(None, forecast_requests=1).report(1.0, dry_run=True).forecast == Forecast(
         requests=1, bytes=0, quota_minutes=0.0
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "counters"), [(UploadReport, RowCounters(LIMIT)), (UpsertReport, ProductCounters(None))]
+)
+def test_every_field_of_a_report_is_what_the_counters_hold_or_follows_from_it(
+    kind: type[UploadReport], counters: RowCounters
+) -> None:
+    held = [field.name for field in attrs.fields(kind) if type(getattr(counters, field.name, None)) is int]
+    for value, name in enumerate(held, 1):
+        setattr(counters, name, value)
+    report = counters.report(2.5, dry_run=True)
+    assert type(report) is kind
+    assert [getattr(report, name) for name in held] == [*range(1, len(held) + 1)]
+    assert report.elapsed_seconds == 2.5
+    assert report.forecast is not None
+    assert report.rejects == report.warning_details == ()

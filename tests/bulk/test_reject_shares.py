@@ -8,8 +8,10 @@ from typing import Any, Final
 import attrs
 import pytest
 
+from socialapi.bulk.audiences.job import UploadOptions, settings_of
 from socialapi.bulk.products import batcher
 from socialapi.bulk.sync.job import SyncOptions, sync
+from socialapi.config import Config
 from socialapi.errors import BulkError, InvalidInput
 from socialapi.reports import SyncReport, UploadReport, UpsertReport
 from socialapi.session.session import CallOptions
@@ -243,6 +245,6 @@ async def test_products_that_wait_where_nothing_can_be_written_stop_the_load(
 
 def test_the_share_is_no_setting_of_the_job() -> None:
     """It may be another one when the job goes on."""
-    job = upload_of(ModelService(), people(1), max_reject_share=0.5)
-    assert not any("reject" in name for name in job._settings())
+    settings = settings_of(UploadOptions(max_reject_share=0.5), Config())
+    assert not any("reject" in name for name in settings)
     assert attrs.fields_dict(SyncOptions)["max_reject_share"].default is None

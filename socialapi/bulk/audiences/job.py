@@ -2,9 +2,10 @@
 
 import asyncio
 import datetime
+import functools
 import os
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, Generic, TypeVar
 
 import attrs
 import orjson
@@ -13,13 +14,13 @@ from socialapi.bulk.audiences import phone_numbers
 from socialapi.bulk.audiences.batches import PACKINGS, Batch, Packer, Packing
 from socialapi.bulk.audiences.dedup import Decision, RecentIdentifiers
 from socialapi.bulk.audiences.normalize import NORMALIZER_VERSION
-from socialapi.bulk.audiences.prepare import Preparer
+from socialapi.bulk.audiences.prepare import PreparedChunk, Preparer
 from socialapi.bulk.audiences.resume import Recorder
 from socialapi.bulk.audiences.sender import BatchSender, OnAccept
 from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.inputs.formats import Records, open_records
-from socialapi.bulk.inputs.reader import Chunk, in_steps
-from socialapi.bulk.job import Job, JobOptions, bulk_options
+from socialapi.bulk.inputs.reader import Chunk, Reader, in_steps
+from socialapi.bulk.job import JobContext, JobDescription, JobOptions, JobRun, bulk_options, prepare_input, run_job
 from socialapi.bulk.journals.journal import Setting, impersonal
 from socialapi.bulk.rows import RawRow, Row, RowBlock
 from socialapi.config import Config
@@ -115,47 +116,34 @@ TOO_LARGE: Final = "is larger than a request may be"
 MAX_WAITING_DUPLICATES: Final = 25_000
 """Rows that may repeat unsettled ones before the reading waits, so that memory stays flat."""
 
+R = TypeVar("R")
 
-class UploadJob(Job[RawRow, Batch, UploadReport]):
-    """An upload job, run once.
+Prepare = Callable[[Chunk[R]], Iterable[PreparedChunk]]
+"""Prepares the rows of a chunk, in steps between which other jobs get their turn."""
 
-    `on_accept` is called with the rows of every request that the service accepted in this run, and
-    `on_reject` with every rejected row. `part_of` are the counters of a job of which this one
-    uploads a part; the share of rejected rows is then computed from these.
+
+class UploadStage(Generic[R]):
+    """Puts the rows of an upload into batches, and gives each its outcome.
+
+    `prepare_at` returns what prepares the rows of a job that began at a time. Rows that are ready
+    to be sent need no more than a `PreparedChunk` around them.
     """
-
-    _options: UploadOptions
 
     def __init__(
         self,
-        session: Session,
-        destination: Destination,
-        records: Records,
-        options: UploadOptions,
-        call: CallOptions,
+        prepare_at: Callable[[datetime.datetime], Prepare[R]],
+        sender: BatchSender,
+        context: JobContext,
         *,
-        on_accept: OnAccept | None = None,
-        on_reject: Callable[[Sequence[RowIssue]], None] | None = None,
-        part_of: UploadReport | None = None,
+        dry_run: bool = False,
     ) -> None:
-        options.check()
-        config, route = session.config, destination.target.route
-        self.kind: str = destination.kind
-        self._destination = destination
-        self._part_of = part_of
-        rate = route.rate_limit.configured(config.rate_limits) if route.rate_limit else None
-        counters = RowCounters(rate, on_reject=on_reject)
-        self._preparer = _preparer(destination, options, session.now())
-        reader = open_records(records, columns=options.columns, kinds=destination.kinds)
-        super().__init__(session, destination.target, records, reader, counters, options)
-        self._packer = Packer(
-            options.packing,
-            max_operations=config.max_operations or MAX_OPERATIONS,
-            max_bytes=config.max_batch_bytes or route.max_body_bytes or config.max_bytes_in_flight,
-        )
-        self._sender = BatchSender(
-            session, destination.target, bulk_options(session, call), self._packer, counters, self._observe, on_accept
-        )
+        self._prepare_at = prepare_at
+        self._sender = sender
+        self._packer = sender.packer
+        self._counters = sender.counters
+        self._context = context
+        self._dry_run = dry_run
+        self._prepare = prepare_at(context.now())
         self._recorder: Recorder | None = None
         self._recent = RecentIdentifiers()
         self._originals: set[Batch] = set()
@@ -164,18 +152,50 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
         """Rows that repeat refused ones, which have to be sent nevertheless."""
         self._places = self._sent = 0
 
-    async def _place_chunk(self, chunk: Chunk[RawRow]) -> None:
+    async def open(self, run: JobRun[R, Batch, UploadReport]) -> None:
+        """Has the sender report to this run, and goes on from its journal."""
+        self._run, self._dispatcher = run, run.dispatcher
+        self._sender.observe = run.observe
+        if run.journal is not None and run.opened is not None:
+            # What an expiry is reckoned from must be the same as when the job was begun, or every body would change.
+            self._prepare = self._prepare_at(run.opened.started_at)
+            self._recorder = self._sender.recorder = Recorder(run.journal, run.opened, self._packer)
+
+    async def take(self, chunk: Chunk[R]) -> None:
+        """Puts the rows of a chunk that can be sent into batches."""
         loop = asyncio.get_running_loop()
         since = loop.time()
-        for some in in_steps(chunk):
-            prepared = self._preparer.prepare_chunk(some)
-            self._counters.reject(prepared.rejects)
-            self._counters.warn([*prepared.warnings, *prepared.mended])
+        for prepared in self._prepare(chunk):
+            if prepared.rejects:
+                self._counters.reject(prepared.rejects)
+            if prepared.warnings or prepared.mended:
+                self._counters.warn([*prepared.warnings, *prepared.mended])
             for run in prepared.runs:
                 await self._place_run(run)
             if loop.time() - since > SECONDS_PER_TURN:
-                await self._session.scheduler.yield_turn()
+                await self._context.scheduler.yield_turn()
                 since = loop.time()
+
+    async def flush(self) -> None:
+        """Submits the batches that are being filled."""
+        await self._dispatch_again()
+        await self._dispatch_open()
+
+    async def settle(self, batch: Batch) -> None:
+        """Sends the batch, and gives every row of it its outcome."""
+        await self._sender.settle(batch)
+
+    async def finish(self) -> None:
+        """Checks that the input is not shorter than in an earlier run."""
+        if self._recorder is not None:
+            self._recorder.check_end(self._places)
+
+    async def aclose(self) -> None:
+        """Does nothing: it has opened nothing."""
+
+    def report(self, elapsed_seconds: float) -> UploadReport:
+        """The counts as they stand."""
+        return self._counters.report(elapsed_seconds, dry_run=self._dry_run)
 
     async def _place_run(self, run: RowBlock) -> None:
         if self._recent.contradicts(run.action):
@@ -270,10 +290,6 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
                 await self._dispatch_again()
             await original.settled.wait()
 
-    async def _dispatch(self) -> None:
-        await self._dispatch_again()
-        await self._dispatch_open()
-
     async def _dispatch_open(self) -> None:
         batch, self._open = self._open, Batch()
         self._recent.turn()
@@ -283,13 +299,13 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
 
     async def _give_place(self, batch: Batch) -> None:
         self._places += 1
-        if self._broken_input is None:
+        if self._run.broken_input is None:
             batch.place = self._places
             if self._recorder is not None:
                 await self._recorder.take_over(batch)
         elif self._recorder is not None and self._places <= self._recorder.opened.last_batch:
             # Part of a batch that may be confirmed: sent again, it would overtake what was confirmed after it.
-            self._dispatcher.stop(self._broken_input)
+            self._dispatcher.stop(self._run.broken_input)
 
     async def _dispatch_again(self) -> None:
         batch, self._resend = self._resend, Batch()
@@ -298,7 +314,7 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
     async def _send_off(self, batch: Batch) -> None:
         if not batch.runs:
             return
-        if self._options.dry_run:
+        if self._dry_run:
             self._counters.planned(batch.size_bytes)
             self._counters.repeat(len(batch.waiting_duplicates))
             batch.release()
@@ -308,30 +324,62 @@ class UploadJob(Job[RawRow, Batch, UploadReport]):
         batch.number = self._sent
         await self._dispatcher.submit(batch)
 
-    def _reject_counts(self) -> tuple[int, int]:
-        read, rejected = super()._reject_counts()
-        return (read, rejected) if self._part_of is None else (self._part_of.read, self._part_of.rejected + rejected)
 
-    async def _settle(self, batch: Batch) -> None:
-        await self._sender.settle(batch)
+class UploadJob:
+    """An upload: a reader, a stage and counters, composed to be run once.
 
-    async def _finish(self) -> None:
-        if self._recorder is not None:
-            self._recorder.check_end(self._places)
+    `on_accept` is called with the rows of every request that the service accepted in this run, and
+    `on_reject` with every rejected row. `part_of` are the counters of a job of which this one
+    uploads a part; the share of rejected rows is then computed from these.
+    """
 
-    def _settings(self) -> Mapping[str, Setting]:
-        return settings_of(self._options, self._session.config)
+    def __init__(
+        self,
+        session: Session,
+        destination: Destination,
+        records: Records,
+        options: UploadOptions,
+        call: CallOptions,
+        *,
+        on_accept: OnAccept | None = None,
+        on_reject: Callable[[Sequence[RowIssue]], None] | None = None,
+        part_of: UploadReport | None = None,
+    ) -> None:
+        options.check()
+        config, route = session.config, destination.target.route
+        self._options = options
+        self._context = JobContext.of(session)
+        rate = route.rate_limit.configured(config.rate_limits) if route.rate_limit else None
+        self.counters = RowCounters(rate, on_reject=on_reject)
+        packer = Packer(
+            options.packing,
+            max_operations=config.max_operations or MAX_OPERATIONS,
+            max_bytes=config.max_batch_bytes or route.max_body_bytes or config.max_bytes_in_flight,
+        )
+        sender = BatchSender(
+            session, destination.target, bulk_options(config, call), packer, self.counters, on_accept=on_accept
+        )
+        prepare_at = functools.partial(_prepare_at, destination, options)
+        self.stage = UploadStage(prepare_at, sender, self._context, dry_run=options.dry_run)
+        self.reader: Reader[RawRow] = open_records(records, columns=options.columns, kinds=destination.kinds)
+        self._description = JobDescription(
+            kind=destination.kind,
+            target=destination.target,
+            source=records,
+            settings={} if options.journal is None else settings_of(options, config),
+            part_of=part_of,
+        )
+        prepare_input(session, self.reader, self._description, options)
 
-    async def _begin(self) -> None:
-        await super()._begin()
+    async def run(self) -> UploadReport:
+        """As `run_job`."""
         await asyncio.to_thread(phone_numbers.load)
-        if self._journal is not None and self._opened is not None:
-            # What an expiry is reckoned from must be the same as when the job was begun, or every body would change.
-            self._preparer = _preparer(self._destination, self._options, self._began_at())
-            self._recorder = self._sender.recorder = Recorder(self._journal, self._opened, self._packer)
+        return await run_job(self.reader, self.stage, self.counters, self._description, self._options, self._context)
 
-    def _report(self) -> UploadReport:
-        return self._counters.report(self._elapsed_seconds(), dry_run=self._options.dry_run)
+
+def _prepare_at(destination: Destination, options: UploadOptions, now: datetime.datetime) -> Prepare[RawRow]:
+    preparer = _preparer(destination, options, now)
+    return lambda chunk: map(preparer.prepare_chunk, in_steps(chunk))
 
 
 def _preparer(destination: Destination, options: UploadOptions, now: datetime.datetime) -> Preparer:

@@ -96,7 +96,7 @@ class BatchSender:
     options: CallOptions
     packer: Packer
     counters: RowCounters
-    observe: Observer
+    observe: Observer | None = None
     on_accept: OnAccept | None = None
     recorder: Recorder | None = None
 

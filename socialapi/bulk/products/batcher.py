@@ -57,12 +57,9 @@ class Placer:
         await self._dispatch()
 
     def settled(self, batch: ProductBatch) -> None:
-        """Every product of the batch has its outcome."""
+        """Every product of the batch has its outcome, or never will have."""
         self._live_ids -= batch.ids
         self._live_groups -= batch.groups
-
-    def wake(self) -> None:
-        """Something has changed about what is on its way."""
         self._freed.set()
 
     async def _go_on(self) -> None:

@@ -5,8 +5,9 @@ from typing import Final
 
 import attrs
 
-from socialapi.bulk.counters import RowCounters
+from socialapi.bulk.counters import RowCounters, report_of
 from socialapi.bulk.journals.journal import Outcome
+from socialapi.bulk.products.feed import Feed
 from socialapi.bulk.products.resume import REFUSED
 from socialapi.bulk.products.rows import FIELDS, ProductRow
 from socialapi.reports import MAX_ISSUES_KEPT, RowIssue, UpsertReport
@@ -34,6 +35,11 @@ class ProductCounters(RowCounters):
     unreadable: int = 0
     """Rejected rows that may be of any product: their ids could not be read."""
     vanished_ids: list[str] = attrs.field(factory=list)
+    feed: Feed = attrs.field(factory=Feed)
+
+    def columns(self) -> Sequence[str]:
+        """The columns of the feed, so that rejected rows can be corrected and given again."""
+        return self.feed.columns
 
     def took(self, status: str) -> None:
         """The service took a product."""
@@ -69,20 +75,9 @@ class ProductCounters(RowCounters):
         if len(self.vanished_ids) < MAX_ISSUES_KEPT:
             self.vanished_ids.append(product_id)
 
-    def upserts(self, elapsed_seconds: float, *, dry_run: bool) -> UpsertReport:
+    def report(self, elapsed_seconds: float, *, dry_run: bool) -> UpsertReport:
         """The counts as they stand."""
-        counted = self.report(elapsed_seconds, dry_run=dry_run)
-        return UpsertReport(
-            **{field.name: getattr(counted, field.name) for field in attrs.fields(type(counted))},
-            created=self.created,
-            updated=self.updated,
-            unchanged=self.unchanged,
-            skipped=self.skipped,
-            vanished=self.vanished,
-            deleted=self.deleted,
-            unconfirmed=self.unconfirmed,
-            vanished_ids=tuple(self.vanished_ids),
-        )
+        return report_of(UpsertReport, self, self.sending(elapsed_seconds, dry_run=dry_run))
 
 
 def _values(row: ProductRow) -> Sequence[object]:

@@ -9,8 +9,8 @@ from typing import Final, Literal
 import attrs
 
 from socialapi.bulk.inputs.reader import Chunk
-from socialapi.bulk.job import Job, JobOptions, bulk_options
-from socialapi.bulk.journals.journal import Outcome, Setting
+from socialapi.bulk.job import JobContext, JobDescription, JobOptions, JobRun, bulk_options, prepare_input, run_job
+from socialapi.bulk.journals.journal import Outcome
 from socialapi.bulk.products.batcher import Placer, WaitingProducts
 from socialapi.bulk.products.counters import ProductCounters, Refused
 from socialapi.bulk.products.formats import ProductSource, open_products
@@ -79,6 +79,11 @@ class UpsertOptions(JobOptions):
         """Of an empty feed, everything has vanished."""
         return "an empty feed would delete every product" if self.delete_vanished else None
 
+    @property
+    def judges_whole_input(self) -> bool:
+        """Whether the share of rejected products decides before anything is sent."""
+        return self.delete_vanished and self.max_reject_share is not None
+
     def check(self) -> None:
         """Raises InvalidInput for an option that makes no sense."""
         if self.delete_vanished and self.digests is None:
@@ -89,57 +94,38 @@ class UpsertOptions(JobOptions):
         super().check()
 
 
-class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
-    """A product load, run once."""
+class ProductStage:
+    """Judges products, puts them into batches, sends these, and deletes what has vanished."""
 
-    noun = "load"
-    kind = "catalog load"
-    _counters: ProductCounters
-    _options: UpsertOptions
-
-    def __init__(
-        self, session: Session, catalog_id: str, products: ProductSource, options: UpsertOptions, call: CallOptions
-    ) -> None:
-        options.check()
-        _check_files(products, options)
-        target = routes.PRODUCTS_PUT.at(product_catalog_id=catalog_id)
-        reader, self._feed = open_products(products)
-        super().__init__(session, target, products, reader, ProductCounters(None), options)
+    def __init__(self, sender: ProductSender, catalog_id: str, options: UpsertOptions, context: JobContext) -> None:
+        self._sender = sender
         self._catalog_id = catalog_id
-        self._call = bulk_options(session, call)
-        self._digests = _digests(options, catalog_id)
+        self._counters = sender.counters
+        self._digests = sender.digests
+        self._options = options
+        self._context = context
+        self._placer = Placer(self._submit, self._is_stopped)
         # What is judged as a whole before anything is sent has to wait somewhere: the input may not be there twice.
-        judges_first = options.delete_vanished and options.max_reject_share is not None
-        self._waiting = WaitingProducts() if judges_first else None
+        self._waiting = WaitingProducts() if options.judges_whole_input else None
         self._load_journal: LoadJournal | None = None
-        self._sender = self._new_sender()
-        self._placer = Placer(self._submit, lambda: self._dispatcher.failure is not None)
 
-    def _columns(self) -> Sequence[str]:
-        return self._feed.columns
-
-    def _new_sender(self) -> ProductSender:
-        return ProductSender(
-            self._session, self._target, self._call, self._counters, self._digests, self._load_journal, self._observe
-        )
-
-    def _settings(self) -> Mapping[str, Setting]:
-        # What is deleted is decided once all is loaded: whoever stopped there may answer that differently.
-        digests = self._options.digests
-        return {"digests": None if digests is None else str(Path(digests).absolute())}
-
-    async def _begin(self) -> None:
-        await super()._begin()
-        if self._journal is not None and self._opened is not None:
-            self._load_journal = LoadJournal(self._journal, self._opened.last_batch)
-            self._sender = self._new_sender()
+    async def open(self, run: JobRun[ProductRow, ProductBatch, UpsertReport]) -> None:
+        """Goes on from the journal, and opens the digest file."""
+        self._run, self._dispatcher = run, run.dispatcher
+        self._sender.observe = run.observe
+        if run.journal is not None and run.opened is not None:
+            self._load_journal = self._sender.journal = LoadJournal(run.journal, run.opened.last_batch)
         if self._digests is not None:
             await self._digests.open()
             if self._load_journal is not None:
                 # Not with what an earlier run has added: the share that may be deleted is one of what was there.
                 self._digests.known_before = await self._load_journal.known_before(self._digests.known_before)
 
-    async def _place_chunk(self, chunk: Chunk[ProductRow]) -> None:
+    def _is_stopped(self) -> bool:
+        return self._dispatcher.failure is not None
+
+    async def take(self, chunk: Chunk[ProductRow]) -> None:
+        """Puts the valid products of a chunk into batches, or where they wait until everything is read."""
         rows = list(chunk)
         known = {} if self._load_journal is None else await self._load_journal.recall(rows)
         for start in range(0, len(rows), ROWS_AT_ONCE):
@@ -148,21 +134,67 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
                 await self._waiting.add(good)
             else:
                 await self._place(good)
-            await self._session.scheduler.yield_turn()
+            await self._context.scheduler.yield_turn()
+
+    async def flush(self) -> None:
+        """Submits what waits."""
+        if self._waiting is not None:
+            await self._place_waiting(self._waiting)
+        await self._placer.flush()
+
+    async def settle(self, batch: ProductBatch) -> None:
+        """Sends the batch until every product has its outcome; then those that depend on them may be sent."""
+        try:
+            await self._sender.settle(batch)
+        finally:
+            self._placer.settled(batch)
+
+    async def finish(self) -> None:
+        """What the feed does not have any more is counted, and deleted where that is asked for."""
+        if self._load_journal is not None:
+            # Of an input that was cut off, the rest would seem to have vanished, though this job itself has loaded it.
+            await self._load_journal.check_end(self._counters.read)
+        if self._digests is None:
+            return
+        try:
+            vanished = VanishedProducts(
+                self._sender.session,
+                self._catalog_id,
+                self._sender.options,
+                self._digests,
+                self._counters,
+                self._run.observe,
+                self._is_stopped,
+                self._run.show,
+            )
+            gone = await vanished.find()
+            if self._options.delete_vanished:
+                await self._delete(vanished, gone)
+        except SocialApiError as problem:
+            self._dispatcher.stop(problem)
+
+    async def aclose(self) -> None:
+        """Closes the digest file, and lets go of what waits."""
+        if self._waiting is not None:
+            await self._waiting.aclose()
+        if self._digests is not None:
+            await self._digests.aclose()
+
+    def report(self, elapsed_seconds: float) -> UpsertReport:
+        """The counts as they stand."""
+        return self._counters.report(elapsed_seconds, dry_run=self._options.dry_run)
 
     async def _place(self, rows: Sequence[ProductRow]) -> None:
         for row in await self._changed(rows):
-            if self._dispatcher.failure is not None:
+            if self._is_stopped():
                 return
             await self._placer.place(row)
 
-    def _judge_rejects(self, *, at_end: bool = False) -> None:
-        if self._waiting is None:  # else all is read first
-            super()._judge_rejects(at_end=at_end)
-
     async def _judge(self, rows: Sequence[ProductRow], known: Mapping[int, Outcome]) -> list[ProductRow]:
         """Those of the products that may be sent and have no outcome yet; the others are counted."""
-        now, good = self._began_at(), []
+        opened = self._run.opened
+        # As when the job was begun, so that a later run finds the same faults.
+        now, good = self._context.now() if opened is None else opened.started_at, list[ProductRow]()
         refused: list[Refused] = []
         resumed: list[tuple[ProductRow, Outcome]] = []
         for row in rows:
@@ -199,19 +231,14 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
         self._counters.skip(len(rows) - len(changed))
         return changed
 
-    async def _dispatch(self) -> None:
-        if self._waiting is not None:
-            await self._place_waiting(self._waiting)
-        await self._placer.flush()
-
     async def _place_waiting(self, waiting: WaitingProducts) -> None:
         """All is read: if it is not refused as a whole, what waits is put into requests."""
         self._waiting = None
         try:
-            self._judge_rejects(at_end=True)
-            while self._dispatcher.failure is None and (rows := await waiting.take()):
+            self._run.judge_rejects(at_end=True)
+            while not self._is_stopped() and (rows := await waiting.take()):
                 await self._place(rows)
-                await self._session.scheduler.yield_turn()
+                await self._context.scheduler.yield_turn()
         finally:
             await waiting.aclose()
 
@@ -221,42 +248,7 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
             return
         self._counters.planned(batch.size_bytes)
         self._placer.settled(batch)
-        self._placer.wake()
         batch.release()
-
-    async def _settle(self, batch: ProductBatch) -> None:
-        try:
-            await self._sender.settle(batch)
-        finally:
-            self._placer.settled(batch)
-
-    def _ended(self) -> None:
-        self._placer.wake()
-        super()._ended()
-
-    async def _finish(self) -> None:
-        """What the feed does not have any more is counted, and deleted where that is asked for."""
-        if self._load_journal is not None:
-            # Of an input that was cut off, the rest would seem to have vanished, though this job itself has loaded it.
-            await self._load_journal.check_end(self._counters.read)
-        if self._digests is None:
-            return
-        try:
-            vanished = VanishedProducts(
-                self._session,
-                self._catalog_id,
-                self._call,
-                self._digests,
-                self._counters,
-                self._observe,
-                lambda: self._dispatcher.failure is not None,
-                self._show,
-            )
-            gone = await vanished.find()
-            if self._options.delete_vanished:
-                await self._delete(vanished, gone)
-        except SocialApiError as problem:
-            self._dispatcher.stop(problem)
 
     async def _delete(self, vanished: VanishedProducts, gone: Sequence[Vanished]) -> None:
         """Deletes what has vanished, once in all runs: what another load has added since then is not of this one."""
@@ -268,18 +260,41 @@ class UpsertJob(Job[ProductRow, ProductBatch, UpsertReport]):
         if self._options.dry_run:
             return
         await vanished.delete(gone)
-        if journal is not None and self._dispatcher.failure is None:
+        if journal is not None and not self._is_stopped():
             await journal.deleted(self._counters.deleted)
 
-    async def _close(self) -> None:
-        await super()._close()
-        if self._waiting is not None:
-            await self._waiting.aclose()
-        if self._digests is not None:
-            await self._digests.aclose()
 
-    def _report(self) -> UpsertReport:
-        return self._counters.upserts(self._elapsed_seconds(), dry_run=self._options.dry_run)
+class UpsertJob:
+    """A product load: a reader, a stage and counters, composed to be run once."""
+
+    def __init__(
+        self, session: Session, catalog_id: str, products: ProductSource, options: UpsertOptions, call: CallOptions
+    ) -> None:
+        options.check()
+        _check_files(products, options)
+        self._options = options
+        self._context = JobContext.of(session)
+        target = routes.PRODUCTS_PUT.at(product_catalog_id=catalog_id)
+        self.reader, feed = open_products(products)
+        self.counters = ProductCounters(None, feed=feed)
+        self._description = JobDescription(
+            noun="load",
+            kind="catalog load",
+            target=target,
+            source=products,
+            # What is deleted is decided once all is loaded: whoever stopped there may answer that differently.
+            settings={"digests": None if options.digests is None else str(Path(options.digests).absolute())},
+            judges_whole_input=options.judges_whole_input,
+        )
+        prepare_input(session, self.reader, self._description, options)
+        sender = ProductSender(
+            session, target, bulk_options(session.config, call), self.counters, _digests(options, catalog_id)
+        )
+        self.stage = ProductStage(sender, catalog_id, options, self._context)
+
+    async def run(self) -> UpsertReport:
+        """As `run_job`."""
+        return await run_job(self.reader, self.stage, self.counters, self._description, self._options, self._context)
 
 
 def _check_files(products: ProductSource, options: UpsertOptions) -> None:

@@ -27,7 +27,7 @@ IDS_SHOWN: Final = 5
 Answered = tuple[ProductRow, ProductResult]
 
 
-@attrs.frozen(eq=False)
+@attrs.define(eq=False)
 class ProductSender:
     """Sends batches: the session and target, the options, and the counters, digests and journal to
     update.
@@ -38,8 +38,8 @@ class ProductSender:
     options: CallOptions
     counters: ProductCounters
     digests: Digests | None
-    journal: LoadJournal | None
-    observe: Observer
+    journal: LoadJournal | None = None
+    observe: Observer | None = None
 
     async def settle(self, batch: ProductBatch) -> None:
         """Gives every product of the batch its outcome. Raises what stops the job; the others are then still pending.

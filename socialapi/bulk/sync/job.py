@@ -14,10 +14,10 @@ from socialapi.bulk.audiences.batches import Batch, Packing
 from socialapi.bulk.audiences.job import Destination, UploadJob, UploadOptions
 from socialapi.bulk.audiences.normalize import NORMALIZER_VERSION, NOT_TAKEN
 from socialapi.bulk.audiences.prepare import PreparedChunk, Preparer
-from socialapi.bulk.counters import RowCounters
+from socialapi.bulk.counters import RowCounters, report_of
 from socialapi.bulk.inputs.formats import Record, Records, open_records
 from socialapi.bulk.inputs.reader import Chunk, in_steps
-from socialapi.bulk.job import OURS, Job, JobOptions
+from socialapi.bulk.job import OURS, JobContext, JobDescription, JobOptions, JobRun, prepare_input, run_job
 from socialapi.bulk.rejects import RejectsFile, same_file
 from socialapi.bulk.rows import RawRow, RawTable, Row, rows_of
 from socialapi.bulk.sync.snapshot import CODES, ROWS_PER_PAGE, Difference, Snapshot, StagedRow
@@ -98,17 +98,20 @@ class SyncCounts:
             rejects=[*reading.rejects, *additions.rejects][:MAX_ISSUES_KEPT],
             warning_details=list(reading.warning_details),
         )
-        counted = counters.report(self._clock.monotonic() - self._started, dry_run=False)
-        found = {field.name: getattr(counted, field.name) for field in attrs.fields(UploadReport)}
-        return SyncReport(
-            **found | {"rejects_path": reading.rejects_path, "forecast": self._forecast() if self._dry_run else None},
-            unchanged=self.unchanged,
-            additions=additions,
-            removals=removals,
-            held_back=self.held_back,
-            identifiers_before=self.before,
-            identifiers_after=self.after,
-        )
+        computed = {
+            "additions": additions,
+            "removals": removals,
+            "unchanged": self.unchanged,
+            "held_back": self.held_back,
+            "identifiers_before": self.before,
+            "identifiers_after": self.after,
+        }
+        sending = {
+            **counters.sending(self._clock.monotonic() - self._started, dry_run=False),
+            "rejects_path": reading.rejects_path,
+            "forecast": self._forecast() if self._dry_run else None,
+        }
+        return report_of(SyncReport, counters, sending | computed)
 
     def _forecast(self) -> Forecast:
         """Of both parts: they are sent one after the other, within one limit."""
@@ -125,19 +128,11 @@ ROWS_AT_ONCE: Final = 2_500
 NOT_SYNCED: Final = "cannot be synced, since it is never hashed and a snapshot holds digests only"
 
 
-class ReadingJob(Job[RawRow, Batch, UploadReport]):
-    """Reads the desired rows into a snapshot. In its report, the staged rows are the accepted ones.
+class ReadingStage:
+    """Reads the desired rows into a snapshot. In its report, the staged rows are the accepted ones."""
 
-    The rejects file stays open, because the service may refuse rows later. The caller closes it.
-    """
-
-    noun = "sync"
-
-    def __init__(
-        self, session: Session, destination: Destination, desired: Records, snapshot: Snapshot, options: UploadOptions
-    ) -> None:
-        options.check()
-        now = session.now()
+    def __init__(self, snapshot: Snapshot, counters: RowCounters, options: UploadOptions, context: JobContext) -> None:
+        now = context.now()
         self._preparer = Preparer(
             effective_at=options.effective_at,
             expires_at=options.expires_at,
@@ -145,22 +140,20 @@ class ReadingJob(Job[RawRow, Batch, UploadReport]):
             kinds=tuple(CODES),
             now=now,
         )
-        # Every kind is looked for: what cannot be synced is told rather than passed over.
-        reader = open_records(desired, columns=options.columns, kinds=destination.kinds)
-        super().__init__(session, destination.target, desired, reader, RowCounters(None), options)
         self._snapshot = snapshot
+        self._counters = counters
+        self._context = context
         self._staged: list[StagedRow] = []
         self.doubtful: int = 0
         """Rows and values that could not be used: each may mean somebody who seems to have left."""
         # The service counts from the request, which is later: rather too early here than too late.
         self._until_by_default = int(months_later(now, DEFAULT_EXPIRY_MONTHS).timestamp())
 
-    @property
-    def rejects_file(self) -> RejectsFile | None:
-        """The open file, if there is one."""
-        return self._counters.rejects_file
+    async def open(self, run: JobRun[RawRow, Batch, UploadReport]) -> None:
+        """Does nothing: the caller has opened the snapshot."""
 
-    async def _place_chunk(self, chunk: Chunk[RawRow]) -> None:
+    async def take(self, chunk: Chunk[RawRow]) -> None:
+        """Stages the rows of a chunk that can be used."""
         _refuse_operations(chunk)
         for some in in_steps(chunk):
             prepared = _explained(self._preparer.prepare_chunk(some))
@@ -170,9 +163,9 @@ class ReadingJob(Job[RawRow, Batch, UploadReport]):
             rows = rows_of(prepared.runs)
             self._staged += map(self._stage, rows)
             self._counters.accept(len(rows))
-            await self._session.scheduler.yield_turn()
+            await self._context.scheduler.yield_turn()
         if len(self._staged) >= ROWS_AT_ONCE:
-            await self._dispatch()
+            await self.flush()
 
     def _stage(self, row: Row) -> StagedRow:
         expiry = None if row.action.expires_at is None else parse_timestamp(row.action.expires_at)
@@ -184,25 +177,61 @@ class ReadingJob(Job[RawRow, Batch, UploadReport]):
             expires_at=row.action.expires_at,
         )
 
-    def _judge_rejects(self, *, at_end: bool = False) -> None:
-        """Nothing is sent before all is read, so that all of it can be judged."""
-        if at_end:
-            super()._judge_rejects(at_end=True)
-
-    async def _dispatch(self) -> None:
-        """Writes down what is gathered; with it, reading is over."""
+    async def flush(self) -> None:
+        """Writes down what is gathered."""
         staged, self._staged = self._staged, []
         if staged:
             await self._snapshot.stage(staged)
 
-    async def _settle(self, batch: Batch) -> None:
-        """Nothing is sent, so there is nothing to settle."""
+    async def settle(self, batch: Batch) -> None:
+        """Does nothing: no batch is sent."""
 
-    async def _close(self) -> None:
-        """Leaves the rejects file open."""
+    async def finish(self) -> None:
+        """Does nothing: the snapshot is compared later."""
 
-    def _report(self) -> UploadReport:
-        return self._counters.report(self._elapsed_seconds(), dry_run=False)
+    async def aclose(self) -> None:
+        """Does nothing: the caller closes the snapshot."""
+
+    def report(self, elapsed_seconds: float) -> UploadReport:
+        """The counts as they stand."""
+        return self._counters.report(elapsed_seconds, dry_run=False)
+
+
+class ReadingJob:
+    """Reads the desired rows into a snapshot.
+
+    The rejects file stays open, because the service may refuse rows later. The caller closes it.
+    """
+
+    def __init__(
+        self, session: Session, destination: Destination, desired: Records, snapshot: Snapshot, options: UploadOptions
+    ) -> None:
+        options.check()
+        self._options = options
+        self._context = JobContext.of(session)
+        self._counters = RowCounters(None)
+        self._stage = ReadingStage(snapshot, self._counters, options, self._context)
+        # Every kind is looked for: what cannot be synced is told rather than passed over.
+        self._reader = open_records(desired, columns=options.columns, kinds=destination.kinds)
+        # Nothing is sent before all is read, so that all of it can be judged.
+        self._description = JobDescription(
+            noun="sync", target=destination.target, source=desired, judges_whole_input=True, keeps_rejects_open=True
+        )
+        prepare_input(session, self._reader, self._description, options)
+
+    @property
+    def doubtful(self) -> int:
+        """Rows and values that could not be used: each may mean somebody who seems to have left."""
+        return self._stage.doubtful
+
+    @property
+    def rejects_file(self) -> RejectsFile | None:
+        """The open file, if there is one."""
+        return self._counters.rejects_file
+
+    async def run(self) -> UploadReport:
+        """As `run_job`."""
+        return await run_job(self._reader, self._stage, self._counters, self._description, self._options, self._context)
 
 
 def _refuse_operations(chunk: Chunk[RawRow]) -> None:

@@ -14,8 +14,8 @@ import pytest
 from socialapi.bulk.audiences import job as audience_job
 from socialapi.bulk.audiences.dedup import RecentIdentifiers
 from socialapi.bulk.audiences.job import UploadJob, UploadOptions
-from socialapi.bulk.audiences.prepare import PreparedChunk, Preparer
-from socialapi.bulk.inputs.reader import ROWS_PER_STEP
+from socialapi.bulk.audiences.prepare import PreparedChunk
+from socialapi.bulk.inputs.reader import ROWS_PER_STEP, Chunk
 from socialapi.bulk.rows import ROWS_PER_CHUNK, RawRow
 from socialapi.config import Config
 from socialapi.errors import (
@@ -181,23 +181,22 @@ async def test_an_input_that_also_fails_as_it_is_closed_does_not_hide_what_stopp
 
 async def test_others_get_their_turn_while_a_chunk_is_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
     turns: list[int] = []
+    prepared = 0
 
     async def count() -> None:
         while True:
-            turns.append(job._preparer.prepared)
+            turns.append(prepared)
             await asyncio.sleep(0)
 
-    class CountingPreparer:
-        def __init__(self, preparer: Preparer) -> None:
-            self.preparer, self.prepared = preparer, 0
-
-        def prepare_chunk(self, rows: list[RawRow]) -> PreparedChunk:
-            self.prepared += len(rows)
-            return self.preparer.prepare_chunk(rows)
+    def prepare(chunk: Chunk[RawRow]) -> Iterator[PreparedChunk]:
+        nonlocal prepared
+        for found in unwatched(chunk):
+            prepared += sum(map(len, found.runs))
+            yield found
 
     monkeypatch.setattr(audience_job, "SECONDS_PER_TURN", -1.0)  # as if every step took too long
     job: Any = job_of(ModelService(), people(*map(str, range(2 * ROWS_PER_CHUNK))), dry_run=True)
-    job._preparer = CountingPreparer(job._preparer)
+    unwatched, job.stage._prepare = job.stage._prepare, prepare
     counting = asyncio.create_task(count())
     await job.run()
     counting.cancel()
@@ -358,7 +357,7 @@ async def test_without_rows_nothing_is_sent() -> None:
 
 async def test_counts_that_do_not_add_up_are_a_bug_that_is_said() -> None:
     job = job_of(ModelService(), people("a"))
-    job._counters.read = 7
+    job.counters.read = 7
     with pytest.raises(RuntimeError, match="the rows of the job do not add up, which is a bug of this package"):
         await job.run()
 
@@ -531,7 +530,7 @@ async def test_rows_that_wait_for_the_fate_of_others_are_bounded(monkeypatch: py
     for _ in range(1_000):
         await asyncio.sleep(0)
     assert not running.done()
-    assert sum(len(batch.waiting_duplicates) for batch in job._originals) == 100
+    assert sum(len(batch.waiting_duplicates) for batch in job.stage._originals) == 100
     service.gate.set()
     report = await running
     assert (report.accepted, report.duplicate) == (10, 5_000)
@@ -559,7 +558,7 @@ async def test_memory_does_not_grow_with_the_rows(packing: str) -> None:
     async def peak(count: int) -> int:
         rows = ({"partner_user_id": f"person number {number}"} for number in range(count))
         job = job_of(Forgetful(), rows, packing=packing, concurrency=2, settings={"max_batch_bytes": 100_000})
-        job._recent = RecentIdentifiers(2_000)
+        job.stage._recent = RecentIdentifiers(2_000)
         tracemalloc.start()
         try:
             report = await job.run()

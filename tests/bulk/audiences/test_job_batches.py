@@ -96,8 +96,8 @@ def batches_of(
             packing=rules.packing,
             concurrency=chosen.concurrency,
         )
-        job._reader = Feed(cut(table_of(rows), chosen.sizes, as_rows=chosen.as_rows), chosen.turns)
-        job._recent = RecentIdentifiers(rules.remembered)
+        job.reader = Feed(cut(table_of(rows), chosen.sizes, as_rows=chosen.as_rows), chosen.turns)
+        job.stage._recent = RecentIdentifiers(rules.remembered)
         bounded(job)
         batches = watch_batches(job)
         report = await asyncio.wait_for(job.run(), 5)

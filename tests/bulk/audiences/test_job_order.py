@@ -68,7 +68,7 @@ def uploaded(rows: Sequence[Mapping[str, Any]], chosen: Setting) -> tuple[Upload
             packing=chosen.packing,
             concurrency=chosen.concurrency,
         )
-        job._recent = RecentIdentifiers(chosen.remembered)
+        job.stage._recent = RecentIdentifiers(chosen.remembered)
         report = await asyncio.wait_for(job.run(), 10)
         assert not asyncio.all_tasks() - {asyncio.current_task()}
         assert all(len(operations) <= chosen.max_operations for operations in service.requests)
@@ -118,7 +118,7 @@ def test_a_dry_run_forecasts_what_the_real_run_then_needs(rows: list[Mapping[str
             packing=chosen.packing,
             dry_run=True,
         )
-        job._recent = RecentIdentifiers(chosen.remembered)
+        job.stage._recent = RecentIdentifiers(chosen.remembered)
         return await job.run()
 
     planned = asyncio.run(forecast())

@@ -31,7 +31,7 @@ def wishes(*rows: str | Sequence[str]) -> list[Wish]:
 
 def job_with(service: ModelService, chunks: Iterable[Chunk[RawRow]], turns: Iterable[int], **options: Any) -> UploadJob:
     job = job_of(service, [], **options)
-    job._reader = Feed(chunks, turns)
+    job.reader = Feed(chunks, turns)
     return job
 
 
@@ -206,8 +206,8 @@ def outcome(rows: Sequence[Wish], chosen: Setting) -> tuple[UploadReport, ModelS
             packing=chosen.packing,
             concurrency=chosen.concurrency,
         )
-        job._reader = Feed(cut(table_of(rows), chosen.sizes), chosen.turns)
-        job._recent = RecentIdentifiers(chosen.remembered)
+        job.reader = Feed(cut(table_of(rows), chosen.sizes), chosen.turns)
+        job.stage._recent = RecentIdentifiers(chosen.remembered)
         bounded(job)
         report = await asyncio.wait_for(job.run(), 5)
         assert not asyncio.all_tasks() - {asyncio.current_task()}

@@ -39,24 +39,25 @@ def everything(root: object) -> list[Any]:
 async def test_no_object_of_a_job_shows_an_identifier(packing: str) -> None:
     job = job_of(ModelService(), [{"partner_user_id": PLANTED}] * 2, packing=packing)
     held: list[Any] = []
-    settle, place, take_in = job._sender.settle, job._place, job._place_chunk
+    stage = job.stage
+    settle, place, take = stage._sender.settle, stage._place, stage.take
 
     async def look_after_settling(batch: Batch) -> None:
         held.extend(everything(batch))
         await settle(batch)
-        held.extend(everything((batch, job._recent)))
+        held.extend(everything((batch, stage._recent)))
 
     async def look_at_the_row(row: Row, run: RowBlock) -> None:
-        held.extend(everything((row, run, job._recent.judge(row))))
+        held.extend(everything((row, run, stage._recent.judge(row))))
         await place(row, run)
 
     async def look_at_the_chunk(chunk: list[RawRow]) -> None:
-        held.extend(everything((chunk, job._preparer.prepare_chunk(chunk))))
-        await take_in(chunk)
+        held.extend(everything((chunk, list(stage._prepare(chunk)))))
+        await take(chunk)
 
-    changed: Any = job
-    changed._settle = changed._dispatcher._settle = look_after_settling
-    changed._place, changed._place_chunk = look_at_the_row, look_at_the_chunk
+    changed: Any = stage
+    changed.settle = look_after_settling
+    changed._place, changed.take = look_at_the_row, look_at_the_chunk
     report = await job.run()
     held += everything(job)
     names = {type(each).__name__ for each in held}

@@ -95,7 +95,7 @@ async def test_who_cancels_a_job_as_it_stops_has_cancelled_it() -> None:
     job = job_of(service, records, settings=SMALL)
     running = asyncio.create_task(job.run())
     await records.silent.wait()
-    job._dispatcher.stop(ValueError("stops"))
+    job.stage._dispatcher.stop(ValueError("stops"))
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asyncio.wait_for(running, 10)

@@ -642,21 +642,21 @@ async def test_a_file_that_fails_on_the_way_stops_the_load_with_its_report(
     path: Path, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = job_of(ModelCatalog(), [*numbered(60), {"id": "x"}], digests=path)
-    assert job._digests is not None
-    original = job._digests._database.run
+    assert job.stage._digests is not None
+    original = job.stage._digests._database.run
 
     async def fail(*arguments: Any) -> Any:
         def full(connection: sqlite3.Connection) -> Any:
             raise sqlite3.OperationalError("database or disk is full")
 
-        job._digests._database.run = original  # type: ignore[method-assign, union-attr]  # once
+        job.stage._digests._database.run = original  # type: ignore[method-assign, union-attr]  # once
         return await original(full)
 
     async def failing(*arguments: Any) -> Any:
-        job._digests._database.run = fail  # type: ignore[method-assign, union-attr]
-        return await getattr(Digests, method)(job._digests, *arguments)
+        job.stage._digests._database.run = fail  # type: ignore[method-assign, union-attr]
+        return await getattr(Digests, method)(job.stage._digests, *arguments)
 
-    monkeypatch.setattr(job._digests, method, failing)
+    monkeypatch.setattr(job.stage._digests, method, failing)
     with pytest.raises(BulkError) as caught:
         await job.run()
     assert f"the digest file {path} cannot be written: database or disk is full" in str(caught.value)

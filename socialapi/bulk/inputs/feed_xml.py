@@ -1,0 +1,357 @@
+"""Reads product feeds in XML, as a stream and in bounded memory.
+
+An item is an element called `item`, `entry` or `product` that stands one or two levels below the
+root, which covers RSS 2.0 (`rss`, `channel`, `item`), RSS 1.0 (`rdf:RDF`, `item`), Atom (`feed`,
+`entry`) and plain lists (`products`, `product`). It becomes a mapping of names to texts:
+
+- Names in Google's namespace lose their prefix, whichever it is. `g` is that prefix even where it
+  was never declared, which exporters forget. Such an element is preferred to the plain one of the
+  same name (`g:title` to `title`). Other prefixes stay (`dc:date`).
+- An element that is there more than once gives a list. Blank elements give nothing.
+- An element inside another has both names, `shipping.country`, and is none of the fields. Inside
+  `title`, `description`, `summary` and `content`, elements are markup: their text stays.
+- An attribute has the name of its element before it: `price@currency`, and `@id` for the item's own.
+  The address of an Atom `link` is its text.
+- In Atom, `summary` or `content` is the description if there is no other. The plain `id` is the
+  product's, as Google's documentation has it, unless it is an address (`tag:`, `http:`, `urn:`);
+  then it is called `atom:id`.
+
+Texts stay as XML has them: an entity inside CDATA is not resolved. Document types with
+declarations are refused, so there are no entities to expand and no external ones to fetch.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from io import BufferedReader
+from typing import Final
+from xml.parsers import expat
+from xml.parsers.expat import errors
+
+from socialapi.bulk.inputs.reader import NoRows
+from socialapi.errors import InvalidInput
+
+Item = dict[str, str | list[str]]
+
+MAX_ITEM_BYTES: Final = 1_048_576
+MAX_TAG_BYTES: Final = 1_048_576
+"""Of a tag, a comment or a processing instruction, which the parser holds in memory as a whole."""
+MAX_DEPTH: Final = 100
+MAX_NAME_LENGTH: Final = 256
+MAX_NAMES_LENGTH: Final = 262_144
+"""Of the different names of a feed together, which the parser keeps."""
+READ_BYTES: Final = 65_536
+
+_ITEM_NAMES: Final = frozenset({"item", "entry", "product"})
+_ITEM_LEVELS: Final = frozenset({2, 3})
+_FEED_ROOTS: Final = frozenset({"rss", "rdf", "feed", "channel", "products", "items", "entries", "catalog", "shop"})
+_MARKED_UP: Final = frozenset({"title", "description", "summary", "content"})
+
+_is_google: Final = re.compile(r"https?://base\.google\.com/n[cs]/1\.0/?").fullmatch
+_is_address: Final = re.compile(r"(?:https?|tag|urn):", re.IGNORECASE).match
+_starts_as_xml: Final = re.compile(
+    rb"(?:\xef\xbb\xbf)?[ \t\r\n]*<[?!a-zA-Z]|\xff\xfe<\x00|\xfe\xff\x00<|<\x00\?\x00|\x00<\x00\?"
+).match
+_claims_utf_16: Final = re.compile(rb"""<\?xml[^>]{0,200}encoding\s*=\s*["']utf-16""", re.IGNORECASE).match
+
+NO_ITEMS: Final = "the feed has no items"
+NO_FEED: Final = (
+    "this is XML, but no product feed: RSS (item in channel), Atom (entry in feed), or elements called "
+    "product or item, one or two levels below the root, are expected"
+)
+_WEB_PAGE: Final = "this is a web page, not a product feed"
+_DECLARATIONS: Final = "the document type has declarations or refers to another file, which are not read: remove it"
+_TOO_DEEP: Final = f"elements are nested more than {MAX_DEPTH} deep"
+_LONG_ITEM: Final = f"a product is longer than {MAX_ITEM_BYTES:,} bytes"
+_LONG_TAG: Final = f"a tag or a comment is longer than {MAX_TAG_BYTES:,} bytes"
+_LONG_NAME: Final = f"the name of an element is longer than {MAX_NAME_LENGTH} characters"
+_MANY_NAMES: Final = "there are too many different names of elements and attributes"
+_ENCODING: Final = "the file is in an encoding that is not known here: save it as UTF-8"
+_NOT_IN_ENCODING: Final = "is not text in the encoding that the file declares (UTF-8 if it declares none)"
+_INVALID: Final = "is not well-formed XML; in a text, & is written &amp; and < is written &lt;"
+_CUT_OFF: Final = "the file ends here, before the end of the feed: it was cut off while it was written or copied"
+
+_SAYS: Final[Mapping[str, str]] = {
+    errors.XML_ERROR_NO_ELEMENTS: _CUT_OFF,
+    errors.XML_ERROR_UNCLOSED_TOKEN: _CUT_OFF,
+    errors.XML_ERROR_PARTIAL_CHAR: _CUT_OFF,
+    errors.XML_ERROR_UNCLOSED_CDATA_SECTION: _CUT_OFF,
+    errors.XML_ERROR_TAG_MISMATCH: "is the end of an element that is not open here",
+    errors.XML_ERROR_DUPLICATE_ATTRIBUTE: "an attribute is there twice",
+    errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT: "nothing is expected after the end of the feed",
+    errors.XML_ERROR_UNDEFINED_ENTITY: "an entity that XML does not know, such as &nbsp;: write the character itself",
+    errors.XML_ERROR_INCORRECT_ENCODING: "the encoding that the file declares is not the one that it is in",
+    errors.XML_ERROR_UNKNOWN_ENCODING: _ENCODING,
+}
+
+
+def looks_like_xml(head: bytes) -> bool:
+    """Whether a file that begins so is XML rather than a table or JSON."""
+    return _starts_as_xml(head) is not None
+
+
+def read_items(file: BufferedReader) -> Iterator[tuple[Item, int]]:
+    """The items of a product feed, each with the line on which it begins.
+
+    Raises NoRows for a feed without items, and InvalidInput, which names line and column, for what is no feed or
+    cannot be read any further; the items before the fault are handed out first.
+    """
+    head, lines_before = _beginning(file)
+    feed = _Feed(lines_before, "utf-8" if _claims_utf_16(head) else None)
+    fault: InvalidInput | None = None
+    found = is_last = False
+    while fault is None and not is_last:
+        chunk = head or file.read(READ_BYTES)
+        head, is_last = b"", not chunk
+        try:
+            feed.parse(chunk)
+        except InvalidInput as error:
+            fault = error
+        items = feed.take()
+        found = found or bool(items)
+        yield from items
+    if fault is not None:
+        raise fault
+    if not found:
+        raise feed.without_items()
+
+
+def _beginning(file: BufferedReader) -> tuple[bytes, int]:
+    """The first bytes without a byte order mark of UTF-8 and blanks, which XML does not allow, and the lines left out."""
+    lines = 0
+    while head := file.read(READ_BYTES):
+        rest = head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
+        lines += head[: len(head) - len(rest)].count(b"\n")
+        if rest:
+            return rest, lines
+    raise NoRows("the file is empty")
+
+
+class _Feed:
+    """A parser and what it has found so far.
+
+    Namespaces are resolved here: the parser would refuse a prefix that was not declared.
+    """
+
+    def __init__(self, lines_before: int, encoding: str | None) -> None:
+        self._parser = parser = expat.ParserCreate(encoding)
+        parser.buffer_text = True
+        parser.ordered_attributes = True
+        parser.StartDoctypeDeclHandler = self._doctype
+        self._lines_before = lines_before
+        self._bytes = 0
+        self._chunk = b""
+        self._names_seen = 0
+        self._found: list[tuple[Item, int]] = []
+        self._depth = 0
+        self._root = ""
+        self._root_prefix = ""
+        self._google_prefixes = {"g"}
+        self._plain: Item = {}
+        self._google: Item = {}
+        self._names = _Names(self)
+        self._path: list[str] = []
+        self._texts: list[str] = []
+        self._line = 0
+        self._item_at: int | None = None
+        self._listen_for_items()
+
+    def parse(self, chunk: bytes) -> None:
+        """Takes in the next bytes; none at the end. Raises InvalidInput at a fault."""
+        self._chunk = chunk
+        self._bytes += len(chunk)
+        try:
+            self._parser.Parse(chunk, not chunk)
+        except expat.ExpatError as error:
+            raise self._refusal(error) from None
+        except InvalidInput:
+            raise
+        except (LookupError, ValueError):  # what is raised for an encoding that Python does not know
+            raise InvalidInput(_ENCODING) from None
+        self._check_bounds()
+
+    def take(self) -> list[tuple[Item, int]]:
+        """The items that were found since the last call."""
+        found, self._found = self._found, []
+        return found
+
+    def without_items(self) -> InvalidInput:
+        """The error for a file that ended without any item."""
+        return NoRows(NO_ITEMS) if self._root in _FEED_ROOTS else InvalidInput(NO_FEED)
+
+    def target(self, name: str) -> tuple[Item, str]:
+        """Where the texts of an element of this name belong, and under which name."""
+        if len(name) > MAX_NAME_LENGTH:
+            raise self._fault(_LONG_NAME)
+        prefix, _, local = name.rpartition(":")
+        if prefix in self._google_prefixes:
+            return self._google, local
+        return self._plain, local if prefix == self._root_prefix else name
+
+    def _check_bounds(self) -> None:
+        parser = self._parser
+        if self._item_at is not None and self._bytes - self._item_at > MAX_ITEM_BYTES:
+            raise InvalidInput(f"line {self._line}: {_LONG_ITEM}")
+        if self._bytes - max(parser.CurrentByteIndex, 0) > MAX_TAG_BYTES + READ_BYTES:
+            raise self._fault(_LONG_TAG)
+        if len(parser.intern) > self._names_seen:
+            self._names_seen = len(parser.intern)
+            if sum(map(len, filter(None, parser.intern))) > MAX_NAMES_LENGTH:
+                raise self._fault(_MANY_NAMES)
+
+    def _listen_for_items(self) -> None:
+        self._parser.StartElementHandler = self._start_outside
+        self._parser.EndElementHandler = self._end_outside
+        self._parser.CharacterDataHandler = None
+
+    def _start_outside(self, name: str, attributes: list[str]) -> None:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise self._fault(_TOO_DEEP)
+        prefix, _, local = name.rpartition(":")
+        if self._depth == 1:
+            self._root = local.lower()
+            self._root_prefix = "" if self._root == "rdf" else prefix
+            if self._root == "html":
+                raise InvalidInput(_WEB_PAGE)
+        self._declare(attributes)
+        if self._depth in _ITEM_LEVELS and local.lower() in _ITEM_NAMES:
+            self._start_item(attributes)
+
+    def _end_outside(self, name: str) -> None:
+        self._depth -= 1
+
+    def _start_item(self, attributes: list[str]) -> None:
+        parser = self._parser
+        self._line = parser.CurrentLineNumber + self._lines_before
+        self._item_at = parser.CurrentByteIndex
+        self._add_attributes("", attributes)
+        parser.StartElementHandler = self._start_field
+        parser.EndElementHandler = self._end_field
+        parser.CharacterDataHandler = self._texts.append
+
+    def _start_field(self, name: str, attributes: list[str]) -> None:
+        if self._path:
+            self._start_nested()
+        else:
+            self._texts.clear()
+        self._path.append(name)
+        if attributes:
+            self._start_with_attributes(name, attributes)
+
+    def _start_nested(self) -> None:
+        if len(self._path) + self._depth >= MAX_DEPTH:
+            raise self._fault(_TOO_DEEP)
+        if self._names[self._path[0]][1] not in _MARKED_UP:
+            self._add_text(*self._place())
+
+    def _start_with_attributes(self, name: str, attributes: list[str]) -> None:
+        self._declare(attributes)
+        given = dict(zip(attributes[::2], attributes[1::2], strict=True))
+        if _is_google(given.get("xmlns", "")):  # a prefix for this element alone, as .NET writes it
+            self._path[-1] = f"g:{name}"
+        target, key = self._place()
+        if key == "link" and given.get("rel", "alternate") == "alternate" and "href" in given:
+            _add(target, key, given["href"].strip())
+        elif key.partition(".")[0] not in _MARKED_UP:
+            self._add_attributes(key, attributes)
+
+    def _end_field(self, name: str) -> None:
+        path = self._path
+        if len(path) == 1:
+            self._add_text(*self._names[path.pop()])
+        elif not path:
+            self._end_item()
+        else:
+            self._end_nested()
+
+    def _end_nested(self) -> None:
+        if self._names[self._path[0]][1] not in _MARKED_UP:
+            self._add_text(*self._place())
+        self._path.pop()
+
+    def _place(self) -> tuple[Item, str]:
+        """Where the text of the element that is open belongs, and under which name."""
+        target, key = self._names[self._path[0]]
+        return (target, key) if len(self._path) == 1 else (target, f"{key}.{self._names[self._path[-1]][1]}")
+
+    def _add_text(self, target: Item, key: str) -> None:
+        text = "".join(self._texts).strip()
+        self._texts.clear()
+        if text:
+            _add(target, key, text)
+
+    def _add_attributes(self, key: str, attributes: list[str]) -> None:
+        for name, value in zip(attributes[::2], attributes[1::2], strict=True):
+            if not name.startswith(("xml", "rdf:")) and value.strip():
+                _add(self._plain, f"{key}@{self._names[name][1]}", value.strip())
+
+    def _declare(self, attributes: list[str]) -> None:
+        """Takes over declarations of prefixes, which hold for the rest of the feed."""
+        for name, value in zip(attributes[::2], attributes[1::2], strict=True):
+            if name.startswith("xmlns:") and _is_google(value) and name[6:] not in self._google_prefixes:
+                self._google_prefixes.add(name[6:])
+                self._names.clear()
+
+    def _end_item(self) -> None:
+        if self._item_at is not None and self._parser.CurrentByteIndex - self._item_at > MAX_ITEM_BYTES:
+            raise InvalidInput(f"line {self._line}: {_LONG_ITEM}")
+        if self._root == "feed":
+            self._read_as_atom()
+        self._found.append(({**self._plain, **self._google}, self._line))
+        self._plain.clear()
+        self._google.clear()
+        self._texts.clear()
+        self._depth -= 1
+        self._item_at = None
+        self._listen_for_items()
+
+    def _read_as_atom(self) -> None:
+        plain, google = self._plain, self._google
+        if isinstance(name := plain.get("id"), str) and _is_address(name):
+            plain["atom:id"] = plain.pop("id")
+        if "description" not in plain and "description" not in google:
+            for name in ("summary", "content"):
+                if name in plain:
+                    plain["description"] = plain.pop(name)
+                    break
+
+    def _doctype(self, name: str, system_id: str | None, public_id: str | None, has_declarations: int) -> None:
+        if name.lower() == "html":
+            raise InvalidInput(_WEB_PAGE)
+        if system_id is not None or public_id is not None or has_declarations:
+            raise self._fault(_DECLARATIONS)
+
+    def _fault(self, says: str) -> InvalidInput:
+        return self._at(self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber, says)
+
+    def _at(self, line: int, column: int, says: str) -> InvalidInput:
+        return InvalidInput(f"line {line + self._lines_before}, column {column + 1}: {says}")
+
+    def _refusal(self, error: expat.ExpatError) -> InvalidInput:
+        place = self._parser.ErrorByteIndex - (self._bytes - len(self._chunk))
+        says = _SAYS.get(errors.messages[error.code], _INVALID)
+        if says == _INVALID and 0 <= place < len(self._chunk) and self._chunk[place] >= 0x80:
+            says = _NOT_IN_ENCODING
+        return self._at(error.lineno, error.offset, says)
+
+
+class _Names(dict[str, tuple[Item, str]]):
+    """The targets of the names that occurred, looked up once for each."""
+
+    def __init__(self, feed: _Feed) -> None:
+        super().__init__()
+        self._feed = feed
+
+    def __missing__(self, name: str) -> tuple[Item, str]:
+        self[name] = found = self._feed.target(name)
+        return found
+
+
+def _add(target: Item, key: str, text: str) -> None:
+    known = target.get(key)
+    if known is None:
+        target[key] = text
+    elif isinstance(known, list):
+        known.append(text)
+    else:
+        target[key] = [known, text]

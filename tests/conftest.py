@@ -3,7 +3,7 @@
 import asyncio
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import aiohttp
@@ -13,6 +13,7 @@ import pytest
 from aioresponses import aioresponses as AioResponses  # noqa: N812  # a class with the name of its module
 
 from tests.support.clock import VirtualClock
+from tests.support.postgresql import new_database, postgresql_running
 
 # Machines that run the tests are slow at times; what an example may take is not what is tested.
 hypothesis.settings.register_profile("house", deadline=None, max_examples=60)
@@ -45,3 +46,16 @@ def mocked(monkeypatch: pytest.MonkeyPatch) -> Iterator[AioResponses]:
     monkeypatch.setattr(aioresponses.core, "ClientResponse", _WithStreamWriter)
     with AioResponses() as mocked:
         yield mocked
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[str]:
+    with postgresql_running() as address:
+        yield address
+
+
+@pytest.fixture
+async def postgresql(postgresql_server: str) -> AsyncIterator[str]:
+    """The address of an empty database."""
+    async with new_database(postgresql_server) as address:
+        yield address

@@ -3,30 +3,78 @@
 import asyncio
 import os
 import sys
+from collections.abc import Awaitable
 from pathlib import Path
+
+import asyncpg
+import duckdb
 
 from socialapi.emulator import Emulator
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
-async def test_the_nightly_sync_leaves_the_audience_as_the_database_has_it(
-    socialapi_emulator: Emulator, tmp_path: Path
-) -> None:
-    variables = {f"SOCIALAPI_{name.upper()}": value for name, value in socialapi_emulator.ready.items()}
+ACCOUNT, AUDIENCE = "18ce54d4x5t", "1nmth"
+
+
+async def run(emulator: Emulator, folder: Path, example: str, *arguments: str, **environment: str) -> str:
+    """What an example prints, when it ends well."""
+    variables = {f"SOCIALAPI_{name.upper()}": value for name, value in emulator.ready.items()}
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-W", "error", EXAMPLES / "nightly_sync.py", "18ce54d4x5t", "1nmth"),
-        cwd=tmp_path,
-        env=os.environ | variables,
+        *(sys.executable, "-W", "error", str(EXAMPLES / example), ACCOUNT, AUDIENCE, *arguments),
+        cwd=folder,
+        env=os.environ | variables | environment,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
     out, _ = await process.communicate()
-    assert out.decode() == "5,000 of 5,000 accepted in 2 requests, 0 rejected\n"
-    assert process.returncode == 0
-    assert len(socialapi_emulator.members("18ce54d4x5t", "1nmth")) == 2 * 4_500
+    assert process.returncode == 0, out.decode()
+    return out.decode()
+
+
+async def test_the_nightly_sync_leaves_the_audience_as_the_database_has_it(
+    socialapi_emulator: Emulator, tmp_path: Path
+) -> None:
+    out = await run(socialapi_emulator, tmp_path, "nightly_sync.py")
+    assert out == "5,000 of 5,000 accepted in 2 requests, 0 rejected\n"
+    assert len(socialapi_emulator.members(ACCOUNT, AUDIENCE)) == 2 * 4_500
+
+
+async def test_the_sync_from_postgresql_leaves_the_audience_as_the_query_has_it(
+    socialapi_emulator: Emulator, tmp_path: Path, postgresql: str
+) -> None:
+    def sync() -> Awaitable[str]:
+        return run(socialapi_emulator, tmp_path, "sync_from_postgresql.py", DATABASE_URL=postgresql)
+
+    connection = await asyncpg.connect(postgresql)
+    await connection.execute(
+        "create table customers as select 'customer' || n || '@example.com' as email, '(415) 555-' || 2000 + n as phone, "
+        "n % 10 = 0 as has_left from generate_series(1, 1000) as n"
+    )
+    assert await sync() == "900 read: 0 unchanged, 900 added; 0 identifiers removed\n"
+    assert len(socialapi_emulator.members(ACCOUNT, AUDIENCE)) == 2 * 900
+    await connection.execute("update customers set has_left = email like 'customer5_@%'")
+    assert await sync() == "990 read: 891 unchanged, 99 added; 18 identifiers removed\n"
+    assert len(socialapi_emulator.members(ACCOUNT, AUDIENCE)) == 2 * 990
+    await connection.close()
+
+
+async def test_the_sync_from_duckdb_leaves_the_audience_as_the_query_has_it(
+    socialapi_emulator: Emulator, tmp_path: Path
+) -> None:
+    for file in (1, 2):
+        duckdb.execute(
+            "copy (select 'customer' || n || '@example.com' as email, '(415) 555-' || 2000 + n as phone, n as amount "
+            f"from range({500 * file}) as numbers(n)) to '{tmp_path}/purchases{file}.parquet'"
+        )
+    out = await run(socialapi_emulator, tmp_path, "sync_from_duckdb.py", "*.parquet")
+    assert out == "900 read: 0 unchanged, 900 added; 0 identifiers removed\n"
+    assert len(socialapi_emulator.members(ACCOUNT, AUDIENCE)) == 2 * 900
 
 
 def test_every_example_has_a_test() -> None:
     elsewhere = {"webhook_fastapi.py"}  # tests/webhooks/test_fastapi.py
-    assert {path.name for path in EXAMPLES.glob("*.py")} == {"nightly_sync.py"} | elsewhere
+    assert {path.name for path in EXAMPLES.glob("*.py")} == {
+        *("nightly_sync.py", "sync_from_duckdb.py", "sync_from_postgresql.py"),
+        *elsewhere,
+    }

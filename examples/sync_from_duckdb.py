@@ -1,0 +1,40 @@
+"""A sync from DuckDB: an audience holds who a query returns, here over Parquet files of purchases.
+
+DuckDB computes the query while it is read, and hands over columns, not rows; that needs the extra
+`arrow`. Hosts and credentials come from SOCIALAPI_* variables. Run it every night; the first run
+makes the snapshot:
+
+    python examples/sync_from_duckdb.py 18ce54d4x5t 1nmth 'purchases/*.parquet'
+"""
+
+import asyncio
+import sys
+
+import duckdb
+
+from socialapi import Client, errors
+
+MEMBERS = "select distinct email, phone from read_parquet($files) where amount >= 100"
+
+
+async def main(account_id: str, audience_id: str, files: str) -> int:
+    """Syncs, and says what changed."""
+    with duckdb.connect() as connection:
+        members = connection.sql(MEMBERS, params={"files": files})
+        try:
+            async with Client.from_env() as client:
+                report = (
+                    await client.ads.account(account_id)
+                    .custom_audience(audience_id)
+                    .sync(members, snapshot="audience.snapshot", rejects="rejects.csv", default_region="US")
+                )
+        except errors.BulkError as stopped:
+            print(f"{stopped}; run it again: it goes on where it was")
+            return 1
+    added, removed = report.additions.accepted, report.removals.accepted
+    print(f"{report.read:,} read: {report.unchanged:,} unchanged, {added:,} added; {removed:,} identifiers removed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main(*sys.argv[1:4])))

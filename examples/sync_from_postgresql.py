@@ -1,0 +1,48 @@
+"""A sync from PostgreSQL: an audience holds who a query returns.
+
+A server-side cursor keeps memory flat. Hosts and credentials come from SOCIALAPI_* variables, the
+database from DATABASE_URL. Run it every night; the first run makes the snapshot:
+
+    export DATABASE_URL=postgresql://shop@db.example/shop
+    python examples/sync_from_postgresql.py 18ce54d4x5t 1nmth
+"""
+
+import asyncio
+import os
+import sys
+
+import asyncpg
+
+from socialapi import Client, errors
+
+MEMBERS = "select email, phone from customers where not has_left"
+
+
+async def main(account_id: str, audience_id: str) -> int:
+    """Syncs, and says what changed."""
+    connection = await asyncpg.connect(os.environ["DATABASE_URL"])
+    try:
+        # A cursor lives in a transaction. It sees the customers as they were when it began.
+        async with Client.from_env() as client, connection.transaction(readonly=True):
+            report = (
+                await client.ads.account(account_id)
+                .custom_audience(audience_id)
+                .sync(
+                    (dict(record) async for record in connection.cursor(MEMBERS, prefetch=5_000)),
+                    snapshot="audience.snapshot",
+                    rejects="rejects.csv",
+                    default_region="US",
+                )
+            )
+    except errors.BulkError as stopped:
+        print(f"{stopped}; run it again: it goes on where it was")
+        return 1
+    finally:
+        await connection.close()
+    added, removed = report.additions.accepted, report.removals.accepted
+    print(f"{report.read:,} read: {report.unchanged:,} unchanged, {added:,} added; {removed:,} identifiers removed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main(*sys.argv[1:3])))

@@ -1,4 +1,4 @@
-"""A PostgreSQL for the tests: one that is named, or a private one of Debian's packages, which listens to nobody else."""
+"""A PostgreSQL for the tests: one that is named, or a private one of Debian's packages."""
 
 import contextlib
 import os
@@ -9,10 +9,11 @@ import tempfile
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 from urllib.parse import urlsplit
 
 import asyncpg
+import attrs
 import pytest
 
 USER: Final = "tester"
@@ -22,70 +23,95 @@ FOR_TESTS: Final = "fsync=off", "full_page_writes=off", "synchronous_commit=off"
 _DEADLINE_SECONDS: Final = 60
 
 
-def programs() -> Path:
-    """The folder with the programs of a server; where there is none, the test is skipped, or fails if it must not be."""
-    found = shutil.which("initdb")
-    folders = [Path(found).resolve().parent] if found else []
-    folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: float(path.parent.name), reverse=True)
-    for folder in folders:
-        if (folder / "initdb").exists() and (folder / "pg_ctl").exists():
-            return folder
-    reason = "needs a PostgreSQL server (Debian: apt-get install postgresql), or SOCIALAPI_TEST_POSTGRESQL_URL"
+def skip(why: str) -> NoReturn:
+    """Skips the test, or lets it fail if it must not be skipped."""
+    reason = f"needs PostgreSQL, or SOCIALAPI_TEST_POSTGRESQL_URL: {why}"
     if os.environ.get("SOCIALAPI_REQUIRE_POSTGRESQL"):
         pytest.fail(reason)
     pytest.skip(reason)
 
 
+def folder_of_programs() -> Path | None:
+    """The folder with the programs of a server, the newest of Debian's."""
+    if found := shutil.which("initdb"):
+        return Path(found).resolve().parent
+    installed = [path.parent for path in Path("/usr/lib/postgresql").glob("*/bin/initdb")]
+    return max(installed, key=lambda path: float(path.parent.name), default=None)
+
+
 @contextlib.contextmanager
 def postgresql_running() -> Iterator[str]:
-    """The address of a server in which databases can be made."""
+    """The address of a server in which databases can be made; without one, the test is skipped."""
     if address := os.environ.get("SOCIALAPI_TEST_POSTGRESQL_URL"):
         yield address
         return
-    folder_of_programs = programs()
-    # A short path: that of a socket has at most 107 bytes. The folder is its owner's alone, and the server trusts who gets in.
+    programs = folder_of_programs()
+    if programs is None:
+        skip("there are no programs of a server (Debian: apt-get install postgresql)")
+    # In /tmp, for the path of a socket has at most 107 bytes. The folder is its owner's alone, so the
+    # server may trust who gets in.
     with tempfile.TemporaryDirectory(prefix="socialapi-pg-", dir="/tmp", ignore_cleanup_errors=True) as name:
-        folder, user = Path(name), _user_of_server()
-        if user is not None:
-            os.chown(folder, user.pw_uid, user.pw_gid)
-
-        def run(program: str, *arguments: str) -> None:
-            _run(folder_of_programs / program, arguments, folder, user)
-
-        run("initdb", "--auth=trust", f"--username={USER}", "--encoding=UTF8", "--locale=C", "--no-sync")
-        options = " ".join(("-h ''", f"-k {folder}", *(f"-c {setting}" for setting in FOR_TESTS)))
-        run("pg_ctl", "start", "--wait", f"--log={folder / 'log'}", f"--options={options}")
+        server = Server(programs, Path(name))
         try:
-            yield f"postgresql://{USER}@/postgres?host={folder}"
+            server.start()
+        except CannotStart as fault:
+            skip(str(fault))
+        try:
+            yield f"postgresql://{USER}@/postgres?host={name}"
         finally:
-            run("pg_ctl", "stop", "--wait", "--mode=immediate")
+            server.run("pg_ctl", "stop", "--wait", "--mode=immediate")
 
 
-def _user_of_server() -> pwd.struct_passwd | None:
-    if os.geteuid() != 0:
-        return None
+class CannotStart(Exception):
+    """A program of the server failed."""
+
+
+@attrs.frozen
+class Server:
+    """A server whose files are all in one folder, its socket among them."""
+
+    programs: Path
+    folder: Path
+
+    def start(self) -> None:
+        if os.geteuid() == 0:
+            user = user_of_server()
+            os.chown(self.folder, user.pw_uid, user.pw_gid)
+        self.run("initdb", "--auth=trust", f"--username={USER}", "--encoding=UTF8", "--locale=C", "--no-sync")
+        options = " ".join(("-h ''", f"-k {self.folder}", *(f"-c {setting}" for setting in FOR_TESTS)))
+        self.run("pg_ctl", "start", "--wait", f"--log={self.folder / 'log'}", f"--options={options}")
+
+    def run(self, program: str, *arguments: str) -> None:
+        as_user: dict[str, Any] = {}
+        if os.geteuid() == 0:
+            user = user_of_server()
+            as_user = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+        own = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+        # To a file: the server would keep a pipe open for as long as it runs.
+        with (self.folder / "output").open("w+b") as output:
+            done = subprocess.run(
+                [self.programs / program, *arguments],
+                cwd=self.folder,
+                env=own | {"PGDATA": str(self.folder / "data"), "LC_ALL": "C"},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                timeout=_DEADLINE_SECONDS,
+                check=False,
+                **as_user,
+            )
+        if done.returncode != 0:
+            said = (self.folder / "output").read_text("utf-8", "replace")
+            raise CannotStart(f"{program} ended with status {done.returncode}:\n{said}")
+
+
+def user_of_server() -> pwd.struct_passwd:
+    """Who runs the server in place of root."""
     known = {each.pw_name: each for each in pwd.getpwall()}
-    return next(known[name] for name in UNPRIVILEGED if name in known)
-
-
-def _run(program: Path, arguments: tuple[str, ...], folder: Path, user: pwd.struct_passwd | None) -> None:
-    own = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
-    as_user: dict[str, Any] = {} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-    # To a file: the server would keep a pipe open, and whoever reads it would wait for the server to end.
-    with (folder / "output").open("w+b") as output:
-        done = subprocess.run(
-            [program, *arguments],
-            cwd=folder,
-            env=own | {"PGDATA": str(folder / "data"), "LC_ALL": "C"},
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            timeout=_DEADLINE_SECONDS,
-            check=False,
-            **as_user,
-        )
-        output.seek(0)
-        assert done.returncode == 0, f"{program.name} {arguments[:1]}:\n{output.read().decode(errors='replace')}"
+    for name in UNPRIVILEGED:
+        if name in known:
+            return known[name]
+    raise CannotStart(f"it does not run as root, and there is none of the users {', '.join(UNPRIVILEGED)}")
 
 
 @contextlib.asynccontextmanager

@@ -95,8 +95,8 @@ def _started(command: Sequence[str | Path]) -> Iterator[Service]:
             process.stdin.close()
 
 
-def upload(service: Service, path: Path, **order: Any) -> dict[str, Any]:
-    """What `upload_client.py` tells about an upload of the file."""
+def upload(service: Service, path: Path | str, **order: Any) -> dict[str, Any]:
+    """What `upload_client.py` tells about an upload of the file, or of the database at this address."""
     account, audience = service.audience
     return run_client("upload_client.py", service, path, {**order, "account": account, "audience": audience})
 
@@ -141,7 +141,7 @@ def telling(program: str, service: Service, path: Path, order: Mapping[str, Any]
         yield process
 
 
-def run_client(program: str, service: Service, path: Path, order: Mapping[str, Any]) -> dict[str, Any]:
+def run_client(program: str, service: Service, path: Path | str, order: Mapping[str, Any]) -> dict[str, Any]:
     """What a client in a process of its own tells."""
     order = {**order, "ready": dict(service.ready), "path": str(path)}
     done = subprocess.run(

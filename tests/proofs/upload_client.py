@@ -1,16 +1,20 @@
-"""A client in a process of its own, which uploads or syncs a file and tells what it took, memory included.
+"""A client in a process of its own, which uploads or syncs and tells what it took, memory included.
 
-Standard input has one JSON object: `ready` (the emulator's ready line), `path`, and optionally `method` (`upload` or
-`sync`), `config` (settings of `Config`), `options` (of the method), `timeout_seconds` (of an attempt) and `tells` (whether
-every step is told as it is done). Standard output gets one JSON object, and before it, if asked for, one on each line for
-every step.
+Standard input has one JSON object: `ready` (the emulator's ready line), `path`, and optionally
+`query` (for the database at `path`, the address of a PostgreSQL or a file of DuckDB) and `rows`
+(how many it returns), `method` (`upload` or `sync`), `config` (settings of `Config`), `options` (of
+the method), `timeout_seconds` (of an attempt) and `tells` (whether every step is told as it is
+done). Standard output gets one JSON object, and before it, if asked for, one on each line for every
+step.
 """
 
 import asyncio
+import contextlib
 import json
 import os
 import sys
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +46,26 @@ def taken(report: UploadReport) -> int:
     return report.accepted
 
 
+@contextlib.asynccontextmanager
+async def records_of(order: dict[str, Any]) -> AsyncIterator[Any]:
+    """The file, or what the query returns as its library gives it."""
+    path, query = order["path"], order.get("query")
+    if query is None:
+        yield path
+    elif path.startswith("postgresql:"):
+        import asyncpg
+
+        connection = await asyncpg.connect(path)
+        async with connection.transaction(readonly=True):
+            yield (dict(record) async for record in connection.cursor(query, prefetch=5_000))
+        await connection.close()
+    else:
+        import duckdb
+
+        with duckdb.connect(path, read_only=True) as database:
+            yield database.sql(query)
+
+
 async def main(order: dict[str, Any]) -> dict[str, Any]:
     ready = order["ready"]
     resident: list[int] = []
@@ -52,17 +76,18 @@ async def main(order: dict[str, Any]) -> dict[str, Any]:
         most_in_flight = max(most_in_flight, progress.in_flight)
         if order.get("tells"):
             print(json.dumps({"accepted": taken(progress.report)}), flush=True)
-        if len(resident) < len(MARKS) and (progress.fraction_read or 0.0) >= MARKS[len(resident)]:
+        fraction = progress.report.read / order["rows"] if "rows" in order else progress.fraction_read or 0.0
+        if len(resident) < len(MARKS) and fraction >= MARKS[len(resident)]:
             resident.append(resident_bytes())
 
     config = attrs.evolve(Config(ads_url=ready["ads_url"]), **order.get("config", {}))
     credentials = OAuth1(*(ready[n] for n in ("api_key", "api_key_secret", "access_token", "access_token_secret")))
     started = time.monotonic()
-    async with Client(config, [credentials]) as client:
+    async with Client(config, [credentials]) as client, records_of(order) as records:
         view = client.with_options(timeout_seconds=order.get("timeout_seconds"))
         target = view.ads.account(order["account"]).custom_audience(order["audience"])
         run = getattr(target, order.get("method", "upload"))
-        report = await run(order["path"], on_progress=look, **order.get("options", {}))
+        report = await run(records, on_progress=look, **order.get("options", {}))
     return {
         "report": report.to_dict(),
         "adds_up": report.adds_up,

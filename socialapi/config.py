@@ -194,7 +194,13 @@ class Config:
     max_concurrency: int = attrs.field(default=32, validator=_positive)
     """The most requests that a bulk job has in flight if it chooses the concurrency."""
     max_bytes_in_flight: int = attrs.field(default=12_000_000, validator=_positive)
-    """The most request bytes that a bulk job has in flight."""
+    """The most request bytes that the bulk jobs of a client have in flight together. A larger batch
+    is sent when nothing else is in flight.
+    """
+    max_rows_in_flight: int = attrs.field(default=64_000, validator=_positive)
+    """The most rows that the bulk jobs of a client have in flight together. What a row takes beside
+    its bytes in the request is about as much again, or more.
+    """
 
     max_connections: int = attrs.field(default=100, validator=_positive)
     """The size of the connection pool."""

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 from collections.abc import Set as AbstractSet
 from typing import Final, Generic, Protocol, TypeVar
 
+from socialapi.session.budget import InFlightBudget, Room
+
 LATENCY_GUESS_SECONDS: Final = 0.2
 LATENCY_WEIGHT: Final = 0.1
 HEADROOM: Final = 1.25
@@ -49,10 +51,6 @@ class Concurrency:
             self._ceiling = max(1.0, self._ceiling / 2)
 
 
-MAX_ROWS_LIVE: Final = 64_000
-"""Rows on their way at once: what each takes beside its bytes in the request is about as much again, or more."""
-
-
 class Sendable(Protocol):
     """What is sent in one request. `after` are others that must be settled first."""
 
@@ -78,10 +76,12 @@ T = TypeVar("T")
 
 
 class Dispatcher(Generic[B]):
-    """Starts a task for each batch while fewer than `limit()` run, within bounds of rows and bytes.
+    """Starts a task for each batch while fewer than `limit()` run and the budget has room.
 
     There is no queue: submitting a batch waits until there is room, which slows down the reading.
-    After the first failure no new batch starts, and those in flight finish.
+    A batch that has to wait for earlier ones takes no room until these are settled, and the next
+    batch is not started before it. After the first failure no new batch starts, and those in flight
+    finish.
     """
 
     def __init__(
@@ -89,16 +89,17 @@ class Dispatcher(Generic[B]):
         settle: Callable[[B], Awaitable[None]],
         limit: Callable[[], int],
         *,
-        max_bytes: int,
+        budget: InFlightBudget,
         on_settled: Callable[[], None],
     ) -> None:
         self._settle = settle
         self._limit = limit
-        self._max_bytes = max_bytes
+        self._budget = budget
         self._on_settled = on_settled
-        self._live: set[asyncio.Task[None]] = set()
-        self._bytes_live = 0
-        self._rows_live = 0
+        self._live: dict[asyncio.Task[None], Room] = {}
+        self._rooms: dict[B, Room] = {}
+        self._next: Room | None = None
+        """The room of the batch that was submitted last, until it is taken."""
         self._freed = asyncio.Event()
         self._outside: asyncio.Timeout | None = None
         self.failure: Exception | None = None
@@ -110,41 +111,51 @@ class Dispatcher(Generic[B]):
 
     async def submit(self, batch: B) -> None:
         """Starts the batch once there is room; after a failure it is left as it is."""
-        while self.failure is None and self._full(batch):
+        while self.failure is None and (self._next is not None or (self._live and len(self._live) >= self._limit())):
             self._freed.clear()
             await self._freed.wait()
-        if self.failure is not None:
+        room = self._next = self._budget.room(self, batch.row_count, batch.size_bytes)
+        must_wait = any(not earlier.settled.is_set() for earlier in batch.after)
+        if self.failure is not None or not (must_wait or await self._admitted(room)):
+            self._next = None
             self._close(batch, failed=True)
             return
-        self._bytes_live += batch.size_bytes
-        self._rows_live += batch.row_count
-        task = asyncio.create_task(self._run(batch), name=f"socialapi batch {batch.number}")
-        self._live.add(task)
+        self._rooms[batch] = room
+        task = asyncio.create_task(self._run(batch, room), name=f"socialapi batch {batch.number}")
+        self._live[task] = room
         task.add_done_callback(self._ended)
 
-    def _full(self, batch: B) -> bool:
-        # A batch larger than a bound still goes out, alone.
-        return bool(self._live) and (
-            len(self._live) >= self._limit()
-            or self._bytes_live + batch.size_bytes > self._max_bytes
-            or self._rows_live + batch.row_count > MAX_ROWS_LIVE
-        )
+    async def _admitted(self, room: Room) -> bool:
+        """Whether there is room now, after waiting for it; False after a failure."""
+        try:
+            return await room.take() and self.failure is None
+        finally:
+            self._next = None
+            self._freed.set()
 
-    async def _run(self, batch: B) -> None:
-        failed, rows = True, batch.row_count
+    async def _run(self, batch: B, room: Room) -> None:
+        failed = True
         try:
             for earlier in list(batch.after):
                 await earlier.settled.wait()
-            if self.failure is None:
+            if self.failure is None and (self._next is not room or await self._admitted(room)):
                 await self._settle(batch)
                 failed = False
         except Exception as problem:  # noqa: BLE001  # a task has nobody to raise to: the job does it at its end
             self.stop(problem)
         finally:
-            self._bytes_live -= batch.size_bytes
-            self._rows_live -= rows
+            del self._rooms[batch]
             self._close(batch, failed=failed)
             self._on_settled()
+
+    async def wait_for(self, earlier: Sendable, batch: B) -> None:
+        """Waits, on behalf of a batch in flight, until an earlier one is settled. Meanwhile others have its room."""
+        if earlier.settled.is_set():
+            return
+        room = self._rooms[batch]
+        room.give_back()
+        await earlier.settled.wait()
+        await room.take()
 
     def _close(self, batch: B, *, failed: bool) -> None:
         batch.failed = batch.failed or failed
@@ -153,7 +164,11 @@ class Dispatcher(Generic[B]):
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         # Not before: who was woken while the task still counts as live would find no room, and sleep on.
-        self._live.discard(task)
+        # Here and not in the task: one that is cancelled before its first step never runs.
+        room = self._live.pop(task)
+        room.give_back()
+        if self._next is room:
+            self._next = None
         self._freed.set()
 
     def stop(self, problem: Exception) -> None:
@@ -162,6 +177,8 @@ class Dispatcher(Generic[B]):
             return
         self.failure = problem
         self._freed.set()
+        if self._next is not None:
+            self._next.give_back()
         if self._outside is not None:
             self._outside.reschedule(asyncio.get_running_loop().time())
 
@@ -185,7 +202,7 @@ class Dispatcher(Generic[B]):
     async def drain(self) -> None:
         """Waits for everything that is on its way."""
         while self._live:
-            await asyncio.wait(self._live)
+            await asyncio.wait(list(self._live))
 
     async def cancel(self) -> None:
         """Ends everything that is on its way; its rows stay without an outcome."""

@@ -19,6 +19,7 @@ from socialapi.errors import BulkError, ConfigurationError, InvalidInput, Social
 from socialapi.file_lock import SUFFIX
 from socialapi.reports import Progress, UploadReport
 from socialapi.routes.route import Target
+from socialapi.session.budget import InFlightBudget
 from socialapi.session.clock import Clock, FairScheduler
 from socialapi.session.rate_limiter import Pacer
 from socialapi.session.session import Attempt, CallOptions, Session
@@ -110,17 +111,18 @@ OURS: Final = (InvalidInput, ConfigurationError)
 
 @attrs.frozen
 class JobContext:
-    """What a job uses of the session beside sending: the time, the configuration, limits and turns."""
+    """What a job uses of the session beside sending: time, configuration, limits, turns and room."""
 
     clock: Clock
     config: Config
     pacer: Pacer
     scheduler: FairScheduler
+    budget: InFlightBudget
 
     @classmethod
     def of(cls, session: Session) -> "JobContext":
         """Returns the context of the jobs of a session."""
-        return cls(session.clock, session.config, session.pacer, session.scheduler)
+        return cls(session.clock, session.config, session.pacer, session.scheduler, session.budget)
 
     def now(self) -> datetime.datetime:
         """Returns the wall time as an aware datetime."""
@@ -237,7 +239,7 @@ class JobRun(Generic[R, B, P]):
         fixed = None if options.concurrency == "auto" else options.concurrency
         self._concurrency = Concurrency(fixed, most=context.config.max_concurrency)
         self.dispatcher: Dispatcher[B] = Dispatcher(
-            stage.settle, self._limit, max_bytes=context.config.max_bytes_in_flight, on_settled=self._ended
+            stage.settle, self._limit, budget=context.budget, on_settled=self._ended
         )
         self.broken_input: Exception | None = None
         """Why reading the input has ended early, if it has."""

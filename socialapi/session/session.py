@@ -16,6 +16,7 @@ from socialapi.errors import ApiError, DecodeError, OutcomeUnknown, RateLimited,
 from socialapi.routes.route import OAUTH, Route, Target
 from socialapi.session.auth import INVALID_TOKEN_CODE, Authenticator, Authorization, basic
 from socialapi.session.authenticators import Authenticators
+from socialapi.session.budget import InFlightBudget
 from socialapi.session.clock import Clock, FairScheduler, run_with_timeout
 from socialapi.session.rate_limiter import Pacer, Slot
 from socialapi.session.token_cache import TokenCache
@@ -137,6 +138,7 @@ class Session:
         self.clock = clock
         self.rng = rng
         self.scheduler: FairScheduler = FairScheduler()
+        self.budget: InFlightBudget = InFlightBudget(config.max_rows_in_flight, config.max_bytes_in_flight)
         self.authenticators: Authenticators = Authenticators(
             credentials, config, token_cache, clock, self._fetch_token, self._ask_for_user_tokens
         )

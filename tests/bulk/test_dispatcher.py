@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
-from socialapi.bulk import dispatcher
 from socialapi.bulk.audiences.batches import Batch
 from socialapi.bulk.dispatcher import Dispatcher
+from socialapi.session.budget import InFlightBudget
 
 
 class Line:
@@ -20,7 +20,11 @@ class Line:
         self.settled = 0
         self.gates: dict[int, asyncio.Event] = {}
         self.problem: Exception | None = None
-        self.dispatcher = Dispatcher(self._settle, lambda: self.limit, max_bytes=100, on_settled=self._count)
+        self.budget = InFlightBudget(max_rows=50, max_bytes=100)
+        self.dispatcher = self.new_dispatcher()
+
+    def new_dispatcher(self) -> Dispatcher[Batch]:
+        return Dispatcher(self._settle, lambda: self.limit, budget=self.budget, on_settled=self._count)
 
     def _count(self) -> None:
         self.settled += 1
@@ -170,19 +174,108 @@ async def test_cancelling_ends_what_is_on_its_way_without_an_outcome(line: Line)
     assert line.dispatcher.failure is None
 
 
-async def test_rows_on_their_way_stay_within_bounds_too(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatcher, "MAX_ROWS_LIVE", 5)
+async def test_rows_on_their_way_stay_within_bounds_too(line: Line) -> None:
     line.limit = 10
-    await line.dispatcher.submit(Batch(1, 1, row_count=3))
-    await line.dispatcher.submit(Batch(2, 1, row_count=2))
-    third = await blocked(line.dispatcher.submit(Batch(3, 1, row_count=1)))
+    await line.dispatcher.submit(Batch(1, 1, row_count=30))
+    await line.dispatcher.submit(Batch(2, 1, row_count=20))
+    third = await blocked(line.dispatcher.submit(Batch(3, 1, row_count=10)))
     line.finish(2)
     await turns(third.done)
     await third
-    large = await blocked(line.dispatcher.submit(Batch(4, 1, row_count=9)))
+    large = await blocked(line.dispatcher.submit(Batch(4, 1, row_count=90)))
     line.finish(1, 3)
     await turns(large.done)
     await large  # alone it goes out, however large
     line.finish(4)
     await line.dispatcher.drain()
     assert line.settled == 4
+
+
+async def test_jobs_share_the_room_and_the_first_to_ask_is_the_first_to_go(line: Line) -> None:
+    other, third = line.new_dispatcher(), line.new_dispatcher()
+    await line.dispatcher.submit(Batch(1, 90))
+    second = await blocked(other.submit(Batch(2, 50)))
+    last = await blocked(third.submit(Batch(3, 50)))
+    line.finish(1)
+    await turns(last.done)
+    await asyncio.gather(second, last)
+    assert line.started == [1, 2, 3]
+    line.finish(2, 3)
+    await asyncio.gather(other.drain(), third.drain())
+    assert line.budget.size_bytes == 0
+
+
+async def test_a_batch_that_waits_for_an_earlier_one_keeps_no_room_from_other_jobs(line: Line) -> None:
+    other, earlier = line.new_dispatcher(), Batch(1, 40)
+    line.limit = 10
+    await line.dispatcher.submit(earlier)
+    await line.dispatcher.submit(Batch(2, 60, after={earlier}))
+    after_it = await blocked(line.dispatcher.submit(Batch(3, 10)))
+    assert line.budget.size_bytes == 40
+    await other.submit(Batch(4, 60))
+    line.finish(1)
+    await turns()
+    assert line.started == [1, 4]  # the second one waits for room now
+    line.finish(2, 3, 4)
+    await turns(after_it.done)
+    await asyncio.gather(after_it, line.dispatcher.drain(), other.drain())
+    assert line.started == [1, 4, 2, 3]
+    assert line.budget.size_bytes == 0
+
+
+async def test_a_batch_on_its_way_lends_its_room_while_it_waits_for_an_earlier_one(line: Line) -> None:
+    other, earlier, batch = line.new_dispatcher(), Batch(1, 10), Batch(2, 90)
+    await line.dispatcher.submit(earlier)
+    await line.dispatcher.submit(batch)
+    waiting = await blocked(line.dispatcher.wait_for(earlier, batch))
+    assert line.budget.size_bytes == 10
+    await other.submit(Batch(3, 80))
+    line.finish(1)
+    await turns()
+    assert not waiting.done()
+    line.finish(3)
+    await waiting
+    assert line.budget.size_bytes == 90
+    await line.dispatcher.wait_for(earlier, batch)  # settled by now
+    line.finish(2)
+    await asyncio.gather(line.dispatcher.drain(), other.drain())
+    assert line.budget.size_bytes == 0
+
+
+@pytest.mark.parametrize("is_after_another", [False, True])
+async def test_a_job_that_stops_while_it_waits_for_room_leaves_its_batch(line: Line, is_after_another: bool) -> None:
+    other, first = line.new_dispatcher(), Batch(2, 10)
+    await other.submit(Batch(1, 60))
+    await line.dispatcher.submit(first)
+    late = Batch(3, 60, after={first} if is_after_another else set())
+    submitting = asyncio.ensure_future(line.dispatcher.submit(late))
+    await turns()
+    line.finish(2)
+    await turns()
+    assert submitting.done() == is_after_another
+    line.dispatcher.stop(ValueError("stops"))
+    await submitting
+    await line.dispatcher.drain()
+    assert late.failed
+    assert (line.started, line.budget.size_bytes) == ([1, 2], 60)
+    line.finish(1)
+    await other.drain()
+
+
+@pytest.mark.parametrize("rounds", range(4))
+async def test_a_job_that_is_cancelled_gives_all_of_its_room_back(line: Line, rounds: int) -> None:
+    line.limit, earlier = 10, Batch(1, 30)
+    other = line.new_dispatcher()
+    await line.dispatcher.submit(earlier)
+    await line.dispatcher.submit(Batch(2, 30, after={earlier}))
+    submitting = asyncio.ensure_future(line.dispatcher.submit(Batch(3, 70)))
+    for _ in range(rounds):
+        await asyncio.sleep(0)
+    submitting.cancel()
+    await asyncio.wait([submitting])
+    await line.dispatcher.cancel()
+    await turns()
+    assert (line.budget.rows, line.budget.size_bytes) == (0, 0)
+    await other.submit(Batch(5, 100))
+    line.finish(5)
+    await other.drain()

@@ -155,7 +155,7 @@ class UploadStage(Generic[R]):
     async def open(self, run: JobRun[R, Batch, UploadReport]) -> None:
         """Has the sender report to this run, and goes on from its journal."""
         self._run, self._dispatcher = run, run.dispatcher
-        self._sender.observe = run.observe
+        self._sender.observe, self._sender.wait_for = run.observe, run.dispatcher.wait_for
         if run.journal is not None and run.opened is not None:
             # What an expiry is reckoned from must be the same as when the job was begun, or every body would change.
             self._prepare = self._prepare_at(run.opened.started_at)

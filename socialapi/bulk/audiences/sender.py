@@ -85,6 +85,10 @@ batch counts as being on its way.
 """
 
 
+async def _until_settled(earlier: Batch, batch: Batch) -> None:  # called as `Dispatcher.wait_for`
+    await earlier.settled.wait()
+
+
 @attrs.define(eq=False)
 class BatchSender:
     """Sends batches: the session and target, the options, and the counters and journal to
@@ -99,6 +103,8 @@ class BatchSender:
     observe: Observer | None = None
     on_accept: OnAccept | None = None
     recorder: Recorder | None = None
+    wait_for: Callable[[Batch, Batch], Awaitable[None]] = _until_settled
+    """Waits for an earlier batch, on behalf of one in flight."""
 
     async def settle(self, batch: Batch) -> None:
         """Gives every row of the batch, and every row that repeats one of them, its outcome.
@@ -114,6 +120,7 @@ class BatchSender:
                 await self.recorder.confirm(batch)
         else:
             self._take_over_batch(batch, {each.row: each for each in batch.earlier})
+        batch.runs = []  # what follows may have to wait for other batches
         # Rows that repeat refused ones may come in while others are sent, until the batch counts as settled.
         while batch.waiting_duplicates or batch.also_original_of:
             await self._settle_followers(batch)
@@ -122,7 +129,7 @@ class BatchSender:
 
     async def _settle_followers(self, batch: Batch) -> None:
         for earlier in list(batch.also_original_of):
-            await earlier.settled.wait()
+            await self.wait_for(earlier, batch)
             batch.refused |= earlier.refused
             batch.also_original_of.discard(earlier)
             if earlier.failed:

@@ -553,6 +553,26 @@ class Forgetful(ModelService):
         return counted(sum(len(users_of(operation)) for operation in operations))
 
 
+async def test_jobs_of_a_session_share_the_room_for_rows_on_their_way() -> None:
+    seen: list[int] = []
+
+    class Watching(ModelService):
+        def process(self, operations: list[Operation]) -> Reply:
+            seen.append(session.budget.rows)
+            return super().process(operations)
+
+    service = Watching()
+    session = session_of(service, max_operations=10, max_rows_in_flight=35)
+    call, options = CallOptions.interactive(session.config), UploadOptions(concurrency=4)
+    inputs = [people(*(f"p{job}-{row}" for row in range(200))) for job in range(6)]
+    jobs = [UploadJob(session, DESTINATION, rows, options, call) for rows in inputs]
+    reports = await asyncio.gather(*(job.run() for job in jobs))
+    assert [report.accepted for report in reports] == [200] * 6
+    assert len(seen) == 120
+    assert max(seen) == 30
+    assert session.budget.rows == 0
+
+
 @pytest.mark.parametrize("packing", ["single", "packed"])
 async def test_memory_does_not_grow_with_the_rows(packing: str) -> None:
     async def peak(count: int) -> int:

@@ -43,22 +43,22 @@ class _Placement:
 class Decision:
     """What recent rows mean for a row.
 
-    `duplicate_of` is the batch whose outcome decides about a duplicate (None if it is one already), and
-    `also_duplicate_of` are further ones. `refused` is true if no such batch is in flight any more and the
-    service has refused the row that it repeats. `conflicts` are batches with another operation on
-    one of the row's identifiers, at least those that are not settled.
+    `duplicate_of` is the batch whose outcome decides about a duplicate (None if it is one already),
+    and `also_duplicate_of` are further ones. `refused` are the identifiers of the row that the
+    service has refused in the rows that it repeats, once no such batch is in flight any more.
+    `conflicts` are batches with another operation on one of the row's identifiers, at least those
+    that are not settled.
     """
 
     duplicate: bool
     duplicate_of: Batch | None = None
     also_duplicate_of: frozenset[Batch] = frozenset()
-    refused: bool = False
+    refused: frozenset[Identifier] = frozenset()
     conflicts: frozenset[Batch] = frozenset()
 
 
 _NEW: Final = Decision(duplicate=False)
 _SETTLED_DUPLICATE: Final = Decision(duplicate=True)
-_REFUSED_DUPLICATE: Final = Decision(duplicate=True, refused=True)
 
 
 @attrs.define(eq=False, repr=False)
@@ -225,7 +225,9 @@ def _duplicate(row: Row, placements: list[_Placement]) -> Decision:
     unsettled = {batch for batch in latest if not batch.settled.is_set()}
     refusing = {batch for batch in latest - unsettled if not batch.refused.isdisjoint(row.identifiers)}
     if not unsettled:
-        return _REFUSED_DUPLICATE if refusing else _SETTLED_DUPLICATE
+        carried = zip(row.identifiers, placements, strict=True)
+        refused = frozenset(each for each, by in carried if each in by.batches[-1].refused)
+        return Decision(duplicate=True, refused=refused) if refused else _SETTLED_DUPLICATE
     original = max(unsettled, key=lambda batch: batch.number)
     return Decision(
         duplicate=True, duplicate_of=original, also_duplicate_of=frozenset((unsettled | refusing) - {original})

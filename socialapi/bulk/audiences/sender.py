@@ -151,7 +151,7 @@ class BatchSender:
         needed: list[Row] = []
         for row in waiting_duplicates:
             if row.number in known:
-                self.take_over(batch, [row], known)
+                self.take_over([row], known)
                 if known[row.number].outcome == ACCEPTED:
                     # Who repeats this row has been a duplicate ever since: sent now, it would overtake what came after.
                     batch.refused.difference_update(row.identifiers)
@@ -167,17 +167,20 @@ class BatchSender:
         if named:
             numbered = ((run, place, number) for run in batch.runs for place, number in enumerate(run.numbers))
             rows = [run.row(place) for run, place, number in numbered if number in named]
-        self.take_over(batch, rows, named)
+        batch.refused.update(each for row in self.take_over(rows, named) for each in row.identifiers)
         self.counters.accept(batch.row_count - len(rows))
         self.counters.resumed += batch.row_count - len(rows)
 
-    def take_over(self, batch: Batch, rows: Sequence[Row], known: Mapping[int, Outcome]) -> None:
-        """Counts rows whose outcome an earlier run has confirmed: those it does not name were accepted."""
+    def take_over(self, rows: Sequence[Row], known: Mapping[int, Outcome]) -> Sequence[Row]:
+        """Counts rows whose outcome an earlier run has confirmed, and returns the refused ones.
+
+        Those it does not name were accepted.
+        """
         refused = [(row, each) for row in rows if (each := known.get(row.number)) and each.outcome == REJECTED]
-        batch.refused.update(identifier for row, _ in refused for identifier in row.identifiers)
         self.counters.reject([RowIssue(row.number, each.field, each.reason) for row, each in refused])
         self.counters.accept(len(rows) - len(refused))
         self.counters.resumed += len(rows)
+        return [row for row, _ in refused]
 
     async def _send_all(
         self,
@@ -199,7 +202,7 @@ class BatchSender:
                     raise
                 again, rejected = _isolate(self.packer.operations(part), error)
                 waiting += again
-                self._refuse(batch, rejected)
+                self._refuse(batch, rejected, by_row=by_row)
             else:
                 self.counters.accept(users)
                 if self.on_accept is not None:
@@ -208,9 +211,12 @@ class BatchSender:
                     batch.outcomes += [Outcome(number, ACCEPTED) for run in part for number in run.numbers]
             request = None
 
-    def _refuse(self, batch: Batch, rejected: Sequence[tuple[Row, OperationError]]) -> None:
+    def _refuse(self, batch: Batch, rejected: Sequence[tuple[Row, OperationError]], *, by_row: bool) -> None:
         issues = [_issue(row, why) for row, why in rejected]
-        batch.refused.update(identifier for row, _ in rejected for identifier in row.identifiers)
+        if not by_row:
+            refused = {identifier for row, _ in rejected for identifier in row.identifiers}
+            # What a row repeats that was accepted stays accepted, whatever becomes of the row.
+            batch.refused |= refused & batch.refused_before if batch.refused_before else refused
         batch.outcomes += [Outcome(issue.row, REJECTED, issue.field, issue.reason) for issue in issues]
         self.counters.reject(issues)
 

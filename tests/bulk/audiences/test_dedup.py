@@ -15,7 +15,6 @@ UPDATE: Final = Action("Update")
 DELETE: Final = Action("Delete")
 LATER: Final = Action("Update", None, "2091-01-01T00:00:00Z")
 NEW: Final = Decision(duplicate=False)
-REFUSED: Final = Decision(duplicate=True, refused=True)
 
 
 def row(action: Action, *values: str, kind: IdentifierKind = "partner_user_id") -> Row:
@@ -34,6 +33,11 @@ def settled(*batches: Batch) -> None:
 
 def refuse(batch: Batch, row: Row) -> None:
     batch.refused.update(row.identifiers)
+
+
+def refusal_of(*values: str) -> Decision:
+    """The decision about a row of which these identifiers were refused before."""
+    return Decision(duplicate=True, refused=frozenset(row(UPDATE, *values).identifiers))
 
 
 def waits_for(decision: Decision) -> set[int]:
@@ -133,8 +137,8 @@ def test_after_a_refusal_the_same_is_a_duplicate_of_what_was_refused() -> None:
         duplicate=True, duplicate_of=first
     )  # not known before it is settled
     settled(first)
-    assert recent.judge(row(UPDATE, "a")) == REFUSED
-    assert recent.judge(row(UPDATE, "c", "b")) == REFUSED
+    assert recent.judge(row(UPDATE, "a")) == refusal_of("a")
+    assert recent.judge(row(UPDATE, "c", "b")) == refusal_of("b")
     assert recent.judge(row(UPDATE, "c")) == Decision(duplicate=True)
     assert recent.judge(row(UPDATE, "a", "new")) == NEW
     assert recent.judge(row(DELETE, "a")) == NEW
@@ -163,12 +167,12 @@ def test_a_refusal_leaves_alone_what_later_batches_do() -> None:
     settled(first)
     assert waits_for(recent.judge(row(UPDATE, "a"))) == {2}
     assert recent.judge(row(UPDATE, "b")) == Decision(duplicate=True, duplicate_of=second)
-    assert recent.judge(row(UPDATE, "c")) == REFUSED
+    assert recent.judge(row(UPDATE, "c")) == refusal_of("c")
     expected = Decision(duplicate=True, duplicate_of=second, also_duplicate_of=frozenset({first}))
     assert recent.judge(row(UPDATE, "b", "c")) == expected  # both say whether it has to be sent
     settled(second)
     assert recent.judge(row(UPDATE, "b")) == Decision(duplicate=True)
-    assert recent.judge(row(UPDATE, "b", "c")) == REFUSED
+    assert recent.judge(row(UPDATE, "b", "c")) == refusal_of("c")
 
 
 def test_a_refusal_does_not_bring_back_what_was_before_it() -> None:
@@ -183,7 +187,7 @@ def test_a_refusal_does_not_bring_back_what_was_before_it() -> None:
     refuse(second, refused)
     settled(second)
     assert not recent.judge(row(DELETE, "a")).duplicate
-    assert recent.judge(row(UPDATE, "a")) == REFUSED
+    assert recent.judge(row(UPDATE, "a")) == refusal_of("a")
 
 
 def test_what_is_settled_is_forgotten_after_two_generations_and_what_is_not_is_waited_for_ever_after() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import attrs
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from socialapi.bulk.journals.journal import RecordedBatch
@@ -187,7 +187,12 @@ async def misfortunes(
     return journal
 
 
+def updates(*values: tuple[str, ...]) -> list[Row]:
+    return [{"operation_type": "Update", "expires_at": None, "partner_user_id": list(each)} for each in values]
+
+
 @settings(max_examples=500, deadline=None)
+@example(updates((), ("a",), (f"{BAD} g",), ("a", f"{BAD} g"), ("a",)), Shape(max_operations=1), [], 0.0, 0)
 @given(rows_with((*NAMES, f"{BAD} g", f"{BAD} h")), SHAPES, ENDS, st.sampled_from((0.0, 0.0, 0.2)), SEEDS)
 def test_refused_rows_that_others_repeat_faults_and_broken_inputs_change_nothing_about_the_outcome(
     rows: list[Row], shape: Shape, ends: list[tuple[End, Way]], likely: float, seed: int

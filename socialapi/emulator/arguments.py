@@ -17,7 +17,6 @@ from socialapi.emulator.handlers import Call, Endpoint
 from socialapi.emulator.platform.selection import known_names
 from socialapi.emulator.request import FORM, Received, body_limit, split
 from socialapi.emulator.responses import InvalidRequest, Refusal, invalid
-from socialapi.models.pages import Page
 from socialapi.models.validation import UNKNOWN_FIELD, broken_rules, printable_name, wire_name
 from socialapi.problems import BrokenRule
 from socialapi.routes.route import Route
@@ -229,7 +228,7 @@ def item_of(route: Route[Any]) -> Any:
     """Returns the model of what a route answers, or of one item of the collection
     that it answers.
     """
-    return typing.get_args(route.result)[0] if typing.get_origin(route.result) is Page else route.result
+    return typing.get_args(route.result)[0] if route.is_paged else route.result
 
 
 @functools.cache

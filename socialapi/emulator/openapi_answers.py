@@ -10,7 +10,7 @@ from socialapi.emulator.json_schema import JsonSchemas, Schema
 from socialapi.emulator.request import FORM
 from socialapi.emulator.responses import PROBLEM, RESOURCE_TYPES, ApiStyle, style_of
 from socialapi.models.events import ActivityEvent, Streamed
-from socialapi.models.pages import Includes, Page
+from socialapi.models.pages import Includes
 from socialapi.problems import PROBLEM_TYPES, Problem
 from socialapi.routes import ads, oauth, platform
 from socialapi.routes.route import Route
@@ -67,7 +67,7 @@ def _answer(route: Route[Any], schemas: JsonSchemas) -> Schema:
         return _streamed(typing.get_args(route.result)[0], schemas)
     if not route.family.envelope:
         return schemas.of(route.result)
-    is_page = typing.get_origin(route.result) is Page
+    is_page = route.is_paged
     item = schemas.of(item_of(route))
     data = {"type": "array", "items": item} if is_page or route in _IN_LISTS else item
     if style_of(route.family) == "ads":

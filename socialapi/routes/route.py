@@ -6,6 +6,8 @@ from urllib.parse import quote
 
 import attrs
 
+from socialapi.models.pages import Page
+
 R = TypeVar("R")
 
 Method = Literal["GET", "POST", "PUT", "DELETE"]
@@ -113,6 +115,11 @@ class Route(Generic[R]):
         data.
         """
         return self.label or self.path
+
+    @property
+    def is_paged(self) -> bool:
+        """Whether the answer is a page of a collection."""
+        return getattr(self.result, "__origin__", None) is Page
 
     def limit(self, query: Mapping[str, Any]) -> RateLimit | None:
         """Returns the documented limit of a request with these query parameters."""

@@ -15,8 +15,8 @@ from socialapi.errors import InvalidInput
 from socialapi.models.pages import Undecoded
 from socialapi.webhooks.queue import Store
 from socialapi.webhooks.signatures import SIGNATURE_HEADER, Signature, begins_as_json, sign
+from socialapi.wire.decode import decode_json
 from socialapi.wire.events import NO_EVENT_ID, identity_of, read_delivery
-from socialapi.wire.json_decode import decode_json
 
 MAX_READING_BYTES: Final = 64_000_000
 """The most bytes of all unfinished bodies together, unless there is only one. Beyond it, the

@@ -1,11 +1,13 @@
 """Turns decoded JSON into models and problems, with one generated reader per class in cattrs."""
 
 import functools
+import json
 import typing
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import attrs
+import orjson
 from cattrs.preconf.orjson import OrjsonConverter, make_converter
 
 from socialapi.errors import DecodeError
@@ -30,6 +32,24 @@ from socialapi.wire.class_readers import (
     scalar_reader,
     without_none,
 )
+
+
+def decode_json(content: bytes) -> Any:
+    """Returns JSON bytes as Python data. A byte order mark and lone surrogates are accepted.
+
+    Raises orjson.JSONDecodeError for invalid JSON, invalid UTF-8 and too deep nesting. The error
+    quotes nothing of the content.
+    """
+    try:
+        return orjson.loads(content)
+    except orjson.JSONDecodeError as problem:
+        message, position = problem.msg, problem.pos
+    # The standard library is much slower but accepts lone surrogates, which some write as \ud83d.
+    try:
+        return json.loads(content.decode("utf-8", "surrogatepass").removeprefix("\ufeff"))
+    except (ValueError, RecursionError):
+        error = orjson.JSONDecodeError(message, "", position)
+    raise error  # outside the handler, so that the content is not in its context
 
 
 def structure(data: Any, cls: Any) -> Any:

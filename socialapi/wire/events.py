@@ -15,8 +15,7 @@ from socialapi.errors import DecodeError, InvalidInput
 from socialapi.models.events import ActivityEvent, DirectMessage, MatchedPost, StreamNotice, canonical_event_type
 from socialapi.models.pages import Undecoded
 from socialapi.problems import Problem, ServiceError
-from socialapi.wire.decode import read_partial_error, structure
-from socialapi.wire.json_decode import decode_json
+from socialapi.wire.decode import decode_json, read_partial_error, structure
 from socialapi.wire.scalars import identifier, moment, only, only_object, text, whole_number
 
 T = TypeVar("T")

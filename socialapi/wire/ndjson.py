@@ -6,7 +6,7 @@ from typing import Final
 import orjson
 
 from socialapi.errors import DecodeError
-from socialapi.wire.json_decode import decode_json
+from socialapi.wire.decode import decode_json
 
 MAX_LINES_AT_ONCE: Final = 2_000
 """The most lines cut in one step, so that a chunk full of keep-alives does not block for long."""

@@ -30,11 +30,6 @@ _FIXED_TIME: Final = datetime.datetime.fromtimestamp(0, datetime.UTC)
 """A fixed time for the validation of ids, whose rules do not depend on it."""
 
 
-def is_paged(result: Any) -> bool:
-    """Returns whether a route's result is `Page[T]`."""
-    return getattr(result, "__origin__", None) is Page
-
-
 def read_page(result: Any, body: Any) -> Page[Any]:
     """Returns the page in an envelope. A bare array counts as its data.
 

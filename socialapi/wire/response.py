@@ -28,6 +28,7 @@ from socialapi.routes.route import Route
 from socialapi.wire import scalars
 from socialapi.wire.class_readers import is_tuple, join_path
 from socialapi.wire.decode import (
+    decode_json,
     is_problem,
     read_errors,
     read_partial_error,
@@ -36,8 +37,7 @@ from socialapi.wire.decode import (
     structure,
     wire_names,
 )
-from socialapi.wire.json_decode import decode_json
-from socialapi.wire.paging import is_paged, read_page
+from socialapi.wire.paging import read_page
 
 R = TypeVar("R")
 
@@ -141,7 +141,7 @@ def _read_success(route: Route[R], reply: Reply) -> R:
         result: R = structure(_decode_form(reply.content), route.result)
         return result
     body = decode(reply.content)
-    if is_paged(route.result):
+    if route.is_paged:
         if _is_refusal(body, names=frozenset()):
             raise read_error(reply)
         return cast("R", read_page(route.result, body))

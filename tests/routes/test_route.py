@@ -156,3 +156,8 @@ def test_each_family_has_its_host_and_the_credentials_it_prefers_first() -> None
 )
 def test_a_segment_is_percent_encoded(value: str, encoded: str) -> None:
     assert encode_segment(value) == encoded
+
+
+def test_a_route_is_paged_when_its_result_is_a_page() -> None:
+    assert platform.POSTS.is_paged
+    assert not platform.POST_CREATE.is_paged

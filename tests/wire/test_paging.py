@@ -13,7 +13,7 @@ from socialapi.models.pages import Page
 from socialapi.models.posts import Media, Post
 from socialapi.problems import ResourceNotFound, ServiceError
 from socialapi.routes.route import ADS, PLATFORM
-from socialapi.wire.paging import Position, Split, is_paged, page_query, read_page, split_of
+from socialapi.wire.paging import Position, Split, page_query, read_page, split_of
 
 PLATFORM_PAGE = {
     "data": [
@@ -228,11 +228,6 @@ def test_what_is_no_page_never_looks_like_the_last_one(body: dict[str, object], 
     with pytest.raises(DecodeError) as caught:
         read_page(Page[Post], body)
     assert caught.value.path == path
-
-
-def test_a_route_is_paged_when_its_result_is_a_page() -> None:
-    assert is_paged(Page[Post])
-    assert not is_paged(Post)
 
 
 # Filters of more ids than a request takes

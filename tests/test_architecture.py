@@ -289,8 +289,9 @@ def test_an_arrow_that_goes_down_is_fine(module: str, source: str) -> None:
 def test_extras_are_not_imported_until_there_is_something_for_them() -> None:
     script = """
 import sys, socialapi
+from socialapi.bulk.inputs.columns import IdentifierColumns
 from socialapi.bulk.inputs.formats import open_records
-open_records("crm.csv")
+open_records("crm.csv", IdentifierColumns.of(None, ["email"]))
 print(*{name.partition(".")[0] for name in sys.modules} & {"pyarrow", "pandas", "numpy"})
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -35,6 +35,8 @@ class RowCounters:
     forecast_bytes: int = 0
     rejects: list[RowIssue] = attrs.field(factory=list)
     warning_details: list[RowIssue] = attrs.field(factory=list)
+    ignored_columns: Callable[[], Sequence[str]] = tuple
+    """The columns of the input that are not read, as far as they are known by now."""
     on_reject: Callable[[Sequence[RowIssue]], None] | None = None
     """Told of every rejected row, also of those that the report has no room for."""
     place_of: Callable[[int], tuple[str, int] | None] = lambda _: None
@@ -110,6 +112,7 @@ class RowCounters:
             "quota_used": self._quota_used(elapsed_seconds),
             "rejects_path": str(self.rejects_file.path) if self.rejects_file is not None else None,
             "forecast": self._forecast() if dry_run else None,
+            "ignored_columns": tuple(self.ignored_columns()),
         }
 
     def _quota_used(self, elapsed_seconds: float) -> float:

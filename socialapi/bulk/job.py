@@ -4,14 +4,14 @@ import asyncio
 import datetime
 import inspect
 import os
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence, Sized
 from typing import Any, Final, Generic, Literal, Protocol, TypeVar
 
 import attrs
 
 from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.dispatcher import Concurrency, Dispatcher, Sendable
-from socialapi.bulk.inputs.reader import Chunk, NoRows, Reader
+from socialapi.bulk.inputs.reader import NoRows, Reader
 from socialapi.bulk.journals.journal import JobIdentity, Journal, Opened, Setting, State, fingerprint
 from socialapi.bulk.rejects import RejectsFile, is_rejects_file, same_file
 from socialapi.config import Config
@@ -101,7 +101,7 @@ def bulk_options(config: Config, call: CallOptions) -> CallOptions:
 
 B = TypeVar("B", bound=Sendable)
 P = TypeVar("P", bound=UploadReport)
-R = TypeVar("R")
+C = TypeVar("C", bound=Sized)
 
 JUDGED_FROM_ROWS: Final = 10_000
 """Rows read before the share of rejected ones is judged; of fewer it is at the end."""
@@ -150,19 +150,19 @@ class JobDescription:
     """Whether the caller closes the rejects file, because more rows may be rejected later."""
 
 
-class Stage(Protocol[R, B, P]):
+class Stage(Protocol[C, B, P]):
     """What a job does with the rows that are read.
 
-    `open` comes first and `aclose` last, whatever happens. In between each chunk is taken, what is
+    `open` comes first and `aclose` last, whatever happens. In between each block is taken, what is
     left is flushed, and the job is finished if nothing has stopped it. The dispatcher calls
     `settle` with each batch that the stage submits to it.
     """
 
-    async def open(self, run: "JobRun[R, B, P]") -> None:
+    async def open(self, run: "JobRun[C, B, P]") -> None:
         """Begins the work. Nothing was read so far."""
 
-    async def take(self, chunk: Chunk[R]) -> None:
-        """Checks the rows of a chunk, and puts those that can be sent into batches."""
+    async def take(self, block: C) -> None:
+        """Checks the rows of a block, and puts those that can be sent into batches."""
 
     async def flush(self) -> None:
         """Submits what is left in batches, once everything is read."""
@@ -196,8 +196,8 @@ def prepare_input(session: Session, reader: Reader[Any], description: JobDescrip
 
 
 def run_job(
-    reader: Reader[R],
-    stage: Stage[R, B, P],
+    reader: Reader[C],
+    stage: Stage[C, B, P],
     counters: RowCounters,
     description: JobDescription,
     options: JobOptions,
@@ -210,7 +210,7 @@ def run_job(
     return JobRun(reader, stage, counters, description, options, context).run()
 
 
-class JobRun(Generic[R, B, P]):
+class JobRun(Generic[C, B, P]):
     """A run of a job: it reads the input, and stops, cancels and closes everything.
 
     A stage uses the public attributes: it submits batches to the dispatcher, has its sender call
@@ -219,8 +219,8 @@ class JobRun(Generic[R, B, P]):
 
     def __init__(
         self,
-        reader: Reader[R],
-        stage: Stage[R, B, P],
+        reader: Reader[C],
+        stage: Stage[C, B, P],
         counters: RowCounters,
         description: JobDescription,
         options: JobOptions,
@@ -329,7 +329,7 @@ class JobRun(Generic[R, B, P]):
         await self._stage.open(self)
 
     async def _read(self) -> None:
-        chunks = aiter(self._reader)
+        blocks = aiter(self._reader)
         yield_turn = self._context.scheduler.yield_turn
         while True:
             await yield_turn()  # an iterable is read without ever waiting, and others go on
@@ -337,23 +337,23 @@ class JobRun(Generic[R, B, P]):
                 return
             try:
                 # An input may be silent for as long as it likes, such as a pipe; the job ends nevertheless when it stops.
-                chunk = await self.dispatcher.unless_stopped(anext(chunks, None))
+                block = await self.dispatcher.unless_stopped(anext(blocks, None))
             except Exception as problem:  # noqa: BLE001  # whatever a user's iterable raises ends the reading
                 self.broken_input = problem
                 return
-            if chunk is None:
+            if block is None:
                 self._refuse_nothing()
                 return
             try:
-                self._counters.take_in(len(chunk))
+                self._counters.take_in(len(block))
                 await yield_turn()  # others were read to at the same time
-                await self._stage.take(chunk)
+                await self._stage.take(block)
             except OURS as problem:
                 self.dispatcher.stop(problem)
             self._ended()
 
     def _ended(self) -> None:
-        """A chunk is read, or a batch is settled or never will be."""
+        """A block is read, or a batch is settled or never will be."""
         self.judge_rejects()
         self.show()
 

@@ -1,112 +1,13 @@
-"""The rows of an upload: as read, one by one or as a table, and ready to be sent."""
+"""The rows of an upload that are ready to be sent, one by one or in blocks."""
 
-import datetime
 import itertools
 import operator
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 
 from socialapi.models.audiences import IdentifierKind, OperationType
-
-ROWS_PER_CHUNK: Final = 1_250
-"""Rows read, or encoded, in one go: few enough that the event loop is not held for more than about 10 ms."""
-
-
-@attrs.define(eq=False, repr=False, weakref_slot=False)
-class RawRow:
-    """A row of the input before validation.
-
-    `number` counts data rows from 1. `identifiers` are (field, kind, raw text) triples; `field` is
-    the name in the input, for messages. The three overrides are None if the row has none. `problem`
-    is a (field, reason) pair if the row could not be read. `unusable` are such pairs for values
-    that are not text, beside identifiers that are.
-    """
-
-    number: int
-    identifiers: list[tuple[str, IdentifierKind, str]]
-    operation_type: str | None = None
-    effective_at: str | datetime.datetime | None = None
-    expires_at: str | datetime.datetime | None = None
-    problem: tuple[str, str] | None = None
-    unusable: tuple[tuple[str, str], ...] = ()
-
-
-When = str | datetime.datetime | None
-
-
-@attrs.frozen(eq=False, repr=False)
-class RawColumn:
-    """The cells of one identifier column: texts, empty for rows without one. `field` is its name in
-    the input.
-    """
-
-    field: str
-    kind: IdentifierKind
-    cells: Sequence[str]
-
-
-@attrs.frozen(eq=False, repr=False)
-class RawTable:
-    """A table of input rows, processed by column as long as nothing in it is irregular.
-
-    `first_number` is the number of the first of `size` rows. `overrides` are the columns of
-    operation types, times of effect and expiries, each None if the input has none. `problems` are
-    those of rows that could not be read, by their index in the table.
-    """
-
-    first_number: int
-    size: int
-    columns: tuple[RawColumn, ...]
-    overrides: tuple[Sequence[str | None] | None, Sequence[When] | None, Sequence[When] | None] = (None, None, None)
-    problems: Mapping[int, tuple[str, str]] = {}
-
-    def __len__(self) -> int:
-        return self.size
-
-    def __iter__(self) -> Iterator[RawRow]:
-        return map(self.row, range(self.size))
-
-    def row(self, place: int) -> RawRow:
-        """The row at this place in the table."""
-        operation_types, effective_ats, expires_ats = self.overrides
-        return RawRow(
-            self.first_number + place,
-            [
-                (column.field, column.kind, cell)
-                for column in self.columns
-                if (cell := column.cells[place]) and not cell.isspace()
-            ],
-            operation_types[place] if operation_types is not None else None,
-            effective_ats[place] if effective_ats is not None else None,
-            expires_ats[place] if expires_ats is not None else None,
-            self.problems.get(place),
-        )
-
-    def part(self, start: int, stop: int) -> "RawTable":
-        """The rows from one place up to another, or up to the last one."""
-        stop = min(stop, self.size)
-        if start == 0 and stop == self.size:
-            return self
-        operation_types, effective_ats, expires_ats = self.overrides
-        return RawTable(
-            self.first_number + start,
-            stop - start,
-            tuple([RawColumn(each.field, each.kind, each.cells[start:stop]) for each in self.columns]),
-            (
-                operation_types[start:stop] if operation_types is not None else None,
-                effective_ats[start:stop] if effective_ats is not None else None,
-                expires_ats[start:stop] if expires_ats is not None else None,
-            ),
-            {place - start: why for place, why in self.problems.items() if start <= place < stop},
-        )
-
-    @property
-    def has_overrides(self) -> bool:
-        """Whether a row can say for itself what is done with it, or when."""
-        return self.overrides != (None, None, None)
 
 
 @attrs.frozen

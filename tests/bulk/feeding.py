@@ -1,4 +1,4 @@
-"""Upload jobs whose input comes in chunks, and at moments, that a test chooses; and what such a job has to bring."""
+"""Upload jobs whose input comes in blocks, and at moments, that a test chooses; and what such a job has to bring."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,9 +7,11 @@ from typing import Any, Final
 import attrs
 
 from socialapi.bulk.audiences.batches import Batch
+from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.job import UploadJob
-from socialapi.bulk.inputs.reader import Chunk, Reader
-from socialapi.bulk.rows import RawColumn, RawRow, RawTable, RowBlock, rows_of
+from socialapi.bulk.inputs.reader import Reader
+from socialapi.bulk.rows import RowBlock, rows_of
+from tests.bulk.blocks import Column, user_block
 from tests.bulk.model_service import Identifier, Times, members_after
 
 SOME_TURNS: Final = 60
@@ -25,22 +27,23 @@ class Wish:
     expires_at: str | None = None
 
 
-def table_of(wishes: Sequence[Wish]) -> RawTable:
-    """The rows as a table; without columns for what is done if all of them do the usual."""
-    columns = [
-        RawColumn(f"id {at}", "partner_user_id", [w.values[at] if at < len(w.values) else "" for w in wishes])
+def block_of(wishes: Sequence[Wish]) -> UserBlock:
+    """The rows as a block; without columns for what is done if all of them do the usual."""
+    columns: list[Column] = [
+        (f"id {at}", "partner_user_id", [w.values[at] if at < len(w.values) else "" for w in wishes])
         for at in range(max((len(wish.values) for wish in wishes), default=0))
     ]
-    usual = all(wish == Wish(wish.values) for wish in wishes)
-    overrides = ([wish.operation_type for wish in wishes], None, [wish.expires_at for wish in wishes])
-    return RawTable(1, len(wishes), tuple(columns), (None, None, None) if usual else overrides)
+    if any(wish != Wish(wish.values) for wish in wishes):
+        columns.append(("operation_type", "operation_type", [wish.operation_type for wish in wishes]))
+        columns.append(("expires_at", "expires_at", [wish.expires_at for wish in wishes]))
+    return user_block(*columns, size=len(wishes))
 
 
-class Feed(Reader[RawRow]):
-    """Hands out chunks; before each it lets others have so many turns of the event loop."""
+class Feed(Reader[UserBlock]):
+    """Hands out blocks; before each it lets others have so many turns of the event loop."""
 
-    def __init__(self, chunks: Iterable[Chunk[RawRow]], turns: Iterable[int]) -> None:
-        self._chunks = iter(chunks)
+    def __init__(self, blocks: Iterable[UserBlock], turns: Iterable[int]) -> None:
+        self._blocks = iter(blocks)
         self._turns = iter(turns)
 
     @property
@@ -48,25 +51,24 @@ class Feed(Reader[RawRow]):
         """Nobody asks."""
         return None
 
-    async def read_chunk(self) -> Chunk[RawRow]:
+    async def read_block(self) -> UserBlock | None:
         for _ in range(next(self._turns, 0)):
             await asyncio.sleep(0)
-        return next(self._chunks, [])
+        return next(self._blocks, None)
 
     async def aclose(self) -> None:
         return
 
 
-def cut(table: RawTable, sizes: Iterable[int], *, as_rows: bool = False) -> list[Chunk[RawRow]]:
-    """The table in chunks of these sizes, which repeat to its end; as a list of rows each, or as tables."""
-    chunks: list[Chunk[RawRow]] = []
+def cut(block: UserBlock, sizes: Iterable[int]) -> list[UserBlock]:
+    """The block in parts of these sizes, which repeat to its end."""
+    parts: list[UserBlock] = []
     sizes, start = list(sizes), 0
-    while start < len(table):
-        stop = start + sizes[len(chunks) % len(sizes)]
-        part = table.part(start, stop)
-        chunks.append(list(part) if as_rows else part)
+    while start < len(block):
+        stop = start + sizes[len(parts) % len(sizes)]
+        parts.append(block.part(start, stop))
         start = stop
-    return chunks
+    return parts
 
 
 def watch_batches(job: UploadJob) -> list[list[int]]:

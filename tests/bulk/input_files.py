@@ -4,24 +4,31 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from socialapi.bulk.audiences.cells import UserBlock, UserRow, user_rows
+from socialapi.bulk.inputs.columns import IdentifierColumns
 from socialapi.bulk.inputs.formats import open_records
-from socialapi.bulk.rows import RawRow
-from socialapi.models.audiences import AudienceUser, DoNotReachUser
+from socialapi.bulk.inputs.reader import Block, Reader
+from socialapi.models.audiences import IDENTIFIER_KINDS, AudienceUser, DoNotReachUser
 
 
-async def read(records: Any, **options: Any) -> list[RawRow]:
+def open_users(records: Any, *, columns: Any = None, kinds: Any = IDENTIFIER_KINDS) -> Reader[UserBlock]:
+    """A reader of the identifiers in some records."""
+    return open_records(records, IdentifierColumns.of(columns, kinds))
+
+
+async def read(records: Any, **options: Any) -> list[UserRow]:
     """All rows of an input."""
-    async with open_records(records, **options) as reader:
-        return [row async for chunk in reader for row in chunk]
+    async with open_users(records, **options) as reader:
+        return [row async for block in reader for row in user_rows(block)]
 
 
-async def read_until_error(records: Any, error: type[Exception], **options: Any) -> tuple[list[RawRow], Exception]:
+async def read_until_error(records: Any, error: type[Exception], **options: Any) -> tuple[list[UserRow], Exception]:
     """The rows before the error that ends an input, and the error."""
-    rows: list[RawRow] = []
+    rows: list[UserRow] = []
     try:
-        async with open_records(records, **options) as reader:
-            async for chunk in reader:
-                rows += chunk
+        async with open_users(records, **options) as reader:
+            async for block in reader:
+                rows += user_rows(block)
     except error as raised:
         return rows, raised
     raise AssertionError(f"{error.__name__} was not raised")
@@ -29,14 +36,15 @@ async def read_until_error(records: Any, error: type[Exception], **options: Any)
 
 async def why_empty(records: Any, **options: Any) -> str | None:
     """Why an input has no rows, which it ends without an error."""
-    async with open_records(records, **options) as reader:
-        assert [row async for chunk in reader for row in chunk] == []
+    async with open_users(records, **options) as reader:
+        assert await reader.read_block() is None
         return reader.why_empty
 
 
-def values(rows: Iterable[RawRow]) -> list[list[str]]:
+def values(rows: Iterable[UserRow] | UserBlock | None) -> list[list[str]]:
     """The texts of the identifiers of each row."""
-    return [[text for _, _, text in row.identifiers] for row in rows]
+    found = user_rows(rows) if isinstance(rows, Block) else rows or ()
+    return [[text for _, _, text in row.identifiers] for row in found]
 
 
 def write(path: Path, content: str | bytes) -> None:

@@ -8,93 +8,16 @@ import attrs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialapi.bulk.rows import Action, RawColumn, RawRow, RawTable, Row, RowBlock, rows_of, runs_of
+from socialapi.bulk.rows import Action, Row, RowBlock, rows_of, runs_of
 from socialapi.models.audiences import IDENTIFIER_KINDS
 
 UPDATE: Final = Action("Update")
 DELETE: Final = Action("Delete")
 
 
-def told(rows: Iterable[RawRow | Row]) -> list[tuple[Any, ...]]:
+def told(rows: Iterable[Row]) -> list[tuple[Any, ...]]:
     """Rows as values, since they are compared by identity."""
     return [tuple(getattr(each, field.name) for field in attrs.fields(type(each))) for each in rows]
-
-
-TABLE: Final = RawTable(
-    7,
-    3,
-    (
-        RawColumn("E-Mail", "email", ["a@b.example", "", " c@d.example"]),
-        RawColumn("Other e-mail", "email", ["x@y.example", "\u00a0", ""]),
-        RawColumn("id", "partner_user_id", ["1", "\u200b", " "]),
-    ),
-    (["Delete", None, "?"], None, ["2091-01-01T00:00:00Z", None, None]),
-    {1: ("", "is blank")},
-)
-
-
-def test_a_row_of_a_table_has_its_number_its_texts_and_what_it_says_for_itself() -> None:
-    assert told([TABLE.row(0)]) == [
-        (
-            7,
-            [
-                *(("E-Mail", "email", "a@b.example"), ("Other e-mail", "email", "x@y.example")),
-                ("id", "partner_user_id", "1"),
-            ],
-            *("Delete", None, "2091-01-01T00:00:00Z", None, ()),
-        )
-    ]
-
-
-def test_cells_of_nothing_but_blanks_are_no_identifiers_of_a_row() -> None:
-    assert TABLE.row(1).identifiers == [("id", "partner_user_id", "\u200b")]  # which is for the normaliser to judge
-    assert TABLE.row(2).identifiers == [("E-Mail", "email", " c@d.example")]
-    assert TABLE.row(1).problem == ("", "is blank")
-    assert TABLE.row(2).operation_type == "?"
-
-
-def test_a_table_without_columns_of_its_own_for_what_is_done_has_no_overrides() -> None:
-    assert TABLE.has_overrides
-    assert TABLE.part(1, 2).has_overrides
-    plain = RawTable(1, 2, (RawColumn("e", "email", ["a", "b"]),))
-    assert not plain.has_overrides
-    assert told(plain) == [
-        (1, [("e", "email", "a")], None, None, None, None, ()),
-        (2, [("e", "email", "b")], None, None, None, None, ()),
-    ]
-    assert RawTable(1, 1, (), (None, None, [None])).has_overrides
-
-
-CELLS: Final = st.sampled_from(("", " ", "a", "b", "\n", "\u200b"))
-
-
-@st.composite
-def tables(draw: st.DrawFn) -> RawTable:
-    size = draw(st.integers(0, 8))
-
-    def column(cells: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-        return st.lists(cells, min_size=size, max_size=size)
-
-    kinds = draw(st.lists(st.sampled_from(IDENTIFIER_KINDS), max_size=4))
-    columns = tuple(RawColumn(f"column {at}", kind, draw(column(CELLS))) for at, kind in enumerate(kinds))
-    overrides = tuple(draw(st.none() | column(st.none() | st.sampled_from(("x", "y")))) for _ in range(3))
-    problems = draw(st.dictionaries(st.integers(0, size - 1), st.just(("f", "why")))) if size else {}
-    return RawTable(draw(st.integers(1, 100)), size, columns, (overrides[0], overrides[1], overrides[2]), problems)
-
-
-@given(tables(), st.data())
-def test_a_part_of_a_table_has_the_rows_of_the_table(table: RawTable, data: st.DataObject) -> None:
-    start = data.draw(st.integers(0, len(table)))
-    stop = data.draw(st.integers(start, len(table) + 3))
-    part = table.part(start, stop)
-    expected = [table.row(place) for place in range(len(table))]
-    assert told(table) == told(expected)
-    assert told(part) == told(expected[start:stop])
-    assert len(part) == len(expected[start:stop])
-    assert part.has_overrides == table.has_overrides
-    assert (part is table) == (start == 0 and stop >= len(table))
-    middle = data.draw(st.integers(0, len(part)))
-    assert told([*part.part(0, middle), *part.part(middle, len(part))]) == told(part)
 
 
 ROWS: Final = st.lists(

@@ -3,14 +3,15 @@
 import asyncio
 import itertools
 import operator
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
+from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.job import UploadJob, UploadOptions
-from socialapi.bulk.audiences.prepare import PreparedChunk, Preparer
+from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
 from socialapi.session.clock import FairScheduler
 from socialapi.session.session import CallOptions
 from tests.bulk.model_service import DESTINATION, ModelService, job_of, people
@@ -97,14 +98,14 @@ async def test_jobs_side_by_side_prepare_one_at_a_time(
     source: Any, rounds: Rounds, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     session = session_of(ModelService())
-    prepare = Preparer.prepare_chunk
+    prepare = Preparer.prepare_block
     seen: list[tuple[int, int]] = []
 
-    def watched(self: Preparer, chunk: Sequence[object]) -> PreparedChunk:
+    def watched(self: Preparer, block: UserBlock) -> PreparedBlock:
         seen.append((rounds.now, id(self)))
-        return prepare(self, chunk)  # type: ignore[arg-type]  # as it came
+        return prepare(self, block)
 
-    monkeypatch.setattr(Preparer, "prepare_chunk", watched)
+    monkeypatch.setattr(Preparer, "prepare_block", watched)
     options, call = UploadOptions(dry_run=True), CallOptions.interactive(session.config)
     inputs = [
         source(people(*(f"p{job}-{row}" for row in range(5_000))), tmp_path / f"{job}.csv") for job in range(CALLERS)

@@ -8,8 +8,9 @@ from typing import Final, Literal
 
 import attrs
 
+from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
 from socialapi.bulk.journals.journal import Outcome
-from socialapi.bulk.rows import ROWS_PER_CHUNK, Action, Identifier, Row, RowBlock
+from socialapi.bulk.rows import Action, Identifier, Row, RowBlock
 
 Packing = Literal["single", "packed"]
 
@@ -41,6 +42,8 @@ class Batch:
     also_original_of: set["Batch"] = attrs.field(factory=set, repr=False)
     refused: set[Identifier] = attrs.field(factory=set, repr=False)
     """Identifiers of rows that the service refused."""
+    refused_before: set[Identifier] = attrs.field(factory=set, repr=False)
+    """Of rows that are sent because they repeat refused ones: the identifiers that were refused."""
     settled: asyncio.Event = attrs.field(factory=asyncio.Event)
     failed: bool = False
     """Settled without an outcome for every row, because the job stops."""
@@ -96,7 +99,7 @@ class Packer:
     def _frame(self, action: Action) -> _Frame:
         frame = self._frames.get(action)
         if frame is None:
-            if len(self._frames) > ROWS_PER_CHUNK:
+            if len(self._frames) > ROWS_PER_BLOCK:
                 self._frames.clear()
             frame = self._frames[action] = _frame(action)
         return frame
@@ -159,7 +162,7 @@ class Packer:
         return list(grouped.values())
 
     def encode(self, runs: Iterable[RowBlock]) -> Iterator[bytes]:
-        """The body in parts of about `PART_BYTES`, or of `ROWS_PER_CHUNK` long rows: each is quick to make."""
+        """The body in parts of about `PART_BYTES`, or of `ROWS_PER_BLOCK` long rows: each is quick to make."""
         waiting, size = ["["], 0
         for text in self._texts(runs):
             waiting.append(text)
@@ -176,10 +179,10 @@ class Packer:
             between = f"{frame.behind},{frame.before}" if self._packing == "single" else ","
             yield frame.before if first else f",{frame.before}"
             first = False
-            for start in range(0, len(users), ROWS_PER_CHUNK):
+            for start in range(0, len(users), ROWS_PER_BLOCK):
                 if start:
                     yield between
-                yield between.join(users[start : start + ROWS_PER_CHUNK])
+                yield between.join(users[start : start + ROWS_PER_BLOCK])
             yield frame.behind
 
     def _users(self, runs: Iterable[RowBlock]) -> Iterable[tuple[Action, Sequence[str]]]:

@@ -4,25 +4,27 @@ import asyncio
 import datetime
 import functools
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Set as AbstractSet
 from typing import Final, Generic, TypeVar
 
 import attrs
-import orjson
 
 from socialapi.bulk.audiences import phone_numbers
 from socialapi.bulk.audiences.batches import PACKINGS, Batch, Packer, Packing
+from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.dedup import Decision, RecentIdentifiers
 from socialapi.bulk.audiences.normalize import NORMALIZER_VERSION
-from socialapi.bulk.audiences.prepare import PreparedChunk, Preparer
+from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
 from socialapi.bulk.audiences.resume import Recorder
 from socialapi.bulk.audiences.sender import BatchSender, OnAccept
 from socialapi.bulk.counters import RowCounters
+from socialapi.bulk.inputs.columns import IdentifierColumns
 from socialapi.bulk.inputs.formats import Records, open_records
-from socialapi.bulk.inputs.reader import Chunk, Reader, in_steps
+from socialapi.bulk.inputs.reader import Reader
 from socialapi.bulk.job import JobContext, JobDescription, JobOptions, JobRun, bulk_options, prepare_input, run_job
-from socialapi.bulk.journals.journal import Setting, impersonal
-from socialapi.bulk.rows import RawRow, Row, RowBlock
+from socialapi.bulk.journals.journal import Setting, columns_setting
+from socialapi.bulk.rows import Identifier, Row, RowBlock
 from socialapi.config import Config
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import MAX_OPERATIONS, IdentifierKind, OperationType, UploadCounts, months_later
@@ -88,22 +90,13 @@ def settings_of(options: UploadOptions, config: Config) -> Mapping[str, Setting]
         "normalizer": NORMALIZER_VERSION,
         "operation": str(options.operation),
         "packing": options.packing,
-        "columns": _named(options.columns) if options.columns else None,
+        "columns": columns_setting(options.columns) if options.columns else None,
         "default_region": options.default_region,
         "effective_at": _written(options.effective_at),
         "expires_at": _written(options.expires_at),
         "max_operations": config.max_operations,
         "max_batch_bytes": config.max_batch_bytes,
     }
-
-
-def _named(columns: Mapping[str, str | Sequence[str]]) -> str:
-    """The columns for the journal: where somebody gave a value for a name, its digest is all that gets there."""
-    said = {
-        kind: impersonal(names) if isinstance(names, str) else [impersonal(str(name)) for name in names]
-        for kind, names in columns.items()
-    }
-    return orjson.dumps(said).decode()
 
 
 def _written(time: datetime.datetime | str | None) -> str | None:
@@ -116,22 +109,22 @@ TOO_LARGE: Final = "is larger than a request may be"
 MAX_WAITING_DUPLICATES: Final = 25_000
 """Rows that may repeat unsettled ones before the reading waits, so that memory stays flat."""
 
-R = TypeVar("R")
+C = TypeVar("C", bound=Sized)
 
-Prepare = Callable[[Chunk[R]], Iterable[PreparedChunk]]
-"""Prepares the rows of a chunk, in steps between which other jobs get their turn."""
+Prepare = Callable[[C], Iterable[PreparedBlock]]
+"""Prepares the rows of a block, in steps between which other jobs get their turn."""
 
 
-class UploadStage(Generic[R]):
+class UploadStage(Generic[C]):
     """Puts the rows of an upload into batches, and gives each its outcome.
 
     `prepare_at` returns what prepares the rows of a job that began at a time. Rows that are ready
-    to be sent need no more than a `PreparedChunk` around them.
+    to be sent need no more than a `PreparedBlock` around them.
     """
 
     def __init__(
         self,
-        prepare_at: Callable[[datetime.datetime], Prepare[R]],
+        prepare_at: Callable[[datetime.datetime], Prepare[C]],
         sender: BatchSender,
         context: JobContext,
         *,
@@ -152,7 +145,7 @@ class UploadStage(Generic[R]):
         """Rows that repeat refused ones, which have to be sent nevertheless."""
         self._places = self._sent = 0
 
-    async def open(self, run: JobRun[R, Batch, UploadReport]) -> None:
+    async def open(self, run: JobRun[C, Batch, UploadReport]) -> None:
         """Has the sender report to this run, and goes on from its journal."""
         self._run, self._dispatcher = run, run.dispatcher
         self._sender.observe, self._sender.wait_for = run.observe, run.dispatcher.wait_for
@@ -161,11 +154,11 @@ class UploadStage(Generic[R]):
             self._prepare = self._prepare_at(run.opened.started_at)
             self._recorder = self._sender.recorder = Recorder(run.journal, run.opened, self._packer)
 
-    async def take(self, chunk: Chunk[R]) -> None:
-        """Puts the rows of a chunk that can be sent into batches."""
+    async def take(self, block: C) -> None:
+        """Puts the rows of a block that can be sent into batches."""
         loop = asyncio.get_running_loop()
         since = loop.time()
-        for prepared in self._prepare(chunk):
+        for prepared in self._prepare(block):
             if prepared.rejects:
                 self._counters.reject(prepared.rejects)
             if prepared.warnings or prepared.mended:
@@ -262,21 +255,26 @@ class UploadStage(Generic[R]):
             self._recent.place(row, original)
             await self._bound_waiting_duplicates(original)
         elif decision.refused:
-            await self._send_again(row, run)
+            await self._send_again(row, run, decision.refused)
         else:
             self._counters.repeat(1)
 
-    async def _send_again(self, row: Row, run: RowBlock) -> None:
-        """The row repeats a refused one. Its batch is not one of the input's: when that is known is up to the service."""
+    async def _send_again(self, row: Row, run: RowBlock, refused: AbstractSet[Identifier]) -> None:
+        """The row repeats refused identifiers, and others that were accepted, and stay so whatever becomes of it.
+
+        Its batch is not one of the input's: when it is known is up to the service.
+        """
         if self._recorder is not None and (known := await self._recorder.outcomes_of([row])):
             settled = Batch()
             settled.settled.set()
-            self._sender.take_over(settled, [row], known)
+            if self._sender.take_over([row], known):
+                settled.refused |= refused
             self._recent.place(row, settled)
             return
         if not self._packer.add(self._resend, run):
             await self._dispatch_again()
             self._packer.add(self._resend, run)
+        self._resend.refused_before |= refused
         self._recent.place(row, self._resend)
 
     async def _bound_waiting_duplicates(self, original: Batch) -> None:
@@ -350,7 +348,8 @@ class UploadJob:
         self._options = options
         self._context = JobContext.of(session)
         rate = route.rate_limit.configured(config.rate_limits) if route.rate_limit else None
-        self.counters = RowCounters(rate, on_reject=on_reject)
+        selection = IdentifierColumns.of(options.columns, destination.kinds)
+        self.counters: RowCounters = RowCounters(rate, on_reject=on_reject, ignored_columns=selection.ignored_columns)
         packer = Packer(
             options.packing,
             max_operations=config.max_operations or MAX_OPERATIONS,
@@ -360,8 +359,8 @@ class UploadJob:
             session, destination.target, bulk_options(config, call), packer, self.counters, on_accept=on_accept
         )
         prepare_at = functools.partial(_prepare_at, destination, options)
-        self.stage = UploadStage(prepare_at, sender, self._context, dry_run=options.dry_run)
-        self.reader: Reader[RawRow] = open_records(records, columns=options.columns, kinds=destination.kinds)
+        self.stage: UploadStage[UserBlock] = UploadStage(prepare_at, sender, self._context, dry_run=options.dry_run)
+        self.reader: Reader[UserBlock] = open_records(records, selection)
         self._description = JobDescription(
             kind=destination.kind,
             target=destination.target,
@@ -377,9 +376,9 @@ class UploadJob:
         return await run_job(self.reader, self.stage, self.counters, self._description, self._options, self._context)
 
 
-def _prepare_at(destination: Destination, options: UploadOptions, now: datetime.datetime) -> Prepare[RawRow]:
+def _prepare_at(destination: Destination, options: UploadOptions, now: datetime.datetime) -> Prepare[UserBlock]:
     preparer = _preparer(destination, options, now)
-    return lambda chunk: map(preparer.prepare_chunk, in_steps(chunk))
+    return lambda block: map(preparer.prepare_block, block.steps())
 
 
 def _preparer(destination: Destination, options: UploadOptions, now: datetime.datetime) -> Preparer:

@@ -191,12 +191,13 @@ def normalizers(
     Raises InvalidInput for an unknown `default_region`.
     """
     taken = frozenset(kinds)
+    region = None if default_region is None else phone_numbers.check_region(default_region)
     every: dict[IdentifierKind, Normalizer] = {
         "email": email,
         "device_id": device_id,
         "handle": handle,
         "service_id": service_id,
-        "phone_number": functools.partial(phone_number, region=phone_numbers.check_region(default_region)),
+        "phone_number": functools.partial(phone_number, region=region),
         "partner_user_id": partner_user_id,
     }
     return {kind: every[kind] if kind in taken else _not_taken for kind in IDENTIFIER_KINDS}

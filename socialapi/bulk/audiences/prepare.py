@@ -6,15 +6,18 @@ In ASCII, the number of characters is the number of bytes.
 import datetime
 import functools
 import json
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import compress
-from typing import Final, cast, get_args
+from collections.abc import Set as AbstractSet
+from itertools import compress, groupby
+from typing import Any, Final, cast, get_args
 
 import attrs
 
+from socialapi.bulk.audiences.cells import UserBlock, UserRow, When, overrides_of, texts_of_cells
 from socialapi.bulk.audiences.normalize import Normalizer, Unusable, column_normalizers, normalizers
-from socialapi.bulk.inputs.iterables import texts_of
-from socialapi.bulk.rows import Action, Column, RawRow, RawTable, Row, RowBlock, When, runs_of
+from socialapi.bulk.inputs.numbers import texts_of
+from socialapi.bulk.rows import Action, Column, RowBlock
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import (
     IDENTIFIER_KINDS,
@@ -81,7 +84,7 @@ Problem = tuple[str, str]
 
 
 @attrs.define(eq=False)
-class PreparedChunk:
+class PreparedBlock:
     """The result of preparing some rows. Each row is in either `runs` or `rejects`.
 
     Of the rows in `runs`, `warnings` are about values that were left out, and `mended` about values
@@ -135,97 +138,104 @@ class Preparer:
             raise InvalidInput("the upload cannot be done so", [BrokenRule(path=f, reason=r) for f, r in named])
         self._default = default
 
-    def faults_of(self, raw: RawRow) -> Sequence[Problem]:
+    def faults_of(self, row: UserRow) -> Sequence[Problem]:
         """What is wrong with the operation type and the times of a row, for which it would be rejected."""
-        if raw.operation_type is None and raw.effective_at is None and raw.expires_at is None:
+        if row.operation_type is None and row.effective_at is None and row.expires_at is None:
             return ()
-        decided = self._action(raw.operation_type, raw.effective_at, raw.expires_at)
+        decided = self._action(row.operation_type, row.effective_at, row.expires_at)
         return () if isinstance(decided, Action) else decided
 
-    def prepare_chunk(self, raw_rows: Iterable[RawRow]) -> PreparedChunk:
+    def prepare_block(self, block: UserBlock) -> PreparedBlock:
         """The rows that can be sent, in their order, and why others, or parts of them, cannot."""
-        if isinstance(raw_rows, RawTable) and not raw_rows.has_overrides:
-            return self._prepare_table(raw_rows)
-        done, rows = PreparedChunk(), []
-        for raw in raw_rows:
-            if raw.problem is not None:
-                done.rejects.append(RowIssue(raw.number, *raw.problem))
-                continue
-            action = self._default
-            if raw.operation_type is not None or raw.effective_at is not None or raw.expires_at is not None:
-                decided = self._action(raw.operation_type, raw.effective_at, raw.expires_at)
-                if not isinstance(decided, Action):
-                    done.rejects.append(_issue(raw.number, decided))
-                    continue
-                action = decided
-            if (row := self._prepare(raw, action, done)) is not None:
-                rows.append(row)
-        done.runs = runs_of(rows)
+        done = PreparedBlock()
+        left_out: set[int] = set()
+        for index, fault in block.faults.items():
+            done.rejects.append(RowIssue(block.first_number + index, "", fault.reason))
+            left_out.add(index)
+        actions = self._actions_of(block, done, left_out) if block.layout.has_overrides else None
+        columns, odd = self._normalized_columns(block)
+        users = write_users(columns) if len(odd) < len(block) else [""] * len(block)
+        for index in sorted(odd - left_out):
+            if not self._complete(block, index, columns, users, done):
+                left_out.add(index)
+        done.runs = _runs(block, columns, users, actions or self._default, left_out)
+        done.rejects.sort(key=operator.attrgetter("row"))
         return done
 
-    def _prepare(self, raw: RawRow, action: Action, done: PreparedChunk) -> Row | None:
-        problems, mended = list[Problem](raw.unusable), list[Problem]()
-        values = _normalized(raw.identifiers, self._normalizers, problems, mended)
-        if not values:
-            done.rejects.append(_issue(raw.number, problems or (("", NO_IDENTIFIER),)))
+    def _actions_of(
+        self, block: UserBlock, done: PreparedBlock, left_out: set[int]
+    ) -> Sequence[Action | tuple[Problem, ...]] | None:
+        """The action of each row; None if all do what the job says."""
+        overrides = overrides_of(block)
+        if not any(map(any, overrides)):
             return None
-        done.warnings += [RowIssue(raw.number, *problem) for problem in problems]
-        done.mended += [RowIssue(raw.number, *each) for each in mended]
-        identifiers = tuple([(kind, value) for kind, each in values.items() for value in each])
-        return Row(raw.number, action, identifiers, user_json(values))
+        decided = list(map(self._action, *overrides))
+        for index, action in enumerate(decided):
+            if not isinstance(action, Action) and index not in left_out:
+                done.rejects.append(_issue(block.first_number + index, action))
+                left_out.add(index)
+        return decided
 
-    def _prepare_table(self, table: RawTable) -> PreparedChunk:
-        done = PreparedChunk()
-        columns = [(each.kind, self._column_normalizers[each.kind](each.cells)) for each in table.columns]
-        kinds = tuple(kind for kind, _ in columns)
-        odd = set(table.problems)
-        if len(set(kinds)) < len(kinds) or not kinds:
-            odd.update(range(len(table)))
-        for _, values in columns:
+    def _normalized_columns(self, block: UserBlock) -> tuple[list[tuple[IdentifierKind, list[str | None]]], set[int]]:
+        """The values of each column of identifiers, and the indexes of rows that take another look.
+
+        A value is None where it takes one itself.
+        """
+        columns = list[tuple[IdentifierKind, list[str | None]]]()
+        looked_at = set[int]()
+        for at, _, kind in block.layout.identifiers:
+            texts, odd = (block.columns[at], ()) if block.is_text else texts_of_cells(block.columns[at])
+            values = self._column_normalizers[kind](texts)
+            for index in odd:
+                values[index] = None
             if None in values or "" in values:
-                odd.update(place for place, value in enumerate(values) if not value)
-        users = write_users(columns) if len(odd) < len(table) else [""] * len(table)
-        left_out = {place for place in sorted(odd) if not self._mend(table, place, columns, users, done)}
-        numbers: Sequence[int] = range(table.first_number, table.first_number + len(table))
-        if left_out:
-            kept = [place not in left_out for place in range(len(table))]
-            numbers, users = list(compress(numbers, kept)), list(compress(users, kept))
-            columns = [(kind, list(compress(values, kept))) for kind, values in columns]
-        if users:
-            # The cast: no cell without a value is left by now.
-            done.runs.append(RowBlock(self._default, numbers, users, cast("tuple[Column, ...]", tuple(columns))))
-        return done
+                looked_at.update(index for index, value in enumerate(values) if not value)
+            columns.append((kind, values))
+        if not columns or len({kind for kind, _ in columns}) < len(columns):
+            looked_at.update(range(len(block)))
+        return columns, looked_at
 
-    def _mend(
+    def _complete(
         self,
-        table: RawTable,
-        place: int,
-        columns: Sequence[tuple[IdentifierKind, list[str | None]]],
+        block: UserBlock,
+        index: int,
+        columns: list[tuple[IdentifierKind, list[str | None]]],
         users: list[str],
-        done: PreparedChunk,
+        done: PreparedBlock,
     ) -> bool:
         """Completes a row that is not like the others; says whether it can be sent."""
-        number = table.first_number + place
-        if (problem := table.problems.get(place)) is not None:
-            done.rejects.append(RowIssue(number, *problem))
-            return False
         problems, mended = list[Problem](), list[Problem]()
         found: dict[IdentifierKind, list[str]] = {}
-        for column, (kind, values) in zip(table.columns, columns, strict=True):
-            value = values[place]
-            if value is None:
-                value = _value(column.field, self._normalizers[kind], column.cells[place], problems, mended)
+        further = list[tuple[IdentifierKind, str]]()
+        for (at, field, kind), (_, values) in zip(block.layout.identifiers, columns, strict=False):
+            several = [values[index]]
+            if values[index] is None:
+                several = self._values_of(block.columns[at][index], field, kind, problems, mended)
             same_kind = found.setdefault(kind, [])
-            values[place] = value = "" if value in same_kind else value
-            if value:
-                same_kind.append(value)
+            new = [value for value in dict.fromkeys(several) if value and value not in same_kind]
+            same_kind += new
+            values[index] = new[0] if new else ""
+            further += [(kind, value) for value in new[1:]]
+        number = block.first_number + index
         if not any(found.values()):
             done.rejects.append(_issue(number, problems or (("", NO_IDENTIFIER),)))
             return False
+        _add_further(columns, len(block.layout.identifiers), index, further, len(block))
         done.warnings += [RowIssue(number, *problem) for problem in problems]
         done.mended += [RowIssue(number, *each) for each in mended]
-        users[place] = user_json({kind: values for kind, values in found.items() if values})
+        users[index] = user_json({kind: values for kind, values in found.items() if values})
         return True
+
+    def _values_of(
+        self, cell: Any, field: str, kind: IdentifierKind, problems: list[Problem], mended: list[Problem]
+    ) -> list[str | None]:
+        several = list[str | None]()
+        for text, reason in texts_of(cell):
+            if reason:
+                problems.append((field, reason))
+            else:
+                several.append(_value(field, self._normalizers[kind], text, problems, mended))
+        return several
 
     def _decide(self, operation: str | None, effective_at: When, expires_at: When) -> Action | tuple[Problem, ...]:
         """The action of a row with these overrides, or everything that is wrong with it."""
@@ -247,6 +257,53 @@ class Preparer:
             format_timestamp(starts) if starts else None,
             format_timestamp(ends) if ends else self._expires_default,
         )
+
+
+def _add_further(
+    columns: list[tuple[IdentifierKind, list[str | None]]],
+    own: int,
+    index: int,
+    further: Sequence[tuple[IdentifierKind, str]],
+    rows: int,
+) -> None:
+    """Puts further values of a row into columns behind the block's `own`, which few rows have anything in."""
+    for kind, value in further:
+        for same_kind, values in columns[own:]:
+            if same_kind == kind and not values[index]:
+                values[index] = value
+                break
+        else:
+            values = [""] * rows
+            values[index] = value
+            columns.append((kind, values))
+
+
+def _runs(
+    block: UserBlock,
+    columns: Sequence[tuple[IdentifierKind, list[str | None]]],
+    users: Sequence[str],
+    actions: Action | Sequence[Action | tuple[Problem, ...]],
+    left_out: AbstractSet[int],
+) -> list[RowBlock]:
+    """The rows that are not left out, in blocks of the same action."""
+    numbers: Sequence[int] = range(block.first_number, block.first_number + len(block))
+    if left_out:
+        kept = [index not in left_out for index in range(len(block))]
+        numbers, users = list(compress(numbers, kept)), list(compress(users, kept))
+        columns = [(kind, list(compress(values, kept))) for kind, values in columns]
+        actions = actions if isinstance(actions, Action) else list(compress(actions, kept))
+    if not users:
+        return []
+    # The casts: neither a cell without a value nor a row without an action is left by now.
+    done = cast("tuple[Column, ...]", tuple(columns))
+    if isinstance(actions, Action):
+        return [RowBlock(actions, numbers, users, done)]
+    runs, start = list[RowBlock](), 0
+    for action, same in groupby(cast("Sequence[Action]", actions)):
+        stop = start + len(list(same))
+        runs.append(RowBlock(action, numbers, users, done).part(start, stop))
+        start = stop
+    return runs
 
 
 def _issue(number: int, problems: Sequence[Problem]) -> RowIssue:

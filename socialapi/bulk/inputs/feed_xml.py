@@ -21,14 +21,17 @@ declarations are refused, so there are no entities to expand and no external one
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from io import BufferedReader
-from typing import Final
+from typing import Final, TypeVar
 from xml.parsers import expat
 from xml.parsers.expat import errors
 
-from socialapi.bulk.inputs.reader import NoRows
+from socialapi.bulk.inputs.objects import blocks_of_items
+from socialapi.bulk.inputs.reader import Block, Layout, NoRows, Selection
 from socialapi.errors import InvalidInput
+
+L = TypeVar("L", bound=Layout)
 
 Item = dict[str, str | list[str]]
 
@@ -355,3 +358,8 @@ def _add(target: Item, key: str, text: str) -> None:
         known.append(text)
     else:
         target[key] = [known, text]
+
+
+def read_xml(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L], None, None]:
+    """The items of a product feed, in blocks. Raises as `read_items` does."""
+    yield from blocks_of_items(read_items(file), selection, "items has a name")

@@ -1,5 +1,7 @@
 """Opens input files, unpacks gzip and Zstandard archives, and chooses the reader of their
 format.
+
+`FORMATS` names every format. Add new ones there.
 """
 
 import bisect
@@ -10,21 +12,23 @@ import gzip
 import inspect
 import io
 import os
-import re
 import stat
 import sys
 import zlib
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from io import BufferedReader
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeGuard, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeGuard, TypeVar, cast
 
 import attrs
 
-from socialapi.bulk.inputs.columns import Wanted, looks_personal
-from socialapi.bulk.inputs.reader import Chunk, NoRows, ThreadedReader
+from socialapi.bulk.inputs.arrow import read_parquet
+from socialapi.bulk.inputs.columns import looks_personal
+from socialapi.bulk.inputs.csv import read_csv
+from socialapi.bulk.inputs.feed_xml import looks_like_xml, read_xml
+from socialapi.bulk.inputs.json import is_wrapped, read_json_array, read_json_lines
+from socialapi.bulk.inputs.reader import Block, Layout, NoRows, Selection, ThreadedReader
 from socialapi.bulk.rejects import same_file
-from socialapi.bulk.rows import RawRow, RawTable
 from socialapi.errors import InvalidInput
 from socialapi.file_lock import is_lock_file
 
@@ -170,13 +174,12 @@ class InputFile:
 
 
 @contextlib.contextmanager
-def opened(source: Input, extensions: Collection[str], instead: str = "") -> Iterator[InputFile]:
+def opened(source: Input, instead: str = "") -> Iterator[InputFile]:
     """The file, which is closed in the end if it was opened here.
 
-    What goes wrong with it before then is said as InvalidInput, with its name if that is none of `extensions` and
-    may be data; of an address that is given as a path, with what to give `instead`.
+    What goes wrong with it before then is said as InvalidInput, with its name unless that may be data; of an address that is given as a path, with what to give `instead`.
     """
-    name = name_of(source, extensions)
+    name = name_of(source)
     try:
         with contextlib.closing(_open(source)) as stored:
             yield InputFile(unpacked(stored), _extension(source), _size(stored), stored)
@@ -185,7 +188,7 @@ def opened(source: Input, extensions: Collection[str], instead: str = "") -> Ite
     except InvalidInput as error:
         fault = error.message
     except OSError as error:
-        fault = why(error) + advice_for(source, extensions, error, instead)
+        fault = why(error) + advice_for(source, error, instead)
     else:
         return
     # Out here, since an OSError holds the name, which may be data.
@@ -222,20 +225,20 @@ def _extension(source: Input) -> str:
     return Path(path.stem).suffix if path.suffix in EXTENSIONS else path.suffix
 
 
-def name_of(source: Input, extensions: Collection[str]) -> str:
+def name_of(source: Input) -> str:
     """The file for a message; a text that may be data rather than a path is not shown."""
     name = _name(source)
     if name in (0, "<stdin>"):
         return "standard input"
     if not isinstance(name, str):
         return f"the {type(source).__name__}"
-    plausible = _extension(source) in extensions or not looks_personal(Path(name).name)
+    plausible = _extension(source) in FORMATS or not looks_personal(Path(name).name)
     return name if plausible and name.isprintable() else _NOT_SHOWN
 
 
-def advice_for(source: Input, extensions: Collection[str], error: OSError, instead: str) -> str:
+def advice_for(source: Input, error: OSError, instead: str) -> str:
     """What is said besides when there is no file of that name, because it is an address and no name."""
-    is_address = "@" in str(_name(source)) and name_of(source, extensions) == _NOT_SHOWN
+    is_address = "@" in str(_name(source)) and name_of(source) == _NOT_SHOWN
     return f"; {instead}" if instead and is_address and isinstance(error, FileNotFoundError) else ""
 
 
@@ -255,44 +258,34 @@ def why(error: OSError) -> str:
             return f"the file cannot be read ({error.strerror or type(error).__name__})"
 
 
-R = TypeVar("R")
-W = TypeVar("W")
+L = TypeVar("L", bound=Layout)
 
-Format = Callable[[BufferedReader, W], Generator[Chunk[R], None, None]]
-
-
-@attrs.frozen(kw_only=True)
-class Formats(Generic[W, R]):
-    """The readers of files, by extension, and the formats to assume if the extension is unknown.
-
-    Parquet is recognised by its first bytes, whatever the name. If `judges_rows` is true, invalid
-    bytes only affect their row; otherwise the whole file is refused. `instead_of_paths` is the
-    advice for callers who passed e-mail addresses.
-    """
-
-    by_extension: Mapping[str, Format[W, R]]
-    table: Format[W, R]
-    json_lines: Format[W, R]
-    parquet: Format[W, R]
-    json_array: Format[W, R] | None = None
-    judges_rows: bool = False
-    instead_of_paths: str = ""
-
-    @property
-    def extensions(self) -> Collection[str]:
-        """What the names of files end with that can be read, by which a path is told from data."""
-        return (*self.by_extension, PARQUET)
-
+Format = Callable[[BufferedReader, Selection[Any]], Generator[Block[Any], None, None]]
+"""Reads an open file, whose first character comes next."""
 
 PARQUET: Final = ".parquet"
 PARQUET_MAGIC: Final = b"PAR1"
+FORMATS: Final[Mapping[str, Format]] = {
+    ".csv": read_csv,
+    ".tsv": read_csv,
+    ".txt": read_csv,
+    ".jsonl": read_json_lines,
+    ".ndjson": read_json_lines,
+    ".json": read_json_lines,
+    ".xml": read_xml,
+    ".rss": read_xml,
+    ".atom": read_xml,
+    PARQUET: read_parquet,
+}
+"""How files are read, by the extensions of their names; of others, the first bytes decide."""
+LINES_ONLY: Final = (".jsonl", ".ndjson")
+"""What holds no single JSON document, whatever its first line looks like."""
 HEAD_BYTES: Final = 65_536
+MAX_NUL_SHARE: Final = 0.01
+"""Share of NUL bytes in the head of a file that is text; a few are faults of their cells."""
 
-_is_empty_array: Final = re.compile(rb"\[\s*\]\s*").fullmatch
 _NESTED: Final = "an archive within an archive: unpack it first"
 _BINARY: Final = (
-    (codecs.BOM_UTF16_LE, "or UTF-16 text: save it as UTF-8"),
-    (codecs.BOM_UTF16_BE, "or UTF-16 text: save it as UTF-8"),
     (b"PK\x03\x04", "an Excel workbook or a zip archive: export the sheet as CSV, or unpack the archive"),
     (b"\xd0\xcf\x11\xe0", "an Excel workbook: export the sheet as CSV"),
     (b"\x1f\x8b", _NESTED),
@@ -305,13 +298,12 @@ _BINARY: Final = (
 )
 
 
-class FileReader(ThreadedReader[R], Generic[W, R]):
+class FileReader(ThreadedReader[L]):
     """Reads one file."""
 
-    def __init__(self, source: Input, wanted: W, formats: Formats[W, R]) -> None:
+    def __init__(self, source: Input, selection: Selection[L]) -> None:
         self._source = source
-        self._wanted = wanted
-        self._formats = formats
+        self._selection = selection
         self._file: InputFile | None = None
         self._bytes_read = 0
         super().__init__()
@@ -321,24 +313,24 @@ class FileReader(ThreadedReader[R], Generic[W, R]):
             return None
         return min(1.0, self._bytes_read / self._file.size)
 
-    def _read(self) -> Generator[Chunk[R], None, None]:
-        with opened(self._source, self._formats.extensions, self._formats.instead_of_paths) as file:
+    def _read(self) -> Generator[Block[L], None, None]:
+        with opened(self._source, self._selection.instead_of_paths) as file:
             self._file = file
-            with contextlib.closing(read_file(file, self._wanted, self._formats)) as chunks:
-                for chunk in chunks:
+            with contextlib.closing(read_file(file, self._selection)) as blocks:
+                for block in blocks:
                     self._bytes_read = max(self._bytes_read, file.position)
-                    yield chunk
+                    yield block
 
 
-def read_file(file: InputFile, wanted: W, formats: Formats[W, R]) -> Generator[Chunk[R], None, None]:
-    """The rows of a file, in chunks. Raises InvalidInput when it cannot be used, or not any further."""
-    return _format(formats, file)(file.content, wanted)
+def read_file(file: InputFile, selection: Selection[L]) -> Generator[Block[L], None, None]:
+    """The rows of a file, in blocks. Raises InvalidInput when it cannot be used, or not any further."""
+    return _format_of(file, selection)(file.content, selection)
 
 
-def _format(formats: Formats[W, R], file: InputFile) -> Format[W, R]:
+def _format_of(file: InputFile, selection: Selection[Any]) -> Format:
     """How the file is to be read, which is left at its first character, after a byte order mark.
 
-    Raises NoRows when there is nothing in it, InvalidInput when there is nothing of text.
+    Raises NoRows when there is nothing in it, InvalidInput when there is nothing that can be read.
     """
     head = file.content.peek(HEAD_BYTES)[:HEAD_BYTES]
     if head.startswith(PARQUET_MAGIC):
@@ -346,33 +338,39 @@ def _format(formats: Formats[W, R], file: InputFile) -> Format[W, R]:
             raise InvalidInput(
                 "Parquet is read from its end, which takes a file: neither an archive nor a pipe will do"
             )
-        return formats.parquet
+        return read_parquet
     if file.extension == PARQUET and head:
         raise InvalidInput("this is not Parquet, whatever its name says")
     for magic, says in _BINARY:
         if head.startswith(magic):
             raise InvalidInput(f"this looks like a binary file, {says}")
-    if b"\x00" in head and not formats.judges_rows:
-        raise InvalidInput("this looks like a binary file: give CSV, JSON Lines or Parquet, text in UTF-8")
-    return _text_format(formats, file, head)
+    if FORMATS.get(file.extension) in (None, read_xml) and looks_like_xml(head):  # in any encoding
+        return _xml(selection)
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise InvalidInput("this looks like a binary file, or UTF-16 text: save it as UTF-8")
+    if head.count(0) > MAX_NUL_SHARE * len(head):
+        raise InvalidInput("this looks like a binary file: give CSV, JSON, XML or Parquet, text in UTF-8")
+    return _text_format(file, head, selection)
 
 
-def _text_format(formats: Formats[W, R], file: InputFile, head: bytes) -> Format[W, R]:
+def _text_format(file: InputFile, head: bytes, selection: Selection[Any]) -> Format:
     text = head.removeprefix(codecs.BOM_UTF8).lstrip()
     is_whole = not head or (file.size is not None and not file.is_archive and len(head) >= file.size)
     if not text and is_whole:
         raise NoRows("the file is empty")
     if head.startswith(codecs.BOM_UTF8):
         file.content.read(len(codecs.BOM_UTF8))
-    by_content = formats.json_lines if text[:1] in (b"{", b"[") else formats.table
-    read = formats.by_extension.get(file.extension) or by_content
-    if read is formats.json_lines and text.startswith(b"["):
-        if formats.json_array is not None:
-            return formats.json_array
-        if is_whole and _is_empty_array(text):
-            raise NoRows("the array is empty")
-        raise InvalidInput("this is a JSON array: JSON Lines has one object on each line, without brackets around them")
-    return read
+    read = FORMATS.get(file.extension) or (read_json_lines if text[:1] in (b"{", b"[") else read_csv)
+    if read is not read_json_lines:
+        return read
+    is_document = text.startswith(b"[") or (file.extension not in LINES_ONLY and is_wrapped(text, selection))
+    return read_json_array if is_document else read_json_lines
+
+
+def _xml(selection: Selection[Any]) -> Format:
+    if selection.why_no_xml is not None:
+        raise InvalidInput(selection.why_no_xml)
+    return read_xml
 
 
 NO_ROWS: Final = "none of the files has any rows"
@@ -395,7 +393,7 @@ def are_paths(records: Any) -> TypeGuard[Sequence[str | os.PathLike[str]]]:
     )
 
 
-class FilesReader(ThreadedReader[RawRow]):
+class FilesReader(ThreadedReader[L]):
     """Reads several files as one input, whose rows are numbered consecutively.
 
     The files of a pattern are read in the order of their names, those of a list as listed. Each has
@@ -405,14 +403,11 @@ class FilesReader(ThreadedReader[RawRow]):
     Raises InvalidInput for a pattern without a match.
     """
 
-    def __init__(
-        self, given: Sequence[str | os.PathLike[str]], wanted: Wanted, formats: Formats[Wanted, RawRow]
-    ) -> None:
+    def __init__(self, given: Sequence[str | os.PathLike[str]], selection: Selection[L]) -> None:
         # At once: a file that appears while the job runs is none of them.
-        self._found = [(each, path) for each in given for path in _matching(each, formats)]
+        self._found = [(each, path) for each in given for path in _matching(each)]
         self.paths: list[str] = [path for _, path in self._found]
-        self._wanted = wanted
-        self._formats = formats
+        self._selection = selection
         self._size = 0
         self._bytes_before = 0
         self._bytes_read = 0
@@ -439,62 +434,52 @@ class FilesReader(ThreadedReader[RawRow]):
     def _fraction(self) -> float | None:
         return min(1.0, (self._bytes_before + self._bytes_read) / self._size) if self._size else None
 
-    def _read(self) -> Generator[Chunk[RawRow], None, None]:
-        sizes = [_total_bytes(path, self._formats) for path in self.paths]
+    def _read(self) -> Generator[Block[L], None, None]:
+        instead = self._selection.instead_of_paths
+        sizes = [_total_bytes(path, instead) for path in self.paths]
         self._size = sum(sizes)
         number = 0
         for path, size in zip(self.paths, sizes, strict=True):
             self._starts.append(number + 1)
-            self._names.append(name_of(path, self._formats.extensions))
-            opening = opened(path, self._formats.extensions, self._formats.instead_of_paths)
-            with opening as file, contextlib.closing(self._rows(file)) as chunks:
-                for chunk in chunks:
-                    yield _moved(chunk, number)
-                    number += len(chunk)
+            last = 0
+            self._names.append(name_of(path))
+            with opened(path, instead) as file, contextlib.closing(self._rows(file)) as blocks:
+                for block in blocks:
+                    yield attrs.evolve(block, first_number=block.first_number + number) if number else block
+                    last = block.first_number + len(block) - 1
+                number += last
             self._bytes_before += size
             self._bytes_read = 0
         if not number:
             raise NoRows(NO_ROWS)
 
-    def _rows(self, file: InputFile) -> Generator[Chunk[RawRow], None, None]:
-        with contextlib.suppress(NoRows), contextlib.closing(read_file(file, self._wanted, self._formats)) as chunks:
-            for chunk in chunks:
+    def _rows(self, file: InputFile) -> Generator[Block[L], None, None]:
+        with contextlib.suppress(NoRows), contextlib.closing(read_file(file, self._selection)) as blocks:
+            for block in blocks:
                 self._bytes_read = max(self._bytes_read, file.position)
-                yield chunk
+                yield block
 
 
-def _matching(given: str | os.PathLike[str], formats: Formats[Wanted, RawRow]) -> Iterable[str]:
+def _matching(given: str | os.PathLike[str]) -> Iterable[str]:
     if not is_pattern(given):
         return (os.fsdecode(given),)
     text = os.fsdecode(given)
     matching = glob.glob(text, recursive=True)  # noqa: PTH207 - which knows no patterns that begin at the root
     found = sorted(path for path in matching if not Path(path).is_dir() and not is_lock_file(path))
     if not found:
-        name = name_of(given, formats.extensions)
+        name = name_of(given)
         raise InvalidInput(f"{name}: there is no such file, and no file that matches it as a pattern")
     return found
 
 
-def _total_bytes(path: str, formats: Formats[Wanted, RawRow]) -> int:
+def _total_bytes(path: str, instead: str) -> int:
     try:
         found = Path(path).stat()
     except ValueError:
         return 0  # no path at all, which is said when it is opened
     except OSError as error:
-        fault = why(error) + advice_for(path, formats.extensions, error, formats.instead_of_paths)
+        fault = why(error) + advice_for(path, error, instead)
     else:
         return found.st_size
     # Out here, so that the path, which may be an address that was given for one, is in no context.
-    raise InvalidInput(f"{name_of(path, formats.extensions)}: {fault}")
-
-
-def _moved(chunk: Chunk[RawRow], by: int) -> Chunk[RawRow]:
-    """The rows with numbers that go on where the files before ended."""
-    if not by:
-        return chunk
-    if isinstance(chunk, RawTable):
-        return attrs.evolve(chunk, first_number=chunk.first_number + by)
-    rows = list(chunk)
-    for row in rows:
-        row.number += by
-    return rows
+    raise InvalidInput(f"{name_of(path)}: {fault}")

@@ -1,86 +1,225 @@
-"""Reads JSON Lines: one object per line, whose keys are column names."""
+"""Reads JSON Lines, and JSON arrays of any size in bounded memory."""
 
+import codecs
+import contextlib
 import json
+import re
 from collections.abc import Generator, Iterator
 from io import BufferedReader
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import orjson
 
-from socialapi.bulk.inputs.columns import Wanted
-from socialapi.bulk.inputs.iterables import RecordRows
-from socialapi.bulk.inputs.reader import NoRows, in_chunks
-from socialapi.bulk.rows import RawRow
+from socialapi.bulk.inputs.objects import Item, blocks_of_items
+from socialapi.bulk.inputs.reader import IS_BLANK, Block, Fault, Layout, NoRows, Selection
 from socialapi.errors import InvalidInput
 
-MAX_LINE_BYTES: Final = 1_048_576
+L = TypeVar("L", bound=Layout)
 
-IS_BLANK: Final = ("", "is blank")
-NOT_AN_OBJECT: Final = ("", "is not a JSON object")
-TOO_LONG: Final = ("", "is longer than 1 MiB")
+MAX_OBJECT_BYTES: Final = 1_048_576
+READ_BYTES: Final = 131_072
+_MAX_DIGITS: Final = 4_300
+"""Of a number that Python converts; what is longer stays a text."""
+_TAIL: Final = 16
+"""A fault so close to the end of the window may only be that the window ends there: in a literal, or an escape."""
+
+TOO_LONG: Final = Fault(f"is longer than {MAX_OBJECT_BYTES:,} bytes", MAX_OBJECT_BYTES + 1)
+NOT_READABLE: Final = "is nested too deeply"
 
 
-def read_json_lines(file: BufferedReader, wanted: Wanted) -> Generator[list[RawRow], None, None]:
-    """The rows of a file, in chunks. Every line is a row: a blank one, or one that is no object, has a problem.
+def read_json_lines(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L], None, None]:
+    """The objects of a file, one on each line. A line that is blank or no object is a row with a fault.
 
-    Raises NoRows when there is nothing but blank lines, InvalidInput when the first chunk with anything in it holds no
-    object, or none with a column that has to be there.
+    Raises NoRows when there is nothing but blank lines, InvalidInput when none of the first lines
+    is an object, or none of their keys is what has to be there.
     """
-    records = RecordRows(wanted)
-    judged = False
-    for chunk in in_chunks(_rows(file, records)):
-        if not judged and any(row.problem != IS_BLANK for row in chunk):
-            judged = True
-            if all(row.problem is not None for row in chunk):
-                raise InvalidInput("none of the first lines is a JSON object: JSON Lines has one object on each line")
-            records.check()
-        yield chunk
+    yield from blocks_of_items(
+        _line_items(file), selection, "lines is a JSON object: JSON Lines has one object on each line"
+    )
 
 
-def _rows(file: BufferedReader, records: RecordRows) -> Iterator[RawRow]:
-    for number, line in lines_of(file, MAX_LINE_BYTES):
-        if len(line) > MAX_LINE_BYTES and not line.endswith(b"\n"):
-            skip_line(file)
-            yield RawRow(number, [], problem=TOO_LONG)
-        elif line.isspace():
-            yield RawRow(number, [], problem=IS_BLANK)
-        elif isinstance(item := _decoded(line), dict):
-            yield records.from_object(item, number)
-        else:
-            yield RawRow(number, [], problem=NOT_AN_OBJECT)
+def read_json_array(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L], None, None]:
+    """The items of an array, or of the array that an object has as a member, in bounded memory.
 
-
-def lines_of(file: BufferedReader, most_bytes: int) -> Iterator[tuple[int, bytes]]:
-    """The lines with their numbers, of each no more than a byte beyond the most. Raises NoRows if all of them are blank.
-
-    Those before the first one that is not are handed out with it: alone they are nothing.
+    Raises NoRows for an empty one, and InvalidInput, which names line and column, where it cannot
+    be read any further.
     """
-    lines = iter(lambda: file.readline(most_bytes + 1), b"")
-    number = 0
-    for number, line in enumerate(lines, 1):  # noqa: B007  # it is looked at below
-        if not line.isspace():
-            break
-    else:
+    yield from blocks_of_items(JsonWindow(file).items(), selection, "items of the array is a JSON object")
+
+
+def _line_items(file: BufferedReader) -> Iterator[Item]:
+    """The value on each line. Blank lines before the first other one are handed out with it: alone they are nothing."""
+    lines = enumerate(iter(lambda: file.readline(MAX_OBJECT_BYTES + 1), b""), 1)
+    first = next(((number, line) for number, line in lines if not line.isspace()), None)
+    if first is None:
         raise NoRows("the file is empty")
-    yield from ((blank, b"\n") for blank in range(1, number))
-    yield number, line
-    yield from enumerate(lines, number + 1)
+    number, line = first
+    yield from ((IS_BLANK, blank) for blank in range(1, number))
+    yield _line_item(file, line), number
+    for number, line in lines:
+        yield _line_item(file, line), number
 
 
-def skip_line(file: BufferedReader) -> None:
-    """Reads on to the end of a line that is too long, a piece at a time."""
-    while (line := file.readline(MAX_LINE_BYTES)) and not line.endswith(b"\n"):
-        pass
-
-
-def _decoded(line: bytes) -> Any:
-    """The value on a line; None when it is not JSON."""
+def _line_item(file: BufferedReader, line: bytes) -> Any:
+    if len(line) > MAX_OBJECT_BYTES and not line.endswith(b"\n"):
+        while (line := file.readline(MAX_OBJECT_BYTES)) and not line.endswith(b"\n"):
+            pass
+        return TOO_LONG
+    if line.isspace():
+        return IS_BLANK
     try:
         return orjson.loads(line)
     except orjson.JSONDecodeError:
         pass
     try:
         # Slower, and lets a value that is not UTF-8, or a number of any length, through: its neighbours may be fine.
-        return json.loads(line.decode("utf-8", "surrogateescape"), parse_int=str)
+        return _DECODER.decode(line.decode("utf-8", "surrogateescape"))
+    except json.JSONDecodeError as problem:
+        return Fault("is not JSON", problem.colno)
+    except RecursionError:
+        return Fault(NOT_READABLE, 1)
+
+
+def _whole_number(text: str) -> int | str:
+    return int(text) if len(text) < _MAX_DIGITS else text
+
+
+_DECODER: Final = json.JSONDecoder(parse_int=_whole_number)
+
+
+_MEMBER: Final = rb'"(?:[^"\\]|\\.)*"\s*:\s*'
+_SCALAR: Final = rb'(?:"(?:[^"\\]|\\.)*"|[-+0-9.eE]+|true|false|null)'
+_find_wrapper: Final = re.compile(rb"\s*\{\s*((?:%b%b\s*,\s*)*)%b\[\s*[{\]]" % (_MEMBER, _SCALAR, _MEMBER)).match
+_find_names: Final = re.compile(rb'("(?:[^"\\]|\\.)*")\s*:').findall
+
+
+def is_wrapped(head: bytes, selection: Selection[Any]) -> bool:
+    """Whether a file that begins so is one object that has the rows in an array, such as `{"products": […]}`.
+
+    It is JSON Lines if the first line is a whole object with further lines behind it, or has a name that a row has.
+    """
+    found = _find_wrapper(head)
+    if found is None:
+        return False
+    line, _, rest = head.partition(b"\n")
+    try:
+        names = [json.loads(each) for each in _find_names(found[0])]
+        with contextlib.suppress(ValueError):
+            names += _DECODER.decode(line.decode("utf-8", "surrogateescape"))
+            if rest and not rest.isspace():
+                return False
     except (ValueError, RecursionError):
-        return None
+        return False
+    return not selection.knows_any(names)
+
+
+class JsonWindow:
+    """The part of a JSON text that is in memory."""
+
+    def __init__(self, file: BufferedReader) -> None:
+        self._file = file
+        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        self._text = ""
+        self._at = 0
+        self._line = 1
+        self._line_start = 0
+
+    def items(self) -> Iterator[Item]:
+        """The items of the array, or of the first array in an object, with the line on which each begins."""
+        if self._peek() != "{":
+            yield from self._array()
+        else:
+            self._skip("{")
+            is_found = False
+            while self._peek() != "}":
+                if self._to_value() == "[" and not is_found:
+                    for item in self._array():
+                        is_found = True
+                        yield item
+                else:
+                    self._item()
+                if self._peek() != "}":
+                    self._skip(",")
+            self._skip("}")
+        if self._peek():
+            raise self._fault("nothing is expected after the end of the array")
+
+    def _to_value(self) -> str:
+        """Goes past the name of a member; returns how its value begins."""
+        self._item()
+        self._skip(":")
+        return self._peek()
+
+    def _array(self) -> Iterator[Item]:
+        self._skip("[")
+        if self._peek() != "]":
+            yield self._item()
+            while self._peek() == ",":
+                self._skip(",")
+                yield self._item()
+        self._skip("]")
+
+    def _peek(self) -> str:
+        """The next character that is no blank; empty at the end of the file."""
+        while True:
+            while self._at < len(self._text) and self._text[self._at] in " \t\r\n":
+                self._go_to(self._at + 1)
+            if self._at < len(self._text) or not self._more():
+                return self._text[self._at : self._at + 1]
+
+    def _skip(self, sign: str) -> None:
+        """Goes past a sign that has to come."""
+        if self._peek() != sign:
+            raise self._fault(f"{sign} is expected here")
+        self._at += 1
+
+    def _item(self) -> Item:
+        """The next value, whole, and its line."""
+        self._peek()
+        line = self._line
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self._text, self._at)
+            except json.JSONDecodeError as problem:
+                self._read_on(problem)
+            except RecursionError:
+                raise self._fault(NOT_READABLE) from None
+            else:
+                # A number at the very end of the window may go on.
+                if end < len(self._text) or not self._more():
+                    self._go_to(min(end, len(self._text)))
+                    return value, line
+
+    def _read_on(self, problem: json.JSONDecodeError) -> None:
+        """Enlarges the window after a fault that may be due to its end."""
+        at_end = problem.pos >= len(self._text) - _TAIL or problem.msg.startswith("Unterminated string")
+        says = "is not JSON"
+        if at_end:
+            if len(self._text) - self._at <= MAX_OBJECT_BYTES:
+                gone = self._at
+                if self._more():
+                    return
+                problem.pos -= gone  # what was before the item is not in the window any more
+            else:
+                says = f"an item is longer than {MAX_OBJECT_BYTES:,} characters"
+        self._go_to(min(problem.pos, len(self._text)))
+        raise self._fault(says) from None
+
+    def _go_to(self, place: int) -> None:
+        newlines = self._text.count("\n", self._at, place)
+        if newlines:
+            self._line += newlines
+            self._line_start = self._text.rindex("\n", self._at, place) + 1
+        self._at = place
+
+    def _more(self) -> bool:
+        """Reads on, and forgets what lies before the present place."""
+        data = self._file.read1(READ_BYTES)
+        rest = self._decoder.decode(data, final=not data)
+        self._line_start -= self._at
+        self._text = self._text[self._at :] + rest
+        self._at = 0
+        return bool(data)
+
+    def _fault(self, says: str) -> InvalidInput:
+        return InvalidInput(f"line {self._line}, column {self._at - self._line_start + 1}: {says}")

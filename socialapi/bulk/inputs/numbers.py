@@ -6,9 +6,13 @@ an integer if no digit can have been lost.
 
 import math
 import re
+import uuid
+from collections.abc import Iterator
 from decimal import Decimal
 from numbers import Rational, Real
 from typing import Any, Final, Self
+
+from socialapi.unset import UNSET
 
 EXACT_LIMIT: Final = 2**53 - 1
 """The largest whole number below which a floating-point number of 64 bits has every one."""
@@ -20,6 +24,8 @@ INEXACT: Final = (
 
 looks_like_float: Final = re.compile(r"[+-]?[0-9]+(?:[.,]0+|(?:[.,][0-9]*)?[eE][+-]?[0-9]+)").fullmatch
 """Finds texts that, where an id or a code is meant, are probably numbers which something has rewritten."""
+_MISSING_TYPES: Final = frozenset({"NAType", "UnsetType"})
+"""What pandas and msgspec have for no value."""
 _LIMITS_BY_BYTES: Final = {2: 2**11 - 1, 4: 2**24 - 1}
 
 
@@ -44,6 +50,12 @@ class ShortFloat(float):
         return "ShortFloat(<hidden>)"  # it may be a phone number
 
 
+class Unreadable:
+    """Stands for a value of a table that Python has no form for, such as a time in the year 10,000."""
+
+    __slots__ = ()
+
+
 class NoDigits(Exception):
     """The value cannot be written as digits. `reason` says why, without quoting it."""
 
@@ -54,21 +66,42 @@ class NoDigits(Exception):
 
 def is_missing(value: Any) -> bool:
     """Whether it stands for no value: None, NaN of any type, and what pandas has for them (NA and NaT)."""
-    if value is None or isinstance(value, str | int):
-        return value is None
+    if value is None or value is UNSET or isinstance(value, str | int):
+        return value is None or value is UNSET
     if isinstance(value, Decimal):
         return value.is_nan()
     if hasattr(value, "__len__"):
         return False
+    if type(value).__name__ in _MISSING_TYPES:
+        return True
     try:
         return bool(value != value)  # noqa: PLR0124  # only what is not a number is not equal to itself
     except Exception:  # noqa: BLE001  # whatever a user's object raises; NA is neither equal nor not
-        return type(value).__name__ == "NAType"
+        return False
 
 
 def is_number(value: object) -> bool:
     """Whether it is a number of any type; truth values are none."""
     return isinstance(value, Real | Decimal) and not isinstance(value, bool)
+
+
+def texts_of(value: Any) -> Iterator[tuple[str, str]]:
+    """The texts of a value, one or those of an array: a text, or the digits of a whole number, and an empty reason.
+
+    What says nothing is an empty text; of what is no text there is none, and the reason why.
+    """
+    for each in value if isinstance(value, list | tuple) else (value,):
+        if isinstance(each, str):
+            yield each, ""
+        elif isinstance(each, uuid.UUID):
+            yield str(each), ""
+        elif is_missing(each):
+            yield "", ""
+        else:
+            try:
+                yield digits_of(each), ""
+            except NoDigits as problem:
+                yield "", problem.reason
 
 
 def digits_of(value: Any) -> str:

@@ -1,40 +1,177 @@
-"""The interface of readers: asynchronous iterators over chunks of rows."""
+"""Blocks of rows as columns, and the interface of the readers that hand them out.
+
+A reader asks a `Selection`, which belongs to the job, which columns it wants. The answer is a
+layout, and each block carries the layout of its columns.
+"""
 
 import abc
 import asyncio
 import contextlib
 import os
 import threading
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Set as AbstractSet
 from concurrent.futures import Future
 from itertools import islice
 from types import TracebackType
-from typing import Final, Generic, Protocol, Self, TypeVar
+from typing import Any, Final, Generic, Protocol, Self, TypeVar
 
-from socialapi.bulk.rows import ROWS_PER_CHUNK, RawRow, RawTable
+import attrs
+
 from socialapi.errors import InvalidInput
 
-R_co = TypeVar("R_co", covariant=True)
-T = TypeVar("T")
-
+ROWS_PER_BLOCK: Final = 1_250
+"""Rows read, or encoded, in one go: few enough that the event loop is not held for more than about 10 ms."""
 ROWS_PER_STEP: Final = 250
 """Rows judged at a time: the slowest ones, with odd phone numbers, take 40 microseconds each."""
 
 
-class Chunk(Protocol[R_co]):
-    """Rows that were read together: a list, or an object that can make them."""
+@attrs.frozen
+class Fault:
+    """Why a row could not be read as it should.
 
-    def __len__(self) -> int: ...
+    `column` counts from 1, if it is known. `surplus` are cells behind those that have a name.
+    """
 
-    def __iter__(self) -> Iterator[R_co]: ...
+    reason: str
+    column: int | None = None
+    surplus: tuple[str, ...] = attrs.field(default=(), repr=False)
+
+
+IS_BLANK: Final = Fault("is blank")
+
+
+class Layout(Protocol):
+    """What the columns of a block hold. `positions` are those of its columns among all names."""
+
+    @property
+    def positions(self) -> Sequence[int]:
+        """Which columns are read, in the order in which a block has them."""
+
+    @property
+    def roles(self) -> AbstractSet[tuple[str, str]]:
+        """The name of each column, and what it is taken for."""
+
+
+L_co = TypeVar("L_co", bound=Layout, covariant=True)
+
+
+@attrs.frozen(eq=False, repr=False)
+class Block(Generic[L_co]):
+    """Consecutive rows of an input, as columns.
+
+    `first_number` is the number of the first of `size` rows. A cell is a text, or of a typed source
+    any value; None stands for none. `faults` are those of rows that could not be read, by index,
+    and `doubts` those of rows whose cells may not stand under their names. `lines` are the lines of
+    the file on which the rows begin, or None where there are none.
+    """
+
+    first_number: int
+    size: int
+    layout: L_co
+    columns: Sequence[Sequence[Any]]
+    faults: Mapping[int, Fault] = {}
+    doubts: Mapping[int, Fault] = {}
+    lines: Sequence[int] | None = None
+    is_text: bool = False
+    """Whether every cell is a text, and the columns are those of a table with numbers of their own."""
+
+    def __len__(self) -> int:
+        return self.size
+
+    def part(self, start: int, stop: int) -> Self:
+        """The rows from one index up to another, or up to the last one."""
+        stop = min(stop, self.size)
+        if start == 0 and stop == self.size:
+            return self
+        return attrs.evolve(
+            self,
+            first_number=self.first_number + start,
+            size=stop - start,
+            columns=[cells[start:stop] for cells in self.columns],
+            faults=_between(self.faults, start, stop),
+            doubts=_between(self.doubts, start, stop),
+            lines=None if self.lines is None else self.lines[start:stop],
+        )
+
+    def steps(self) -> Iterator[Self]:
+        """The rows, so many at a time that judging none of the parts takes long."""
+        return (self.part(start, start + ROWS_PER_STEP) for start in range(0, self.size, ROWS_PER_STEP))
+
+    def place_of(self, index: int, column: int | None = None) -> str:
+        """Where a row stands, as the beginning of a message: `line 5, column 3: `. Empty if that is not known."""
+        if self.lines is None:
+            return ""
+        return f"line {self.lines[index]}: " if column is None else f"line {self.lines[index]}, column {column}: "
+
+
+def _between(found: Mapping[int, Fault], start: int, stop: int) -> Mapping[int, Fault]:
+    return {index - start: fault for index, fault in found.items() if start <= index < stop} if found else found
+
+
+class Selection(Protocol[L_co]):
+    """What a job looks for in its input, and the words in which it refuses one."""
+
+    @property
+    def noun(self) -> str:
+        """What the rows are, in the plural."""
+
+    @property
+    def items(self) -> str:
+        """Of what an iterable may be, for a message."""
+
+    @property
+    def instead_of_paths(self) -> str:
+        """Advice for callers who gave data where a path is expected; empty if there is none."""
+
+    @property
+    def why_no_xml(self) -> str | None:
+        """Why a feed in XML is not taken; None if it is."""
+
+    @property
+    def models(self) -> tuple[type, ...]:
+        """The classes of items that are rows of themselves."""
+
+    @property
+    def bundles(self) -> tuple[type, ...]:
+        """The classes of items that hold any number of rows."""
+
+    def of_table(self, names: Sequence[str], line: int | None = None) -> L_co:
+        """The layout of a table, whose names stand on this line of a file.
+
+        Raises InvalidInput for a table that cannot be used.
+        """
+
+    def of_keys(self, names: Sequence[str]) -> L_co:
+        """The layout of objects with these keys, whatever is missing."""
+
+    def knows_any(self, names: Sequence[str]) -> bool:
+        """Whether some of these names are of interest."""
+
+    def check_keys(self, names: Collection[str]) -> None:
+        """Raises InvalidInput if the first objects, which have these keys, show that the input cannot be used."""
+
+    def of_models(self, items: Sequence[Any]) -> tuple[L_co, Sequence[Sequence[Any]]]:
+        """The layout and the columns of items of `models`."""
+
+    def unbundled(self, bundle: Any) -> Iterator[Any]:
+        """The items of a bundle, one for each row."""
+
+    def why_not(self, item: object) -> str:
+        """What is said of an item that is no row, behind `item 3 `."""
+
+
+L = TypeVar("L", bound=Layout)
+C = TypeVar("C", bound=Sized)
+T = TypeVar("T")
 
 
 class NoRows(InvalidInput):
     """The input has no rows. A reader raises it at the end, and notes why."""
 
 
-class Reader(abc.ABC, Generic[R_co]):
-    """The rows of an input in chunks of at most `ROWS_PER_CHUNK`, each read on demand.
+class Reader(abc.ABC, Generic[C]):
+    """The rows of an input in blocks of at most `ROWS_PER_BLOCK`, each read on demand.
 
     If reading fails, the rows before the fault are returned first; the next step raises the error.
     """
@@ -50,8 +187,8 @@ class Reader(abc.ABC, Generic[R_co]):
         """How much of the input is read, from 0 to 1; None when its size is not known."""
 
     @abc.abstractmethod
-    async def read_chunk(self) -> Chunk[R_co]:
-        """The next rows; none at the end.
+    async def read_block(self) -> C | None:
+        """The next rows, at least one; None at the end.
 
         Raises InvalidInput when the input cannot be used, and what an iterable itself raises.
         """
@@ -70,10 +207,11 @@ class Reader(abc.ABC, Generic[R_co]):
     def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> Chunk[R_co]:
-        if chunk := await self.read_chunk():
-            return chunk
-        raise StopAsyncIteration
+    async def __anext__(self) -> C:
+        block = await self.read_block()
+        if block is None:
+            raise StopAsyncIteration
+        return block
 
     async def __aenter__(self) -> Self:
         return self
@@ -84,53 +222,43 @@ class Reader(abc.ABC, Generic[R_co]):
         await self.aclose()
 
 
-def in_chunks(items: Iterable[T]) -> Iterator[list[T]]:
-    """The items in lists of at most `ROWS_PER_CHUNK`; when they break, those before the fault come before its error."""
+def in_lists(items: Iterable[T]) -> Iterator[list[T]]:
+    """The items in lists of at most `ROWS_PER_BLOCK`; when they break, those before the fault come before its error."""
     iterator = iter(items)
     error: Exception | None = None
     while error is None:
-        chunk: list[T] = []
+        some: list[T] = []
         try:
-            chunk.extend(islice(iterator, ROWS_PER_CHUNK))
+            some.extend(islice(iterator, ROWS_PER_BLOCK))
         except Exception as fault:  # noqa: BLE001 - raised again below
             error = fault
-        if not chunk and error is None:
+        if not some and error is None:
             return
-        if chunk:
-            yield chunk
+        if some:
+            yield some
     raise error
 
-
-def in_steps(chunk: Chunk[RawRow]) -> Iterator[Chunk[RawRow]]:
-    """The rows, so many at a time that none of the steps takes long."""
-    rows = chunk if isinstance(chunk, RawTable) else list(chunk)
-    for start in range(0, len(chunk), ROWS_PER_STEP):
-        stop = start + ROWS_PER_STEP
-        yield rows.part(start, stop) if isinstance(rows, RawTable) else rows[start:stop]
-
-
-R = TypeVar("R")
 
 THREAD_NAME: Final = "socialapi-reader"
 
 
-class ThreadedReader(Reader[R]):
-    """Opens, reads and parses in a thread, one chunk at a time.
+class ThreadedReader(Reader[Block[L]], Generic[L]):
+    """Opens, reads and parses in a thread, one block at a time.
 
     Nothing waits for the thread: a pipe, a network drive or a database may never answer, and then
     neither closing the reader nor the exit of the program may hang.
     """
 
     def __init__(self) -> None:
-        self._chunks = self._read()
-        self._step: Future[Chunk[R]] | None = None
+        self._blocks = self._read()
+        self._step: Future[Block[L] | None] | None = None
         self._lock = threading.Lock()  # held for moments only, never while the input is read
         self._at_work = False
         self._closed = False
         self._finished = False
 
     @abc.abstractmethod
-    def _read(self) -> Generator[Chunk[R], None, None]:
+    def _read(self) -> Generator[Block[L], None, None]:
         """The rows, read as they are asked for; closing it lets go of the input."""
 
     @abc.abstractmethod
@@ -142,7 +270,7 @@ class ThreadedReader(Reader[R]):
         """The share of the input that is read; None when its size is not known, as of a pipe."""
         return 1.0 if self._finished else self._fraction()
 
-    async def read_chunk(self) -> Chunk[R]:
+    async def read_block(self) -> Block[L] | None:
         """The next rows of the input. After a step that was cancelled, those that it was to return."""
         if self._step is None:
             self._step = self._begin()
@@ -158,21 +286,21 @@ class ThreadedReader(Reader[R]):
         with self._lock:
             self._closed = True
             if not self._at_work:
-                self._chunks.close()
+                self._blocks.close()
 
-    def _begin(self) -> "Future[Chunk[R]]":
-        step: Future[Chunk[R]] = Future()
+    def _begin(self) -> "Future[Block[L] | None]":
+        step: Future[Block[L] | None] = Future()
         step.set_running_or_notify_cancel()
         with self._lock:
             self._at_work = True
         threading.Thread(target=self._work, args=(step,), name=THREAD_NAME, daemon=True).start()
         return step
 
-    def _work(self, step: "Future[Chunk[R]]") -> None:
-        chunk: Chunk[R] | None = None
+    def _work(self, step: "Future[Block[L] | None]") -> None:
+        block: Block[L] | None = None
         fault: Exception | None = None
         try:
-            chunk = next(self._chunks, None)
+            block = next(self._blocks, None)
         except NoRows as empty:
             self.why_empty: str | None = empty.message
         except Exception as error:  # noqa: BLE001 - handed over to whoever waits for the step
@@ -180,12 +308,12 @@ class ThreadedReader(Reader[R]):
         except BaseException as error:  # noqa: BLE001 - libraries that are not written in Python have some of their own
             fault = InvalidInput(f"reading broke off: {type(error).__name__}")
         try:
-            self._end_step(is_last=chunk is None)
+            self._end_step(is_last=block is None)
         finally:
             if fault is not None:
                 step.set_exception(fault)
             else:
-                step.set_result(chunk if chunk is not None else [])
+                step.set_result(block)
 
     def _end_step(self, *, is_last: bool) -> None:
         with self._lock:
@@ -193,4 +321,4 @@ class ThreadedReader(Reader[R]):
             self._finished = self._finished or is_last
             if self._closed:
                 with contextlib.suppress(Exception):  # whoever would hear of it has left
-                    self._chunks.close()
+                    self._blocks.close()

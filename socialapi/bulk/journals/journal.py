@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, Literal, Protocol, runtime_checkable
 
 import attrs
+import orjson
 
 from socialapi.bulk.inputs.columns import looks_personal
 from socialapi.errors import InvalidInput
@@ -160,6 +161,15 @@ def impersonal(name: str) -> str:
     if not looks_personal(name):
         return name
     return f"digest {hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
+
+
+def columns_setting(columns: Mapping[str, str | Sequence[str]]) -> str:
+    """The columns for the journal: where somebody gave a value for a name, its digest is all that gets there."""
+    said = {
+        kind: impersonal(names) if isinstance(names, str) else [impersonal(str(name)) for name in names]
+        for kind, names in columns.items()
+    }
+    return orjson.dumps(said).decode()
 
 
 def digest64(content: bytes) -> int:

@@ -6,63 +6,24 @@ import asyncio
 import datetime
 import re
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable
 from itertools import islice
 from typing import Final
 
 import attrs
 
+from socialapi.bulk.audiences.cells import UserRow, user_rows
 from socialapi.bulk.audiences.normalize import Unusable, normalizers, trimmed
 from socialapi.bulk.audiences.phone_numbers import NO_REGION
 from socialapi.bulk.audiences.prepare import Preparer
-from socialapi.bulk.inputs.columns import ColumnMapping, Columns, Wanted, looks_personal
-from socialapi.bulk.inputs.formats import Records, open_wanted
-from socialapi.bulk.inputs.reader import NoRows, in_steps
+from socialapi.bulk.inputs.columns import ColumnMapping, IdentifierColumns, shown_name
+from socialapi.bulk.inputs.formats import Records, open_records
+from socialapi.bulk.inputs.reader import NoRows
+from socialapi.bulk.linting.duplicates import DuplicateCounter
 from socialapi.bulk.linting.findings import findings_of, is_placeholder, known_as
-from socialapi.bulk.rows import RawRow
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED, ColumnLint, KindLint, LintReport
-
-MAX_KEPT: Final = 200_000
-
-
-class DuplicateCounter:
-    """Counts duplicate rows: exactly up to `most` distinct rows, beyond that as an estimate.
-
-    Then only rows whose hash ends in zeros are followed, the fewer the more rows there are, but
-    each with all its duplicates; the count is scaled up. This is accurate for few duplicates as
-    well as for many, unlike an estimate of the number of distinct rows.
-    """
-
-    def __init__(self, most: int = MAX_KEPT) -> None:
-        self._most = most
-        self._repeats: dict[int, int] = {}
-        self._mask = 0
-
-    def add(self, row: Hashable) -> None:
-        """Takes one more row in."""
-        key = hash(row)
-        if key & self._mask:
-            return
-        self._repeats[key] = self._repeats.get(key, -1) + 1
-        while len(self._repeats) > self._most:
-            self._mask = 2 * self._mask + 1
-            self._repeats = {key: count for key, count in self._repeats.items() if not key & self._mask}
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether every row was followed."""
-        return not self._mask
-
-    @property
-    def duplicates(self) -> int:
-        """How many of the rows repeat an earlier one."""
-        return sum(self._repeats.values()) * (self._mask + 1)
-
-
-MAX_NAMES: Final = 1_000
-"""How many names of columns are kept: objects may have ever new ones."""
 
 _is_hexadecimal: Final = re.compile("[0-9a-fA-F]{30,130}").fullmatch
 _OTHER_LENGTHS: Final = frozenset({32, 40, 56, 96, 128, *range(60, 64), *range(65, 69)})
@@ -87,19 +48,20 @@ async def lint_records(
     """
     if sample is not None and sample < 1:
         raise InvalidInput("sample must be a number of rows of at least 1")
-    wanted = NotingWanted.of(columns, kinds)
+    selection = IdentifierColumns.of(columns, kinds)
     preparer = Preparer(
         now=now or datetime.datetime.now(datetime.UTC),
         default_region=default_region,
-        kinds=wanted.kinds,
+        kinds=selection.kinds,
         allow_effective=takes_effective_at,
     )
-    linter = Linter(wanted, preparer, default_region)
+    linter = Linter(selection, preparer, default_region)
     try:
-        async with open_wanted(records, wanted) as reader:
-            async for chunk in reader:
-                for some in in_steps(chunk):
-                    linter.take(some if sample is None else islice(some, sample - linter.rows))
+        async with open_records(records, selection) as reader:
+            async for block in reader:
+                for some in block.steps():
+                    rows = user_rows(some)
+                    linter.take(rows if sample is None else islice(rows, sample - linter.rows))
                     await asyncio.sleep(0)  # judging never waits, and other tasks need a turn
                 if linter.rows == sample:
                     break
@@ -110,23 +72,6 @@ async def lint_records(
             raise
         return linter.report(str(error))
     return linter.report()
-
-
-@attrs.frozen
-class NotingWanted(Wanted):
-    """Records which names were searched, and the kind that each was taken for (empty for none)."""
-
-    noted: dict[str, str] = attrs.field(factory=dict)
-
-    def find(self, names: Sequence[str]) -> Columns:
-        """As `Wanted` does."""
-        found = super().find(names)
-        taken: dict[str, str] = {name: kind for _, name, kind in found.identifiers}
-        taken |= {names[at]: "override" for at in found.overrides if at is not None}
-        for name in names:
-            if name in self.noted or len(self.noted) < MAX_NAMES:
-                self.noted[name] = taken.get(name, "")
-        return found
 
 
 @attrs.define
@@ -151,13 +96,13 @@ class _Counts:
 class Linter:
     """Counts row by row."""
 
-    def __init__(self, wanted: NotingWanted, preparer: Preparer, default_region: str | None) -> None:
+    def __init__(self, selection: IdentifierColumns, preparer: Preparer, default_region: str | None) -> None:
         self.rows: int = 0
-        self._wanted = wanted
+        self._selection = selection
         self._preparer = preparer
-        self._normalizers = normalizers(wanted.kinds, default_region)
+        self._normalizers = normalizers(selection.kinds, default_region)
         self._has_region = default_region is not None
-        self._kinds: dict[str, _Counts] = {kind: _Counts() for kind in wanted.kinds}
+        self._kinds: dict[str, _Counts] = {kind: _Counts() for kind in selection.kinds}
         self._columns: defaultdict[tuple[str, str], _Counts] = defaultdict(_Counts)
         self._unusable_rows = 0
         self._rows_with_several = 0
@@ -165,7 +110,7 @@ class Linter:
         self._refused_rows = Counter[str]()
         self._duplicates = DuplicateCounter()
 
-    def take(self, rows: Iterable[RawRow]) -> None:
+    def take(self, rows: Iterable[UserRow]) -> None:
         """Takes some rows in."""
         for row in rows:
             self.rows += 1
@@ -185,7 +130,7 @@ class Linter:
 
     def _refuse(self, field: str, reason: str) -> None:
         """A value is of a type that is no text."""
-        counts = self._kinds.get(self._wanted.noted.get(field, field))
+        counts = self._kinds.get(self._selection.noted.get(field, field))
         if counts is not None:
             counts.present += 1
             counts.reasons[reason] += 1
@@ -228,10 +173,9 @@ class Linter:
             if counts.present
         )
         columns = tuple(
-            ColumnLint(name=_shown(name), kind=kind, present=counts.present, digests=counts.digests)
+            ColumnLint(name=shown_name(name), kind=kind, present=counts.present, digests=counts.digests)
             for (name, kind), counts in self._columns.items()
         )
-        ignored = tuple(_shown(name) for name, taken_for in self._wanted.noted.items() if not taken_for)
         report = LintReport(
             rows=self.rows,
             unusable_rows=self._unusable_rows,
@@ -240,16 +184,12 @@ class Linter:
             duplicates_are_exact=self._duplicates.is_exact,
             kinds=kinds,
             columns=columns,
-            ignored_columns=ignored,
+            ignored_columns=tuple(self._selection.ignored_columns()),
             findings=(),
             broken_off=broken_off,
         )
         findings = findings_of(report, self._broken_rows, self._refused_rows, has_region=self._has_region)
         return attrs.evolve(report, findings=tuple(findings))
-
-
-def _shown(name: str) -> str:
-    return "<hidden>" if looks_personal(name) else name
 
 
 def _look_closer(kind: IdentifierKind, text: str, value: str, counts: _Counts) -> None:

@@ -7,10 +7,11 @@ import attrs
 
 from socialapi.bulk.counters import RowCounters, report_of
 from socialapi.bulk.journals.journal import Outcome
-from socialapi.bulk.products.feed import Feed
+from socialapi.bulk.products.feed import ProductColumns
 from socialapi.bulk.products.resume import REFUSED
 from socialapi.bulk.products.rows import FIELDS, ProductRow
-from socialapi.reports import MAX_ISSUES_KEPT, RowIssue, UpsertReport
+from socialapi.bulk.rejects import PLACE
+from socialapi.reports import MAX_ISSUES_KEPT, Forecast, LoadForecast, RowIssue, UpsertReport
 
 COUNTED: Final = {"CREATE_SUCCESS": "created", "UPDATE_SUCCESS": "updated", "NO_CHANGE": "unchanged"}
 """What the service says of products that it took, and what that counts as."""
@@ -35,11 +36,19 @@ class ProductCounters(RowCounters):
     unreadable: int = 0
     """Rejected rows that may be of any product: their ids could not be read."""
     vanished_ids: list[str] = attrs.field(factory=list)
-    feed: Feed = attrs.field(factory=Feed)
+    foreseen_new: int = 0
+    """Products that the digest file does not have; counted with `foreseen_changed` where there is to be one."""
+    foreseen_changed: int = 0
+    compares: bool = False
+    """Whether the load has a digest file."""
+    selection: ProductColumns = attrs.field(factory=ProductColumns)
 
     def columns(self) -> Sequence[str]:
-        """The columns of the feed, so that rejected rows can be corrected and given again."""
-        return self.feed.columns
+        """The columns of the feed, so that rejected rows can be corrected and given again.
+
+        Several files may have different ones: then it is the fields of a product.
+        """
+        return self.selection.table_names if self.place_of(1) is None else (*PLACE, *FIELDS)
 
     def took(self, status: str) -> None:
         """The service took a product."""
@@ -67,7 +76,31 @@ class ProductCounters(RowCounters):
         """Products cannot be used, or were refused."""
         issues = [RowIssue(row.number, field, reason, row.known_id) for row, field, reason in rows]
         self.unreadable += sum(row.known_id is None and not row.is_blank for row, _, _ in rows)
-        self.reject(issues, [_values(row) for row, _, _ in rows] if self.rejects_file is not None else ())
+        self.reject(issues, [self._values(row) for row, _, _ in rows] if self.rejects_file is not None else ())
+
+    def _values(self, row: ProductRow) -> Sequence[object]:
+        """The whole row, so that it can be corrected and given again."""
+        place = self.place_of(row.number)
+        if row.values is not None and place is None:
+            return row.values
+        return [*(place or ()), *(_text(row.shape.get(name, "")) for name in FIELDS)]
+
+    def foresee(self, products: int, *, new: int) -> None:
+        """Products are not as they were loaded last, of which so many were never loaded."""
+        self.foreseen_new += new
+        self.foreseen_changed += products - new
+
+    def _forecast(self) -> Forecast:
+        forecast = super()._forecast()
+        if not self.compares:
+            return forecast
+        return LoadForecast(
+            **attrs.asdict(forecast),
+            new=self.foreseen_new,
+            changed=self.foreseen_changed,
+            unchanged=self.skipped,
+            vanished=self.vanished,
+        )
 
     def noticed_vanished(self, product_id: str) -> None:
         """A product of the last load is not in this one."""
@@ -78,13 +111,6 @@ class ProductCounters(RowCounters):
     def report(self, elapsed_seconds: float, *, dry_run: bool) -> UpsertReport:
         """The counts as they stand."""
         return report_of(UpsertReport, self, self.sending(elapsed_seconds, dry_run=dry_run))
-
-
-def _values(row: ProductRow) -> Sequence[object]:
-    """The whole row, so that it can be corrected and given again."""
-    if row.values is not None:
-        return row.values
-    return [_text(row.shape.get(name, "")) for name in FIELDS]
 
 
 def _text(value: object) -> str:

@@ -8,12 +8,14 @@ from typing import Final, Literal
 
 import attrs
 
-from socialapi.bulk.inputs.reader import Chunk
+from socialapi.bulk.inputs.columns import ColumnMapping
+from socialapi.bulk.inputs.formats import Records, open_records
+from socialapi.bulk.inputs.reader import Block, Reader
 from socialapi.bulk.job import JobContext, JobDescription, JobOptions, JobRun, bulk_options, prepare_input, run_job
-from socialapi.bulk.journals.journal import Outcome
+from socialapi.bulk.journals.journal import Outcome, Setting, columns_setting
 from socialapi.bulk.products.batcher import Placer, WaitingProducts
 from socialapi.bulk.products.counters import ProductCounters, Refused
-from socialapi.bulk.products.formats import ProductSource, open_products
+from socialapi.bulk.products.feed import ProductColumns, ProductLayout, product_rows
 from socialapi.bulk.products.resume import INVALID, SKIPPED, LoadJournal, recalled
 from socialapi.bulk.products.rows import ProductBatch, ProductRow
 from socialapi.bulk.products.sender import ProductSender
@@ -27,6 +29,18 @@ from socialapi.reports import RowIssue, UpsertReport
 from socialapi.routes import catalogs as routes
 from socialapi.session.session import CallOptions, Session
 from socialapi.wire.encode import json_bytes
+
+
+def broken_fields(row: ProductRow, now: datetime.datetime) -> list[tuple[str, str]]:
+    """Each field at fault and why, without the place; nothing for a product that keeps the rules."""
+    found = list[tuple[str, str]]()
+    if row.problem is not None:
+        field, reason = row.problem
+        found.append((field, reason.removeprefix(row.place)))
+        if not field:  # nobody knows what belongs to which field
+            return found
+    rules = broken_rules(Product, row.shape, now=now)
+    return [*found, *((rule.path, rule.reason) for rule in rules if not found or rule.path != found[0][0])]
 
 
 def judge(row: ProductRow, now: datetime.datetime) -> tuple[str, str] | None:
@@ -65,6 +79,7 @@ class UpsertOptions(JobOptions):
     """The options of `upsert`."""
 
     concurrency: int | Literal["auto"] = DEFAULT_CONCURRENCY
+    columns: ColumnMapping | None = None
     digests: str | os.PathLike[str] | None = None
     delete_vanished: bool = False
     max_vanished_share: float = 0.1
@@ -109,7 +124,7 @@ class ProductStage:
         self._waiting = WaitingProducts() if options.judges_whole_input else None
         self._load_journal: LoadJournal | None = None
 
-    async def open(self, run: JobRun[ProductRow, ProductBatch, UpsertReport]) -> None:
+    async def open(self, run: JobRun[Block[ProductLayout], ProductBatch, UpsertReport]) -> None:
         """Goes on from the journal, and opens the digest file."""
         self._run, self._dispatcher = run, run.dispatcher
         self._sender.observe = run.observe
@@ -124,9 +139,9 @@ class ProductStage:
     def _is_stopped(self) -> bool:
         return self._dispatcher.failure is not None
 
-    async def take(self, chunk: Chunk[ProductRow]) -> None:
-        """Puts the valid products of a chunk into batches, or where they wait until everything is read."""
-        rows = list(chunk)
+    async def take(self, block: Block[ProductLayout]) -> None:
+        """Puts the valid products of a block into batches, or where they wait until everything is read."""
+        rows = product_rows(block)
         known = {} if self._load_journal is None else await self._load_journal.recall(rows)
         for start in range(0, len(rows), ROWS_AT_ONCE):
             good = await self._judge(rows[start : start + ROWS_AT_ONCE], known)
@@ -222,8 +237,10 @@ class ProductStage:
     async def _changed(self, rows: Sequence[ProductRow]) -> Sequence[ProductRow]:
         """Those of the products that are not as they were loaded last; the others are counted."""
         if self._digests is None:
+            self._counters.foresee(len(rows), new=len(rows))
             return rows
         changed = await self._digests.changed(rows)
+        self._counters.foresee(len(changed), new=self._digests.new)
         if self._load_journal is not None:
             # What is skipped is not to be put in a later run, after what comes behind it.
             sent = {row.number for row in changed}
@@ -268,36 +285,45 @@ class UpsertJob:
     """A product load: a reader, a stage and counters, composed to be run once."""
 
     def __init__(
-        self, session: Session, catalog_id: str, products: ProductSource, options: UpsertOptions, call: CallOptions
+        self, session: Session, catalog_id: str, products: Records, options: UpsertOptions, call: CallOptions
     ) -> None:
         options.check()
         _check_files(products, options)
         self._options = options
         self._context = JobContext.of(session)
         target = routes.PRODUCTS_PUT.at(product_catalog_id=catalog_id)
-        self.reader, feed = open_products(products)
-        self.counters = ProductCounters(None, feed=feed)
+        selection = ProductColumns.of(options.columns)
+        self.reader: Reader[Block[ProductLayout]] = open_records(products, selection)
+        self.counters: ProductCounters = ProductCounters(
+            None, ignored_columns=selection.ignored_columns, selection=selection, compares=options.digests is not None
+        )
         self._description = JobDescription(
             noun="load",
             kind="catalog load",
             target=target,
             source=products,
             # What is deleted is decided once all is loaded: whoever stopped there may answer that differently.
-            settings={"digests": None if options.digests is None else str(Path(options.digests).absolute())},
+            settings=_settings(options),
             judges_whole_input=options.judges_whole_input,
         )
         prepare_input(session, self.reader, self._description, options)
         sender = ProductSender(
             session, target, bulk_options(session.config, call), self.counters, _digests(options, catalog_id)
         )
-        self.stage = ProductStage(sender, catalog_id, options, self._context)
+        self.stage: ProductStage = ProductStage(sender, catalog_id, options, self._context)
 
     async def run(self) -> UpsertReport:
         """As `run_job`."""
         return await run_job(self.reader, self.stage, self.counters, self._description, self._options, self._context)
 
 
-def _check_files(products: ProductSource, options: UpsertOptions) -> None:
+def _settings(options: UpsertOptions) -> Mapping[str, Setting]:
+    """For the journal, what changes what is sent; columns only where some are given, as no earlier version had them."""
+    digests = None if options.digests is None else str(Path(options.digests).absolute())
+    return {"digests": digests} | ({"columns": columns_setting(options.columns)} if options.columns else {})
+
+
+def _check_files(products: Records, options: UpsertOptions) -> None:
     """Raises InvalidInput when a file would be written that is another one of the job."""
     if options.digests is None:
         return

@@ -27,7 +27,8 @@ class ProductRow:
     `problem` is a (field, reason) pair if it could not be read. `values` are the cells of its line
     in the order of the columns, or None without columns. `json` is the encoded shape, set when it
     was validated. `is_blank` is true for an empty line. `warnings` are (field, reason) pairs about
-    values that are sent unchanged.
+    values that are sent unchanged, and `converted` the fields whose values are sent otherwise than
+    they were written. `place` is the beginning of the reason of the problem: where the row stands.
     """
 
     number: int
@@ -37,6 +38,8 @@ class ProductRow:
     json: bytes = b""
     is_blank: bool = False
     warnings: Sequence[tuple[str, str]] = ()
+    converted: Sequence[str] = ()
+    place: str = ""
 
     @property
     def id(self) -> str:

@@ -11,18 +11,19 @@ from typing import Final, Literal
 import attrs
 
 from socialapi.bulk.audiences.batches import Batch, Packing
+from socialapi.bulk.audiences.cells import UserBlock, overrides_of
 from socialapi.bulk.audiences.job import Destination, UploadJob, UploadOptions
 from socialapi.bulk.audiences.normalize import NORMALIZER_VERSION, NOT_TAKEN
-from socialapi.bulk.audiences.prepare import PreparedChunk, Preparer
+from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
 from socialapi.bulk.counters import RowCounters, report_of
-from socialapi.bulk.inputs.formats import Record, Records, open_records
-from socialapi.bulk.inputs.reader import Chunk, in_steps
+from socialapi.bulk.inputs.columns import IdentifierColumns
+from socialapi.bulk.inputs.formats import Records, open_records
 from socialapi.bulk.job import OURS, JobContext, JobDescription, JobOptions, JobRun, prepare_input, run_job
 from socialapi.bulk.rejects import RejectsFile, same_file
-from socialapi.bulk.rows import RawRow, RawTable, Row, rows_of
+from socialapi.bulk.rows import Row, rows_of
 from socialapi.bulk.sync.snapshot import CODES, ROWS_PER_PAGE, Difference, Snapshot, StagedRow
 from socialapi.errors import BulkError, InvalidInput, SocialApiError
-from socialapi.models.audiences import DEFAULT_EXPIRY_MONTHS, OperationType, months_later
+from socialapi.models.audiences import DEFAULT_EXPIRY_MONTHS, AudienceUser, Operation, OperationType, months_later
 from socialapi.models.validation import parse_timestamp
 from socialapi.reports import MAX_ISSUES_KEPT, Forecast, Progress, RowIssue, SyncReport, UploadReport
 from socialapi.routes.route import RateLimit
@@ -149,14 +150,14 @@ class ReadingStage:
         # The service counts from the request, which is later: rather too early here than too late.
         self._until_by_default = int(months_later(now, DEFAULT_EXPIRY_MONTHS).timestamp())
 
-    async def open(self, run: JobRun[RawRow, Batch, UploadReport]) -> None:
+    async def open(self, run: JobRun[UserBlock, Batch, UploadReport]) -> None:
         """Does nothing: the caller has opened the snapshot."""
 
-    async def take(self, chunk: Chunk[RawRow]) -> None:
-        """Stages the rows of a chunk that can be used."""
-        _refuse_operations(chunk)
-        for some in in_steps(chunk):
-            prepared = _explained(self._preparer.prepare_chunk(some))
+    async def take(self, block: UserBlock) -> None:
+        """Stages the rows of a block that can be used."""
+        _refuse_operations(block)
+        for some in block.steps():
+            prepared = _explained(self._preparer.prepare_block(some))
             self._counters.reject(prepared.rejects)
             self._counters.warn([*prepared.warnings, *prepared.mended])
             self.doubtful += len(prepared.rejects) + sum(NOT_SYNCED not in each.reason for each in prepared.warnings)
@@ -209,10 +210,11 @@ class ReadingJob:
         options.check()
         self._options = options
         self._context = JobContext.of(session)
-        self._counters = RowCounters(None)
-        self._stage = ReadingStage(snapshot, self._counters, options, self._context)
         # Every kind is looked for: what cannot be synced is told rather than passed over.
-        self._reader = open_records(desired, columns=options.columns, kinds=destination.kinds)
+        selection = IdentifierColumns.of(options.columns, destination.kinds)
+        self._counters = RowCounters(None, ignored_columns=selection.ignored_columns)
+        self._stage = ReadingStage(snapshot, self._counters, options, self._context)
+        self._reader = open_records(desired, selection)
         # Nothing is sent before all is read, so that all of it can be judged.
         self._description = JobDescription(
             noun="sync", target=destination.target, source=desired, judges_whole_input=True, keeps_rejects_open=True
@@ -234,19 +236,19 @@ class ReadingJob:
         return await run_job(self._reader, self._stage, self._counters, self._description, self._options, self._context)
 
 
-def _refuse_operations(chunk: Chunk[RawRow]) -> None:
-    if isinstance(chunk, RawTable) and chunk.overrides[0] is None:
+def _refuse_operations(block: UserBlock) -> None:
+    if block.layout.operation_type is None:
         return
-    for row in chunk:
-        if row.operation_type is not None:
+    for number, operation_type in enumerate(overrides_of(block)[0], block.first_number):
+        if operation_type is not None:
             raise InvalidInput(
-                f"row {row.number} has an operation_type, and what is desired has no operations: every row belongs to the "
+                f"row {number} has an operation_type, and what is desired has no operations: every row belongs to the "
                 'audience, and who is in none leaves it. Give rows without, ignore the column with columns={"operation_type": '
                 '""} or --column operation_type=, or use upload'
             )
 
 
-def _explained(prepared: PreparedChunk) -> PreparedChunk:
+def _explained(prepared: PreparedBlock) -> PreparedBlock:
     """Says of the one kind that is not taken why that is so."""
     for issues in (prepared.rejects, prepared.warnings):
         issues[:] = [_renamed(issue) if NOT_TAKEN in issue.reason else issue for issue in issues]
@@ -262,7 +264,7 @@ RENEWED_AHEAD_SECONDS: Final = 7 * 24 * 3_600
 """Who is to stay is sent again so long before the service would let go, since nobody syncs at that very second."""
 
 Phase = Literal["reading", "additions", "removals"]
-Pages = Callable[[int], Awaitable[Sequence[Record]]]
+Pages = Callable[[int], Awaitable[Sequence[AudienceUser | Operation]]]
 """Hands out the page of records that begins at a position."""
 
 
@@ -465,7 +467,7 @@ class SyncJob:
         finally:
             await self._note_refused()
 
-    async def _records(self, page_from: Pages) -> AsyncIterator[Record]:
+    async def _records(self, page_from: Pages) -> AsyncIterator[AudienceUser | Operation]:
         first = 1
         while page := await page_from(first):
             for record in page:

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.bulk.audiences.batches import PACKINGS, PART_BYTES, Batch, Packer, Packing
-from socialapi.bulk.rows import ROWS_PER_CHUNK, Action, Identifier, Row, RowBlock, rows_of, runs_of
+from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
+from socialapi.bulk.rows import Action, Identifier, Row, RowBlock, rows_of, runs_of
 from socialapi.models.audiences import Operations
 from socialapi.models.validation import broken_rules
 
@@ -201,9 +202,9 @@ def test_a_row_that_no_request_can_hold_is_recognised_at_the_byte(packing: Packi
 @pytest.mark.parametrize("packing", PACKINGS)
 def test_a_large_body_is_encoded_in_parts_of_so_many_rows_at_most(packing: Packing) -> None:
     packs = packer(packing)
-    users = [f'{{"email":["{DIGEST}"],"phone_number":["{number:064}"]}}' for number in range(2 * ROWS_PER_CHUNK + 1)]
+    users = [f'{{"email":["{DIGEST}"],"phone_number":["{number:064}"]}}' for number in range(2 * ROWS_PER_BLOCK + 1)]
     parts = list(packs.encode(runs_of([row(number, UPDATE, user) for number, user in enumerate(users)])))
-    assert max(part.count(b"email") for part in parts) == ROWS_PER_CHUNK
+    assert max(part.count(b"email") for part in parts) == ROWS_PER_BLOCK
     sent = [user for operation in orjson.loads(b"".join(parts)) for user in operation["params"]["users"]]
     assert sent == [orjson.loads(user) for user in users]
 
@@ -214,9 +215,9 @@ def test_small_rows_and_short_runs_share_a_part_until_it_is_large_enough(
     packing: Packing, actions: tuple[Action, ...]
 ) -> None:
     packs = packer(packing)
-    rows = [row(number, actions[number % len(actions)]) for number in range(4 * ROWS_PER_CHUNK + 1)]
+    rows = [row(number, actions[number % len(actions)]) for number in range(4 * ROWS_PER_BLOCK + 1)]
     parts = list(packs.encode(runs_of(rows)))
-    largest = ROWS_PER_CHUNK * len(body(packs, [row(4 * ROWS_PER_CHUNK, TIMED)]))
+    largest = ROWS_PER_BLOCK * len(body(packs, [row(4 * ROWS_PER_BLOCK, TIMED)]))
     assert all(PART_BYTES <= len(part) <= PART_BYTES + largest for part in parts[:-1])
     assert len(parts) <= 1 + len(b"".join(parts)) / PART_BYTES
     sent = [user for operation in orjson.loads(b"".join(parts)) for user in operation["params"]["users"]]
@@ -227,7 +228,7 @@ def test_small_rows_and_short_runs_share_a_part_until_it_is_large_enough(
 def test_times_that_are_different_for_every_row_do_not_pile_up() -> None:
     packs = packer("single", max_operations=10_000)
     batch = Batch()
-    for number in range(3 * ROWS_PER_CHUNK):
+    for number in range(3 * ROWS_PER_BLOCK):
         assert packs.add(batch, one(row(number, Action("Update", None, f"2091-01-01T00:00:00.{number:06d}Z"))))
-    assert len(packs._frames) <= ROWS_PER_CHUNK + 1
+    assert len(packs._frames) <= ROWS_PER_BLOCK + 1
     assert batch.size_bytes == len(body(packs, rows_of(batch.runs)))

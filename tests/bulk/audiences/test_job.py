@@ -12,11 +12,11 @@ import attrs
 import pytest
 
 from socialapi.bulk.audiences import job as audience_job
+from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.dedup import RecentIdentifiers
 from socialapi.bulk.audiences.job import UploadJob, UploadOptions
-from socialapi.bulk.audiences.prepare import PreparedChunk
-from socialapi.bulk.inputs.reader import ROWS_PER_STEP, Chunk
-from socialapi.bulk.rows import ROWS_PER_CHUNK, RawRow
+from socialapi.bulk.audiences.prepare import PreparedBlock
+from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK, ROWS_PER_STEP
 from socialapi.config import Config
 from socialapi.errors import (
     ApiError,
@@ -179,7 +179,7 @@ async def test_an_input_that_also_fails_as_it_is_closed_does_not_hide_what_stopp
     assert str(error).startswith("the upload stopped: HTTP 403")
 
 
-async def test_others_get_their_turn_while_a_chunk_is_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_others_get_their_turn_while_a_block_is_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
     turns: list[int] = []
     prepared = 0
 
@@ -188,19 +188,19 @@ async def test_others_get_their_turn_while_a_chunk_is_prepared(monkeypatch: pyte
             turns.append(prepared)
             await asyncio.sleep(0)
 
-    def prepare(chunk: Chunk[RawRow]) -> Iterator[PreparedChunk]:
+    def prepare(block: UserBlock) -> Iterator[PreparedBlock]:
         nonlocal prepared
-        for found in unwatched(chunk):
+        for found in unwatched(block):
             prepared += sum(map(len, found.runs))
             yield found
 
     monkeypatch.setattr(audience_job, "SECONDS_PER_TURN", -1.0)  # as if every step took too long
-    job: Any = job_of(ModelService(), people(*map(str, range(2 * ROWS_PER_CHUNK))), dry_run=True)
+    job: Any = job_of(ModelService(), people(*map(str, range(2 * ROWS_PER_BLOCK))), dry_run=True)
     unwatched, job.stage._prepare = job.stage._prepare, prepare
     counting = asyncio.create_task(count())
     await job.run()
     counting.cancel()
-    assert turns[-1] == 2 * ROWS_PER_CHUNK
+    assert turns[-1] == 2 * ROWS_PER_BLOCK
     assert max(after - before for before, after in itertools.pairwise(turns)) == ROWS_PER_STEP
 
 
@@ -318,6 +318,7 @@ async def test_every_row_has_one_outcome_and_the_rejects_file_every_rejected_row
         "elapsed_seconds": 0.0,
         "quota_used": 0.0,
         "rejects_path": str(tmp_path / "rejects.csv"),
+        "ignored_columns": (),
     }
     assert (tmp_path / "rejects.csv").read_text("utf-8").splitlines() == [
         "row,field,reason",

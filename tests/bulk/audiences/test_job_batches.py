@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from socialapi.bulk.audiences import job as audience_job
 from socialapi.bulk.audiences.dedup import RecentIdentifiers
 from socialapi.bulk.inputs import reader
-from tests.bulk.feeding import SOME_TURNS, Feed, Wish, bounded, cut, table_of, watch_batches
+from tests.bulk.feeding import SOME_TURNS, Feed, Wish, block_of, bounded, cut, watch_batches
 from tests.bulk.model_service import FAULTS, ModelService, job_of, operation_errors, users_of
 
 WITHOUT_SHRINKING: Final = (Phase.explicit, Phase.generate)
@@ -37,7 +37,6 @@ class Weather:
 
     sizes: Sequence[int] = (1_000,)
     turns: Sequence[int] = ()
-    as_rows: bool = False
     rows_per_turn: int = 250
     concurrency: int = 1
     likely: float = 0.0
@@ -58,7 +57,6 @@ def weather(*moods: tuple[Sequence[str], float]) -> st.SearchStrategy[Weather]:
         st.sampled_from((*moods, (FAULTS, 0.0))),
         sizes=st.lists(st.integers(1, 20), min_size=1, max_size=6),
         turns=st.lists(st.sampled_from((0, 0, 5, SOME_TURNS)), max_size=40),
-        as_rows=st.booleans(),
         rows_per_turn=st.sampled_from((1, 3, 250)),
         concurrency=st.integers(1, 5),
         seed=st.integers(0, 10_000),
@@ -96,7 +94,7 @@ def batches_of(
             packing=rules.packing,
             concurrency=chosen.concurrency,
         )
-        job.reader = Feed(cut(table_of(rows), chosen.sizes, as_rows=chosen.as_rows), chosen.turns)
+        job.reader = Feed(cut(block_of(rows), chosen.sizes), chosen.turns)
         job.stage._recent = RecentIdentifiers(rules.remembered)
         bounded(job)
         batches = watch_batches(job)

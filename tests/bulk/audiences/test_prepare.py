@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from socialapi.bulk.audiences.cells import user_rows
 from socialapi.bulk.audiences.phone_numbers import NO_REGION
-from socialapi.bulk.audiences.prepare import PreparedChunk, Preparer, prepare_user
-from socialapi.bulk.rows import Action, RawRow, Row, rows_of
+from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer, prepare_user
+from socialapi.bulk.inputs.numbers import NOT_TEXT
+from socialapi.bulk.rows import Action, Row, rows_of
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import (
     DO_NOT_REACH_KINDS,
@@ -23,6 +25,7 @@ from socialapi.models.audiences import (
 from socialapi.models.validation import broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.reports import RowIssue
+from tests.bulk.blocks import GivenRow, block_of_rows
 from tests.bulk.input_files import do_not_reach_user, user
 
 NOW = datetime.datetime(2026, 1, 31, 9, tzinfo=datetime.UTC)
@@ -37,46 +40,48 @@ def preparer(**options: Any) -> Preparer:
     return Preparer(now=NOW, **options)
 
 
-def raw(*identifiers: tuple[str, IdentifierKind, str], number: int = 1, **rest: Any) -> RawRow:
-    return RawRow(number, list(identifiers), **rest)
+def raw(*cells: tuple[str, IdentifierKind, Any], **rest: Any) -> GivenRow:
+    return GivenRow(cells, **rest)
+
+
+def prepared(*rows: GivenRow, first_number: int = 1, **options: Any) -> PreparedBlock:
+    return preparer(**options).prepare_block(block_of_rows(rows, first_number))
 
 
 def email(text: str = "a@b.example") -> tuple[str, IdentifierKind, str]:
     return ("E-Mail", "email", text)
 
 
-def sent(chunk: PreparedChunk) -> list[Row]:
-    return rows_of(chunk.runs)
+def sent(block: PreparedBlock) -> list[Row]:
+    return rows_of(block.runs)
 
 
-def action_of(row: RawRow, **options: Any) -> Action:
-    (prepared,) = sent(preparer(**options).prepare_chunk([row]))
-    return prepared.action
+def action_of(row: GivenRow, **options: Any) -> Action:
+    (found,) = sent(prepared(row, **options))
+    return found.action
 
 
-def rejection_of(row: RawRow, **options: Any) -> tuple[str, str]:
-    chunk = preparer(**options).prepare_chunk([row])
-    assert chunk.runs == []
-    assert chunk.warnings == []
-    (issue,) = chunk.rejects
-    assert issue.row == row.number
+def rejection_of(row: GivenRow, **options: Any) -> tuple[str, str]:
+    block = prepared(row, first_number=5, **options)
+    assert block.runs == []
+    assert block.warnings == []
+    (issue,) = block.rejects
+    assert issue.row == 5
     return issue.field, issue.reason
 
 
 def test_a_row_becomes_its_user_object_in_the_order_of_the_kinds() -> None:
-    row = raw(
-        ("Phone", "phone_number", "+14155550123"), email(" A@B.example"), ("id", "partner_user_id", 'x"\\é'), number=7
-    )
-    chunk = preparer().prepare_chunk([row])
-    assert chunk.rejects == chunk.warnings == []
-    (prepared,) = sent(chunk)
+    row = raw(("Phone", "phone_number", "+14155550123"), email(" A@B.example"), ("id", "partner_user_id", 'x"\\é'))
+    block = prepared(row, first_number=7)
+    assert block.rejects == block.warnings == []
+    (found,) = sent(block)
     mail, phone = sha256("a@b.example"), sha256("+14155550123")
-    assert prepared.number == 7
-    assert prepared.action == Action("Update")
-    assert prepared.user_json == (
+    assert found.number == 7
+    assert found.action == Action("Update")
+    assert found.user_json == (
         f'{{"email":["{mail}"],"phone_number":["{phone}"],"partner_user_id":["x\\"\\\\\\u00e9"]}}'
     )
-    assert prepared.identifiers == (("phone_number", phone), ("email", mail), ("partner_user_id", 'x"\\é'))
+    assert found.identifiers == (("email", mail), ("phone_number", phone), ("partner_user_id", 'x"\\é'))
 
 
 def test_several_identifiers_of_a_kind_are_all_sent_and_repeated_ones_once() -> None:
@@ -87,31 +92,31 @@ def test_several_identifiers_of_a_kind_are_all_sent_and_repeated_ones_once() -> 
         ("h", "handle", sha256("x")),
         ("h", "handle", "@X"),
     )
-    (prepared,) = sent(preparer().prepare_chunk([row]))
-    assert json.loads(prepared.user_json) == {
+    (found,) = sent(prepared(row))
+    assert json.loads(found.user_json) == {
         "email": [sha256("a@b.example"), sha256("c@d.example")],
         "handle": [sha256("x")],
     }
-    assert prepared.identifiers == (
+    assert found.identifiers == (
         *(("email", sha256("a@b.example")), ("email", sha256("c@d.example"))),
         ("handle", sha256("x")),
     )
 
 
 def test_the_same_digest_of_two_kinds_is_two_identifiers() -> None:
-    (prepared,) = sent(preparer().prepare_chunk([raw(("e", "email", DIGEST), ("d", "device_id", DIGEST))]))
-    assert prepared.identifiers == (("email", DIGEST), ("device_id", DIGEST))
+    (found,) = sent(prepared(raw(("e", "email", DIGEST), ("d", "device_id", DIGEST))))
+    assert found.identifiers == (("email", DIGEST), ("device_id", DIGEST))
 
 
 def test_unusable_identifiers_of_a_row_that_is_sent_are_warnings() -> None:
-    row = raw(email(), email("nobody"), ("Tel", "phone_number", "5"), number=3, unusable=(("ids", "is no text"),))
-    chunk = preparer(default_region="US").prepare_chunk([row])
-    assert len(sent(chunk)) == 1
-    assert chunk.rejects == []
-    assert chunk.warnings == [
-        RowIssue(3, "ids", "is no text"),
+    row = raw(email(), email("nobody"), ("Tel", "phone_number", "5"), ("ids", "partner_user_id", 1.5))
+    block = prepared(row, first_number=3, default_region="US")
+    assert len(sent(block)) == 1
+    assert block.rejects == []
+    assert block.warnings == [
         RowIssue(3, "E-Mail", "is not a plausible e-mail address"),
         RowIssue(3, "Tel", "is not a possible phone number"),
+        RowIssue(3, "ids", NOT_TEXT),
     ]
 
 
@@ -120,17 +125,17 @@ def test_a_row_without_a_usable_identifier_is_one_reject_with_every_reason() -> 
         "E-Mail, Tel",
         f"is not a plausible e-mail address; {NO_REGION}",
     )
-    assert rejection_of(raw(unusable=(("ids", "is no text"),))) == ("ids", "is no text")
+    assert rejection_of(raw(("ids", "service_id", 1.5))) == ("ids", NOT_TEXT)
     assert rejection_of(raw()) == ("", "has no identifier")
     assert rejection_of(raw(email(" "), email("\u200b"))) == ("", "has no identifier")
-    assert rejection_of(raw(problem=("", "is blank"))) == ("", "is blank")
+    assert rejection_of(raw(fault="is blank")) == ("", "is blank")
 
 
 def test_kinds_that_are_not_taken_are_warnings_or_the_reason() -> None:
     handle: tuple[str, IdentifierKind, str] = ("Name", "handle", "somebody")
-    chunk = preparer(kinds=DO_NOT_REACH_KINDS).prepare_chunk([raw(email(), handle)])
-    assert json.loads(sent(chunk)[0].user_json) == {"email": [sha256("a@b.example")]}
-    assert chunk.warnings == [RowIssue(1, "Name", "is of a kind that is not taken here")]
+    block = prepared(raw(email(), handle), kinds=DO_NOT_REACH_KINDS)
+    assert json.loads(sent(block)[0].user_json) == {"email": [sha256("a@b.example")]}
+    assert block.warnings == [RowIssue(1, "Name", "is of a kind that is not taken here")]
     assert rejection_of(raw(handle), kinds=DO_NOT_REACH_KINDS) == ("Name", "is of a kind that is not taken here")
 
 
@@ -233,9 +238,9 @@ def test_an_action_is_one_object_however_it_is_written() -> None:
         raw(email(), expires_at="2026-03-01T10:00:00+01:00", operation_type="UPDATE"),
         raw(email(), expires_at=datetime.datetime(2026, 3, 1, 9, tzinfo=datetime.UTC)),
     ]
-    actions = {id(row.action) for row in sent(preparer().prepare_chunk(rows))}
+    actions = {id(row.action) for row in sent(prepared(*rows))}
     assert len(actions) == 1
-    plain, written = sent(preparer().prepare_chunk([raw(email()), raw(email(), operation_type="update")]))
+    plain, written = sent(prepared(raw(email()), raw(email(), operation_type="update")))
     assert plain.action is written.action
 
 
@@ -251,9 +256,10 @@ def test_nothing_that_is_said_about_a_row_holds_its_values() -> None:
     )
     odd = raw(email("secret@example.com"), expires_at="secret", operation_type="secret")
     good = raw(email("secret@example.com"), ("id", "partner_user_id", "secret"))
-    chunk = preparer().prepare_chunk([row, odd, good])
-    assert len(chunk.rejects) == 2
-    assert "secret" not in f"{chunk!r} {chunk.runs!r} {sent(chunk)!r} {row!r}"
+    given_block = block_of_rows([row, odd, good])
+    block = preparer().prepare_block(given_block)
+    assert len(block.rejects) == 2
+    assert "secret" not in f"{block!r} {block.runs!r} {sent(block)!r} {given_block!r} {list(user_rows(given_block))!r}"
     with pytest.raises(InvalidInput) as error:
         preparer(operation="secret", expires_at="secret", effective_at="secret")
     assert "secret" not in f"{error.value} {error.value!r}"
@@ -266,28 +272,28 @@ TEXTS = st.one_of(
     st.sampled_from([DIGEST, DIGEST.upper(), "12", "@x", ""]),
 )
 TIMES = st.none() | st.datetimes(timezones=st.none() | st.just(datetime.UTC)) | st.text(max_size=10)
-RAW_ROWS = st.builds(
-    RawRow,
-    st.integers(1, 10**9),
-    st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(IDENTIFIER_KINDS), TEXTS), max_size=5),
+CELLS = TEXTS | st.none() | st.integers() | st.floats() | st.lists(TEXTS | st.integers(), max_size=3)
+ROWS = st.builds(
+    GivenRow,
+    st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(IDENTIFIER_KINDS), CELLS), max_size=5),
     st.sampled_from([None, None, "update", "Delete", "x", ""]),
     TIMES,
     TIMES,
-    st.sampled_from([None, None, None, ("", "is blank")]),
+    st.sampled_from([None, None, None, "is blank"]),
 )
 
 
-@given(st.lists(RAW_ROWS, max_size=10), st.sampled_from([None, "US", "DE"]))
-def test_every_row_is_sent_or_rejected_and_what_is_sent_breaks_no_rule(rows: list[RawRow], region: str | None) -> None:
-    for number, raw_row in enumerate(rows, 1):
-        raw_row.number = number
-    chunk = preparer(default_region=region).prepare_chunk(rows)
-    assert len(sent(chunk)) + len(chunk.rejects) == len(rows)
-    numbers = [row.number for row in sent(chunk)]
-    assert sorted(numbers + [issue.row for issue in chunk.rejects]) == list(range(1, len(rows) + 1))
+@given(st.lists(ROWS, max_size=10), st.sampled_from([None, "US", "DE"]))
+def test_every_row_is_sent_or_rejected_and_what_is_sent_breaks_no_rule(
+    rows: list[GivenRow], region: str | None
+) -> None:
+    block = prepared(*rows, default_region=region)
+    assert len(sent(block)) + len(block.rejects) == len(rows)
+    numbers = [row.number for row in sent(block)]
+    assert sorted(numbers + [issue.row for issue in block.rejects]) == list(range(1, len(rows) + 1))
     assert numbers == sorted(numbers)
-    assert {warning.row for warning in chunk.warnings} <= set(numbers)
-    for row in sent(chunk):
+    assert {warning.row for warning in block.warnings} <= set(numbers)
+    for row in sent(block):
         sent_user = json.loads(row.user_json)
         assert broken_rules(AudienceUser, sent_user, now=NOW) == []
         assert list(sent_user) == [kind for kind in IDENTIFIER_KINDS if kind in sent_user]

@@ -12,12 +12,11 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from socialapi.bulk.audiences import job as audience_job
+from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.dedup import RecentIdentifiers
 from socialapi.bulk.audiences.job import UploadJob
-from socialapi.bulk.inputs.reader import Chunk
-from socialapi.bulk.rows import RawRow
 from socialapi.reports import UploadReport
-from tests.bulk.feeding import SOME_TURNS, Feed, Wish, bounded, cut, replayed, table_of
+from tests.bulk.feeding import SOME_TURNS, Feed, Wish, block_of, bounded, cut, replayed
 from tests.bulk.model_service import ModelService, job_of, operation_errors
 from tests.support.clock import VirtualClock
 
@@ -29,9 +28,9 @@ def wishes(*rows: str | Sequence[str]) -> list[Wish]:
     return [Wish((row,) if isinstance(row, str) else tuple(row)) for row in rows]
 
 
-def job_with(service: ModelService, chunks: Iterable[Chunk[RawRow]], turns: Iterable[int], **options: Any) -> UploadJob:
+def job_with(service: ModelService, blocks: Iterable[UserBlock], turns: Iterable[int], **options: Any) -> UploadJob:
     job = job_of(service, [], **options)
-    job.reader = Feed(chunks, turns)
+    job.reader = Feed(blocks, turns)
     return job
 
 
@@ -45,13 +44,13 @@ async def uploaded(
 ) -> UploadReport:
     """Uploads the rows one by one, each when nothing is left to happen because of those before it (or after `turns`)."""
 
-    def chunks() -> Iterator[Chunk[RawRow]]:
-        for number, chunk in enumerate(cut(table_of(rows), [1]), 1):
+    def blocks() -> Iterator[UserBlock]:
+        for number, block in enumerate(cut(block_of(rows), [1]), 1):
             if before is not None:
                 before(number)
-            yield chunk
+            yield block
 
-    job = job_with(service, chunks(), turns, **options)
+    job = job_with(service, blocks(), turns, **options)
     return await asyncio.wait_for(job.run(), 5)
 
 
@@ -145,7 +144,7 @@ async def test_a_row_that_no_request_can_hold_is_rejected_also_if_it_repeats_ref
     """Its identifiers came in two rows, each of which does fit."""
     first, second = "x" * 60, "y" * 60
     service = ModelService([REFUSED])
-    rows = table_of(wishes(first, second, [first, second]))
+    rows = block_of(wishes(first, second, [first, second]))
     job = job_with(service, cut(rows, [1]), [turns] * 3, concurrency=1, settings={"max_batch_bytes": 150})
     bounded(job)
     report = await asyncio.wait_for(job.run(), 5)
@@ -206,7 +205,7 @@ def outcome(rows: Sequence[Wish], chosen: Setting) -> tuple[UploadReport, ModelS
             packing=chosen.packing,
             concurrency=chosen.concurrency,
         )
-        job.reader = Feed(cut(table_of(rows), chosen.sizes), chosen.turns)
+        job.reader = Feed(cut(block_of(rows), chosen.sizes), chosen.turns)
         job.stage._recent = RecentIdentifiers(chosen.remembered)
         bounded(job)
         report = await asyncio.wait_for(job.run(), 5)

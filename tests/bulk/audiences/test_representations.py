@@ -6,8 +6,9 @@ from typing import Any, Final
 import pytest
 
 from socialapi.bulk.audiences.batches import Batch
-from socialapi.bulk.inputs.formats import open_records
-from socialapi.bulk.rows import RawRow, Row, RowBlock
+from socialapi.bulk.audiences.cells import UserBlock
+from socialapi.bulk.rows import Row, RowBlock
+from tests.bulk.input_files import open_users
 from tests.bulk.model_service import BAD, ModelService, job_of
 
 PLANTED: Final = f"planted-{BAD}"
@@ -51,25 +52,25 @@ async def test_no_object_of_a_job_shows_an_identifier(packing: str) -> None:
         held.extend(everything((row, run, stage._recent.judge(row))))
         await place(row, run)
 
-    async def look_at_the_chunk(chunk: list[RawRow]) -> None:
-        held.extend(everything((chunk, list(stage._prepare(chunk)))))
-        await take(chunk)
+    async def look_at_the_block(block: UserBlock) -> None:
+        held.extend(everything((block, list(stage._prepare(block)))))
+        await take(block)
 
     changed: Any = stage
     changed.settle = look_after_settling
-    changed._place, changed.take = look_at_the_row, look_at_the_chunk
+    changed._place, changed.take = look_at_the_row, look_at_the_block
     report = await job.run()
     held += everything(job)
     names = {type(each).__name__ for each in held}
     assert names >= {
-        "RawTable",
-        "RawColumn",
+        "Block",
+        "IdentifierLayout",
         "Row",
         "RowBlock",
         "Batch",
         "_Placement",
         "Decision",
-        "PreparedChunk",
+        "PreparedBlock",
         "UploadJob",
     }
     assert names >= {"RowCounters", "Action"}
@@ -83,5 +84,5 @@ async def test_no_object_of_a_job_shows_an_identifier(packing: str) -> None:
 
 @pytest.mark.parametrize("records", [[{"email": PLANTED}], "email\n" + PLANTED])
 def test_no_reader_shows_what_it_reads(records: Any) -> None:
-    reader = open_records(records)
+    reader = open_users(records)
     assert not re.search(PLANTED, repr(reader))

@@ -10,12 +10,12 @@ import pytest
 
 from socialapi.bulk.audiences.batches import Packer
 from socialapi.bulk.audiences.job import UploadOptions, UploadStage
-from socialapi.bulk.audiences.prepare import PreparedChunk
+from socialapi.bulk.audiences.prepare import PreparedBlock
 from socialapi.bulk.audiences.sender import BatchSender
 from socialapi.bulk.counters import RowCounters
-from socialapi.bulk.inputs.reader import Chunk, Reader
+from socialapi.bulk.inputs.reader import Reader
 from socialapi.bulk.job import JobContext, JobDescription, bulk_options, run_job
-from socialapi.bulk.rows import Action, Row, RowBlock
+from socialapi.bulk.rows import Action, RowBlock
 from socialapi.config import Config
 from socialapi.errors import BulkError
 from socialapi.reports import UploadReport
@@ -26,7 +26,7 @@ from tests.bulk.model_transport import refusal, session_of
 DIGESTS: Final = [f"{number:064x}" for number in range(5)]
 
 
-class Blocks(Reader[Row]):
+class Blocks(Reader[RowBlock]):
     """Hands out blocks of rows that are ready to be sent."""
 
     def __init__(self, blocks: Sequence[RowBlock]) -> None:
@@ -37,8 +37,8 @@ class Blocks(Reader[Row]):
     def fraction_read(self) -> float | None:
         return None
 
-    async def read_chunk(self) -> Chunk[Row]:
-        return next(self._blocks, [])
+    async def read_block(self) -> RowBlock | None:
+        return next(self._blocks, None)
 
     async def aclose(self) -> None:
         self.is_closed = True
@@ -50,9 +50,8 @@ def block_of(digests: Sequence[str], first_number: int) -> RowBlock:
     return RowBlock(Action("Update"), numbers, users, (("email", digests),))
 
 
-def already_prepared(block: Chunk[Row]) -> Iterable[PreparedChunk]:
-    assert isinstance(block, RowBlock)
-    return [PreparedChunk([block])]
+def already_prepared(block: RowBlock) -> Iterable[PreparedBlock]:
+    return [PreparedBlock([block])]
 
 
 async def uploaded(service: ModelService, reader: Blocks) -> UploadReport:

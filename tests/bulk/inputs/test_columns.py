@@ -7,19 +7,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialapi.bulk.inputs.columns import OVERRIDES, SYNONYMS, ColumnMapping, Columns, Wanted, detected_as
+from socialapi.bulk.inputs.columns import (
+    OVERRIDES,
+    SYNONYMS,
+    ColumnMapping,
+    IdentifierColumns,
+    IdentifierLayout,
+    detected_as,
+)
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import DO_NOT_REACH_KINDS, IDENTIFIER_KINDS, IdentifierKind
 
 
 def find_columns(
     names: Sequence[str], mapping: ColumnMapping | None = None, kinds: Iterable[IdentifierKind] = IDENTIFIER_KINDS
-) -> Columns:
+) -> IdentifierLayout:
     """As readers do it for a table."""
-    wanted = Wanted.of(mapping, kinds)
-    columns = wanted.find(names)
-    wanted.require(names, found_identifiers=bool(columns.identifiers))
-    return columns
+    return IdentifierColumns.of(mapping, kinds).of_table(names)
+
+
+def identifiers(layout: IdentifierLayout) -> list[tuple[int, str, IdentifierKind]]:
+    """The columns of identifiers, each with its position in the table."""
+    return [(layout.positions[index], name, kind) for index, name, kind in layout.identifiers]
 
 
 @pytest.mark.parametrize("name", [*IDENTIFIER_KINDS, *OVERRIDES])
@@ -70,39 +79,40 @@ def test_case_and_separators_never_matter(synonym: tuple[IdentifierKind, str], d
 
 def test_columns_come_in_the_order_of_the_kinds_with_their_names() -> None:
     columns = find_columns(["Phone", "id", "Email", "expires_at", "Email 2", "Operation Type"])
-    assert columns.identifiers == ((2, "Email", "email"), (4, "Email 2", "email"), (0, "Phone", "phone_number"))
-    assert (columns.operation_type, columns.effective_at, columns.expires_at) == (5, None, 3)
+    assert identifiers(columns) == [(2, "Email", "email"), (4, "Email 2", "email"), (0, "Phone", "phone_number")]
+    assert columns.positions == (2, 4, 0, 5, 3)
+    assert (columns.operation_type, columns.effective_at, columns.expires_at) == (3, None, 4)
     assert columns.has_overrides
     assert not find_columns(["email"]).has_overrides
 
 
 def test_two_columns_of_one_name_are_both_used() -> None:
-    assert find_columns(["email", "email"]).identifiers == ((0, "email", "email"), (1, "email", "email"))
+    assert identifiers(find_columns(["email", "email"])) == [(0, "email", "email"), (1, "email", "email")]
 
 
 def test_a_mapping_replaces_detection_for_its_kind_only() -> None:
     columns = find_columns(["email", "contact", "phone"], {"email": "contact"})
-    assert columns.identifiers == ((1, "contact", "email"), (2, "phone", "phone_number"))
+    assert identifiers(columns) == [(1, "contact", "email"), (2, "phone", "phone_number")]
 
 
 def test_a_mapping_gives_several_columns_or_none() -> None:
     names = ["a", "b", "email", "phone"]
-    assert find_columns(names, {"email": ["b", "a"]}).identifiers[:2] == ((1, "b", "email"), (0, "a", "email"))
-    assert find_columns(names, {"phone_number": ""}).identifiers == ((2, "email", "email"),)
-    assert find_columns(names, {"phone_number": []}).identifiers == ((2, "email", "email"),)
+    assert identifiers(find_columns(names, {"email": ["b", "a"]}))[:2] == [(1, "b", "email"), (0, "a", "email")]
+    assert identifiers(find_columns(names, {"phone_number": ""})) == [(2, "email", "email")]
+    assert identifiers(find_columns(names, {"phone_number": []})) == [(2, "email", "email")]
 
 
 def test_a_column_that_is_given_is_not_detected_as_something_else_too() -> None:
     columns = find_columns(
         ["email", "mobile", "expires_at"], {"partner_user_id": "mobile", "effective_at": "expires_at"}
     )
-    assert columns.identifiers == ((0, "email", "email"), (1, "mobile", "partner_user_id"))
+    assert identifiers(columns) == [(0, "email", "email"), (1, "mobile", "partner_user_id")]
     assert (columns.effective_at, columns.expires_at) == (2, None)
 
 
 def test_a_given_name_is_compared_exactly_first_and_then_loosely() -> None:
-    assert find_columns(["Mail A", "mail_a"], {"email": "mail_a"}).identifiers == ((1, "mail_a", "email"),)
-    assert find_columns(["Mail A"], {"email": "mail_a"}).identifiers == ((0, "Mail A", "email"),)
+    assert identifiers(find_columns(["Mail A", "mail_a"], {"email": "mail_a"})) == [(1, "mail_a", "email")]
+    assert identifiers(find_columns(["Mail A"], {"email": "mail_a"})) == [(0, "Mail A", "email")]
 
 
 def test_an_unknown_kind_is_refused_with_the_kinds_there_are() -> None:
@@ -132,7 +142,7 @@ def test_many_columns_are_listed_in_part() -> None:
 
 def test_columns_of_other_kinds_are_not_looked_for() -> None:
     columns = find_columns(["handle", "email"], kinds=DO_NOT_REACH_KINDS)
-    assert columns.identifiers == ((1, "email", "email"),)
+    assert identifiers(columns) == [(1, "email", "email")]
     with pytest.raises(InvalidInput, match="the kinds are: email, phone_number"):
         find_columns(["handle"], kinds=DO_NOT_REACH_KINDS)
 

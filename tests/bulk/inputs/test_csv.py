@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialapi.bulk.inputs.formats import open_records
-from socialapi.bulk.rows import ROWS_PER_CHUNK
+from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
 from socialapi.errors import InvalidInput
-from tests.bulk.input_files import read, read_until_error, values, why_empty, write
+from tests.bulk.input_files import open_users, read, read_until_error, values, why_empty, write
 
 
 @pytest.fixture
@@ -63,7 +62,7 @@ async def test_blank_rows_count_and_say_so(path: Path) -> None:
     assert [row.problem for row in rows] == [("", "is blank"), None, *[("", "is blank")] * 3, None]
 
 
-@pytest.mark.parametrize("blank", ["\n", "\n\n\n", " \n\t\n", "\r\n", "\n" * (2 * ROWS_PER_CHUNK + 1)])
+@pytest.mark.parametrize("blank", ["\n", "\n\n\n", " \n\t\n", "\r\n", "\n" * (2 * ROWS_PER_BLOCK + 1)])
 async def test_blank_rows_alone_are_none_and_before_others_all_of_them_count(path: Path, blank: str) -> None:
     write(path, f"email,name\n{blank}")
     assert await why_empty(path) == f"{path}: the file has no rows, only column names"
@@ -95,9 +94,9 @@ async def test_the_mapping_and_the_kinds_choose_the_columns(path: Path) -> None:
 
 
 async def test_rows_come_in_chunks_and_the_share_that_is_read_grows(path: Path) -> None:
-    count = 3 * ROWS_PER_CHUNK + 1
+    count = 3 * ROWS_PER_BLOCK + 1
     write(path, "email\n" + "".join(f"somebody.with.a.name.of.some.length.{i}@b.example\n" for i in range(count)))
-    async with open_records(path) as reader:
+    async with open_users(path) as reader:
         assert reader.fraction_read is None
         sizes: list[int] = []
         fractions: list[Any] = []
@@ -105,15 +104,15 @@ async def test_rows_come_in_chunks_and_the_share_that_is_read_grows(path: Path) 
             sizes.append(len(chunk))
             fractions.append(reader.fraction_read)
         assert reader.fraction_read == 1.0
-        assert await reader.read_chunk() == []
-    assert sizes == [ROWS_PER_CHUNK] * 3 + [1]
+        assert await reader.read_block() is None
+    assert sizes == [ROWS_PER_BLOCK] * 3 + [1]
     assert 0 < fractions[0] < 1
     assert fractions == sorted(fractions)
 
 
 async def test_a_whole_number_of_chunks_ends_without_an_empty_one(path: Path) -> None:
-    write(path, "email\n" + "a@b.example\n" * ROWS_PER_CHUNK)
-    assert len(await read(path)) == ROWS_PER_CHUNK
+    write(path, "email\n" + "a@b.example\n" * ROWS_PER_BLOCK)
+    assert len(await read(path)) == ROWS_PER_BLOCK
 
 
 @pytest.mark.parametrize("content", ["email,phone\n", "email,phone", '"email"\r\n'])
@@ -140,24 +139,30 @@ async def test_a_quote_that_is_never_closed_stops_after_the_rows_before_it(path:
     write(path, "email,name\n" + "a@b.example,x\n" * 3 + 'c@d.example,"x\n' + "e@f.example,x\n" * 5)
     rows, error = await read_until_error(path, InvalidInput)
     assert len(rows) == 3
-    assert str(error).endswith("row 4 cannot be read: a quotation mark is not closed before the end of the file")
+    assert str(error).endswith("line 5, column 2: a quotation mark is not closed before the end of the file")
 
 
 async def test_a_cell_that_swallows_thousands_of_rows_stops_after_the_rows_before_it(path: Path) -> None:
-    before = ROWS_PER_CHUNK + 7
+    before = ROWS_PER_BLOCK + 7
     write(path, "email,name\n" + "a@b.example,x\n" * before + 'secret@d.example,"x\n' + "e@f.example,x\n" * 50_000)
     rows, error = await read_until_error(path, InvalidInput)
     assert len(rows) == before
-    assert f"row {before + 1:d} cannot be read: a cell or a line is far too long" in str(error)
+    says = "a cell has more than 131,072 characters; probably a quotation mark is not closed"
+    assert str(error).endswith(f"line {before + 2}, column 2: {says}")
     assert "secret" not in repr(error)
 
 
 @pytest.mark.parametrize(
-    "content", ['"email,phone\na@b.example,1\n', "email," + "x" * 3_000_000, '"' + "x\n" * 200_000]
+    ("content", "says"),
+    [
+        ('"email,phone\na@b.example,1\n', "column 1: a quotation mark is not closed before the end of the file"),
+        ("email," + "x" * 3_000_000, "column 2: a cell has more than 131,072 characters"),
+        ('"' + "x\n" * 200_000, "column 1: a cell has more than 131,072 characters"),
+    ],
 )
-async def test_column_names_that_cannot_be_read(path: Path, content: str) -> None:
+async def test_column_names_that_cannot_be_read(path: Path, content: str, says: str) -> None:
     write(path, content)
-    with pytest.raises(InvalidInput, match="the line of column names cannot be read"):
+    with pytest.raises(InvalidInput, match=f"line 1, {says}"):
         await read(path)
 
 
@@ -165,7 +170,7 @@ async def test_memory_stays_flat_however_long_the_file_or_a_line_of_it(path: Pat
     async def peak() -> int:
         tracemalloc.start()
         try:
-            async with open_records(path) as reader:
+            async with open_users(path) as reader:
                 async for _ in reader:
                     pass
         except InvalidInput:
@@ -195,5 +200,27 @@ async def test_whatever_a_csv_writer_writes_is_read_back(
         writer = csv.writer(file, delimiter=delimiter, quoting=csv.QUOTE_ALL)
         writer.writerows([("email", "phone"), *rows])
     found = await read(path)
-    assert values(found) == [[cell for cell in row if cell and not cell.isspace()] for row in rows]
-    assert [row.number for row in found] == list(range(1, len(rows) + 1))
+    expected = [[cell for cell in row if cell and not cell.isspace()] for row in rows]
+    assert values(found) == (expected if any(expected) else [])
+    assert [row.number for row in found] == list(range(1, len(found) + 1))
+
+
+async def test_a_quotation_mark_in_the_wrong_place_touches_its_row_only(path: Path) -> None:
+    write(path, 'name,email\n"Ada" L,a@b.example\n"Joan",c@d.example\n')
+    rows = await read(path)
+    assert values(rows) == [["a@b.example"], ["c@d.example"]]
+    assert [row.problem for row in rows] == [None, None]
+
+
+@pytest.mark.parametrize("first", ["sep=;", "SEP=;\r", '"sep=;"', "\nsep=;\n"])
+async def test_the_line_that_spreadsheets_put_first_decides_the_delimiter(path: Path, first: str) -> None:
+    write(path, f"{first}\nname,a,b,c;email\nx;a@b.example\n")
+    assert values(await read(path)) == [["a@b.example"]]
+
+
+async def test_a_cell_that_is_far_too_long_is_a_problem_of_its_row_alone(path: Path) -> None:
+    write(path, "email,note\na@b.example,x\nc@d.example," + "y" * 5_000_000 + "\ne@f.example,z\n")
+    rows = await read(path)
+    assert values(rows) == [["a@b.example"], [], ["e@f.example"]]
+    assert [row.problem for row in rows] == [None, ("", "a cell has more than 131,072 characters"), None]
+    assert [row.number for row in rows] == [1, 2, 3]

@@ -7,15 +7,16 @@ import stat
 import threading
 from collections.abc import Generator
 from pathlib import Path
+from typing import Final
 
 import pytest
 
+from socialapi.bulk.audiences.cells import UserBlock
+from socialapi.bulk.inputs.columns import IdentifierLayout
 from socialapi.bulk.inputs.files import why
-from socialapi.bulk.inputs.formats import open_records
-from socialapi.bulk.inputs.reader import THREAD_NAME, ThreadedReader
-from socialapi.bulk.rows import ROWS_PER_CHUNK
+from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK, THREAD_NAME, Block, ThreadedReader
 from socialapi.errors import InvalidInput
-from tests.bulk.input_files import open_files, read, read_until_error, values, why_empty, write
+from tests.bulk.input_files import open_files, open_users, read, read_until_error, values, why_empty, write
 from tests.bulk.model_service import ModelService, job_of
 
 
@@ -89,8 +90,8 @@ async def test_a_binary_file_is_called_what_it_is(tmp_path: Path, content: bytes
 
 async def test_a_binary_file_of_no_known_kind(tmp_path: Path) -> None:
     path = tmp_path / "crm.csv"
-    write(path, b"email,phone\n" + b"x" * 60_000 + b"\x00")
-    assert "this looks like a binary file: give CSV, JSON Lines or Parquet, text in UTF-8" in await refusal(path)
+    write(path, b"email,phone\n" + b"x" * 600 + b"\x00" * 100)
+    assert "this looks like a binary file: give CSV, JSON, XML or Parquet, text in UTF-8" in await refusal(path)
 
 
 async def test_a_pipe_is_read_though_its_size_is_not_known(tmp_path: Path) -> None:
@@ -98,8 +99,8 @@ async def test_a_pipe_is_read_though_its_size_is_not_known(tmp_path: Path) -> No
     os.mkfifo(path)
     writer = threading.Thread(target=path.write_text, args=("email\na@b.example\n",))
     writer.start()
-    async with open_records(path) as reader:
-        chunk = await reader.read_chunk()
+    async with open_users(path) as reader:
+        chunk = await reader.read_block()
         assert reader.fraction_read is None
     writer.join()
     assert values(chunk) == [["a@b.example"]]
@@ -107,26 +108,26 @@ async def test_a_pipe_is_read_though_its_size_is_not_known(tmp_path: Path) -> No
 
 async def test_closing_closes_the_file_at_any_time(tmp_path: Path) -> None:
     path = tmp_path / "crm.csv"
-    write(path, "email\n" + "a@b.example\n" * 5 * ROWS_PER_CHUNK)
-    reader = open_records(path)
+    write(path, "email\n" + "a@b.example\n" * 5 * ROWS_PER_BLOCK)
+    reader = open_users(path)
     await reader.aclose()
-    assert await reader.read_chunk() == []
-    async with open_records(path) as reader:
-        assert len(await reader.read_chunk()) == ROWS_PER_CHUNK
+    assert await reader.read_block() is None
+    async with open_users(path) as reader:
+        assert len(await reader.read_block() or ()) == ROWS_PER_BLOCK
         assert str(path) in open_files()
         await reader.aclose()
         assert str(path) not in open_files()
         await reader.aclose()
-        assert await reader.read_chunk() == []
+        assert await reader.read_block() is None
 
 
 async def test_a_cancelled_reader_closes_its_file(tmp_path: Path) -> None:
     path = tmp_path / "crm.csv"
-    write(path, "email\n" + "a@b.example\n" * 20 * ROWS_PER_CHUNK)
+    write(path, "email\n" + "a@b.example\n" * 20 * ROWS_PER_BLOCK)
     reading = asyncio.Event()
 
     async def job() -> None:
-        async with open_records(path) as reader:
+        async with open_users(path) as reader:
             async for _ in reader:
                 reading.set()
 
@@ -177,23 +178,23 @@ async def test_who_leaves_a_pipe_that_says_nothing_does_not_wait_for_it(tmp_path
 async def test_a_step_that_was_cancelled_loses_nothing(tmp_path: Path) -> None:
     path = tmp_path / "crm.csv"
     os.mkfifo(path)
-    async with open_records(path) as reader:
-        step = asyncio.create_task(reader.read_chunk())
+    async with open_users(path) as reader:
+        step = asyncio.create_task(reader.read_block())
         await asyncio.sleep(0)
         step.cancel()
         with pytest.raises(asyncio.CancelledError):
             await step
         await asyncio.to_thread(path.write_text, "email\na@b.example\n")
-        assert values(await reader.read_chunk()) == [["a@b.example"]]
-        assert await reader.read_chunk() == []
+        assert values(await reader.read_block()) == [["a@b.example"]]
+        assert await reader.read_block() is None
         assert reader.fraction_read == 1.0
 
 
 async def test_reading_happens_in_a_thread(tmp_path: Path) -> None:
     path = tmp_path / "crm.csv"
     os.mkfifo(path)
-    async with open_records(path) as reader:
-        step = asyncio.create_task(reader.read_chunk())
+    async with open_users(path) as reader:
+        step = asyncio.create_task(reader.read_block())
         # The pipe has no writer yet, so opening it blocks; the loop does not.
         await asyncio.to_thread(path.write_text, "email\na@b.example\n")
         assert values(await step) == [["a@b.example"]]
@@ -218,7 +219,10 @@ async def test_what_is_no_exception_ends_the_input_by_the_name_of_its_type() -> 
     assert str(error) == "reading broke off: PanicError"
 
 
-class FailingToClose(ThreadedReader[int]):
+BLOCK: Final = Block(1, 1, IdentifierLayout((), ()), ())
+
+
+class FailingToClose(ThreadedReader[IdentifierLayout]):
     """Its only step takes until it is told to end, and closing it fails."""
 
     def __init__(self) -> None:
@@ -228,18 +232,18 @@ class FailingToClose(ThreadedReader[int]):
     def _fraction(self) -> float | None:
         return None
 
-    def _read(self) -> Generator[list[int], None, None]:
+    def _read(self) -> Generator[UserBlock, None, None]:
         try:
             self.go_on.wait(10)
-            yield [1]
+            yield BLOCK
         finally:
             raise ZeroDivisionError
 
 
 async def test_a_step_ends_although_the_input_cannot_be_closed_behind_it() -> None:
     reader = FailingToClose()
-    step = asyncio.create_task(reader.read_chunk())
+    step = asyncio.create_task(reader.read_block())
     await asyncio.sleep(0)
     await reader.aclose()
     reader.go_on.set()
-    assert await asyncio.wait_for(step, 10) == [1]
+    assert await asyncio.wait_for(step, 10) is BLOCK

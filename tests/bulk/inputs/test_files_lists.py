@@ -12,10 +12,9 @@ import pytest
 from pyarrow import parquet
 
 from socialapi.bulk.inputs.files import FilesReader
-from socialapi.bulk.inputs.formats import open_records
-from socialapi.bulk.rows import ROWS_PER_CHUNK
+from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
 from socialapi.errors import BulkError, InvalidInput
-from tests.bulk.input_files import open_files, read, read_until_error, values, why_empty, write
+from tests.bulk.input_files import open_files, open_users, read, read_until_error, values, why_empty, write
 from tests.bulk.model_service import ModelService, job_of
 
 
@@ -53,7 +52,7 @@ async def test_a_pattern_may_reach_into_folders(exports: Path) -> None:
 
 
 async def test_it_can_be_told_where_a_row_is(exports: Path) -> None:
-    async with open_records(f"{exports}/2026-0[12]*") as reader:
+    async with open_users(f"{exports}/2026-0[12]*") as reader:
         assert reader.place_of(1) is None
         async for _ in reader:
             pass
@@ -63,15 +62,15 @@ async def test_it_can_be_told_where_a_row_is(exports: Path) -> None:
         (f"{exports}/2026-02.csv.gz", 1),
     ]
     for single in (f"{exports}/*.jsonl", exports / "2026-01.csv", [{"email": "a@b.example"}]):
-        async with open_records(single) as reader:
-            await reader.read_chunk()
+        async with open_users(single) as reader:
+            await reader.read_block()
             assert reader.place_of(1) is None
 
 
 async def test_what_is_read_is_measured_over_all_files(tmp_path: Path) -> None:
     for number in range(2):
-        write(tmp_path / f"{number}.csv", "email\n" + "a@b.example\n" * 40 * ROWS_PER_CHUNK)
-    async with open_records(f"{tmp_path}/*.csv") as reader:
+        write(tmp_path / f"{number}.csv", "email\n" + "a@b.example\n" * 40 * ROWS_PER_BLOCK)
+    async with open_users(f"{tmp_path}/*.csv") as reader:
         fractions = [reader.fraction_read or 0.0 async for _ in reader]
     assert fractions == sorted(fractions)
     assert fractions[0] < 0.2
@@ -90,7 +89,7 @@ async def test_a_pattern_without_a_match_is_refused_at_once(tmp_path: Path) -> N
     (tmp_path / "2026.csv").mkdir()
     for pattern in (f"{tmp_path}/*.csv", [f"{tmp_path}/*.csv"]):
         with pytest.raises(InvalidInput, match="there is no such file, and no file that matches it as a pattern"):
-            open_records(pattern)
+            open_users(pattern)
 
 
 async def test_a_file_that_is_missing_is_said_before_any_is_read(exports: Path) -> None:
@@ -116,9 +115,9 @@ async def test_what_is_wrong_with_a_file_is_said_with_its_name_after_the_rows_be
 
 async def test_closing_closes_the_file_that_is_open(tmp_path: Path) -> None:
     path = tmp_path / "1.csv"
-    write(path, "email\n" + "a@b.example\n" * 3 * ROWS_PER_CHUNK)
-    async with open_records([path, path]) as reader:
-        await reader.read_chunk()
+    write(path, "email\n" + "a@b.example\n" * 3 * ROWS_PER_BLOCK)
+    async with open_users([path, path]) as reader:
+        await reader.read_block()
         assert str(path) in open_files()
     assert str(path) not in open_files()
 
@@ -165,7 +164,7 @@ async def test_data_given_as_paths_is_not_quoted(given: Any) -> None:
     with pytest.raises(InvalidInput) as error:
         await read(given)
     assert "secret" not in str(error.value)
-    assert isinstance(open_records(given), FilesReader)
+    assert isinstance(open_users(given), FilesReader)
 
 
 async def test_a_pattern_leaves_out_what_the_job_itself_writes(tmp_path: Path) -> None:

@@ -11,11 +11,10 @@ import pytest
 
 from socialapi.bulk.inputs.arrow import ArrowReader
 from socialapi.bulk.inputs.files import FileReader, FilesReader
-from socialapi.bulk.inputs.formats import open_records
 from socialapi.bulk.inputs.iterables import AsyncIterableReader, IterableReader
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import AudienceUser, Operation
-from tests.bulk.input_files import read, user, values, write
+from tests.bulk.input_files import open_users, read, user, values, write
 
 
 async def some_users() -> AsyncIterator[AudienceUser]:
@@ -31,14 +30,14 @@ class Pathlike:
 
 
 async def test_each_kind_of_input_has_its_reader(tmp_path: Path) -> None:
-    assert isinstance(open_records("crm.csv"), FileReader)
-    assert isinstance(open_records(tmp_path), FileReader)
-    assert isinstance(open_records(io.BytesIO()), FileReader)
-    assert isinstance(open_records(["a.csv", tmp_path]), FilesReader)
-    assert isinstance(open_records(pyarrow.table({"email": []})), ArrowReader)
-    assert isinstance(open_records([]), IterableReader)
-    assert isinstance(open_records(iter(())), IterableReader)
-    reader = open_records(some_users())
+    assert isinstance(open_users("crm.csv"), FileReader)
+    assert isinstance(open_users(tmp_path), FileReader)
+    assert isinstance(open_users(io.BytesIO()), FileReader)
+    assert isinstance(open_users(["a.csv", tmp_path]), FilesReader)
+    assert isinstance(open_users(pyarrow.table({"email": []})), ArrowReader)
+    assert isinstance(open_users([]), IterableReader)
+    assert isinstance(open_users(iter(())), IterableReader)
+    reader = open_users(some_users())
     assert isinstance(reader, AsyncIterableReader)
     await reader.aclose()
 
@@ -66,7 +65,7 @@ async def test_a_path_may_be_anything_path_like(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_read_is_refused_at_once(records: Any, says: str) -> None:
     with pytest.raises(InvalidInput, match=says) as error:
-        open_records(records)
+        open_users(records)
     assert "secret" not in repr(error.value)
 
 
@@ -98,7 +97,7 @@ async def test_a_file_may_have_an_at_sign_in_its_name(tmp_path: Path, monkeypatc
 
 def test_a_mapping_is_checked_at_once() -> None:
     with pytest.raises(InvalidInput, match='"mail" is not a kind'):
-        open_records("crm.csv", columns={"mail": "x"})
+        open_users("crm.csv", columns={"mail": "x"})
 
 
 class Download:
@@ -116,8 +115,8 @@ async def test_an_open_file_is_read_from_where_it_stands_and_stays_open(tmp_path
     write(path, "a title\nemail\na@b.example\n")
     with path.open("rb") as file:
         file.readline()
-        async with open_records(file) as reader:
-            assert values(await reader.read_chunk()) == [["a@b.example"]]
+        async with open_users(file) as reader:
+            assert values(await reader.read_block()) == [["a@b.example"]]
             assert reader.fraction_read == 1.0
         assert not file.closed
     in_memory = io.BytesIO(b'{"email": "a@b.example"}\n')
@@ -126,8 +125,8 @@ async def test_an_open_file_is_read_from_where_it_stands_and_stays_open(tmp_path
 
 
 async def test_anything_that_gives_bytes_is_a_file() -> None:
-    async with open_records(Download(b"ema", b"il\na@b.ex", b"ample\n")) as reader:
-        assert values(await reader.read_chunk()) == [["a@b.example"]]
+    async with open_users(Download(b"ema", b"il\na@b.ex", b"ample\n")) as reader:
+        assert values(await reader.read_block()) == [["a@b.example"]]
         assert reader.fraction_read is None
 
 

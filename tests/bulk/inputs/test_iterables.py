@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from socialapi.bulk.inputs.formats import open_records
-from socialapi.bulk.rows import ROWS_PER_CHUNK
+from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import (
     AudienceUser,
@@ -16,7 +15,7 @@ from socialapi.models.audiences import (
     DoNotReachParams,
     Operation,
 )
-from tests.bulk.input_files import do_not_reach_user, read, read_until_error, user, values
+from tests.bulk.input_files import do_not_reach_user, open_users, read, read_until_error, user, values
 from tests.bulk.model_service import ModelService, job_of
 from tests.support.rounds import counted_rounds
 
@@ -71,11 +70,11 @@ async def test_an_operation_is_a_row_for_each_of_its_users(given_as: Any) -> Non
 
 
 async def test_an_operation_with_more_users_than_a_chunk_is_split(given_as: Any) -> None:
-    operation = Operation.update([user(email="a@b.example")] * (2 * ROWS_PER_CHUNK + 1))
-    async with open_records(given_as([operation, user(handle="x")])) as reader:
+    operation = Operation.update([user(email="a@b.example")] * (2 * ROWS_PER_BLOCK + 1))
+    async with open_users(given_as([operation, user(handle="x")])) as reader:
         chunks = [chunk async for chunk in reader]
-    assert [len(chunk) for chunk in chunks] == [ROWS_PER_CHUNK, ROWS_PER_CHUNK, 2]
-    assert list(chunks[-1])[-1].number == 2 * ROWS_PER_CHUNK + 2
+    assert [len(chunk) for chunk in chunks] == [ROWS_PER_BLOCK, ROWS_PER_BLOCK, 2]
+    assert chunks[-1].first_number == 2 * ROWS_PER_BLOCK + 1
 
 
 async def test_mappings_have_the_columns_of_their_keys(given_as: Any) -> None:
@@ -98,8 +97,10 @@ async def test_values_of_a_user_that_are_no_texts_are_unusable_not_fatal() -> No
 
 
 async def test_an_override_that_is_neither_text_nor_time_is_not_taken_for_absent() -> None:
-    rows = await read([{"email": "a@b.example", "operation_type": 5, "effective_at": datetime.date(2026, 1, 1)}])
-    assert (rows[0].operation_type, rows[0].effective_at) == ("?", "?")
+    rows = await read(
+        [{"email": "a@b.example", "operation_type": 5, "effective_at": datetime.date(2026, 1, 1), "expires_at": 5}]
+    )
+    assert (rows[0].operation_type, rows[0].effective_at) == ("?", "2026-01-01")
 
 
 async def test_mappings_without_identifiers_are_refused_unless_others_have_some(given_as: Any) -> None:
@@ -124,12 +125,12 @@ async def test_users_of_an_operation_may_be_mappings() -> None:
 
 
 async def test_rows_come_in_chunks_and_the_share_that_is_read_is_known_of_collections(given_as: Any) -> None:
-    records = given_as([user(handle=f"user{i}") for i in range(2 * ROWS_PER_CHUNK)])
-    async with open_records(records) as reader:
+    records = given_as([user(handle=f"user{i}") for i in range(2 * ROWS_PER_BLOCK)])
+    async with open_users(records) as reader:
         found = [(len(chunk), reader.fraction_read) async for chunk in reader]
-        assert await reader.read_chunk() == []
+        assert await reader.read_block() is None
     known = isinstance(records, list)
-    assert found == [(ROWS_PER_CHUNK, 0.5 if known else None), (ROWS_PER_CHUNK, 1.0 if known else None)]
+    assert found == [(ROWS_PER_BLOCK, 0.5 if known else None), (ROWS_PER_BLOCK, 1.0 if known else None)]
 
 
 async def test_nothing_to_read_is_no_error(given_as: Any) -> None:
@@ -148,7 +149,7 @@ async def broken_asynchronously(rows: int) -> AsyncIterator[AudienceUser]:
 
 
 @pytest.mark.parametrize("source", [broken, broken_asynchronously])
-@pytest.mark.parametrize("count", [0, 3, ROWS_PER_CHUNK, ROWS_PER_CHUNK + 3])
+@pytest.mark.parametrize("count", [0, 3, ROWS_PER_BLOCK, ROWS_PER_BLOCK + 3])
 async def test_an_iterable_that_breaks_hands_out_what_came_before(source: Any, count: int) -> None:
     rows, error = await read_until_error(source(count), ConnectionError)
     assert len(rows) == count
@@ -157,7 +158,7 @@ async def test_an_iterable_that_breaks_hands_out_what_came_before(source: Any, c
 
 async def test_a_plain_iterable_lets_others_run_between_chunks() -> None:
     async with counted_rounds() as rounds:
-        await job_of(ModelService(), [user(handle="x")] * (4 * ROWS_PER_CHUNK), dry_run=True).run()
+        await job_of(ModelService(), [user(handle="x")] * (4 * ROWS_PER_BLOCK), dry_run=True).run()
     assert rounds.now >= 4
 
 
@@ -179,8 +180,8 @@ async def test_closing_ends_generators() -> None:
             ended.append("asynchronous")
 
     for source in (plain(), asynchronous()):
-        async with open_records(source) as reader:
-            await reader.read_chunk()
+        async with open_users(source) as reader:
+            await reader.read_block()
         await reader.aclose()
     assert ended == ["plain", "asynchronous"]
 
@@ -196,10 +197,10 @@ class Endless:
 
 
 async def test_iterables_that_cannot_be_closed_are_left_alone() -> None:
-    async with open_records(Endless()) as reader:
-        assert len(await reader.read_chunk()) == ROWS_PER_CHUNK
-    async with open_records(iter([user(handle="x")])) as reader:
-        assert len(await reader.read_chunk()) == 1
+    async with open_users(Endless()) as reader:
+        assert len(await reader.read_block() or ()) == ROWS_PER_BLOCK
+    async with open_users(iter([user(handle="x")])) as reader:
+        assert len(await reader.read_block() or ()) == 1
 
 
 async def test_a_step_that_is_cancelled_loses_no_rows() -> None:
@@ -222,11 +223,11 @@ async def test_a_step_that_is_cancelled_loses_no_rows() -> None:
             self.handed_out += 1
             return user(handle=f"user{self.handed_out}")
 
-    async with open_records(Slow()) as reader:
-        step = asyncio.create_task(reader.read_chunk())
+    async with open_users(Slow()) as reader:
+        step = asyncio.create_task(reader.read_block())
         await at_gate.wait()
         step.cancel()
         with pytest.raises(asyncio.CancelledError):
             await step
         gate.set()
-        assert values(await reader.read_chunk()) == [["user1"], ["user2"], ["user3"]]
+        assert values(await reader.read_block()) == [["user1"], ["user2"], ["user3"]]

@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialapi.bulk.inputs.formats import open_records
-from socialapi.bulk.inputs.json import MAX_LINE_BYTES
+from socialapi.bulk.inputs.json import MAX_OBJECT_BYTES
 from socialapi.bulk.inputs.numbers import INEXACT, INFINITE, NOT_TEXT
-from socialapi.bulk.rows import ROWS_PER_CHUNK
+from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
 from socialapi.errors import InvalidInput
-from tests.bulk.input_files import read, read_until_error, values, why_empty, write
+from tests.bulk.input_files import open_users, read, read_until_error, values, why_empty, write
 
 
 @pytest.fixture
@@ -52,7 +51,7 @@ async def test_whole_numbers_are_identifiers_and_other_types_are_not(path: Path)
     ]
     write(path, "".join(json.dumps(line) + "\n" for line in lines))
     rows = await read(path)
-    assert values(rows) == [["123456789012345"], ["", "1", "2"], ["", "1"]]
+    assert values(rows) == [["123456789012345"], ["1", "2"], ["1"]]
     reason = "is neither a text nor a whole number"
     assert rows[2].unusable == (("email", reason), ("handle", reason), ("service_id", reason))
 
@@ -62,7 +61,7 @@ async def test_a_number_with_a_point_is_a_whole_one_as_long_as_all_its_digits_ar
     write(path, "".join(f'{{"handle": "h", "service_id": {number}}}\n' for number in numbers))
     rows = await read(path)
     assert values(rows) == [
-        *(["h", "1000"], ["h", "1000"], ["h", "9007199254740991"], ["h"], ["h"], ["h", ""], ["h"], ["h", "0"]),
+        *(["h", "1000"], ["h", "1000"], ["h", "9007199254740991"], ["h"], ["h"], ["h"], ["h"], ["h", "0"]),
     ]
     assert [row.unusable for row in rows if row.unusable] == [
         (("service_id", INEXACT),),
@@ -91,10 +90,9 @@ async def test_lines_that_are_no_objects_are_rows_with_a_problem(path: Path) -> 
     deep = "[" * 100_000
     write(path, f'{{"email": "a@b.example"}}\n\n[1]\n{{"email": \n  \n"x"\n{deep}\n{{"email": "c@d.example"}}\n')
     rows = await read(path)
-    no_object = ("", "is not a JSON object")
-    assert [row.problem for row in rows] == [
-        *(None, ("", "is blank"), no_object, no_object, ("", "is blank"), no_object, no_object, None),
-    ]
+    blank, no_object, no_json = ("", "is blank"), ("", "is not a JSON object"), ("", "is not JSON")
+    too_deep = ("", "is nested too deeply")
+    assert [row.problem for row in rows] == [None, blank, no_object, no_json, blank, no_object, too_deep, None]
     assert [row.number for row in rows] == list(range(1, 9))
 
 
@@ -104,11 +102,11 @@ async def test_bytes_that_are_no_text_touch_their_value_only(path: Path) -> None
 
 
 async def test_a_line_of_more_than_a_mebibyte_is_a_problem_of_its_row_alone(path: Path) -> None:
-    longest = '{"email": "a@b.example", "note": "' + "x" * (MAX_LINE_BYTES - 36) + '"}'
-    assert len(longest) == MAX_LINE_BYTES
-    write(path, "\n".join([longest, longest + "  ", "x" * (5 * MAX_LINE_BYTES), longest, longest + " "]))
+    longest = '{"email": "a@b.example", "note": "' + "x" * (MAX_OBJECT_BYTES - 36) + '"}'
+    assert len(longest) == MAX_OBJECT_BYTES
+    write(path, "\n".join([longest, longest + "  ", "x" * (5 * MAX_OBJECT_BYTES), longest, longest + " "]))
     rows = await read(path)
-    too_long = ("", "is longer than 1 MiB")
+    too_long = ("", "is longer than 1,048,576 bytes")
     assert [row.problem for row in rows] == [None, too_long, too_long, None, too_long]
 
 
@@ -120,9 +118,9 @@ async def test_no_column_of_identifiers_in_the_first_lines_is_refused(path: Path
 
 
 async def test_later_objects_without_identifiers_are_rows_without_identifiers(path: Path) -> None:
-    write(path, '{"email": "a@b.example"}\n' + '{"name": "x"}\n' * ROWS_PER_CHUNK + '{"phone": "1"}')
+    write(path, '{"email": "a@b.example"}\n' + '{"name": "x"}\n' * ROWS_PER_BLOCK + '{"phone": "1"}')
     rows = await read(path)
-    assert values(rows) == [["a@b.example"], *[[]] * ROWS_PER_CHUNK, ["1"]]
+    assert values(rows) == [["a@b.example"], *[[]] * ROWS_PER_BLOCK, ["1"]]
 
 
 async def test_a_given_column_has_to_be_in_some_of_the_first_objects(path: Path) -> None:
@@ -138,13 +136,40 @@ async def test_keys_that_are_data_are_not_quoted(path: Path) -> None:
     assert "secret" not in f"{error} {error!r}"
 
 
-@pytest.mark.parametrize("content", ['[\n{"email": "a@b.example"}]', '  [{"email": "a@b.example"}]'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        '[\n{"email": "a@b.example"}, {"email": "c@d.example"}]',
+        '  [{"email": "a@b.example"},{"email": "c@d.example"}]\n',
+        '{"users": [{"email": "a@b.example"}, {"email": "c@d.example"}]}',
+        '{"page": 1,\n "errors": [], "data": [\n{"email": "a@b.example"}, {"email": "c@d.example"}], "next": {"a": null}}',
+    ],
+)
 @pytest.mark.parametrize("extension", [".json", ".export"])
-async def test_an_array_is_not_json_lines(tmp_path: Path, content: str, extension: str) -> None:
+async def test_an_array_is_read_also_as_the_member_of_an_object(tmp_path: Path, content: str, extension: str) -> None:
     path = tmp_path / f"crm{extension}"
     write(path, content)
-    with pytest.raises(InvalidInput, match="this is a JSON array: JSON Lines has one object on each line"):
-        await read(path)
+    assert values(await read(path)) == [["a@b.example"], ["c@d.example"]]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"orders": [{"n": 1}], "email": "a@b.example"}\n',
+        '{"orders": [{"n": 1}], "name": "x"}\n{"email": "a@b.example"}\n',
+        '{"email": "a@b.example", "orders": [{"n": 1}]}',
+    ],
+)
+async def test_an_object_with_an_array_in_it_may_be_a_row(tmp_path: Path, content: str) -> None:
+    write(tmp_path / "crm.json", content)
+    assert [found for found in values(await read(tmp_path / "crm.json")) if found] == [["a@b.example"]]
+
+
+async def test_an_array_that_is_cut_off_gives_the_rows_before(tmp_path: Path) -> None:
+    write(tmp_path / "crm.json", '[{"email": "a@b.example"}, {"email": "c@d')
+    rows, error = await read_until_error(tmp_path / "crm.json", InvalidInput)
+    assert values(rows) == [["a@b.example"]]
+    assert str(error) == f"{tmp_path / 'crm.json'}: line 1, column 38: is not JSON"
 
 
 @pytest.mark.parametrize("content", ["[]", " [\n ]\n"])
@@ -169,8 +194,8 @@ async def test_blank_lines_at_the_start_are_rows_and_alone_they_are_nothing(path
 
 
 async def test_the_share_that_is_read_grows(path: Path) -> None:
-    write(path, '{"email": "somebody.with.a.name.of.some.length@b.example"}\n' * 3 * ROWS_PER_CHUNK)
-    async with open_records(path) as reader:
+    write(path, '{"email": "somebody.with.a.name.of.some.length@b.example"}\n' * 3 * ROWS_PER_BLOCK)
+    async with open_users(path) as reader:
         fractions = [reader.fraction_read async for _ in reader]
     assert len(fractions) == 3
     assert 0 < (fractions[0] or 0) < (fractions[1] or 0) <= 1

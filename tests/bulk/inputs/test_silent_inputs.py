@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from socialapi.bulk.rows import ROWS_PER_CHUNK
+from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
 from socialapi.bulk.sync.job import SyncJob, SyncOptions
 from socialapi.bulk.sync.snapshot import CODES, Snapshot, StagedRow
 from socialapi.errors import BulkError, Forbidden
@@ -18,7 +18,7 @@ from tests.bulk.inputs.test_files import readers_ended
 from tests.bulk.model_service import DESTINATION, ModelService, job_of, people
 from tests.bulk.model_transport import refusal, session_of
 
-A_CHUNK = people(*map(str, range(ROWS_PER_CHUNK)))
+A_CHUNK = people(*map(str, range(ROWS_PER_BLOCK)))
 SMALL: dict[str, Any] = {"max_operations": 500}
 
 
@@ -56,7 +56,7 @@ async def test_a_job_that_stops_ends_while_its_input_is_silent() -> None:
     assert not running.done()
     service.gate.set()
     error = await stopped(running)
-    assert (error.report.read, error.report.pending) == (ROWS_PER_CHUNK, ROWS_PER_CHUNK)
+    assert (error.report.read, error.report.pending) == (ROWS_PER_BLOCK, ROWS_PER_BLOCK)
     assert records.ended_by == "cancelled"
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
@@ -66,12 +66,12 @@ async def test_a_pipe_that_stays_open_does_not_hold_a_job_that_stops_either() ->
     service.gate = gate = asyncio.Event()
 
     def open_gate(progress: Progress) -> None:
-        if progress.report.read == 2 * ROWS_PER_CHUNK:
+        if progress.report.read == 2 * ROWS_PER_BLOCK:
             gate.set()
 
     reading, writing = os.pipe()
     with os.fdopen(writing, "wb", buffering=0) as pipe, os.fdopen(reading, "rb") as file:
-        pipe.write(b"handle\n" + b"".join(b"p%d\n" % number for number in range(2 * ROWS_PER_CHUNK)))
+        pipe.write(b"handle\n" + b"".join(b"p%d\n" % number for number in range(2 * ROWS_PER_BLOCK)))
         try:
             await stopped(asyncio.create_task(job_of(service, file, settings=SMALL, on_progress=open_gate).run()))
         finally:

@@ -12,9 +12,9 @@ import orjson
 import pandas
 import pytest
 
-from socialapi.bulk.inputs.reader import ROWS_PER_STEP
-from socialapi.bulk.linting.linter import MAX_NAMES, Linter, lint_records
-from socialapi.bulk.rows import ROWS_PER_CHUNK
+from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT
+from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK, ROWS_PER_STEP
+from socialapi.bulk.linting.linter import Linter, lint_records
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import DO_NOT_REACH_KINDS, AudienceUser
 from socialapi.reports import KindLint, LintReport
@@ -187,7 +187,7 @@ async def test_a_column_of_numbers_that_are_no_text_is_said() -> None:
     assert report.unusable_rows == 0
     phones = report.kinds[1]
     assert (phones.present, phones.usable) == (1, 0)
-    assert list(phones.reasons) == ["is neither a text nor a whole number: export the column as text"]
+    assert list(phones.reasons) == ["is neither a text nor a whole number"]
 
 
 async def test_a_column_of_numbers_that_a_gap_made_floats_of_is_one_of_whole_numbers() -> None:
@@ -212,10 +212,10 @@ async def test_what_an_upload_would_mend_is_counted_and_said(tmp_path: Path) -> 
 
 async def test_a_sample_is_the_first_rows(tmp_path: Path) -> None:
     path = tmp_path / "crm.csv"
-    write(path, "email\n" + "a@b.example\n" * 3 * ROWS_PER_CHUNK)
-    for rows in (1, ROWS_PER_CHUNK, ROWS_PER_CHUNK + 1, 10 * ROWS_PER_CHUNK):
+    write(path, "email\n" + "a@b.example\n" * 3 * ROWS_PER_BLOCK)
+    for rows in (1, ROWS_PER_BLOCK, ROWS_PER_BLOCK + 1, 10 * ROWS_PER_BLOCK):
         report = await lint_records(path, sample=rows)
-        assert report.rows == min(rows, 3 * ROWS_PER_CHUNK)
+        assert report.rows == min(rows, 3 * ROWS_PER_BLOCK)
     with pytest.raises(InvalidInput, match="sample must be a number of rows of at least 1"):
         await lint_records(path, sample=0)
 
@@ -265,14 +265,14 @@ async def test_no_value_is_in_the_report(tmp_path: Path) -> None:
 
 async def test_ever_new_keys_do_not_fill_the_memory() -> None:
     async def rows() -> AsyncIterator[dict[str, str]]:
-        for number in range(2 * MAX_NAMES):
+        for number in range(2 * MAX_NAMES_KEPT):
             yield {"email": "a@b.example", f"k{number}": ""}
 
     report = await lint_records(rows())
-    assert len(report.ignored_columns) == MAX_NAMES - 1
+    assert len(report.ignored_columns) == MAX_NAMES_KEPT - 1
 
 
-async def test_others_get_their_turn_while_a_chunk_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_others_get_their_turn_while_a_block_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[int] = []
     turns: list[int] = []
     take = Linter.take
@@ -288,10 +288,10 @@ async def test_others_get_their_turn_while_a_chunk_is_judged(monkeypatch: pytest
 
     monkeypatch.setattr(Linter, "take", watched)
     counting = asyncio.create_task(count())
-    await lint_records([{"email": "a@b.example"}] * ROWS_PER_CHUNK)
+    await lint_records([{"email": "a@b.example"}] * ROWS_PER_BLOCK)
     counting.cancel()
     assert max(after - before for before, after in itertools.pairwise(turns)) == ROWS_PER_STEP
-    assert turns[-1] == ROWS_PER_CHUNK
+    assert turns[-1] == ROWS_PER_BLOCK
 
 
 async def test_rows_that_an_upload_rejects_for_their_operation_or_times_are_told() -> None:

@@ -11,7 +11,9 @@ from typing import Any, Final
 import attrs
 import orjson
 
-from socialapi.bulk.products.formats import open_products
+from socialapi.bulk.inputs.formats import open_records
+from socialapi.bulk.inputs.reader import Block, Reader
+from socialapi.bulk.products.feed import ProductColumns, ProductLayout, product_rows
 from socialapi.bulk.products.job import UpsertJob, UpsertOptions
 from socialapi.bulk.products.rows import ProductRow
 from socialapi.session.session import CallOptions, Session
@@ -155,18 +157,21 @@ def job_of(
     return UpsertJob(session, catalog, source, UpsertOptions(**options), CallOptions.interactive(session.config))
 
 
-async def read(source: Any) -> list[ProductRow]:
+def open_feed(source: Any, columns: Any = None) -> Reader[Block[ProductLayout]]:
+    """A reader of the products in a feed."""
+    return open_records(source, ProductColumns.of(columns))
+
+
+async def read(source: Any, columns: Any = None) -> list[ProductRow]:
     """All rows of a feed."""
-    reader, _ = open_products(source)
-    async with reader:
-        return [row async for chunk in reader for row in chunk]
+    async with open_feed(source, columns) as reader:
+        return [row async for block in reader for row in product_rows(block)]
 
 
 async def why_empty(source: Any) -> str | None:
     """Why a feed has no rows, which it ends without an error."""
-    reader, _ = open_products(source)
-    async with reader:
-        assert [row async for chunk in reader for row in chunk] == []
+    async with open_feed(source) as reader:
+        assert await reader.read_block() is None
         return reader.why_empty
 
 
@@ -174,10 +179,9 @@ async def read_until(source: Any, error: type[Exception]) -> tuple[list[ProductR
     """The rows before the error that ends a feed, and what it says."""
     rows: list[ProductRow] = []
     try:
-        reader, _ = open_products(source)
-        async with reader:
-            async for chunk in reader:
-                rows += chunk
+        async with open_feed(source) as reader:
+            async for block in reader:
+                rows += product_rows(block)
     except error as raised:
         return rows, str(raised)
     raise AssertionError(f"{error.__name__} was not raised")

@@ -106,7 +106,7 @@ async def test_a_file_that_breaks_midway_is_delivered_up_to_there(tmp_path: Path
 
 async def test_a_file_of_which_nothing_can_be_used_is_invalid_input(tmp_path: Path) -> None:
     file = csv_file(tmp_path / "feed.csv", "a", header="sku")
-    with pytest.raises(InvalidInput, match="there is no column id"):
+    with pytest.raises(InvalidInput, match="there is no column title"):
         await job_of(ModelCatalog(), file, rejects=tmp_path / "rejects.csv").run()
     assert not (tmp_path / "rejects.csv").exists()
 
@@ -172,6 +172,7 @@ async def test_every_product_has_one_outcome() -> None:
         "elapsed_seconds": 0.0,
         "quota_used": 0.0,
         "rejects_path": None,
+        "ignored_columns": (),
         "created": 1,
         "updated": 1,
         "unchanged": 1,

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import pytest
 
-from socialapi.bulk.products import json as json_window
-from socialapi.bulk.products.formats import open_products
+from socialapi.bulk.inputs import json as json_window
+from socialapi.bulk.products.feed import product_rows
 from socialapi.errors import InvalidInput
 from socialapi.models.products import Product
-from tests.bulk.products.model_catalog import numbered, product, products, read, read_until, why_empty
+from tests.bulk.products.model_catalog import numbered, open_feed, product, products, read, read_until, why_empty
 
 MB: Final = 1_000_000
 
@@ -44,7 +44,7 @@ async def test_each_line_is_a_product(tmp_path: Path, name: str) -> None:
         (b'{"id": "b", "title": "f\xfcr"}', "title", "line 2: is not UTF-8 text: save the file as UTF-8"),
         (b'{"id": "b", "title": "\\ud800"}', "title", "line 2: is not UTF-8 text"),
         (b'{"id": "b", "title": "a\\u0000b"}', "title", "line 2: holds a NUL byte"),
-        (b"[" * 100_000, "", "line 2, column 1: holds a number that is too long, or is nested too deeply"),
+        (b"[" * 100_000, "", "line 2, column 1: is nested too deeply"),
         (
             b'{"id": "b", "title": "' + b"x" * 10 * MB + b'"}',
             "",
@@ -105,11 +105,11 @@ async def test_an_array_is_read_whatever_the_window(
 async def test_a_large_array_is_read_by_and_by(tmp_path: Path) -> None:
     items = numbered(20_000)
     file = write(tmp_path / "feed.json", json.dumps(items))
-    reader, _ = open_products(file)
-    async with reader:
-        first = await reader.read_chunk()
+    async with open_feed(file) as reader:
+        block = await reader.read_block()
         assert 0 < (reader.fraction_read or 0) < 0.5
-    assert [row.shape for row in first] == items[: len(first)]
+    assert block is not None
+    assert [row.shape for row in product_rows(block)] == items[: len(block)]
     assert [row.shape["id"] for row in await read(file)] == [each["id"] for each in items]
 
 
@@ -132,7 +132,6 @@ FAR: Final = ",\n".join(json.dumps(each) for each in numbered(6_000))
         (f"[{GOOD}]\n[{GOOD}]", 1, "line 2, column 1: nothing is expected after the end of the array"),
         ("[", 0, "line 1, column 2: is not JSON"),
         (f"[{GOOD}, {'[' * 200_000}", 1, "nested too deeply"),
-        (f"[{GOOD}, {'9' * 5_000}]", 1, "a number that is too long"),
     ],
 )
 async def test_an_array_that_breaks_says_where_after_what_was_before(
@@ -157,7 +156,31 @@ async def test_a_product_that_is_far_too_long_is_said(tmp_path: Path) -> None:
     file = write(tmp_path / "feed.json", f'[{GOOD},\n{{"id": "b",\n"title": "{LONG}"}}, {GOOD}]')
     rows, said = await read_until(file, InvalidInput)
     assert len(rows) == 1
-    assert said == f"{file}: line 3, column 10: a product is longer than 1,048,576 characters"
+    assert said == f"{file}: line 3, column 10: an item is longer than 1,048,576 characters"
+
+
+async def test_a_number_of_any_length_does_not_break_the_file(tmp_path: Path) -> None:
+    digits = "9" * 5_000
+    wide = GOOD[:-1] + f', "gtin": {digits}}}'
+    rows = await read(write(tmp_path / "feed.json", f"[{GOOD}, {digits}, {wide}]"))
+    assert [row.problem for row in rows] == [None, ("", "line 1: is not a JSON object"), None]
+    assert rows[2].shape["gtin"] == digits
+    rows = await read(write(tmp_path / "feed.jsonl", f"{GOOD}\n{digits}\n{wide}\n"))
+    assert [row.problem for row in rows] == [None, ("", "line 2: is not a JSON object"), None]
+    assert rows[2].shape["gtin"] == digits
+
+
+async def test_a_file_none_of_whose_first_lines_is_an_object_is_refused_as_a_whole(tmp_path: Path) -> None:
+    rows, said = await read_until(write(tmp_path / "feed.jsonl", "{'id': 1}\n7\n"), InvalidInput)
+    assert not rows
+    assert "none of the first lines is a JSON object" in said
+
+
+async def test_an_array_may_be_a_member_of_an_object(tmp_path: Path) -> None:
+    items = products("a", "b")
+    for name, value in (("products", {"total": 2, "products": items}), ("lines", {"items": items, "next": None})):
+        file = write(tmp_path / f"{name}.json", json.dumps(value, indent=2))
+        assert [row.shape for row in await read(file)] == items
 
 
 async def test_bytes_that_are_no_text_and_other_items_are_matters_of_their_rows(tmp_path: Path) -> None:
@@ -221,10 +244,10 @@ async def test_infinity_is_a_fault_of_its_row(field: str) -> None:
 async def test_two_names_for_one_field_are_a_fault_of_their_row() -> None:
     twice = {**product("a"), "Image-Link": "https://a.b/other"}
     first, second = await read([twice, {**product("b"), "g:price": None, "PRICE": " "}])
-    assert first.problem == ("image_link", "is there twice, as image_link and as Image-Link")
+    assert first.problem == ("image_link", "is there twice, as Image-Link and as image_link")
     assert second.problem is None
     (row,) = await read([{**product("a"), "ID": "b"}])
-    assert row.problem == ("id", "is there twice, as id and as ID")
+    assert row.problem == ("id", "is there twice, as ID and as id")
     assert row.known_id is None
 
 
@@ -233,13 +256,13 @@ async def test_two_names_for_one_field_are_a_fault_of_their_row() -> None:
     [
         (Product(**product("a")), "one Product is not an iterable of products: put it in a list"),
         (product("a"), "one dict is not an iterable of products: put it in a list"),
-        (b"id,title", "bytes holds no products: give the path of a feed, or an iterable of Product"),
-        (7, "int holds no products: give the path of a feed, or an iterable of Product"),
+        (b"id,title", "records in bytes are not supported: give the path of a file, or io.BytesIO of them"),
+        (7, "int holds no products: give the path of a file, or an iterable of Product"),
     ],
 )
 def test_what_holds_no_products_is_said_at_once(source: Any, says: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        open_products(source)
+        open_feed(source)
     assert str(caught.value) == says
 
 
@@ -250,4 +273,4 @@ async def test_an_item_that_is_no_product_ends_the_input() -> None:
 
     rows, said = await read_until(items(), InvalidInput)
     assert len(rows) == 2
-    assert said == "item 3 is a int: give Product, or mappings of its fields"
+    assert said == "item 3 is a int: give Product, mappings of its fields, or rows that have them as names"

@@ -257,7 +257,7 @@ async def test_products_that_are_refused_have_not_vanished(path: Path) -> None:
     assert len(service.products) == 3
 
 
-@pytest.mark.parametrize("bad", [{"title": "x"}, {**product("b"), "id": "b\udcff"}, {**product("b"), "id": ["b"]}])
+@pytest.mark.parametrize("bad", [{"title": "x"}, {**product("b"), "id": "b\udcff"}, {**product("b"), "id": ["b", "c"]}])
 @pytest.mark.parametrize("dry_run", [False, True])
 async def test_when_an_id_cannot_be_read_nobody_knows_what_has_vanished(
     path: Path, bad: Shape, *, dry_run: bool

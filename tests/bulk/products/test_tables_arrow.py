@@ -11,12 +11,17 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from socialapi.bulk.products.formats import open_products
-from socialapi.bulk.rows import ROWS_PER_CHUNK
+from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
 from socialapi.errors import InvalidInput
-from tests.bulk.products.model_catalog import HEADER, ModelCatalog, job_of, line, products, read
+from tests.bulk.products.model_catalog import HEADER, ModelCatalog, job_of, line, open_feed, product, products, read
 
 SHAPES = products("a", "b")
+
+
+def as_table(*ids: str | None) -> pyarrow.Table:
+    """A table of products with these ids."""
+    table = pyarrow.Table.from_pylist([product("b")] * len(ids))
+    return table.set_column(0, "g:id", [ids])
 
 
 def in_parquet(table: pyarrow.Table) -> io.BytesIO:
@@ -43,15 +48,26 @@ async def test_every_row_of_a_table_is_a_product(make: Any) -> None:
 
 
 async def test_missing_values_say_nothing_and_other_columns_are_not_read(tmp_path: Path) -> None:
-    table = pyarrow.table({"g:id": ["a", None], "inventory": [3, None], "gtin": ["", "4006381333931"], "cost": [1, 2]})
+    more = {"inventory": [3, None], "gtin": ["", "4006381333931"], "cost": [1, 2]}
+    table = as_table("a", None)
+    for name, cells in more.items():
+        table = table.append_column(name, [cells])
+    first = product("b", id="a", inventory=3)
+    second = product("b", id=None, gtin="4006381333931")
     for source in (table, in_parquet(table)):
-        rows = await read(source)
-        assert [row.shape for row in rows] == [{"id": "a", "inventory": 3}, {"gtin": "4006381333931"}]
+        assert [row.shape for row in await read(source)] == [first, second]
 
 
-async def test_rows_are_numbered_over_chunks_and_batches() -> None:
-    ids = [f"p{number}" for number in range(2 * ROWS_PER_CHUNK + 3)]
-    rows = await read(pyarrow.table({"id": ids}))
+async def test_a_table_without_a_column_that_every_product_needs_is_refused_as_a_whole() -> None:
+    table = as_table("a").drop_columns(["price"])
+    for source in (table, in_parquet(table)):
+        with pytest.raises(InvalidInput, match=r"there is no column price .*--column price=<column>"):
+            await read(source)
+
+
+async def test_rows_are_numbered_over_blocks_and_batches() -> None:
+    ids = [f"p{number}" for number in range(2 * ROWS_PER_BLOCK + 3)]
+    rows = await read(as_table(*ids))
     assert [(row.number, row.shape["id"]) for row in rows] == list(enumerate(ids, 1))
 
 
@@ -61,10 +77,11 @@ async def test_a_table_is_loaded_as_a_feed_is() -> None:
     assert (report.read, report.created, report.rejected) == (3, 2, 1)
 
 
-async def test_text_that_is_not_utf8_ends_the_feed_with_a_sentence() -> None:
-    texts = pyarrow.array([b"caf\xe9"], pyarrow.binary()).view(pyarrow.string())
-    with pytest.raises(InvalidInput, match="a value among rows 1 to 1250 cannot be read: export the columns as text"):
-        await read(pyarrow.table({"id": ["a"], "title": texts}))
+async def test_text_that_is_not_utf8_is_a_fault_of_its_product_and_of_no_other() -> None:
+    titles = pyarrow.array([b"caf\xe9", b"cafe"], pyarrow.binary()).view(pyarrow.string())
+    first, second = await read(as_table("a", "b").set_column(1, "title", titles))
+    assert first.problem == ("title", "is not UTF-8 text")
+    assert (second.problem, second.shape["title"]) == (None, "cafe")
 
 
 async def test_packed_feeds_and_open_files_are_read(tmp_path: Path) -> None:
@@ -76,4 +93,4 @@ async def test_packed_feeds_and_open_files_are_read(tmp_path: Path) -> None:
 
 def test_a_file_that_is_open_for_text_is_refused() -> None:
     with pytest.raises(InvalidInput, match="StringIO is open for text"):
-        open_products(io.StringIO())
+        open_feed(io.StringIO())

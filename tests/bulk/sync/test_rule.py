@@ -89,7 +89,7 @@ class Killer:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(sync_snapshot, "ROWS_PER_PAGE", 1)
             patch.setattr(sync_job, "ROWS_PER_PAGE", 1)
-            patch.setattr(iterable_reader, "ROWS_PER_CHUNK", 1)
+            patch.setattr(iterable_reader, "ROWS_PER_BLOCK", 1)
             for owner, name in methods:
                 patch.setattr(owner, name, self.around(getattr(owner, name)))
             yield

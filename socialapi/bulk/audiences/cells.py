@@ -1,0 +1,109 @@
+"""Reads identifiers, operations and times out of the cells of a block."""
+
+import datetime
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import attrs
+
+from socialapi.bulk.inputs.columns import IdentifierLayout
+from socialapi.bulk.inputs.numbers import is_missing, texts_of
+from socialapi.bulk.inputs.reader import Block
+from socialapi.models.audiences import IdentifierKind
+
+When = str | datetime.datetime | None
+UserBlock = Block[IdentifierLayout]
+
+NOT_UNDERSTOOD: Final = "?"
+"""Stands for an override of a type that has no meaning: no operation type and no time."""
+_TEXTS: Final = frozenset({str, type(None)})
+_WHOLE_NUMBERS: Final = frozenset({int, type(None)})
+
+
+@attrs.define(eq=False, repr=False, weakref_slot=False)
+class UserRow:
+    """A row of a block, as it was read.
+
+    `number` counts data rows from 1. `identifiers` are (field, kind, raw text) triples; `field` is
+    the name in the input, for messages. The three overrides are None if the row has none. `problem`
+    is a (field, reason) pair if the row could not be read. `unusable` are such pairs for values
+    that are not text, beside identifiers that are.
+    """
+
+    number: int
+    identifiers: list[tuple[str, IdentifierKind, str]]
+    operation_type: str | None = None
+    effective_at: When = None
+    expires_at: When = None
+    problem: tuple[str, str] | None = None
+    unusable: tuple[tuple[str, str], ...] = ()
+
+
+def user_rows(block: UserBlock) -> Iterator[UserRow]:
+    """The rows of a block one by one, which costs more than its columns do."""
+    operation_types, effective_ats, expires_ats = overrides_of(block)
+    for index in range(len(block)):
+        identifiers, unusable = list[tuple[str, IdentifierKind, str]](), list[tuple[str, str]]()
+        for column, name, kind in block.layout.identifiers:
+            for text, reason in texts_of(block.columns[column][index]):
+                if reason:
+                    unusable.append((name, reason))
+                elif text and not text.isspace():
+                    identifiers.append((name, kind, text))
+        fault = block.faults.get(index)
+        yield UserRow(
+            block.first_number + index,
+            identifiers,
+            operation_types[index],
+            effective_ats[index],
+            expires_ats[index],
+            None if fault is None else ("", fault.reason),
+            tuple(unusable),
+        )
+
+
+def overrides_of(block: UserBlock) -> tuple[Sequence[str | None], Sequence[When], Sequence[When]]:
+    """The operation type, the time of effect and the expiry that each row says."""
+    layout, nothing = block.layout, (None,) * len(block)
+    operations, effective_ats, expires_ats = (
+        nothing if column is None else block.columns[column]
+        for column in (layout.operation_type, layout.effective_at, layout.expires_at)
+    )
+    return list(map(_text, operations)), list(map(_time, effective_ats)), list(map(_time, expires_ats))
+
+
+def texts_of_cells(cells: Sequence[Any]) -> tuple[Sequence[str], Sequence[int]]:
+    """The texts of a column, empty where there is none, and the indexes of cells that are not one text each."""
+    kinds = frozenset(map(type, cells))
+    if kinds <= _TEXTS:
+        return (cells if type(None) not in kinds else [cell or "" for cell in cells]), ()
+    try:
+        if kinds <= _WHOLE_NUMBERS:
+            return ["" if cell is None else str(cell) for cell in cells], ()
+    except ValueError:  # more digits than Python is willing to write out
+        pass
+    texts, odd = [""] * len(cells), list[int]()
+    for index, cell in enumerate(cells):
+        match list(texts_of(cell)):
+            case []:
+                pass
+            case [(text, "")]:
+                texts[index] = text
+            case _:
+                odd.append(index)
+    return texts, odd
+
+
+def _time(value: Any) -> When:
+    """The value of a time, None when there is none."""
+    # What pandas has for a missing time is a time as well.
+    if isinstance(value, datetime.date) and not is_missing(value):
+        return value if isinstance(value, datetime.datetime) else value.isoformat()
+    return _text(value)
+
+
+def _text(value: Any) -> str | None:
+    """The text of an override, None when there is none; other types will not be understood as a text either."""
+    if isinstance(value, str):
+        return value.strip() or None
+    return None if is_missing(value) else NOT_UNDERSTOOD

@@ -1,0 +1,40 @@
+"""Counts duplicate rows in bounded memory."""
+
+from collections.abc import Hashable
+from typing import Final
+
+MAX_KEPT: Final = 200_000
+
+
+class DuplicateCounter:
+    """Counts duplicate rows: exactly up to `most` distinct rows, beyond that as an estimate.
+
+    Then only rows whose hash ends in zeros are followed, the fewer the more rows there are, but
+    each with all its duplicates; the count is scaled up. This is accurate for few duplicates as
+    well as for many, unlike an estimate of the number of distinct rows.
+    """
+
+    def __init__(self, most: int = MAX_KEPT) -> None:
+        self._most = most
+        self._repeats: dict[int, int] = {}
+        self._mask = 0
+
+    def add(self, row: Hashable) -> None:
+        """Takes one more row in."""
+        key = hash(row)
+        if key & self._mask:
+            return
+        self._repeats[key] = self._repeats.get(key, -1) + 1
+        while len(self._repeats) > self._most:
+            self._mask = 2 * self._mask + 1
+            self._repeats = {key: count for key, count in self._repeats.items() if not key & self._mask}
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every row was followed."""
+        return not self._mask
+
+    @property
+    def duplicates(self) -> int:
+        """How many of the rows repeat an earlier one."""
+        return sum(self._repeats.values()) * (self._mask + 1)

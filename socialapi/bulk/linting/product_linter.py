@@ -1,0 +1,196 @@
+"""Lints a feed of products: counts what a load would reject, understand and ignore, in bounded memory."""
+
+import asyncio
+import datetime
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Final
+
+import attrs
+
+from socialapi.bulk.inputs.columns import ColumnMapping, shown_name
+from socialapi.bulk.inputs.formats import Records, open_records
+from socialapi.bulk.inputs.reader import NoRows
+from socialapi.bulk.linting.duplicates import DuplicateCounter
+from socialapi.bulk.products.feed import ProductColumns, product_rows
+from socialapi.bulk.products.job import broken_fields
+from socialapi.bulk.products.rows import ProductRow
+from socialapi.errors import InvalidInput
+from socialapi.models.products import Product
+from socialapi.reports import LOOKS_LIKE_FLOAT, ColumnLint, Finding, KindLint, LintReport, Risk
+
+_HTML_TAG: Final = re.compile(r"<[a-zA-Z/!][^<>]*>").search
+_MANY: Final = 0.1
+_SOME: Final = 0.01
+HAS_TAGS: Final = "HTML tags, of which the service warns"
+MAX_REASONS_KEPT: Final = 100
+"""How many reasons of one field are counted apart."""
+OTHER_REASONS: Final = "other reasons"
+
+
+async def lint_products(
+    products: Records,
+    *,
+    columns: ColumnMapping | None = None,
+    sample: int | None = None,
+    now: datetime.datetime | None = None,
+    allow_empty: bool = True,
+) -> LintReport:
+    """Reads the products, or the first `sample` of them, and says what a load of them has to expect.
+
+    `now` is when they would be loaded: at once, if it is left out. Nothing is sent, and memory
+    stays flat. Raises InvalidInput for options and input that cannot be used at all, and NoRows for
+    an input without rows that is not allowed; where the input breaks later, the report says so.
+    """
+    if sample is not None and sample < 1:
+        raise InvalidInput("sample must be a number of rows of at least 1")
+    selection = ProductColumns.of(columns)
+    linter = ProductLinter(selection, now or datetime.datetime.now(datetime.UTC))
+    try:
+        async with open_records(products, selection) as reader:
+            async for block in reader:
+                for some in block.steps():
+                    rows = product_rows(some)
+                    linter.take(rows if sample is None else islice(rows, sample - linter.rows))
+                    await asyncio.sleep(0)  # judging never waits, and other tasks need a turn
+                if linter.rows == sample:
+                    break
+        if not (linter.rows or allow_empty):
+            raise NoRows(reader.why_empty or "the input has no rows")
+    except InvalidInput as error:
+        if not linter.rows:
+            raise
+        return linter.report(str(error))
+    return linter.report()
+
+
+@attrs.define
+class _Counts:
+    """The counts of one field."""
+
+    present: int = 0
+    refused: int = 0
+    converted: int = 0
+    like_floats: int = 0
+    reasons: Counter[str] = attrs.field(factory=Counter)
+
+
+class ProductLinter:
+    """Counts product by product."""
+
+    def __init__(self, selection: ProductColumns, now: datetime.datetime) -> None:
+        self.rows: int = 0
+        self._selection = selection
+        self._now = now
+        self._fields: dict[str, _Counts] = {field.name: _Counts() for field in attrs.fields(Product)}
+        self._rejected_rows = 0
+        self._whole_rows = Counter[str]()
+        self._with_tags = 0
+        self._ids = DuplicateCounter()
+
+    def take(self, rows: Iterable[ProductRow]) -> None:
+        """Takes some products in."""
+        for row in rows:
+            self.rows += 1
+            for field in row.shape:
+                self._fields[field].present += 1
+            for field in row.converted:
+                self._fields[field].converted += 1
+            for field, reason in row.warnings:
+                self._fields[field].like_floats += reason == LOOKS_LIKE_FLOAT
+            description = row.shape.get("description")
+            self._with_tags += isinstance(description, str) and _HTML_TAG(description) is not None
+            if row.known_id is not None:
+                self._ids.add(row.known_id)
+            broken = broken_fields(row, self._now)
+            self._rejected_rows += bool(broken)
+            self._count(broken)
+
+    def _count(self, broken: Sequence[tuple[str, str]]) -> None:
+        for field, reason in broken:
+            counts = self._fields.get(field)
+            reasons = self._whole_rows if counts is None else counts.reasons
+            reasons[reason if reason in reasons or len(reasons) < MAX_REASONS_KEPT else OTHER_REASONS] += 1
+        for field in {field for field, _ in broken} & self._fields.keys():
+            self._fields[field].refused += 1
+
+    def report(self, broken_off: str | None = None) -> LintReport:
+        """What was found."""
+        kinds = tuple(
+            KindLint(
+                kind=field,
+                present=counts.present,
+                usable=max(0, counts.present - counts.refused),
+                mended=counts.converted,
+                like_floats=counts.like_floats,
+                reasons=dict(counts.reasons.most_common()),
+            )
+            for field, counts in self._fields.items()
+            if counts.present or counts.reasons
+        )
+        noted = self._selection.noted
+        report = LintReport(
+            rows=self.rows,
+            unusable_rows=self._rejected_rows,
+            rows_with_several=0,
+            duplicates=self._ids.duplicates,
+            duplicates_are_exact=self._ids.is_exact,
+            kinds=kinds,
+            columns=tuple(
+                ColumnLint(name=shown_name(name), kind=field, present=self._present(field), digests=0)
+                for name, field in noted.items()
+                if field
+            ),
+            ignored_columns=tuple(self._selection.ignored_columns()),
+            findings=(),
+            broken_off=broken_off,
+        )
+        return attrs.evolve(report, findings=tuple(self._findings(report)))
+
+    def _present(self, field: str) -> int:
+        counts = self._fields.get(field)
+        return self.rows if counts is None else counts.present
+
+    def _findings(self, report: LintReport) -> Iterator[Finding]:
+        if report.broken_off is not None:
+            yield Finding("the input breaks off, and what comes after that is not looked at", "high", is_error=True)
+        if not report.rows:
+            yield Finding("there are no rows", "high")
+            return
+        if report.unusable_rows:
+            text = f"{report.unusable_rows:,} of {report.rows:,} rows: a load would reject them"
+            yield Finding(text, _risk(report.unusable_rows / report.rows), is_error=True)
+        for reason, count in self._whole_rows.most_common():
+            yield Finding(f"{count:,} of {report.rows:,} rows: {reason}", "low", is_error=True)
+        for kind in report.kinds:
+            yield from _of_field(kind, report.rows)
+        if report.duplicates:
+            about = "" if report.duplicates_are_exact else "about "
+            text = (
+                f"{about}{report.duplicates:,} of {report.rows:,} rows: have the id of an earlier one, and replace it"
+            )
+            yield Finding(text, "medium" if report.duplicates > _MANY * report.rows else "low")
+        if self._with_tags:
+            yield Finding(f"description: {self._with_tags:,} values: {HAS_TAGS}", "low")
+        if report.ignored_columns:
+            names = ", ".join(report.ignored_columns[:20]) + (", …" if len(report.ignored_columns) > 20 else "")
+            yield Finding(f"columns that no product has, which are ignored: {names}", "low")
+
+
+def _of_field(kind: KindLint, rows: int) -> Iterator[Finding]:
+    for reason, count in kind.reasons.items():
+        yield Finding(f"{kind.kind}: {count:,} of {rows:,} rows: {reason}", _risk(count / rows), is_error=True)
+    if kind.mended:
+        text = (
+            f"{kind.kind}: {kind.mended:,} of {kind.present:,} values: are understood, and sent as the service has them"
+        )
+        yield Finding(text, "low")
+    if kind.like_floats:
+        text = f"{kind.kind}: {kind.like_floats:,} of {kind.present:,} values: {LOOKS_LIKE_FLOAT}"
+        yield Finding(text, "medium" if kind.like_floats > _SOME * kind.present else "low")
+
+
+def _risk(share: float) -> Risk:
+    return "high" if share > _MANY else "medium" if share > _SOME else "low"

@@ -1,0 +1,71 @@
+"""Blocks of rows, and their parts."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from socialapi.bulk.audiences.cells import UserBlock
+from socialapi.bulk.inputs.columns import IdentifierLayout
+from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK, ROWS_PER_STEP, Block, Fault
+from tests.bulk.blocks import user_block
+
+LAYOUT = IdentifierLayout((), ())
+CELLS = st.sampled_from(("", " ", "a", "b", 1, None))
+
+
+@st.composite
+def blocks(draw: st.DrawFn) -> UserBlock:
+    size = draw(st.integers(0, 8))
+    indexes = st.integers(0, size - 1) if size else st.nothing()
+    faults = st.dictionaries(indexes, st.builds(Fault, st.sampled_from(("why", "because")), st.none() | st.just(2)))
+    columns = draw(st.lists(st.lists(CELLS, min_size=size, max_size=size), max_size=3))
+    lines = draw(st.none() | st.lists(st.integers(1, 100), min_size=size, max_size=size))
+    return Block(
+        draw(st.integers(1, 100)), size, LAYOUT, columns, draw(faults), draw(faults), lines, draw(st.booleans())
+    )
+
+
+def told(block: UserBlock) -> list[tuple[Any, ...]]:
+    """Everything that a block says of each of its rows."""
+    return [
+        (
+            block.first_number + index,
+            [column[index] for column in block.columns],
+            *(block.faults.get(index), block.doubts.get(index), block.place_of(index), block.place_of(index, 3)),
+            *(block.layout is LAYOUT, block.is_text),
+        )
+        for index in range(len(block))
+    ]
+
+
+@given(blocks(), st.data())
+def test_a_part_of_a_block_has_its_rows(block: UserBlock, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(block)))
+    stop = data.draw(st.integers(start, len(block) + 3))
+    part = block.part(start, stop)
+    assert told(part) == told(block)[start:stop]
+    assert len(part) == len(told(block)[start:stop])
+    assert {*part.faults, *part.doubts} <= {*range(len(part))}
+    assert (part is block) == (start == 0 and stop >= len(block))
+    middle = data.draw(st.integers(0, len(part)))
+    assert told(part.part(0, middle)) + told(part.part(middle, len(part))) == told(part)
+
+
+def test_the_steps_of_a_block_are_its_rows_a_few_at_a_time() -> None:
+    numbers = [*range(ROWS_PER_BLOCK - 1)]
+    steps = list(user_block(("id", "service_id", numbers), first_number=11).steps())
+    assert [len(step) for step in steps] == [*[ROWS_PER_STEP] * 4, ROWS_PER_STEP - 1]
+    assert [step.first_number for step in steps] == [11, 261, 511, 761, 1_011]
+    assert [cell for step in steps for cell in step.columns[0]] == numbers
+    assert list(user_block(size=0).steps()) == []
+
+
+def test_a_row_of_a_file_stands_on_a_line_and_may_have_a_fault_in_a_column() -> None:
+    block = Block(1, 2, LAYOUT, [], lines=[3, 7])
+    assert (block.place_of(0), block.place_of(1, 4)) == ("line 3: ", "line 7, column 4: ")
+    assert (user_block(size=1).place_of(0), user_block(size=1).place_of(0, 4)) == ("", "")
+
+
+def test_a_block_shows_no_cell() -> None:
+    assert "secret" not in repr(user_block(("email", "email", ["secret"])))

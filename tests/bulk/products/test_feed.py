@@ -1,0 +1,220 @@
+"""Feeds as merchants have them: which column is which field, and what their cells say."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from socialapi.bulk.products.rows import FIELDS
+from socialapi.errors import InvalidInput
+from tests.bulk.catalog_feeds import FORMATS, generated
+from tests.bulk.products.model_catalog import (
+    HEADER,
+    ModelCatalog,
+    csv_file,
+    job_of,
+    line,
+    open_feed,
+    product,
+    products,
+    read,
+    read_until,
+)
+
+# Columns -----------------------------------------------------------------------------------------------------------
+
+
+async def test_synonyms_of_names_are_found_in_tables_and_in_objects(tmp_path: Path) -> None:
+    names = {"id": "sku", "title": "Name", "link": "URL", "image_link": "g:Image Link"}
+    header = ",".join(names.get(field, field) for field in HEADER.split(","))
+    objects = [{names.get(field, field): value for field, value in product("a").items()}]
+    for source in (csv_file(tmp_path / "feed.csv", line("a"), header=header), objects):
+        (row,) = await read(source)
+        assert (row.shape, row.problem) == (product("a"), None)
+
+
+async def test_a_column_that_is_given_is_read_and_its_field_is_not_looked_for_elsewhere(tmp_path: Path) -> None:
+    file = csv_file(tmp_path / "feed.csv", f"{line('a')},Red boots", header=f"{HEADER},Bezeichnung")
+    (row,) = await read(file, {"title": "bezeichnung"})
+    assert row.shape == product("a", title="Red boots")
+    (row,) = await read([{**product("a"), "Bezeichnung": "Red boots"}], {"title": "Bezeichnung"})
+    assert row.shape == product("a", title="Red boots")
+
+
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        ({"titel": "Name"}, '"titel" is not a field of a product; did you mean title?'),
+        ({"title": ["Name", "Titel"]}, "title comes from one column, and 2 are given"),
+    ],
+)
+def test_a_mapping_of_columns_that_makes_no_sense_is_refused_at_once(columns: Any, says: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        open_feed([], columns)
+    assert str(caught.value).startswith(says)
+
+
+async def test_a_given_column_that_is_not_there_is_said(tmp_path: Path) -> None:
+    file = csv_file(tmp_path / "feed.csv", line("a"))
+    for source in (file, [product("a")]):
+        with pytest.raises(InvalidInput, match='there is no column "Name" for title; there are: "id", "title"'):
+            await read(source, {"title": "Name"})
+
+
+async def test_a_column_with_the_name_of_the_field_is_preferred_to_synonyms(tmp_path: Path) -> None:
+    file = csv_file(tmp_path / "feed.csv", f"{line('a')},Sandals,1", header=f"{HEADER},name,sku")
+    for source in (file, [{**product("a"), "name": "Sandals", "sku": "1"}]):
+        (row,) = await read(source)
+        assert (row.shape, row.problem) == (product("a"), None)
+
+
+async def test_two_synonyms_of_a_field_are_a_problem_of_the_rows_in_which_they_differ(tmp_path: Path) -> None:
+    rows = [f"{line('a')},Boots a", f"{line('b')},Sandals", f"{line('c')},"]
+    header = f"{HEADER.replace('title', 'name')},product_name"
+    first, second, third = await read(csv_file(tmp_path / "feed.csv", *rows, header=header))
+    assert [first.problem, third.problem, first.shape, third.shape] == [None, None, product("a"), product("c")]
+    assert second.problem == ("title", "line 3, column 10: is there twice, as name and as product_name")
+
+
+async def test_several_columns_and_elements_of_images_are_one_list(tmp_path: Path) -> None:
+    one, two = "https://a.example/1.jpg", "https://a.example/2.jpg"
+    expected = product("a", additional_image_link=f"{one},{two}")
+    header = f"{HEADER},additional_image_link,additional image link"
+    file = csv_file(tmp_path / "feed.csv", f"{line('a')},{one},{two}", header=header)
+    for source in (file, [{**product("a"), "additionalImageLinks": [one, two]}]):
+        (row,) = await read(source)
+        assert (row.shape, row.problem) == (expected, None)
+    file = csv_file(tmp_path / "given.csv", f"{line('a')},{one},{two}", header=f"{HEADER},Bild 1,Bild 2")
+    (row,) = await read(file, {"additional_image_link": ["Bild 1", "Bild 2"]})
+    assert (row.shape, row.problem) == (expected, None)
+
+
+# Values ------------------------------------------------------------------------------------------------------------
+
+
+async def test_values_are_understood_as_merchants_write_them_and_the_fields_are_noted(tmp_path: Path) -> None:
+    written = product("a", price="9,99 EUR", availability="in_stock", condition="https://schema.org/NewCondition")
+    (row,) = await read([written])
+    assert row.shape == product("a", price="9.99 EUR", availability="in stock", condition="new")
+    assert row.problem is None
+    assert sorted(row.converted) == ["availability", "condition", "price"]
+
+
+async def test_a_price_takes_its_currency_from_a_column_of_its_own(tmp_path: Path) -> None:
+    file = csv_file(tmp_path / "feed.csv", line("a", price="10.00") + ",EUR", header=f"{HEADER},currency")
+    for source in (file, [product("a", price="10.00", currency="EUR")]):
+        (row,) = await read(source)
+        assert (row.shape, row.problem) == (product("a"), None)
+
+
+async def test_an_array_of_one_value_is_the_value_and_of_several_is_no_text() -> None:
+    first, second = await read([product("a", title=["Boots a"]), product("b", title=["x", "y"])])
+    assert first.shape == product("a")
+    assert second.shape["title"] == ["x", "y"]
+
+
+@pytest.mark.parametrize("empty", [[], [None], [" ", None], [[]], [float("nan")]])
+async def test_an_array_of_nothing_says_nothing(empty: list[Any]) -> None:
+    (row,) = await read([product("a", additional_image_link=empty, color=empty)])
+    assert row.shape == product("a")
+
+
+CELLS = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(st.characters(exclude_categories=()), max_size=12)
+    | st.sampled_from(("9,99 EUR", "1.234 USD", "in_stock", "https://a.example/1.jpg", "\udcff", "a\0")),
+    lambda cells: st.lists(cells, max_size=3) | st.dictionaries(st.text(max_size=3), cells, max_size=2),
+    max_leaves=4,
+)
+NAMES = st.sampled_from((*FIELDS, "sku", "name", "g:price", "Image-Link", "currency", "imageLink", "ID", "x", 7, ""))
+
+
+@given(st.lists(st.dictionaries(NAMES, CELLS, max_size=6), min_size=1, max_size=5))
+async def test_whatever_the_values_of_an_object_are_it_is_one_row_that_its_neighbours_do_not_change(
+    objects: list[dict[Any, Any]],
+) -> None:
+    rows = await read(objects)
+    assert [row.number for row in rows] == list(range(1, len(objects) + 1))
+    for row, single in zip(rows, objects, strict=True):
+        (alone,) = await read([single])
+        assert (repr(row.shape), row.problem) == (repr(alone.shape), alone.problem)
+
+
+@given(st.lists(st.dictionaries(NAMES, CELLS, max_size=6).map(lambda found: product("a") | found), max_size=4))
+async def test_whatever_the_values_of_a_product_are_it_is_loaded_or_rejected(objects: list[dict[Any, Any]]) -> None:
+    report = await job_of(ModelCatalog(), objects).run()
+    assert report.read == len(objects) == report.accepted + report.rejected
+
+
+# Files -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", FORMATS)
+async def test_a_catalog_is_loaded_as_it_is_from_every_format(tmp_path: Path, name: str) -> None:
+    expected = generated(60, seed=2)
+    file = tmp_path / name
+    file.write_bytes(FORMATS[name](expected))
+    service = ModelCatalog()
+    report = await job_of(service, file).run()
+    assert (report.read, report.created, report.rejected, report.warnings) == (60, 60, 0, 0)
+    assert service.products == {each["id"]: each for each in expected}
+
+
+async def test_a_feed_in_xml_says_on_which_line_the_item_at_fault_begins(tmp_path: Path) -> None:
+    file = tmp_path / "feed.xml"
+    good, bad = (
+        "".join(f"<g:{field}>{value}</g:{field}>\n" for field, value in each.items())
+        for each in (product("a"), product("b", price="$10"))
+    )
+    file.write_text(
+        f'<rss xmlns:g="http://base.google.com/ns/1.0"><channel>\n<item>{good}</item>\n<item>{bad}</item>\n'
+        "</channel></rss>",
+        "utf-8",
+    )
+    first, second = await read(file)
+    assert (first.problem, first.shape) == (None, product("a"))
+    assert second.problem is not None
+    assert second.problem[0] == "price"
+    assert second.problem[1].startswith("line 12: ")
+
+
+async def test_an_object_on_one_line_with_names_of_a_product_is_no_envelope(tmp_path: Path) -> None:
+    file = tmp_path / "feed.json"
+    file.write_text(json.dumps({**product("a"), "additional_image_link": []}), "utf-8")
+    assert [row.shape for row in await read(file)] == [product("a")]
+
+
+async def test_a_pattern_and_a_list_of_paths_are_one_feed(tmp_path: Path) -> None:
+    first = csv_file(tmp_path / "1.csv", line("a"), line("b", price="free"))
+    second = csv_file(tmp_path / "2.csv", line("c"), line("d", price="free"))
+    for source in (str(tmp_path / "*.csv"), [first, second]):
+        assert [row.known_id for row in await read(source)] == ["a", "b", "c", "d"]
+    rejects = tmp_path / "rejected"
+    report = await job_of(ModelCatalog(), [first, second], rejects=rejects).run()
+    assert (report.accepted, [(each.row, each.product_id) for each in report.rejects]) == (2, [(2, "b"), (4, "d")])
+    places = [each.split(",")[:5] for each in rejects.read_text("utf-8").splitlines()]
+    assert places[0] == ["row", "field", "reason", "file", "file_row"]
+    assert str(second) in rejects.read_text("utf-8").splitlines()[2]
+
+
+async def test_a_few_nul_bytes_are_faults_of_their_cells_and_many_make_a_file_no_text(tmp_path: Path) -> None:
+    bad = line("b", title="a\0")
+    rows = await read(csv_file(tmp_path / "few.csv", *[line("a")] * 10, bad))
+    assert [row.problem for row in rows if row.problem] == [("title", "line 12, column 2: holds a NUL byte")]
+    _, said = await read_until(csv_file(tmp_path / "many.csv", line("b", title="\0" * 40)), InvalidInput)
+    assert "this looks like a binary file" in said
+
+
+async def test_products_with_other_columns_in_every_file_are_read(tmp_path: Path) -> None:
+    first = csv_file(tmp_path / "1.csv", line("a"))
+    second = csv_file(tmp_path / "2.csv", f"7,{line('b')}", header=f"inventory,{HEADER}")
+    assert [row.shape for row in await read([first, second])] == [product("a"), product("b", inventory=7)]
+    lines = tmp_path / "3.jsonl"
+    lines.write_text("".join(json.dumps(each) + "\n" for each in products("c")), "utf-8")
+    assert [row.known_id for row in await read([first, lines])] == ["a", "c"]

@@ -23,13 +23,12 @@ async def main(account_id: str, audience_id: str, files: str) -> int:
         members = connection.sql(MEMBERS, params={"files": files})
         try:
             async with Client.from_env() as client:
-                report = (
-                    await client.ads.account(account_id)
-                    .custom_audience(audience_id)
-                    .sync(members, snapshot="audience.snapshot", rejects="rejects.csv", default_region="US")
+                audience = client.ads.account(account_id).custom_audience(audience_id)
+                report = await audience.sync(
+                    members, snapshot="audience.snapshot", rejects="rejects.csv", default_region="US"
                 )
         except errors.BulkError as stopped:
-            print(f"{stopped}; run it again: it goes on where it was")
+            print(f"{stopped}; nothing is lost: the next run goes on from the snapshot")
             return 1
     added, removed = report.additions.accepted, report.removals.accepted
     print(f"{report.read:,} read: {report.unchanged:,} unchanged, {added:,} added; {removed:,} identifiers removed")

@@ -24,18 +24,13 @@ async def main(account_id: str, audience_id: str) -> int:
     try:
         # A cursor lives in a transaction. It sees the customers as they were when it began.
         async with Client.from_env() as client, connection.transaction(readonly=True):
-            report = (
-                await client.ads.account(account_id)
-                .custom_audience(audience_id)
-                .sync(
-                    (dict(record) async for record in connection.cursor(MEMBERS, prefetch=5_000)),
-                    snapshot="audience.snapshot",
-                    rejects="rejects.csv",
-                    default_region="US",
-                )
+            audience = client.ads.account(account_id).custom_audience(audience_id)
+            members = connection.cursor(MEMBERS, prefetch=5_000)
+            report = await audience.sync(
+                members, snapshot="audience.snapshot", rejects="rejects.csv", default_region="US"
             )
     except errors.BulkError as stopped:
-        print(f"{stopped}; run it again: it goes on where it was")
+        print(f"{stopped}; nothing is lost: the next run goes on from the snapshot")
         return 1
     finally:
         await connection.close()

@@ -44,6 +44,20 @@ class Forecast:
 
 
 @attrs.frozen(kw_only=True)
+class LoadForecast(Forecast):
+    """The result of a dry run of a catalog load with a digest file, compared with what was loaded last."""
+
+    new: int
+    """Products that were never loaded."""
+    changed: int
+    """Products that are not as they were loaded last."""
+    unchanged: int
+    """Products that a load would skip."""
+    vanished: int
+    """Products of earlier loads that are not in this input."""
+
+
+@attrs.frozen(kw_only=True)
 class UploadReport:
     """The result of an upload.
 
@@ -73,6 +87,8 @@ class UploadReport:
     mended.
     """
     rejects_path: str | None = None
+    ignored_columns: tuple[str, ...] = ()
+    """The names of columns or keys that are not read. A name that may be data is not shown."""
     forecast: Forecast | None = None
 
     @property

@@ -3,10 +3,8 @@
 from socialapi.bulk.audiences.batches import Packing as Packing
 from socialapi.bulk.inputs.arrow import ArrowStream as ArrowStream
 from socialapi.bulk.inputs.files import BinaryFile as BinaryFile
-from socialapi.bulk.inputs.formats import Record as Record
 from socialapi.bulk.inputs.formats import Records as Records
 from socialapi.bulk.job import OnProgress as OnProgress
-from socialapi.bulk.products.formats import ProductSource as ProductSource
 from socialapi.models.accounts import Account as Account
 from socialapi.models.accounts import AccountApp as AccountApp
 from socialapi.models.accounts import AccountChanges as AccountChanges
@@ -189,6 +187,7 @@ from socialapi.reports import Finding as Finding
 from socialapi.reports import Forecast as Forecast
 from socialapi.reports import KindLint as KindLint
 from socialapi.reports import LintReport as LintReport
+from socialapi.reports import LoadForecast as LoadForecast
 from socialapi.reports import Progress as Progress
 from socialapi.reports import Risk as Risk
 from socialapi.reports import RowIssue as RowIssue
@@ -200,6 +199,7 @@ from socialapi.resources.audiences import LintKeywords as LintKeywords
 from socialapi.resources.audiences import SyncKeywords as SyncKeywords
 from socialapi.resources.audiences import UploadKeywords as UploadKeywords
 from socialapi.resources.catalogs import AnyFilter as AnyFilter
+from socialapi.resources.catalogs import ProductLintKeywords as ProductLintKeywords
 from socialapi.resources.catalogs import UpsertKeywords as UpsertKeywords
 from socialapi.resources.creatives import AnyComponent as AnyComponent
 from socialapi.resources.creatives import Components as Components

@@ -5,16 +5,12 @@ from pathlib import Path
 from typing import Annotated, Final, Literal, cast
 
 import attrs
-import orjson
 from cyclopts import App, Parameter
-from rich.console import Console
-from rich.table import Table
 
 from socialapi.bulk.job import OnProgress
 from socialapi.bulk.journals.journal import Journal
 from socialapi.bulk.linting.linter import lint_records
 from socialapi.bulk.sync.job import DEFAULT_REMOVAL_SHARE
-from socialapi.cli import output
 from socialapi.cli.jobs import RegisteredJournal, command_line
 from socialapi.cli.options import (
     AllowEmpty,
@@ -25,15 +21,14 @@ from socialapi.cli.options import (
     Region,
     mapping_of,
     records_of,
-    telling_how_to_allow_nothing,
     title_of,
     whole_number,
 )
-from socialapi.cli.output import Output
 from socialapi.cli.run_job import ProgressDisplay, run_job
+from socialapi.cli.run_lint import run_lint
 from socialapi.client import Client
 from socialapi.models.audiences import DO_NOT_REACH_KINDS, IDENTIFIER_KINDS, IdentifierKind, OperationType
-from socialapi.reports import LintReport, SyncReport, UploadReport
+from socialapi.reports import SyncReport, UploadReport
 from socialapi.resources.audiences import RowKeywords, UploadKeywords
 
 app: Final = App(name="audience", help="Custom audiences.")
@@ -208,9 +203,6 @@ async def sync_audience(
     return await run_job(job, title, dry_run=flags.dry_run, as_json=flags.json)
 
 
-_COUNTS: Final = ("present", "usable", "digests", "placeholders")
-
-
 @Parameter(name="*")
 @attrs.frozen(kw_only=True)
 class LintFlags:
@@ -249,62 +241,13 @@ async def lint_do_not_reach(files: Files, /, *, flags: LintFlags = NO_FLAGS) -> 
 async def _lint(
     files: Sequence[str], kinds: Sequence[IdentifierKind], flags: LintFlags, *, takes_effective_at: bool
 ) -> int:
-    with telling_how_to_allow_nothing():
-        report = await lint_records(
-            records_of(files),
-            columns=mapping_of(flags.column),
-            kinds=kinds,
-            default_region=flags.default_region,
-            sample=flags.sample,
-            takes_effective_at=takes_effective_at,
-            allow_empty=flags.allow_empty,
-        )
-    if flags.json:
-        print(orjson.dumps(report.to_dict()).decode(), flush=True)
-    else:
-        _show(report)
-    if report.broken_off is not None:
-        output.say(f"the input broke off: {report.broken_off}")
-        return output.USAGE
-    return output.SOME_REJECTED if report.has_errors else output.DONE
-
-
-def _show(report: LintReport) -> None:
-    console = Output()
-    console.print(_rows(report))
-    if report.kinds:
-        console.print()
-        console.print(_kinds(report))
-    _say(console, "")
-    for column in report.columns:
-        _say(console, f"column {column.name}: {column.kind}")
-    if report.ignored_columns:
-        _say(console, f"ignored: {', '.join(report.ignored_columns)}")
-    for finding in report.findings:
-        _say(console, f"{'error' if finding.is_error else 'note'}: {finding.text}")
-    _say(console, f"risk of few matches: {report.match_risk}")
-
-
-def _rows(report: LintReport) -> Table:
-    table = Table(show_header=False, box=None, pad_edge=False)
-    table.add_column()
-    table.add_column(justify="right")
-    table.add_row("rows", f"{report.rows:,}")
-    table.add_row("  without a usable identifier", f"{report.unusable_rows:,}")
-    table.add_row("  with several", f"{report.rows_with_several:,}")
-    table.add_row("duplicates", f"{'' if report.duplicates_are_exact else '~ '}{report.duplicates:,}")
-    return table
-
-
-def _kinds(report: LintReport) -> Table:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("kind")
-    for name in _COUNTS:
-        table.add_column(name, justify="right")
-    for kind in report.kinds:
-        table.add_row(kind.kind, *(f"{getattr(kind, name):,}" for name in _COUNTS))
-    return table
-
-
-def _say(console: Console, text: str) -> None:
-    console.print(output.printable(text), markup=False, soft_wrap=True)
+    lint = lint_records(
+        records_of(files),
+        columns=mapping_of(flags.column),
+        kinds=kinds,
+        default_region=flags.default_region,
+        sample=flags.sample,
+        takes_effective_at=takes_effective_at,
+        allow_empty=flags.allow_empty,
+    )
+    return await run_lint(lint, as_json=flags.json)

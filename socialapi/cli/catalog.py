@@ -7,13 +7,26 @@ from typing import Annotated, Any, Final
 import orjson
 from cyclopts import App, Parameter
 
+from socialapi.bulk.linting.product_linter import lint_products
 from socialapi.bulk.products.job import DEFAULT_CONCURRENCY
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
 from socialapi.cli.jobs import RegisteredJournal, command_line
 from socialapi.cli.listing import AsJson
-from socialapi.cli.options import AllowEmpty, Feed, JournalOption, MaxRejectShare, input_of, title_of, whole_number
+from socialapi.cli.options import (
+    FIELD_FORM,
+    AllowEmpty,
+    Feeds,
+    FieldColumn,
+    JournalOption,
+    MaxRejectShare,
+    mapping_of,
+    records_of,
+    title_of,
+    whole_number,
+)
 from socialapi.cli.run_job import ProgressDisplay, run_job
+from socialapi.cli.run_lint import run_lint
 from socialapi.client import Client
 from socialapi.models.catalogs import ProductCatalog
 from socialapi.models.products import StoredProduct
@@ -26,10 +39,11 @@ app: Final = App(name="catalog", help="Product catalogs.")
 
 @app.command
 async def upsert(
-    file: Feed,
+    files: Feeds,
     /,
     *,
     catalog: Annotated[str, Parameter(help="Id of the catalog.")],
+    column: FieldColumn = None,
     concurrency: Annotated[
         int | None, whole_number(help="Requests of 25 products on their way at once; 8 unless given.")
     ] = None,
@@ -64,13 +78,17 @@ async def upsert(
         bool, Parameter(help="Print the report as one JSON object, the last line of the output.", negative=())
     ] = False,
 ) -> int:
-    """Load a file of products into a catalog: known ids are updated, others created.
+    """Load products into a catalog: known ids are updated, others created.
+
+    Columns are found by the names of the fields and those that merchants use (g:price, image url); --column names others.
+    Columns that no product has are listed. `socialapi catalog lint` looks at a feed without loading it.
 
     Exit status: 0 nothing rejected, 1 some products rejected, 2 wrong usage or unusable file (or vanished
     products that may not be deleted), 3 refused by the service or unreachable, 130 interrupted. With --journal,
     `socialapi jobs resume` goes on after 3, 130 and a kill.
     """
     options = UpsertKeywords(
+        columns=mapping_of(column, form=FIELD_FORM),
         concurrency=DEFAULT_CONCURRENCY if concurrency is None else concurrency,
         rejects=rejects,
         digests=digests,
@@ -82,16 +100,42 @@ async def upsert(
     )
     kept = None
     if journal is not None:
-        again = {"catalog": catalog, **options, "journal": journal, "json": json}
-        options["journal"] = kept = RegisteredJournal(journal, command_line(("catalog", "upsert"), [file], again))
+        again = {"catalog": catalog, **options, "journal": journal, "json": json, "column": column}
+        del again["columns"]
+        options["journal"] = kept = RegisteredJournal(journal, command_line(("catalog", "upsert"), files, again))
 
-    records = input_of(file)
+    records = records_of(files)
 
     async def job(client: Client, display: ProgressDisplay) -> UpsertReport:
         options["on_progress"] = display
         return await client.catalog(catalog).products.upsert(records, **options)
 
-    return await run_job(job, f"{title_of([file])} → catalog {catalog}", dry_run=dry_run, as_json=json, journal=kept)
+    return await run_job(job, f"{title_of(files)} → catalog {catalog}", dry_run=dry_run, as_json=json, journal=kept)
+
+
+@app.command
+async def lint(
+    files: Feeds,
+    /,
+    *,
+    column: FieldColumn = None,
+    sample: Annotated[
+        int | None, whole_number(help="Look at so many products at most, the first ones.", least=1)
+    ] = None,
+    allow_empty: AllowEmpty = False,
+    json: Annotated[
+        bool, Parameter(help="Print the report as one JSON object, the last line of the output.", negative=())
+    ] = False,
+) -> int:
+    """Look at a feed before it is loaded: which columns are read, what is understood and what would be rejected.
+
+    Nothing is sent, and no credentials are needed. Exit status: 0 fine, 1 products that would be rejected, 2 wrong
+    usage or unusable file.
+    """
+    found = lint_products(
+        records_of(files), columns=mapping_of(column, form=FIELD_FORM), sample=sample, allow_empty=allow_empty
+    )
+    return await run_lint(found, as_json=json, is_feed=True)
 
 
 @app.command(name="list")

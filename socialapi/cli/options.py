@@ -19,18 +19,25 @@ Files = Annotated[
     list[str],
     Parameter(
         name="FILE",
-        help="CSV (any usual delimiter) or JSON Lines in UTF-8, also packed with gzip or Zstandard, or Parquet. Several, "
+        help="CSV (any usual delimiter), JSON Lines or a JSON array in UTF-8, also packed with gzip or Zstandard, or Parquet. Several, "
         "or a quoted pattern ('exports/*.csv'), are read as one; - is standard input.",
         allow_leading_hyphen=True,  # allows `-`, which means standard input
     ),
 ]
-Feed = Annotated[
-    str,
+Feeds = Annotated[
+    list[str],
     Parameter(
         name="FILE",
-        help="CSV or TSV with the names of the fields, JSON Lines, or a JSON array, in UTF-8, also packed with gzip or "
-        "Zstandard, or Parquet; - is standard input.",
+        help="A feed as merchants write it: CSV or TSV, RSS or Atom with g: names, JSON Lines, or a JSON array, also packed "
+        "with gzip or Zstandard, or Parquet. Several, or a quoted pattern ('feeds/*.xml'), are read as one; - is standard "
+        "input.",
         allow_leading_hyphen=True,
+    ),
+]
+FieldColumn = Annotated[
+    list[str] | None,
+    Parameter(
+        help="Column that holds a field, as FIELD=NAME (price=Preis); repeatable. FIELD= ignores a field.", negative=()
     ),
 ]
 Column = Annotated[
@@ -72,15 +79,15 @@ def title_of(files: Sequence[str]) -> str:
     return "standard input" if files[0] == STANDARD_INPUT else Path(files[0]).name
 
 
-def mapping_of(columns: Sequence[str] | None) -> dict[str, list[str]] | None:
-    """Returns the `--column` options in the form that jobs take. Raises InvalidInput for invalid
-    ones.
-    """
+def mapping_of(
+    columns: Sequence[str] | None, *, form: str = "KIND=NAME, for example --column email=Contact"
+) -> dict[str, list[str]] | None:
+    """Returns the `--column` options in the form that jobs take. Raises InvalidInput for others."""
     mapping: dict[str, list[str]] = {}
     for text in columns or ():
         kind, equals, name = text.partition("=")
         if not equals or not kind:
-            raise InvalidInput(f"--column takes KIND=NAME, for example --column email=Contact, not {text!r}")
+            raise InvalidInput(f"--column takes {form}, not {text!r}")
         mapping.setdefault(kind, []).extend([name] if name else [])
     return mapping or None
 
@@ -97,6 +104,7 @@ def telling_how_to_allow_nothing() -> Iterator[None]:
     raise InvalidInput(says)
 
 
+FIELD_FORM: Final = "FIELD=NAME, for example --column price=Preis"
 _PARAMETER: Final = re.compile(r"[a-z]+(_[a-z]+)+|^[a-z]+")
 """Matches parameters of the service; one without an underscore only at the start of a path."""
 JournalOption = Annotated[

@@ -22,7 +22,16 @@ from socialapi.cli.output import Output
 from socialapi.client import Client
 from socialapi.config import Config
 from socialapi.errors import BulkError, InvalidInput
-from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED, Forecast, RowIssue, SyncReport, UploadReport, UpsertReport
+from socialapi.reports import (
+    LOOKS_LIKE_FLOAT,
+    MENDED,
+    Forecast,
+    LoadForecast,
+    RowIssue,
+    SyncReport,
+    UploadReport,
+    UpsertReport,
+)
 from socialapi.reports import Progress as JobProgress
 
 LINE_EVERY_SECONDS: Final = 10.0
@@ -164,6 +173,8 @@ def show(report: UploadReport, *, as_json: bool) -> None:
         where = f"all of them in {report.rejects_path}" if report.rejects_path else "list all with --rejects FILE"
         _say(console, f"… {report.rejected - ISSUES_SHOWN:,} more rejected rows; {where}")
     _show_warnings(console, report)
+    if report.ignored_columns:
+        _say(console, f"columns that were not read: {', '.join(report.ignored_columns)}")
     if isinstance(report, SyncReport):
         _show_removals(console, report)
     if isinstance(report, UpsertReport):
@@ -247,6 +258,9 @@ def _table(report: UploadReport) -> Table:
 def _add_forecast(table: Table, forecast: Forecast, *, has_quota: bool) -> None:
     table.add_row("requests needed", f"{forecast.requests:,}")
     table.add_row("bytes needed", f"{forecast.bytes:,}")
+    if isinstance(forecast, LoadForecast):
+        for name in ("new", "changed", "unchanged", "vanished"):
+            table.add_row(f"  {name}", f"{getattr(forecast, name):,}")
     if has_quota:
         table.add_row("minutes of quota", f"{forecast.quota_minutes:,.2f}")
 

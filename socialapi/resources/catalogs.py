@@ -7,9 +7,10 @@ from typing import Any, Literal, TypedDict, Unpack
 
 import attrs
 
+from socialapi.bulk.inputs.formats import Records
 from socialapi.bulk.job import OnProgress
 from socialapi.bulk.journals.journal import Journal
-from socialapi.bulk.products.formats import ProductSource
+from socialapi.bulk.linting.product_linter import lint_products
 from socialapi.bulk.products.job import UpsertJob, UpsertOptions
 from socialapi.models.catalogs import ProductCatalog, ProductFilter, ProductSet, ProductSetType
 from socialapi.models.model import Items
@@ -23,7 +24,7 @@ from socialapi.models.products import (
 )
 from socialapi.models.validation import broken_rules
 from socialapi.problems import BrokenRule
-from socialapi.reports import UpsertReport
+from socialapi.reports import LintReport, UpsertReport
 from socialapi.resources.arguments import check_arguments
 from socialapi.resources.resource import Resource, as_iterable, without_none
 from socialapi.routes import catalogs as routes
@@ -96,6 +97,10 @@ class ProductSets(Resource):
 class UpsertKeywords(TypedDict, total=False):
     """The options of a product load. All are optional."""
 
+    columns: Mapping[str, str | Sequence[str]] | None
+    """Columns or keys by field (`{"price": "Preis"}`), where their names do not say which field they
+    hold; an empty name ignores a field.
+    """
     concurrency: int | Literal["auto"]
     """Requests of up to 25 products in flight at once, 8 by default."""
     journal: str | os.PathLike[str] | Journal | None
@@ -137,6 +142,15 @@ class UpsertKeywords(TypedDict, total=False):
     """
 
 
+class ProductLintKeywords(TypedDict, total=False):
+    """The options of `lint`. All are optional."""
+
+    columns: Mapping[str, str | Sequence[str]] | None
+    """The same as for a load."""
+    sample: int | None
+    """Read at most this many rows, from the start."""
+
+
 class Products(Resource):
     """The products of a catalog."""
 
@@ -163,14 +177,15 @@ class Products(Resource):
         results = await self._call(routes.PRODUCTS_PUT, body=ProductsBody(products=tuple(shapes)))
         return Items.of(results.products_response, results.partial_errors)
 
-    async def upsert(self, products: ProductSource, **options: Unpack[UpsertKeywords]) -> UpsertReport:
+    async def upsert(self, products: Records, **options: Unpack[UpsertKeywords]) -> UpsertReport:
         """Loads any number of products as a job. Returns a report that accounts for every one
         (section 4.7).
 
-        `products` is a path or an open binary file (CSV or TSV with the names of the fields, JSON
-        Lines, or a JSON array, each optionally compressed with gzip or Zstandard; Parquet), a table
-        (any object with `__arrow_c_stream__`, such as a DataFrame), or an iterable or async
-        iterable of `Product` or mappings. They are sent 25 at a time, in several requests at once.
+        `products` is a path, a pattern, a list of these or an open binary file (CSV, TSV, JSON
+        Lines, a JSON array, RSS or Atom, each optionally compressed with gzip or Zstandard;
+        Parquet), a table (any object with `__arrow_c_stream__`, such as a DataFrame), or an
+        iterable or async iterable of `Product`, mappings or rows with names. Names and values are
+        understood as merchants write them (`g:price`, `in_stock`, `9,99 EUR`). They are sent 25 at a time, in several requests at once.
         Products with the same id are never in one request and keep their order, and so do the
         variants of an item group. Products without an answer, and no others, are sent again. With
         `digests`, products that have not changed since the last load are skipped. With `journal`,
@@ -185,6 +200,16 @@ class Products(Resource):
             self._session, self._path["product_catalog_id"], products, UpsertOptions(**options), self._options
         )
         return await job.run()
+
+    async def lint(self, products: Records, **options: Unpack[ProductLintKeywords]) -> LintReport:
+        """Reads the products and returns what a load of them has to expect. Nothing is sent.
+
+        The report counts, for each field, values that are missing, understood in another notation
+        and refused, with the reasons, and names the columns that are ignored. Raises InvalidInput
+        for options or input that cannot be used at all.
+        """
+        check_arguments(ProductLintKeywords, options)
+        return await lint_products(products, now=self._session.now(), **options)
 
     async def delete(self, product_keys: str | int | Sequence[str | int]) -> Items[ProductDeletion]:
         """Deletes the products with the given keys for good (section 4.7).

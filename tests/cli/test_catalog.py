@@ -148,7 +148,7 @@ def test_a_feed_without_products_is_a_mistake_unless_it_is_allowed(
 ) -> None:
     file, memory = csv_file(tmp_path / "feed.csv"), ("--digests", str(tmp_path / "digests"))
     assert upsert(file, *memory) == 2
-    says = f"socialapi: {file}: the file has no products, only column names"
+    says = f"socialapi: {file}: the file has no rows, only column names"
     assert printed.readouterr().err == f"{says}; --allow-empty accepts that\n"
     assert upsert(file, *memory, "--allow-empty", "--json") == 0
     assert last_json(printed.readouterr().out)["read"] == 0
@@ -160,8 +160,8 @@ def test_a_feed_without_products_is_a_mistake_unless_it_is_allowed(
     ("name", "content", "more", "says"),
     [
         ("empty.csv", b"", "", "the file is empty"),
-        ("header.csv", HEADER.encode(), "", "the file has no products, only column names"),
-        ("odd.csv", b"name,size\nBob,4\n", "", "line 1: there is no column id, title, description, availability"),
+        ("header.csv", HEADER.encode(), "", "the file has no rows, only column names"),
+        ("odd.csv", b"name,size\nBob,4\n", "", "line 1: there is no column id, description, availability"),
         ("book.xlsx", b"PK\x03\x04....", "", "an Excel workbook or a zip archive"),
         ("missing.csv", None, "", "there is no such file"),
         ("feed.json", b"[]", "", "the array is empty"),

@@ -56,9 +56,11 @@ async def records_of(order: dict[str, Any]) -> AsyncIterator[Any]:
         import asyncpg
 
         connection = await asyncpg.connect(path)
-        async with connection.transaction(readonly=True):
-            yield (dict(record) async for record in connection.cursor(query, prefetch=5_000))
-        await connection.close()
+        try:
+            async with connection.transaction(readonly=True):
+                yield connection.cursor(query, prefetch=5_000)
+        finally:
+            await connection.close()
     else:
         import duckdb
 

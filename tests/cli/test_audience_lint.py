@@ -87,7 +87,11 @@ def test_a_file_without_rows_is_a_mistake_unless_it_is_allowed(area: str, capsys
         (b"colour\nred\n", (), "no column of identifiers was found"),
         (b"email\na@b.example\n", ("--sample", "0"), "sample"),
         (b"email\na@b.example\n", ("--column", "email"), "--column takes KIND=NAME"),
-        (b'email\na@b.example\n"never closed\n', (), "the input broke off: crm.csv: line 3, column 1: a quotation mark"),
+        (
+            b'email\na@b.example\n"never closed\n',
+            (),
+            "the input broke off: crm.csv: line 3, column 1: a quotation mark",
+        ),
     ],
 )
 def test_what_cannot_be_used_ends_with_2(

@@ -122,6 +122,8 @@ class ProductColumns:
         if line is None:
             return _layout(names, fields)
         own = _own_columns(names)
+        for name in names[:own]:  # which the user never wrote, and need not hear of
+            self.noted.pop(name, None)
         self.table_names = tuple(names[own:])
         return attrs.evolve(_layout(names, fields, every=True), shown=range(own, len(names)))
 

@@ -6,6 +6,8 @@ from typing import Final
 
 import pytest
 
+from socialapi.bulk.inputs.formats import open_records
+from socialapi.bulk.products.feed import ProductColumns
 from socialapi.errors import InvalidInput
 from tests.bulk.products.model_catalog import HEADER, csv_file, line, product, read, read_until, why_empty
 
@@ -292,6 +294,15 @@ async def test_the_columns_of_a_rejects_file_are_passed_over(tmp_path: Path) -> 
     )
     (row,) = await read(bad)
     assert row.problem == ("price", "line 2, column 9: holds a NUL byte")
+
+
+async def test_the_columns_of_a_rejects_file_do_not_count_as_ignored(tmp_path: Path) -> None:
+    text = f"row,field,reason,file,file_row,{HEADER},shelf\n7,price,wrong,a.csv,2,{line('a')},9\n"
+    (tmp_path / "again.csv").write_text(text, "utf-8")
+    selection = ProductColumns.of(None)
+    async with open_records(tmp_path / "again.csv", selection) as reader:
+        assert [len(block) async for block in reader] == [1]
+    assert selection.ignored_columns() == ("shelf",)
 
 
 async def test_a_limit_of_the_parser_that_others_have_set_is_theirs(tmp_path: Path) -> None:

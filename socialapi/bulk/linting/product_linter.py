@@ -106,14 +106,14 @@ class ProductLinter:
                 self._ids.add(row.known_id)
             broken = broken_fields(row, self._now)
             self._rejected_rows += bool(broken)
-            self._count(broken)
+            self._count(row, broken)
 
-    def _count(self, broken: Sequence[tuple[str, str]]) -> None:
+    def _count(self, row: ProductRow, broken: Sequence[tuple[str, str]]) -> None:
         for field, reason in broken:
             counts = self._fields.get(field)
             reasons = self._whole_rows if counts is None else counts.reasons
             reasons[reason if reason in reasons or len(reasons) < MAX_REASONS_KEPT else OTHER_REASONS] += 1
-        for field in {field for field, _ in broken} & self._fields.keys():
+        for field in {field for field, _ in broken} & row.shape.keys():
             self._fields[field].refused += 1
 
     def report(self, broken_off: str | None = None) -> LintReport:
@@ -122,7 +122,7 @@ class ProductLinter:
             KindLint(
                 kind=field,
                 present=counts.present,
-                usable=max(0, counts.present - counts.refused),
+                usable=counts.present - counts.refused,
                 mended=counts.converted,
                 like_floats=counts.like_floats,
                 reasons=dict(counts.reasons.most_common()),

@@ -13,7 +13,7 @@ from socialapi.bulk.job import MIN_ATTEMPTS
 from socialapi.bulk.products.rows import ProductRow
 from socialapi.bulk.products.snapshot import Digests, digest_of
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, OutcomeUnknown
-from socialapi.reports import Progress, UpsertReport
+from socialapi.reports import LoadForecast, Progress, UpsertReport
 from tests.bulk.model_transport import answer, refusal
 from tests.bulk.products.model_catalog import (
     REFUSED,
@@ -549,15 +549,25 @@ async def test_a_key_that_is_never_answered_is_not_confirmed_and_ends_the_wait(p
 # Dry runs ----------------------------------------------------------------------------------------------------------
 
 
+def compared(report: UpsertReport) -> tuple[int, int, int, int]:
+    """What a dry run says is new, changed, unchanged and vanished."""
+    forecast = report.forecast
+    assert isinstance(forecast, LoadForecast)
+    return forecast.new, forecast.changed, forecast.unchanged, forecast.vanished
+
+
 async def test_a_dry_run_makes_no_file_and_changes_none(path: Path) -> None:
     service = ModelCatalog()
-    assert (await load(service, numbered(3), path, dry_run=True)).pending == 3
+    report = await load(service, numbered(3), path, dry_run=True)
+    assert report.pending == 3
+    assert compared(report) == (3, 0, 0, 0)
     assert not is_there(path)
     await load(service, numbered(20), path)
-    rows = [*numbered(18), product("p18", title="New")]
+    rows = [*numbered(18), product("p18", title="New"), product("p99"), product("p99")]
     report = await load(service, rows, path, dry_run=True, delete_vanished=True)
     assert not service.deletions
-    assert (report.skipped, report.pending, report.vanished, report.deleted) == (18, 1, 1, 0)
+    assert compared(report) == (1, 2, 18, 1)  # what repeats an id is another change of the same product
+    assert (report.skipped, report.pending, report.vanished, report.deleted) == (18, 3, 1, 0)
     report = await load(service, numbered(20), path)
     assert (report.skipped, report.vanished) == (20, 0)
 

@@ -187,7 +187,7 @@ class Dispatcher(Generic[B]):
 
         One at a time, and only as long as there is no failure.
         """
-        # A timeout without a time costs no task: this is done for every chunk that is read.
+        # A timeout without a time costs no task: this is done for every block that is read.
         self._outside = asyncio.timeout(None)
         try:
             async with self._outside:

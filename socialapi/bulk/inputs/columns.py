@@ -22,6 +22,7 @@ from socialapi.models.audiences import (
     IdentifierKind,
     Operation,
 )
+from socialapi.models.products import Product
 from socialapi.unset import UNSET
 
 ColumnMapping = Mapping[str, str | Sequence[str]]
@@ -135,6 +136,7 @@ class IdentifierColumns:
     )
     models: ClassVar[tuple[type, ...]] = (AudienceUser, DoNotReachUser, BundledUser)
     bundles: ClassVar[tuple[type, ...]] = (Operation, DoNotReachOperation)
+    foreign_models: ClassVar[tuple[type, ...]] = (Product,)
 
     @classmethod
     def of(cls, mapping: ColumnMapping | None, kinds: Iterable[IdentifierKind]) -> Self:
@@ -260,9 +262,8 @@ class IdentifierColumns:
 
     def why_not(self, item: object) -> str:
         """What is said of an item that is no row."""
-        kind = type(item).__name__
-        article = "an" if kind[0] in "aeiouAEIOU" else "a"
-        return f"is or holds {article} {kind}, where an AudienceUser, an Operation or a mapping is expected"
+        kind = with_article(type(item).__name__)
+        return f"is or holds {kind}, where an AudienceUser, an Operation or a mapping is expected"
 
 
 _SEPARATORS: Final = re.compile(r"[\s_.\-\ufeff\u200b]+")
@@ -317,6 +318,11 @@ def ignored_names(noted: Mapping[str, str]) -> tuple[str, ...]:
 def shown_name(name: str) -> str:
     """A name for a report; what may be data is not shown."""
     return "<hidden>" if looks_personal(name) else name
+
+
+def with_article(noun: str) -> str:
+    """The noun for a message, behind `a` or `an`."""
+    return f"{'an' if noun[0] in 'aeiouAEIOU' else 'a'} {noun}"
 
 
 def quoted(name: object) -> str:

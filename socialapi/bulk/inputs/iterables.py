@@ -86,6 +86,8 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
         kind: Kind | None = keyed_row(type(item))
         if isinstance(item, self._selection.models):
             kind = "model"
+        elif isinstance(item, self._selection.foreign_models):
+            kind = None
         elif isinstance(item, Mapping):
             kind = "mapping"
         if kind is None:

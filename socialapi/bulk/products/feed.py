@@ -15,6 +15,7 @@ from socialapi.bulk.inputs.columns import (
     positions_of,
     printable_names,
     quoted,
+    with_article,
 )
 from socialapi.bulk.inputs.numbers import NOT_TEXT, NoDigits, digits_of, is_missing, is_number, looks_like_float
 from socialapi.bulk.inputs.reader import IS_BLANK, Block
@@ -30,6 +31,7 @@ from socialapi.bulk.products.merchant_values import (
 from socialapi.bulk.products.rows import FIELDS, IDENTIFYING, REQUIRED, ProductRow, printable
 from socialapi.bulk.rejects import HEADER, PLACE
 from socialapi.errors import InvalidInput
+from socialapi.models.audiences import AudienceUser, DoNotReachOperation, DoNotReachUser, Operation
 from socialapi.models.products import Product
 from socialapi.reports import LOOKS_LIKE_FLOAT
 
@@ -90,6 +92,7 @@ class ProductColumns:
     why_no_xml: ClassVar[str | None] = None
     models: ClassVar[tuple[type, ...]] = (Product,)
     bundles: ClassVar[tuple[type, ...]] = ()
+    foreign_models: ClassVar[tuple[type, ...]] = (AudienceUser, DoNotReachUser, Operation, DoNotReachOperation)
 
     @classmethod
     def of(cls, mapping: ColumnMapping | None) -> Self:
@@ -155,7 +158,8 @@ class ProductColumns:
 
     def why_not(self, item: object) -> str:
         """What is said of an item that is no product."""
-        return f"is a {type(item).__name__}: give Product, mappings of its fields, or rows that have them as names"
+        kind = with_article(type(item).__name__)
+        return f"is {kind}: give Product, mappings of its fields, or rows that have them as names"
 
     def _fields_of(self, names: Sequence[str]) -> list[str | None]:
         """The field of each column, or None, which is noted; the currency counts as one."""

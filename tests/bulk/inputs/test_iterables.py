@@ -7,14 +7,19 @@ from typing import Any
 
 import pytest
 
-from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
+from socialapi.bulk.inputs.columns import IdentifierColumns
+from socialapi.bulk.inputs.formats import open_records
+from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK, Selection
+from socialapi.bulk.products.feed import ProductColumns
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import (
+    IDENTIFIER_KINDS,
     AudienceUser,
     DoNotReachOperation,
     DoNotReachParams,
     Operation,
 )
+from socialapi.models.products import Product
 from tests.bulk.input_files import do_not_reach_user, open_users, read, read_until_error, user, values
 from tests.bulk.model_service import ModelService, job_of
 from tests.support.rounds import counted_rounds
@@ -48,6 +53,39 @@ async def test_users_are_rows(given_as: Any) -> None:
     ]
     assert rows[1].identifiers == [("phone_number", "phone_number", "1")]
     assert rows[2].identifiers == []
+
+
+@pytest.mark.parametrize(
+    ("item", "selection", "message"),
+    [
+        (user(email="a@b.example"), ProductColumns(), "item 2 is an AudienceUser: give Product, mappings"),
+        (do_not_reach_user(email="a@b.example"), ProductColumns(), "item 2 is a DoNotReachUser: give Product"),
+        (Operation.update([]), ProductColumns(), "item 2 is an Operation: give Product"),
+        (
+            Product(
+                id="A",
+                title="Mug",
+                description="Enamel",
+                availability="in stock",
+                condition="new",
+                price="9.50 EUR",
+                link="https://shop.example/a",
+                image_link="https://shop.example/a.png",
+            ),
+            IdentifierColumns.of(None, IDENTIFIER_KINDS),
+            "item 2 is or holds a Product, where an AudienceUser, an Operation or a mapping is expected",
+        ),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+async def test_a_model_of_another_job_ends_the_input(
+    given_as: Any, item: Any, selection: Selection[Any], message: str
+) -> None:
+    """Its fields would be columns without a meaning, and every row of it would be rejected one by one."""
+    async with open_records(given_as([{"id": "1", "email": "a@b.example"}, item]), selection) as reader:
+        assert len(await reader.read_block() or ()) == 1
+        with pytest.raises(InvalidInput, match=message):
+            await reader.read_block()
 
 
 async def test_an_operation_is_a_row_for_each_of_its_users(given_as: Any) -> None:

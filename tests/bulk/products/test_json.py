@@ -273,4 +273,4 @@ async def test_an_item_that_is_no_product_ends_the_input() -> None:
 
     rows, said = await read_until(items(), InvalidInput)
     assert len(rows) == 2
-    assert said == "item 3 is a int: give Product, mappings of its fields, or rows that have them as names"
+    assert said == "item 3 is an int: give Product, mappings of its fields, or rows that have them as names"

@@ -25,6 +25,7 @@ _ENTITY: Final = (
     "an entity of an ORM may ask the database for each of its attributes: select columns, as "
     'select(User.email, User.phone) or queryset.values("email", "phone") does'
 )
+_TABLE: Final = "a table is given by itself, not in a list: make one of several, as pandas.concat and polars.concat do"
 
 
 @attrs.frozen
@@ -57,6 +58,8 @@ def advice_for(kind: type) -> str:
     """Returns what to do instead about rows of a type that are not read, or an empty text."""
     if issubclass(kind, tuple | list):
         return _PLAIN_ROW
+    if hasattr(kind, "__arrow_c_stream__"):
+        return _TABLE
     return _ENTITY if _is_entity(kind) or hasattr(kind, "_meta") else ""
 
 
@@ -123,7 +126,9 @@ def _object_with_fields(kind: type) -> KeyedRow | None:
 
 def _object_with_keys(kind: type) -> KeyedRow | None:
     """Reads asyncpg.Record, sqlite3.Row, and mappings that do not register as such."""
-    if _is_entity(kind) or not callable(getattr(kind, "keys", None)) or not hasattr(kind, "__getitem__"):
+    if _is_entity(kind) or _is_table(kind):
+        return None
+    if not callable(getattr(kind, "keys", None)) or not hasattr(kind, "__getitem__"):
         return None
     names = _guarded(kind, lambda item: _texts(tuple(item.keys())))
     if callable(getattr(kind, "values", None)):
@@ -146,6 +151,11 @@ def _is_entity(kind: type) -> bool:
     Relationships are among the fields of an entity, and reading one is a query.
     """
     return hasattr(kind, "__mapper__")
+
+
+def _is_table(kind: type) -> bool:
+    """Whether it has rows of its own, as a DataFrame of pandas, whose methods are those of a mapping of columns."""
+    return hasattr(kind, "__arrow_c_stream__") and hasattr(kind, "columns")
 
 
 def _of_attributes(kind: type, declared: Iterable[str]) -> KeyedRow:

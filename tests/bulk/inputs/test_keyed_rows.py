@@ -14,6 +14,8 @@ import asyncpg
 import attrs
 import msgspec
 import pandas
+import polars
+import pyarrow
 import pydantic
 import pytest
 import sqlalchemy
@@ -294,6 +296,12 @@ def test_a_plain_row_has_no_names_and_the_advice_says_what_to_do(kind: type) -> 
     advice = advice_for(kind)
     assert advice.startswith("a row has to name its columns: use sqlite3.Row as the row_factory")
     assert "dict(zip(names, row))" in advice
+
+
+@pytest.mark.parametrize("kind", [pandas.DataFrame, polars.DataFrame, pyarrow.Table])
+def test_a_table_is_no_row_and_the_advice_is_to_give_it_by_itself(kind: type) -> None:
+    assert keyed_row(kind) is None
+    assert advice_for(kind).startswith("a table is given by itself, not in a list")
 
 
 class Base(orm.DeclarativeBase):

@@ -179,9 +179,9 @@ def tsv(products: Sequence[Shape]) -> bytes:
     return _table(spelled, "\t", lambda name: name.replace("_", " "))
 
 
-def csv_table(products: Sequence[Shape]) -> bytes:
+def csv_table(products: Sequence[Shape], delimiter: str = ";") -> bytes:
     """A CSV file of a spreadsheet in Europe: semicolons, decimal commas, a byte order mark."""
-    return "\ufeff".encode() + _table([_spelled(each, _as_europeans, SHOP_NAMES) for each in products], ";", str)
+    return "\ufeff".encode() + _table([_spelled(each, _as_europeans, SHOP_NAMES) for each in products], delimiter, str)
 
 
 def _table(rows: Sequence[Shape], delimiter: str, header: Callable[[str], str]) -> bytes:

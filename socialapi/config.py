@@ -197,7 +197,7 @@ class Config:
     """The most request bytes that the bulk jobs of a client have in flight together. A larger batch
     is sent when nothing else is in flight.
     """
-    max_rows_in_flight: int = attrs.field(default=64_000, validator=_positive)
+    max_rows_in_flight: int = attrs.field(default=130_000, validator=_positive)
     """The most rows that the bulk jobs of a client have in flight together. What a row takes beside
     its bytes in the request is about as much again, or more.
     """

@@ -6,7 +6,7 @@ import errno
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rich.console import Console
@@ -54,6 +54,12 @@ def words_of(error: Problem | ServiceError) -> str:
 def printable(text: str) -> str:
     """Returns the text on one line, with blanks in place of control characters."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def listed(names: Sequence[str], *, most: int = 20) -> str:
+    """Returns the names on one line, the first ones of many."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def say(sentence: str) -> None:

@@ -174,7 +174,7 @@ def show(report: UploadReport, *, as_json: bool) -> None:
         _say(console, f"… {report.rejected - ISSUES_SHOWN:,} more rejected rows; {where}")
     _show_warnings(console, report)
     if report.ignored_columns:
-        _say(console, f"columns that were not read: {', '.join(report.ignored_columns)}")
+        _say(console, f"columns that were not read: {output.listed(report.ignored_columns)}")
     if isinstance(report, SyncReport):
         _show_removals(console, report)
     if isinstance(report, UpsertReport):

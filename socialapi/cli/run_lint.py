@@ -40,7 +40,7 @@ def _show(report: LintReport, *, is_feed: bool) -> None:
     for column in report.columns:
         _say(console, f"column {column.name}: {column.kind}")
     if report.ignored_columns:
-        _say(console, f"ignored: {', '.join(report.ignored_columns)}")
+        _say(console, f"ignored: {output.listed(report.ignored_columns)}")
     for finding in report.findings:
         _say(console, f"{'error' if finding.is_error else 'note'}: {finding.text}")
     what = "rejected products" if is_feed else "few matches"

@@ -186,7 +186,7 @@ class Preparer:
         for at, _, kind in block.layout.identifiers:
             texts, odd = (block.columns[at], ()) if block.is_text else texts_of_cells(block.columns[at])
             values = self._column_normalizers[kind](texts)
-            for index in odd:
+            for index in (*odd, *_misquoted(block, at)):
                 values[index] = None
             if None in values or "" in values:
                 looked_at.update(index for index, value in enumerate(values) if not value)
@@ -209,7 +209,9 @@ class Preparer:
         further = list[tuple[IdentifierKind, str]]()
         for (at, field, kind), (_, values) in zip(block.layout.identifiers, columns, strict=False):
             several = [values[index]]
-            if values[index] is None:
+            if values[index] is None and index in _misquoted(block, at):
+                problems.append((field, block.doubts[index].reason))
+            elif values[index] is None:
                 several = self._values_of(block.columns[at][index], field, kind, problems, mended)
             same_kind = found.setdefault(kind, [])
             new = [value for value in dict.fromkeys(several) if value and value not in same_kind]
@@ -257,6 +259,12 @@ class Preparer:
             format_timestamp(starts) if starts else None,
             format_timestamp(ends) if ends else self._expires_default,
         )
+
+
+def _misquoted(block: UserBlock, at: int) -> Sequence[int]:
+    """The rows whose cell in a column may not be what was meant, because of its quotation marks."""
+    column = block.layout.positions[at] + 1
+    return [index for index, doubt in block.doubts.items() if doubt.column == column] if block.doubts else ()
 
 
 def _add_further(

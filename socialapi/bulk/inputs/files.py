@@ -282,7 +282,9 @@ LINES_ONLY: Final = (".jsonl", ".ndjson")
 """What holds no single JSON document, whatever its first line looks like."""
 HEAD_BYTES: Final = 65_536
 MAX_NUL_SHARE: Final = 0.01
-"""Share of NUL bytes in the head of a file that is text; a few are faults of their cells."""
+"""Share of NUL bytes in the head of a file that is text."""
+MAX_NULS: Final = 3
+"""NUL bytes that a small file of text may have: they are faults of their cells."""
 
 _NESTED: Final = "an archive within an archive: unpack it first"
 _BINARY: Final = (
@@ -348,7 +350,7 @@ def _format_of(file: InputFile, selection: Selection[Any]) -> Format:
         return _xml(selection)
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise InvalidInput("this looks like a binary file, or UTF-16 text: save it as UTF-8")
-    if head.count(0) > MAX_NUL_SHARE * len(head):
+    if head.count(0) > max(MAX_NULS, MAX_NUL_SHARE * len(head)):
         raise InvalidInput("this looks like a binary file: give CSV, JSON, XML or Parquet, text in UTF-8")
     return _text_format(file, head, selection)
 

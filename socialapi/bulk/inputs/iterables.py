@@ -26,6 +26,7 @@ L = TypeVar("L", bound=Layout)
 Kind = Literal["model", "mapping"] | KeyedRow
 """How the items of a class are read."""
 _KINDS_KEPT: Final = 256
+_END: Final = object()
 
 
 class _ItemReader(Reader[Block[L]], Generic[L]):
@@ -72,9 +73,9 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
 
     def _take_bundled(self) -> None:
         """Collects items of the bundle at hand, as far as there is room in a block."""
-        while self._bundle is not None and len(self._items) < ROWS_PER_BLOCK:
-            item = next(self._bundle, None)
-            if item is None:
+        while self._bundle is not None and not self._is_full:
+            item = next(self._bundle, _END)
+            if item is _END:
                 self._bundle = None
             else:
                 self._note_kind(item)

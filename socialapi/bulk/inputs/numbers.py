@@ -16,6 +16,9 @@ from socialapi.unset import UNSET
 
 EXACT_LIMIT: Final = 2**53 - 1
 """The largest whole number below which a floating-point number of 64 bits has every one."""
+_MAX_EXACT_DIGITS: Final = 15
+_MAX_DECIMALS: Final = 1_000
+"""Of a decimal number that is looked at: one of a million takes as long as a file."""
 NOT_TEXT: Final = "is neither a text nor a whole number"
 INFINITE: Final = "is not a finite number"
 INEXACT: Final = (
@@ -139,8 +142,10 @@ def _of_decimal(value: Decimal) -> int:
     exponent = value.as_tuple().exponent
     if not isinstance(exponent, int):
         raise NoDigits(INFINITE)
-    if exponent > 0 and abs(value) > EXACT_LIMIT:
+    if exponent > 0 and (value.adjusted() > _MAX_EXACT_DIGITS or abs(value) > EXACT_LIMIT):
         raise NoDigits(INEXACT)
+    if -exponent > _MAX_DECIMALS:
+        raise NoDigits(NOT_TEXT)
     if value != value.to_integral_value():
         raise NoDigits(NOT_TEXT)
     return int(value)

@@ -174,18 +174,13 @@ class ProductLinter:
             yield Finding(text, "medium" if report.duplicates > _MANY * report.rows else "low")
         if self._with_tags:
             yield Finding(f"description: {self._with_tags:,} values: {HAS_TAGS}", "low")
-        if report.ignored_columns:
-            names = ", ".join(report.ignored_columns[:20]) + (", …" if len(report.ignored_columns) > 20 else "")
-            yield Finding(f"columns that no product has, which are ignored: {names}", "low")
 
 
 def _of_field(kind: KindLint, rows: int) -> Iterator[Finding]:
     for reason, count in kind.reasons.items():
         yield Finding(f"{kind.kind}: {count:,} of {rows:,} rows: {reason}", _risk(count / rows), is_error=True)
     if kind.mended:
-        text = (
-            f"{kind.kind}: {kind.mended:,} of {kind.present:,} values: are understood, and sent as the service has them"
-        )
+        text = f"{kind.kind}: {kind.mended:,} of {kind.present:,} values: are written otherwise, and understood"
         yield Finding(text, "low")
     if kind.like_floats:
         text = f"{kind.kind}: {kind.like_floats:,} of {kind.present:,} values: {LOOKS_LIKE_FLOAT}"

@@ -85,10 +85,9 @@ class ProductCounters(RowCounters):
             return row.values
         return [*(place or ()), *(_text(row.shape.get(name, "")) for name in FIELDS)]
 
-    def foresee(self, products: int, *, new: int) -> None:
-        """Products are not as they were loaded last, of which so many were never loaded."""
-        self.foreseen_new += new
-        self.foreseen_changed += products - new
+    def foresee(self, *, new: int, changed: int) -> None:
+        """So many products so far were never loaded, or are not as they were loaded last."""
+        self.foreseen_new, self.foreseen_changed = new, changed
 
     def _forecast(self) -> Forecast:
         forecast = super()._forecast()

@@ -141,10 +141,11 @@ class ProductStage:
 
     async def take(self, block: Block[ProductLayout]) -> None:
         """Puts the valid products of a block into batches, or where they wait until everything is read."""
-        rows = product_rows(block)
-        known = {} if self._load_journal is None else await self._load_journal.recall(rows)
-        for start in range(0, len(rows), ROWS_AT_ONCE):
-            good = await self._judge(rows[start : start + ROWS_AT_ONCE], known)
+        first, known = block.first_number, dict[int, Outcome]()
+        if self._load_journal is not None:
+            known.update(await self._load_journal.recall(first, first + len(block) - 1))
+        for start in range(0, len(block), ROWS_AT_ONCE):
+            good = await self._judge(product_rows(block.part(start, start + ROWS_AT_ONCE)), known)
             if self._waiting is not None:
                 await self._waiting.add(good)
             else:
@@ -237,10 +238,10 @@ class ProductStage:
     async def _changed(self, rows: Sequence[ProductRow]) -> Sequence[ProductRow]:
         """Those of the products that are not as they were loaded last; the others are counted."""
         if self._digests is None:
-            self._counters.foresee(len(rows), new=len(rows))
+            self._counters.foresee(new=self._counters.foreseen_new + len(rows), changed=0)
             return rows
         changed = await self._digests.changed(rows)
-        self._counters.foresee(len(changed), new=self._digests.new)
+        self._counters.foresee(new=self._digests.new, changed=self._digests.renewed)
         if self._load_journal is not None:
             # What is skipped is not to be put in a later run, after what comes behind it.
             sent = {row.number for row in changed}

@@ -20,6 +20,7 @@ Left out on purpose, since they would be guesses:
 """
 
 import html
+import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, get_args
@@ -280,15 +281,22 @@ def _interval(text: str) -> str:
 
 
 _is_url: Final = re.compile(r"https?://[^\s/]+\S*", re.IGNORECASE).fullmatch
-_between_urls: Final = re.compile(r"(?:\s*[,;|]\s*|\s+)(?=https?://)", re.IGNORECASE).split
+_starts_url: Final = re.compile(r"https?://", re.IGNORECASE).finditer
 _has_other_sign: Final = re.compile(r"[;|]\s*https?://", re.IGNORECASE).search
+_SEPARATORS: Final = ",;| \t\r\n"
 
 
 def _images(text: str) -> str:
     """Addresses with a comma between them; a comma in an address is written %2C."""
     if _has_other_sign(text) is None and all(_is_url(part.strip()) for part in text.split(",")):
         return text
-    urls = [url.replace(",", "%2C") for url in _between_urls(text.strip().rstrip(",;| \t\r\n"))]
+    starts = [
+        found.start() for found in _starts_url(text) if found.start() == 0 or text[found.start() - 1] in _SEPARATORS
+    ]
+    if not starts or text[: starts[0]].strip(_SEPARATORS):
+        return text
+    parts = (text[start:stop] for start, stop in itertools.pairwise((*starts, len(text))))
+    urls = [part.rstrip(_SEPARATORS).replace(",", "%2C") for part in parts]
     return ",".join(urls) if all(map(_is_url, urls)) else text
 
 

@@ -37,9 +37,9 @@ class LoadJournal:
     batches_before: int
     """How many numbers of batches earlier runs have used."""
 
-    async def recall(self, rows: Sequence[ProductRow]) -> Mapping[int, Outcome]:
-        """What earlier runs say of the rows, which follow one another; by number."""
-        return await self.journal.outcomes(rows[0].number, rows[-1].number)
+    async def recall(self, first_row: int, last_row: int) -> Mapping[int, Outcome]:
+        """What earlier runs say of these rows, by number."""
+        return await self.journal.outcomes(first_row, last_row)
 
     async def set_aside(self, rows: Sequence[ProductRow], outcome: str) -> None:
         """The rows are not put. It is written before anything that comes after them is."""

@@ -78,7 +78,9 @@ class Digests:
         self._run = 0
         self._sent: dict[str, int] = {}
         self.new: int = 0
-        """How many of the changed products were never loaded, counted anew by each call of `changed`."""
+        """How many different products were found that were never loaded."""
+        self.renewed: int = 0
+        """How many different products were found that are not as they were loaded last."""
         self.known_before: int = 0
         """How many products there were when the file was opened."""
 
@@ -98,9 +100,10 @@ class Digests:
         digests = [digest_of(row.shape) for row in rows]
         known = await self._database.run(lambda connection: self._known(connection, [row.id for row in rows]))
         found, renewed = [], []
-        self.new = len({row.id for row in rows if row.id not in known and row.id not in self._sent})
         for row, digest in zip(rows, digests, strict=True):
             if row.id in self._sent or known.get(row.id) != digest:
+                if row.id not in self._sent:
+                    self.renewed, self.new = self.renewed + (row.id in known), self.new + (row.id not in known)
                 self._sent[row.id] = self._sent.get(row.id, 0) + 1
                 found.append(row)
                 if row.id in known:

@@ -3,6 +3,7 @@
 import datetime
 import hashlib
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,7 +27,7 @@ from socialapi.models.validation import broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.reports import RowIssue
 from tests.bulk.blocks import GivenRow, block_of_rows
-from tests.bulk.input_files import do_not_reach_user, user
+from tests.bulk.input_files import do_not_reach_user, open_users, user
 
 NOW = datetime.datetime(2026, 1, 31, 9, tzinfo=datetime.UTC)
 DIGEST = "a" * 64
@@ -333,3 +334,18 @@ def test_a_single_user_of_other_kinds_types_or_none() -> None:
     )
     assert prepare_user(user()) == ({}, [BrokenRule(path="", reason="has no identifier")])
     assert prepare_user(do_not_reach_user(email=DIGEST.upper())) == ({"email": [DIGEST]}, [])
+
+
+async def test_a_misquoted_identifier_is_left_out_and_other_cells_of_its_row_are_not(tmp_path: Path) -> None:
+    path = tmp_path / "crm.csv"
+    path.write_text(
+        'name,email,phone\nAda,"a@b.example"z,+14155550123\n"Joan" X,j@b.example,\n,"k@b.ex"m,\n', "utf-8"
+    )
+    async with open_users(path) as reader:
+        block = await reader.read_block()
+    assert block is not None
+    done = preparer().prepare_block(block)
+    reason = "text follows a quotation mark that closes the cell: write a quotation mark within a cell twice"
+    assert [[kind for kind, _ in row.identifiers] for row in sent(done)] == [["phone_number"], ["email"]]
+    assert done.warnings == [RowIssue(1, "email", reason)]
+    assert done.rejects == [RowIssue(3, "email", reason)]

@@ -269,3 +269,11 @@ async def test_a_step_that_is_cancelled_loses_no_rows() -> None:
             await step
         gate.set()
         assert values(await reader.read_block()) == [["user1"], ["user2"], ["user3"]]
+
+
+async def test_a_none_among_the_users_of_an_operation_is_refused_and_hides_nobody(given_as: Any) -> None:
+    nobody: Any = None
+    operation = Operation.update([user(handle="a"), nobody, user(handle="b")])
+    rows, error = await read_until_error(given_as([operation, user(handle="c")]), InvalidInput)
+    assert values(rows) == [["a"]]
+    assert str(error).startswith("item 1 is or holds a NoneType")

@@ -130,3 +130,10 @@ def test_what_stands_for_no_value_says_nothing(value: Any) -> None:
 )
 def test_whatever_else_says_something(value: Any) -> None:
     assert not is_missing(value)
+
+
+@pytest.mark.parametrize(("text", "reason"), [("1E+1000000", INEXACT), ("1E-1000000", NOT_TEXT), ("-1E+400", INEXACT)])
+def test_a_decimal_of_absurd_size_is_no_identifier_and_takes_no_time(text: str, reason: str) -> None:
+    with pytest.raises(NoDigits) as error:
+        digits_of(Decimal(text))
+    assert error.value.reason == reason

@@ -379,3 +379,10 @@ def test_the_documentation_names_every_sign_of_a_currency() -> None:
 
 def test_the_lists_of_currencies_have_only_codes_that_prices_may_have() -> None:
     assert {*SIGNS.values(), *WITHOUT_DECIMALS, *THREE_DECIMALS}.union(*SHARED_SIGNS.values()) <= CURRENCIES
+
+
+def test_a_long_run_of_blanks_between_addresses_takes_no_longer_than_any_other_text() -> None:
+    text = "https://a.example/1.jpg" + " " * 500_000 + "x"
+    assert understood("additional_image_link", text) == text
+    apart = "https://a.example/1.jpg" + " " * 500_000 + "https://a.example/2.jpg"
+    assert understood("additional_image_link", apart) == "https://a.example/1.jpg,https://a.example/2.jpg"

@@ -52,7 +52,7 @@ class RowBlock:
     columns: tuple[Column, ...]
 
     def __len__(self) -> int:
-        return len(self.users)
+        return len(self.numbers)
 
     def __iter__(self) -> Iterator[Row]:
         return map(self.row, range(len(self)))

@@ -47,6 +47,21 @@ def write_users(columns: Sequence[tuple[IdentifierKind, Sequence[str | None]]]) 
     return _writer(tuple(kind for kind, _ in ordered))(*texts)
 
 
+def users_of(columns: Sequence[Column], rows: int) -> list[str]:
+    """The user objects of rows, of which each has a value in at least one column."""
+    odd = {at for _, values in columns if "" in values for at, value in enumerate(values) if not value}
+    if len({kind for kind, _ in columns}) < len(columns):
+        odd = set(range(rows))
+    users = write_users(columns) if len(odd) < rows else [""] * rows
+    for at in odd:
+        found: dict[IdentifierKind, list[str]] = {}
+        for kind, values in columns:
+            if values[at]:
+                found.setdefault(kind, []).append(values[at])
+        users[at] = user_json(found)
+    return users
+
+
 def _quoted(kind: IdentifierKind, values: Sequence[str]) -> Iterable[str]:
     return map(_as_json, values) if kind == "partner_user_id" else [f'"{value}"' for value in values]
 
@@ -105,7 +120,8 @@ class Preparer:
     `expires_default` is the expiry, as sent, of rows without one. `allow_effective` says whether
     the target accepts a time of effect, `kinds` which identifiers it accepts, and `default_region`
     is the region of phone numbers without a country code. `now` is the start of the job; expiries
-    that are not later are refused.
+    that are not later are refused. Without `writes_users`, rows get an empty text for their user
+    object.
 
     Raises InvalidInput if one of these is invalid.
     """
@@ -121,12 +137,14 @@ class Preparer:
         kinds: Iterable[IdentifierKind] = IDENTIFIER_KINDS,
         expires_default: str | None = None,
         allow_effective: bool = True,
+        writes_users: bool = True,
     ) -> None:
         kinds = tuple(kinds)
         self._normalizers = normalizers(kinds, default_region)
         self._column_normalizers = column_normalizers(kinds, default_region)
         self._now = now
         self._allow_effective = allow_effective
+        self._writes_users = writes_users
         self._job: tuple[str, When, When] = (operation, effective_at, expires_at)
         self._expires_default = expires_default
         # Rows repeat a few actions; when every row has times of its own, forgetting some costs time, not memory.
@@ -154,7 +172,8 @@ class Preparer:
             left_out.add(index)
         actions = self._actions_of(block, done, left_out) if block.layout.has_overrides else None
         columns, odd = self._normalized_columns(block)
-        users = write_users(columns) if len(odd) < len(block) else [""] * len(block)
+        is_written = self._writes_users and len(odd) < len(block)
+        users = write_users(columns) if is_written else [""] * len(block)
         for index in sorted(odd - left_out):
             if not self._complete(block, index, columns, users, done):
                 left_out.add(index)
@@ -225,7 +244,8 @@ class Preparer:
         _add_further(columns, len(block.layout.identifiers), index, further, len(block))
         done.warnings += [RowIssue(number, *problem) for problem in problems]
         done.mended += [RowIssue(number, *each) for each in mended]
-        users[index] = user_json({kind: values for kind, values in found.items() if values})
+        if self._writes_users:
+            users[index] = user_json({kind: values for kind, values in found.items() if values})
         return True
 
     def _values_of(

@@ -7,7 +7,7 @@ from typing import Final
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialapi.bulk.audiences.prepare import user_json, write_users
+from socialapi.bulk.audiences.prepare import user_json, users_of, write_users
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 
 DIGESTS: Final = st.text("0123456789abcdef", min_size=64, max_size=64)
@@ -62,3 +62,18 @@ def test_a_partner_user_id_cannot_leave_its_quotation_marks() -> None:
     planted = '"],"email":["x'
     assert user_json({"partner_user_id": [planted]}) == '{"partner_user_id":["\\"],\\"email\\":[\\"x"]}'
     assert json.loads(write_users([("partner_user_id", [planted])])[0]) == {"partner_user_id": [planted]}
+
+
+@given(st.lists(st.sampled_from(IDENTIFIER_KINDS), min_size=1, max_size=4), st.integers(0, 5), st.data())
+def test_users_of_any_columns_are_those_written_one_by_one(
+    kinds: list[IdentifierKind], count: int, data: st.DataObject
+) -> None:
+    expected: list[dict[IdentifierKind, list[str]]] = [{} for _ in range(count)]
+    columns: list[tuple[IdentifierKind, Sequence[str]]] = []
+    for kind in kinds:
+        values = data.draw(st.lists(values_of(kind) | st.just(""), min_size=count, max_size=count))
+        columns.append((kind, values))
+        for user, value in zip(expected, values, strict=True):
+            if value:
+                user.setdefault(kind, []).append(value)
+    assert users_of(columns, count) == [user_json(user) for user in expected]

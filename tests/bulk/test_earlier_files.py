@@ -45,37 +45,43 @@ def content_of(path: Path) -> bytes:
     return path.read_bytes()
 
 
-@pytest.mark.parametrize("version", [0, 1])
+@pytest.mark.parametrize("earlier", [1, 2])
 @pytest.mark.parametrize(
-    ("run", "new", "remedy"),
+    ("run", "new", "version", "remedy"),
     [
-        (upload, ModelService, "delete the journal with `socialapi jobs forget` and begin anew"),
-        (load_with_journal, ModelCatalog, "delete the journal with `socialapi jobs forget` and begin anew"),
+        (upload, ModelService, 2, "delete the journal with `socialapi jobs forget` and begin anew"),
+        (load_with_journal, ModelCatalog, 2, "delete the journal with `socialapi jobs forget` and begin anew"),
         (
             synced,
             ModelService,
+            3,
             "sync with that version, or delete the snapshot and sync anew: everybody is added again then",
         ),
         (
             load,
             ModelCatalog,
+            2,
             "load with that version, or delete the file and load anew: every product is put again then",
         ),
     ],
     ids=["upload", "load with a journal", "sync", "load with digests"],
 )
 async def test_a_file_of_an_earlier_layout_is_refused_and_never_read_as_empty(
-    tmp_path: Path, run: Callable[[Any, Path], Awaitable[Any]], new: Callable[[], Any], remedy: str, version: int
+    tmp_path: Path,
+    run: Callable[[Any, Path], Awaitable[Any]],
+    new: Callable[[], Any],
+    remedy: str,
+    version: int,
+    earlier: int,
 ) -> None:
     service, path = new(), tmp_path / "file"
     await run(service, path)
-    before = set_version(path, version)
+    before = set_version(path, version - earlier)
     service.requests.clear()
     with pytest.raises(ConfigurationError) as caught:
         await run(service, path)
-    assert f"{path} was written by another version of this package (its format is {version}, here it is 2)" in str(
-        caught.value
-    )
+    formats = f"(its format is {version - earlier}, here it is {version})"
+    assert f"{path} was written by another version of this package {formats}" in str(caught.value)
     assert remedy in str(caught.value)
     assert service.requests == []
     assert content_of(path) == before

@@ -3,7 +3,6 @@
 import asyncio
 import datetime
 import functools
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from collections.abc import Set as AbstractSet
 from typing import Final, Generic, TypeVar
@@ -57,18 +56,6 @@ class UploadOptions(JobOptions):
     default_region: str | None = None
     effective_at: datetime.datetime | str | None = None
     expires_at: datetime.datetime | str | None = None
-    snapshot: str | os.PathLike[str] | None = None
-    """The snapshot of the sync that this is a part of."""
-
-    @property
-    def databases(self) -> Sequence[str | os.PathLike[str]]:
-        """As of any job, and the snapshot."""
-        return [*super().databases, *([] if self.snapshot is None else [self.snapshot])]
-
-    @property
-    def why_not_empty(self) -> str | None:
-        """A sync of nothing would remove everybody."""
-        return None if self.snapshot is None else "an empty list would remove every member, which a sync refuses"
 
     def check(self) -> None:
         """Raises InvalidInput for an option that makes no sense."""
@@ -184,7 +171,8 @@ class UploadStage(Generic[C]):
             self._recorder.check_end(self._places)
 
     async def aclose(self) -> None:
-        """Does nothing: it has opened nothing."""
+        """Lets go of the recent identifiers: what runs and what is run know each other, and would keep them."""
+        self._recent = RecentIdentifiers()
 
     def report(self, elapsed_seconds: float) -> UploadReport:
         """The counts as they stand."""
@@ -323,13 +311,26 @@ class UploadStage(Generic[C]):
         await self._dispatcher.submit(batch)
 
 
-class UploadJob:
-    """An upload: a reader, a stage and counters, composed to be run once.
+def batch_sender(
+    session: Session,
+    target: Target[UploadCounts],
+    options: UploadOptions,
+    call: CallOptions,
+    counters: RowCounters,
+    on_accept: OnAccept | None = None,
+) -> BatchSender:
+    """A sender of batches that are as large as the options, the configuration and the endpoint allow."""
+    config = session.config
+    packer = Packer(
+        options.packing,
+        max_operations=config.max_operations or MAX_OPERATIONS,
+        max_bytes=config.max_batch_bytes or target.route.max_body_bytes or config.max_bytes_in_flight,
+    )
+    return BatchSender(session, target, bulk_options(config, call), packer, counters, on_accept=on_accept)
 
-    `on_accept` is called with the rows of every request that the service accepted in this run, and
-    `on_reject` with every rejected row. `part_of` are the counters of a job of which this one
-    uploads a part; the share of rejected rows is then computed from these.
-    """
+
+class UploadJob:
+    """An upload: a reader, a stage and counters, composed to be run once."""
 
     def __init__(
         self,
@@ -338,10 +339,6 @@ class UploadJob:
         records: Records,
         options: UploadOptions,
         call: CallOptions,
-        *,
-        on_accept: OnAccept | None = None,
-        on_reject: Callable[[Sequence[RowIssue]], None] | None = None,
-        part_of: UploadReport | None = None,
     ) -> None:
         options.check()
         config, route = session.config, destination.target.route
@@ -349,15 +346,8 @@ class UploadJob:
         self._context = JobContext.of(session)
         rate = route.rate_limit.configured(config.rate_limits) if route.rate_limit else None
         selection = IdentifierColumns.of(options.columns, destination.kinds)
-        self.counters: RowCounters = RowCounters(rate, on_reject=on_reject, ignored_columns=selection.ignored_columns)
-        packer = Packer(
-            options.packing,
-            max_operations=config.max_operations or MAX_OPERATIONS,
-            max_bytes=config.max_batch_bytes or route.max_body_bytes or config.max_bytes_in_flight,
-        )
-        sender = BatchSender(
-            session, destination.target, bulk_options(config, call), packer, self.counters, on_accept=on_accept
-        )
+        self.counters: RowCounters = RowCounters(rate, ignored_columns=selection.ignored_columns)
+        sender = batch_sender(session, destination.target, options, call, self.counters)
         prepare_at = functools.partial(_prepare_at, destination, options)
         self.stage: UploadStage[UserBlock] = UploadStage(prepare_at, sender, self._context, dry_run=options.dry_run)
         self.reader: Reader[UserBlock] = open_records(records, selection)
@@ -366,7 +356,6 @@ class UploadJob:
             target=destination.target,
             source=records,
             settings={} if options.journal is None else settings_of(options, config),
-            part_of=part_of,
         )
         prepare_input(session, self.reader, self._description, options)
 

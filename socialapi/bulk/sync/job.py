@@ -2,9 +2,10 @@
 
 import contextlib
 import datetime
+import functools
 import os
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal
 
@@ -12,18 +13,21 @@ import attrs
 
 from socialapi.bulk.audiences.batches import Batch, Packing
 from socialapi.bulk.audiences.cells import UserBlock, overrides_of
-from socialapi.bulk.audiences.job import Destination, UploadJob, UploadOptions
+from socialapi.bulk.audiences.job import Destination, UploadOptions, UploadStage, batch_sender
 from socialapi.bulk.audiences.normalize import NORMALIZER_VERSION, NOT_TAKEN
-from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
+from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer, users_of
 from socialapi.bulk.counters import RowCounters, report_of
 from socialapi.bulk.inputs.columns import IdentifierColumns
 from socialapi.bulk.inputs.formats import Records, open_records
+from socialapi.bulk.inputs.reader import Reader
 from socialapi.bulk.job import OURS, JobContext, JobDescription, JobOptions, JobRun, prepare_input, run_job
 from socialapi.bulk.rejects import RejectsFile, same_file
-from socialapi.bulk.rows import Row, rows_of
-from socialapi.bulk.sync.snapshot import CODES, ROWS_PER_PAGE, Difference, Snapshot, StagedRow
+from socialapi.bulk.rows import RowBlock
+from socialapi.bulk.sync.buckets import CODES
+from socialapi.bulk.sync.scratch import FILES, scratch_folder
+from socialapi.bulk.sync.snapshot import Difference, Snapshot
 from socialapi.errors import BulkError, InvalidInput, SocialApiError
-from socialapi.models.audiences import DEFAULT_EXPIRY_MONTHS, AudienceUser, Operation, OperationType, months_later
+from socialapi.models.audiences import DEFAULT_EXPIRY_MONTHS, OperationType, months_later
 from socialapi.models.validation import parse_timestamp
 from socialapi.reports import MAX_ISSUES_KEPT, Forecast, Progress, RowIssue, SyncReport, UploadReport
 from socialapi.routes.route import RateLimit
@@ -37,7 +41,7 @@ class SyncCounts:
 
     def __init__(self, session: Session, limit: RateLimit | None, *, dry_run: bool) -> None:
         self._clock = session.clock
-        self._rate = limit.configured(session.config.rate_limits) if limit else None
+        self.rate: RateLimit | None = limit.configured(session.config.rate_limits) if limit else None
         self._dry_run = dry_run
         self._started = session.clock.monotonic()
         self.reading: UploadReport = UploadReport()
@@ -86,7 +90,7 @@ class SyncCounts:
         settled = self.unchanged + additions.accepted + additions.rejected + additions.duplicate
         requests = additions.requests + removals.requests
         counters = RowCounters(
-            self._rate,
+            self.rate,
             read=reading.read,
             accepted=self.unchanged + additions.accepted,
             rejected=reading.rejected + additions.rejected,
@@ -125,14 +129,39 @@ class SyncCounts:
 
 
 ROWS_AT_ONCE: Final = 2_500
-"""Rows staged in one transaction: few waits for the disk, and few objects that live long."""
+"""Rows that are handed to the thread of the snapshot together."""
 NOT_SYNCED: Final = "cannot be synced, since it is never hashed and a snapshot holds digests only"
+
+
+EXPIRIES_KEPT: Final = 4_096
+
+
+@attrs.frozen(kw_only=True)
+class ReadingOptions(UploadOptions):
+    """The options of the reading part of a sync."""
+
+    snapshot: str | os.PathLike[str]
+
+    @property
+    def databases(self) -> Sequence[str | os.PathLike[str]]:
+        """The snapshot."""
+        return [self.snapshot]
+
+    @property
+    def own_files(self) -> Sequence[str | os.PathLike[str]]:
+        """As of any job, and the scratch files."""
+        return [*super().own_files, *(scratch_folder(self.snapshot) / name for name in FILES)]
+
+    @property
+    def why_not_empty(self) -> str:
+        """A sync of nothing would remove everybody."""
+        return "an empty list would remove every member, which a sync refuses"
 
 
 class ReadingStage:
     """Reads the desired rows into a snapshot. In its report, the staged rows are the accepted ones."""
 
-    def __init__(self, snapshot: Snapshot, counters: RowCounters, options: UploadOptions, context: JobContext) -> None:
+    def __init__(self, snapshot: Snapshot, counters: RowCounters, options: ReadingOptions, context: JobContext) -> None:
         now = context.now()
         self._preparer = Preparer(
             effective_at=options.effective_at,
@@ -140,15 +169,17 @@ class ReadingStage:
             default_region=options.default_region,
             kinds=tuple(CODES),
             now=now,
+            writes_users=False,
         )
         self._snapshot = snapshot
         self._counters = counters
         self._context = context
-        self._staged: list[StagedRow] = []
+        self._staged: list[tuple[RowBlock, int]] = []
         self.doubtful: int = 0
         """Rows and values that could not be used: each may mean somebody who seems to have left."""
         # The service counts from the request, which is later: rather too early here than too late.
-        self._until_by_default = int(months_later(now, DEFAULT_EXPIRY_MONTHS).timestamp())
+        default = int(months_later(now, DEFAULT_EXPIRY_MONTHS).timestamp())
+        self._expiry = functools.lru_cache(EXPIRIES_KEPT)(functools.partial(_epoch_seconds, default=default))
 
     async def open(self, run: JobRun[UserBlock, Batch, UploadReport]) -> None:
         """Does nothing: the caller has opened the snapshot."""
@@ -161,22 +192,12 @@ class ReadingStage:
             self._counters.reject(prepared.rejects)
             self._counters.warn([*prepared.warnings, *prepared.mended])
             self.doubtful += len(prepared.rejects) + sum(NOT_SYNCED not in each.reason for each in prepared.warnings)
-            rows = rows_of(prepared.runs)
-            self._staged += map(self._stage, rows)
-            self._counters.accept(len(rows))
+            for run in prepared.runs:
+                self._staged.append((run, self._expiry(run.action.expires_at)))
+                self._counters.accept(len(run))
             await self._context.scheduler.yield_turn()
-        if len(self._staged) >= ROWS_AT_ONCE:
+        if sum(len(block) for block, _ in self._staged) >= ROWS_AT_ONCE:
             await self.flush()
-
-    def _stage(self, row: Row) -> StagedRow:
-        expiry = None if row.action.expires_at is None else parse_timestamp(row.action.expires_at)
-        return StagedRow(
-            number=row.number,
-            identifiers=[(CODES[kind], bytes.fromhex(value)) for kind, value in row.identifiers],
-            until=self._until_by_default if expiry is None else int(expiry.timestamp()),
-            effective_at=row.action.effective_at,
-            expires_at=row.action.expires_at,
-        )
 
     async def flush(self) -> None:
         """Writes down what is gathered."""
@@ -205,7 +226,7 @@ class ReadingJob:
     """
 
     def __init__(
-        self, session: Session, destination: Destination, desired: Records, snapshot: Snapshot, options: UploadOptions
+        self, session: Session, destination: Destination, desired: Records, snapshot: Snapshot, options: ReadingOptions
     ) -> None:
         options.check()
         self._options = options
@@ -236,6 +257,12 @@ class ReadingJob:
         return await run_job(self._reader, self._stage, self._counters, self._description, self._options, self._context)
 
 
+def _epoch_seconds(expires_at: str | None, *, default: int) -> int:
+    """When the service removes what is sent with this expiry."""
+    expiry = parse_timestamp(expires_at) if expires_at else None
+    return default if expiry is None else int(expiry.timestamp())
+
+
 def _refuse_operations(block: UserBlock) -> None:
     if block.layout.operation_type is None:
         return
@@ -264,8 +291,45 @@ RENEWED_AHEAD_SECONDS: Final = 7 * 24 * 3_600
 """Who is to stay is sent again so long before the service would let go, since nobody syncs at that very second."""
 
 Phase = Literal["reading", "additions", "removals"]
-Pages = Callable[[int], Awaitable[Sequence[AudienceUser | Operation]]]
-"""Hands out the page of records that begins at a position."""
+NextPage = Callable[[], Awaitable[Sequence[RowBlock]]]
+"""Hands out the next page of rows."""
+
+
+@attrs.frozen(eq=False, repr=False)
+class Page:
+    """Blocks of rows that are handed out together."""
+
+    blocks: Sequence[RowBlock]
+
+    def __len__(self) -> int:
+        return sum(map(len, self.blocks))
+
+
+class PageReader(Reader[Page]):
+    """The rows that a snapshot hands out. They are digests already, so that nothing of them is normalised again."""
+
+    def __init__(self, next_page: NextPage) -> None:
+        self._next_page = next_page
+
+    @property
+    def fraction_read(self) -> float | None:
+        """None: how far the sync is can be seen at its counts."""
+        return None
+
+    async def read_block(self) -> Page | None:
+        """The next page; None behind the last."""
+        blocks = await self._next_page()
+        return Page(blocks) if blocks else None
+
+    async def aclose(self) -> None:
+        """Does nothing: the caller closes the snapshot."""
+
+
+def prepared_blocks(page: Page) -> Iterator[PreparedBlock]:
+    """The blocks of a page, with the users that are sent."""
+    for block in page.blocks:
+        users = users_of(block.columns, len(block))
+        yield PreparedBlock([RowBlock(block.action, block.numbers, users, block.columns)])
 
 
 @attrs.frozen(kw_only=True)
@@ -343,7 +407,7 @@ class SyncJob:
         self._counts = SyncCounts(session, destination.target.route.rate_limit, dry_run=options.dry_run)
         self._phase: Phase = "reading"
         self._refused: list[RowIssue] = []
-        self._reading = ReadingJob(session, destination, desired, snapshot, self._upload_options("Update"))
+        self._reading = ReadingJob(session, destination, desired, snapshot, self._reading_options())
 
     async def run(self) -> SyncReport:
         """As `sync`."""
@@ -428,36 +492,30 @@ class SyncJob:
         self._phase = "additions"
         with self._stopping("while adding"):
             if not self._options.dry_run:
-                await self._snapshot.expect_additions(now=int(self._session.clock.time()))
-                self._counts.after = await self._snapshot.count()  # as it may be if the sync ends here
+                await self._snapshot.announce(now=int(self._session.clock.time()))
             report = await self._upload("Update", self._snapshot.additions)
             if not self._options.dry_run:
                 await self._snapshot.confirm_additions(refused=report.rejected > 0, repeated=report.retries > 0)
-                self._counts.after = await self._snapshot.count()
 
     async def _remove(self) -> None:
         self._phase = "removals"
         with self._stopping("while removing"):
-            if not self._options.dry_run:
-                await self._snapshot.expect_removals()
             await self._upload("Delete", self._snapshot.removals)
 
-    async def _upload(self, operation: OperationType, page_from: Pages) -> UploadReport:
-        async def note_accepted(numbers: Sequence[Sequence[int]]) -> None:
-            await self._snapshot.accept(operation, numbers)
+    async def _upload(self, operation: OperationType, next_page: NextPage) -> UploadReport:
+        async def read_page() -> Sequence[RowBlock]:
+            await self._note_refused()
+            return await next_page()
 
-        job = UploadJob(
-            self._session,
-            self._destination,
-            self._records(page_from),
-            self._upload_options(operation),
-            self._call,
-            on_accept=note_accepted,
-            on_reject=self._refused.extend,
-            part_of=self._counts.reading,
-        )
+        target, options = self._destination.target, self._sending_options()
+        counters = RowCounters(self._counts.rate, on_reject=self._refused.extend)
+        accept = functools.partial(self._snapshot.accept, operation)
+        sender = batch_sender(self._session, target, options, self._call, counters, accept)
+        context = JobContext.of(self._session)
+        stage = UploadStage(lambda _: prepared_blocks, sender, context, dry_run=options.dry_run)
+        description = JobDescription(target=target, source=None, part_of=self._counts.reading)
         try:
-            report = await job.run()
+            report = await run_job(PageReader(read_page), stage, counters, description, options, context)
         except BulkError as stopped:
             self._counts.take(self._phase, stopped.report)
             raise
@@ -465,14 +523,6 @@ class SyncJob:
             self._counts.take(self._phase, report)
             return report
         finally:
-            await self._note_refused()
-
-    async def _records(self, page_from: Pages) -> AsyncIterator[AudienceUser | Operation]:
-        first = 1
-        while page := await page_from(first):
-            for record in page:
-                yield record
-            first += ROWS_PER_PAGE
             await self._note_refused()
 
     async def _note_refused(self) -> None:
@@ -491,21 +541,29 @@ class SyncJob:
             file.begin()
             file.write(issues)
 
-    def _upload_options(self, operation: OperationType) -> UploadOptions:
-        """The options of a part of the sync; the rows that are sent carry their times themselves."""
+    def _reading_options(self) -> ReadingOptions:
         options = self._options
-        is_reading = self._phase == "reading"
-        return UploadOptions(
-            operation=operation,
+        return ReadingOptions(
+            snapshot=options.snapshot,
             packing=options.packing,
-            columns=options.columns if is_reading else None,
-            default_region=options.default_region if is_reading else None,
-            effective_at=options.effective_at if is_reading else None,
-            expires_at=options.expires_at if is_reading else None,
+            columns=options.columns,
+            default_region=options.default_region,
+            effective_at=options.effective_at,
+            expires_at=options.expires_at,
             concurrency=options.concurrency,
-            rejects=options.rejects if is_reading else None,
-            snapshot=options.snapshot if is_reading else None,
-            max_reject_share=None if operation == "Delete" else options.max_reject_share,
+            rejects=options.rejects,
+            max_reject_share=options.max_reject_share,
+            dry_run=options.dry_run,
+            on_progress=None if options.on_progress is None else self._show,
+        )
+
+    def _sending_options(self) -> UploadOptions:
+        """The options of a part that is sent; its rows carry their times themselves."""
+        options = self._options
+        return UploadOptions(
+            packing=options.packing,
+            concurrency=options.concurrency,
+            max_reject_share=options.max_reject_share if self._phase == "additions" else None,
             dry_run=options.dry_run,
             on_progress=None if options.on_progress is None else self._show,
         )

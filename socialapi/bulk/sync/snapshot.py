@@ -1,31 +1,29 @@
-"""The snapshot of a sync: a SQLite file of digests, and the statements that compare them.
+"""The snapshot of a sync: a SQLite file of the digests that an audience holds, and the protocol of a sync that changes it."""
 
-Each statement reads the tables it compares side by side in order; random access would wait for the
-disk.
-"""
-
+import contextlib
+import functools
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from bisect import bisect_left
+from collections.abc import Sequence
 from operator import itemgetter
-from typing import Any, Final, TypeVar
+from typing import Final
 
 import attrs
 
 from socialapi.bulk.audiences.normalize import NORMALIZER_VERSION
+from socialapi.bulk.rows import Action, RowBlock
+from socialapi.bulk.sync import members
+from socialapi.bulk.sync.buckets import BUCKETS, KINDS
+from socialapi.bulk.sync.members import ACCEPTED, IN_DOUBT, NOT_SENT, Outcomes
+from socialapi.bulk.sync.scratch import DUE, RowPlace, Scratch, hex_of, ranges_of, remove_scratch, scratch_folder
 from socialapi.errors import ConfigurationError
-from socialapi.models.audiences import AudienceUser, IdentifierKind, Operation, OperationType
-from socialapi.models.validation import parse_timestamp
+from socialapi.models.audiences import OperationType
 from socialapi.sqlite_file import Schema, SqliteFile
-from socialapi.unset import UNSET
 
-_IDENTIFIERS: Final = "kind INTEGER NOT NULL, digest BLOB NOT NULL"
-_OF_ROW: Final = "number INTEGER NOT NULL, until INTEGER NOT NULL"
-_BOUNDS: Final = "sure_until INTEGER NOT NULL, perhaps_until INTEGER NOT NULL"
 SCHEMA: Final = Schema(
     application_id=0x53594E43,
-    version=2,
+    version=3,
     remedy=(
         "sync with that version, or delete the snapshot and sync anew: everybody is added again then, and nobody is removed "
         "who has left since the last sync"
@@ -33,102 +31,23 @@ SCHEMA: Final = Schema(
     statements=(
         # The normaliser is the version by which the members became digests.
         "CREATE TABLE target (account_id TEXT NOT NULL, custom_audience_id TEXT NOT NULL, normalizer INTEGER NOT NULL)",
-        f"CREATE TABLE members ({_IDENTIFIERS}, {_BOUNDS}, PRIMARY KEY (kind, digest)) WITHOUT ROWID",
-        # What follows belongs to one sync, and is empty between two of them.
-        "CREATE TABLE rows (number INTEGER PRIMARY KEY, until INTEGER NOT NULL, effective_at TEXT, expires_at TEXT)",
-        f"CREATE TABLE staged (number INTEGER NOT NULL, {_IDENTIFIERS}, PRIMARY KEY (number, kind, digest)) WITHOUT ROWID",
-        f"CREATE TABLE desired ({_IDENTIFIERS}, {_OF_ROW}, PRIMARY KEY (kind, digest, number)) WITHOUT ROWID",
-        "CREATE TABLE additions (position INTEGER PRIMARY KEY, number INTEGER NOT NULL)",
-        f"CREATE TABLE removals (position INTEGER PRIMARY KEY, {_IDENTIFIERS})",
-        """CREATE TABLE accepted (operation TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
-        PRIMARY KEY (operation, first)) WITHOUT ROWID""",
-        # Of additions that were announced; empty before that.
-        "CREATE TABLE handed_out (last INTEGER NOT NULL)",
+        members.MEMBERS,
+        # What follows belongs to one sync, and is empty between two of them. As long as there is a row of `announced`, the
+        # scratch files are needed.
+        """CREATE TABLE announced (sizes TEXT NOT NULL, additions INTEGER NOT NULL, removals INTEGER NOT NULL,
+        last_addition INTEGER NOT NULL, last_removal INTEGER NOT NULL, in_doubt INTEGER NOT NULL,
+        taken_over INTEGER NOT NULL)""",
+        "CREATE TABLE accepted (operation TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL)",
     ),
 )
-TABLES_OF_ONE_SYNC: Final = ("rows", "staged", "desired", "additions", "removals", "accepted", "handed_out")
-NEW: Final = -1
-"""In `sure_until`: not held before this sync, which has announced it and got no answer so far."""
-
-FILL_DESIRED: Final = """
-INSERT INTO desired SELECT s.kind, s.digest, s.number, r.until
-FROM staged AS s CROSS JOIN rows AS r ON r.number = s.number ORDER BY s.kind, s.digest, s.number
-"""
-FILL_ADDITIONS: Final = """
-INSERT INTO additions (number) SELECT d.number
-FROM desired AS d LEFT JOIN members AS m ON m.kind = d.kind AND m.digest = d.digest
-WHERE coalesce(m.sure_until, 0) < min(d.until, :soon) GROUP BY d.number ORDER BY d.number
-"""
-FILL_REMOVALS: Final = """
-INSERT INTO removals (kind, digest) SELECT kind, digest FROM members AS m WHERE perhaps_until > :now
-AND NOT EXISTS (SELECT 1 FROM desired AS d WHERE d.kind = m.kind AND d.digest = m.digest) ORDER BY kind, digest
-"""
-# The order of the joins is fixed: it follows the rows as they stand in the file.
-_SENT: Final = """
-FROM additions AS a CROSS JOIN rows AS r ON r.number = a.number CROSS JOIN staged AS s ON s.number = a.number
-"""
-EXPECT_ADDITIONS: Final = f"""
-INSERT INTO members SELECT s.kind, s.digest, {NEW}, max(r.until) {_SENT} WHERE true GROUP BY s.kind, s.digest
-ON CONFLICT (kind, digest) DO UPDATE SET sure_until = 0, perhaps_until = max(perhaps_until, excluded.perhaps_until)
-"""
-_HANDED_OUT: Final = "(SELECT last FROM handed_out)"
-# Of the rows that have an identifier the shortest is for sure: of those accepted, or of all that may be in force.
-TAKE_OVER_ADDITIONS: Final = f"""
-INSERT INTO members SELECT kind, digest, min(until), max(until) FROM (
-    SELECT s.kind AS kind, s.digest AS digest, r.until AS until, coalesce((
-        SELECT last FROM accepted WHERE operation = 'Update' AND first <= a.position ORDER BY first DESC LIMIT 1
-    ) >= a.position, 0) AS is_accepted {_SENT} WHERE a.position <= {_HANDED_OUT}
-) WHERE is_accepted OR :others_in_doubt GROUP BY kind, digest HAVING max(is_accepted)
-ON CONFLICT (kind, digest) DO UPDATE SET
-    sure_until = excluded.sure_until, perhaps_until = max(perhaps_until, excluded.perhaps_until)
-"""  # noqa: S608  # of constants
-DOUBT_ADDITIONS: Final = f"""
-UPDATE members SET sure_until = 0 WHERE sure_until = {NEW} AND (kind, digest) IN (
-    SELECT s.kind, s.digest {_SENT} WHERE a.position <= {_HANDED_OUT}
-)
-"""  # noqa: S608  # of constants
-FORGET_ADDITIONS: Final = f"DELETE FROM members WHERE sure_until = {NEW}"  # noqa: S608  # of constants
-REMOVALS: Final = "SELECT kind, digest FROM removals ORDER BY position"
-REMOVALS_TAKEN: Final = """
-SELECT r.kind, r.digest FROM accepted AS a CROSS JOIN removals AS r ON r.position BETWEEN a.first AND a.last
-WHERE a.operation = 'Delete' ORDER BY a.first
-"""
-PAGE_OF_ADDITIONS: Final = f"""
-SELECT a.position, r.effective_at, r.expires_at, s.kind, s.digest {_SENT}
-WHERE a.position BETWEEN ? AND ? ORDER BY a.position, s.kind, s.digest
-"""
-PAGE_OF_REMOVALS: Final = "SELECT kind, digest FROM removals WHERE position BETWEEN ? AND ? ORDER BY position"
-
-
-T = TypeVar("T")
-
-CODES: Final[Mapping[IdentifierKind, int]] = {
-    "email": 1,
-    "device_id": 2,
-    "handle": 3,
-    "service_id": 4,
-    "phone_number": 5,
-}
-"""What the file says for each kind that is hashed. Numbers are never given another meaning: files outlive versions."""
-ROWS_PER_PAGE: Final = 1_250
-"""Rows taken from the file at a time: a few milliseconds of work."""
-
-_KINDS: Final[Mapping[int, IdentifierKind]] = {code: kind for kind, code in CODES.items()}
-_CACHE_KIB: Final = 32_768
-
-
-@attrs.frozen(repr=False)
-class StagedRow:
-    """A desired row: its identifiers as (code, digest) pairs, and its times as they are sent.
-
-    `until` is when the service removes it, in epoch seconds.
-    """
-
-    number: int
-    identifiers: Sequence[tuple[int, bytes]]
-    until: int
-    effective_at: str | None
-    expires_at: str | None
+ROWS_PER_PAGE: Final = 2_500
+"""Rows taken from the files at a time: a few milliseconds of work."""
+BYTES_PER_TRANSACTION: Final = 16_000_000
+"""Digests that are taken over to the members in one transaction, or somewhat more."""
+UNITS: Final = (max(KINDS) + 1) * BUCKETS
+"""A unit is what begins with one byte, of one kind."""
+BUCKETS_PER_STEP: Final = 32
+"""Buckets that are compared in one go: a sync that is cancelled waits for that."""
 
 
 @attrs.frozen(kw_only=True)
@@ -142,12 +61,31 @@ class Difference:
     removals: int
 
 
+@attrs.frozen
+class _Announced:
+    """The row of a sync that is announced, with the columns of the table.
+
+    `sizes` says how large the scratch files are. Positions of additions and removals count from 1,
+    and what comes behind the last ones was never handed out. `in_doubt` says whether additions
+    without an answer may be in force, and `taken_over` how many units are done.
+    """
+
+    sizes: str
+    additions: int
+    removals: int
+    last_addition: int = 0
+    last_removal: int = 0
+    in_doubt: int = 1
+    taken_over: int = 0
+
+
 class Snapshot:
     """The snapshot of one audience, to be used between `open` and `aclose`. It stores digests only.
 
     A sync stages the desired rows, compares them, announces what it is about to send, records what
-    is accepted while it sends, and confirms each part at its end. Every method raises
-    ConfigurationError if the file cannot be used.
+    is accepted while it sends, confirms the additions, and finishes. Until then it keeps scratch
+    files in a folder beside the snapshot. Every method raises ConfigurationError if the snapshot or
+    the folder cannot be used.
     """
 
     def __init__(self, path: str | os.PathLike[str], account_id: str, custom_audience_id: str) -> None:
@@ -155,6 +93,20 @@ class Snapshot:
         self.normalizer: int = NORMALIZER_VERSION
         """The version by which the members became digests, known once it is open."""
         self._database = SqliteFile(path, SCHEMA, purpose="snapshot")
+        self._folder = scratch_folder(path)
+        self._is_open = False
+        self._opened: Scratch | None = None
+        self._outcomes: Outcomes | None = None
+        self._pages = [(0, RowPlace())]
+        """Where each page of additions begins: how many rows come before it, and its place."""
+        self._removals_handed_out = 0
+
+    @property
+    def _scratch(self) -> Scratch:
+        """The scratch files, made when they are first needed."""
+        if self._opened is None:
+            self._opened = Scratch(self._folder, is_new=True)
+        return self._opened
 
     async def open(self) -> None:
         """Opens the file, or makes it, and takes over what an earlier sync was accepted before it was ended.
@@ -162,21 +114,34 @@ class Snapshot:
         Raises as well when it is of another audience.
         """
         self.normalizer = await self._database.open(self._begin)
+        self._is_open = True
+        try:
+            await self._take_over()
+            await self._database.read(self._remove_scratch)
+        except BaseException:
+            await self.aclose()
+            raise
 
     async def aclose(self) -> None:
         """Closes the file. Idempotent."""
-        await self._database.aclose()
+        is_open, self._is_open = self._is_open, False
+        try:
+            if is_open:
+                with contextlib.suppress(ConfigurationError):  # the next opening removes them
+                    await self._database.read(self._remove_scratch)
+        finally:
+            await self._database.aclose()
 
-    async def stage(self, rows: Sequence[StagedRow]) -> None:
-        """Takes in further rows of the desired state, whose numbers are higher than those before."""
+    async def stage(self, blocks: Sequence[tuple[RowBlock, int]]) -> None:
+        """Takes in further rows of the desired state, each block with the time (epoch seconds) at which the service
+        removes them. Their numbers are higher than those before.
+        """
 
-        def insert(connection: sqlite3.Connection) -> None:
-            times = ((row.number, row.until, row.effective_at, row.expires_at) for row in rows)
-            identifiers = ((row.number, *each) for row in rows for each in sorted(row.identifiers))
-            connection.executemany("INSERT INTO rows VALUES (?, ?, ?, ?)", times)
-            connection.executemany("INSERT INTO staged VALUES (?, ?, ?)", identifiers)
+        def stage(_: sqlite3.Connection) -> None:
+            for block, expiry in blocks:
+                self._scratch.add(block, expiry)
 
-        await self._database.run(insert)
+        await self._database.read(stage)
 
     async def compare(self, *, now: int, soon: int) -> Difference:
         """What the desired state asks for.
@@ -185,35 +150,41 @@ class Snapshot:
         asks for longer. Identifiers that have expired count as absent.
         """
 
-        def compare(connection: sqlite3.Connection) -> Difference:
-            connection.execute(FILL_DESIRED)
-            connection.execute(FILL_ADDITIONS, {"soon": soon})
-            connection.execute(FILL_REMOVALS, {"now": now})
-            return Difference(
-                known=_number(connection, "SELECT count(*) FROM members WHERE perhaps_until > ?", now),
-                additions=_number(connection, "SELECT count(*) FROM additions"),
-                removals=_number(connection, "SELECT count(*) FROM removals"),
-            )
+        def begin(connection: sqlite3.Connection) -> tuple[int, set[int]]:
+            self._scratch.entries.flush()
+            if not members.count(connection):
+                self._scratch.mark_all()
+                return 0, set()
+            return members.count(connection, after=now), members.kinds(connection, self._scratch)
 
-        return await self._database.run(compare)
+        known, kinds = await self._database.read(begin)
+        for kind in sorted(kinds):
+            for start in range(0, BUCKETS, BUCKETS_PER_STEP):
+                step = range(start, start + BUCKETS_PER_STEP)
+                await self._database.read(functools.partial(self._compare, kind, step, now, soon))
+        scratch = self._scratch
+        return Difference(known=known, additions=scratch.state.count(DUE), removals=len(scratch.removals))
+
+    def _compare(self, kind: int, step: range, now: int, soon: int, connection: sqlite3.Connection) -> None:
+        for first in step:
+            for bucket in members.buckets_of(connection, self._scratch, kind, first):
+                members.compare(bucket, self._scratch, now=now, soon=soon)
 
     async def hold_back(self) -> None:
         """Nothing is removed in this sync."""
+        await self._database.read(lambda _: self._scratch.removals.clear())
 
-        def run(connection: sqlite3.Connection) -> None:
-            connection.execute("DELETE FROM removals")
+    async def announce(self, *, now: int) -> None:
+        """The additions and removals are about to be sent. What has expired is forgotten."""
 
-        await self._database.run(run)
+        def announce(connection: sqlite3.Connection) -> None:
+            connection.execute("DELETE FROM members WHERE perhaps <= ?", (now,))
+            additions, removals = self._scratch.state.count(DUE), len(self._scratch.removals)
+            if additions or removals:
+                announced = _Announced(self._scratch.persist(), additions, removals)
+                connection.execute("INSERT INTO announced VALUES (?, ?, ?, ?, ?, ?, ?)", attrs.astuple(announced))
 
-    async def expect_additions(self, *, now: int) -> None:
-        """The additions are about to be sent. What has expired is forgotten."""
-
-        def expect(connection: sqlite3.Connection) -> None:
-            connection.execute("DELETE FROM members WHERE perhaps_until <= ?", (now,))
-            connection.execute(EXPECT_ADDITIONS)
-            connection.execute("INSERT INTO handed_out VALUES (0)")
-
-        await self._database.run(expect)
+        await self._database.run(announce)
 
     async def accept(self, operation: OperationType, numbers: Sequence[Sequence[int]]) -> None:
         """The service has taken additions (Update) or removals (Delete) at these positions, each sequence ascending.
@@ -222,69 +193,80 @@ class Snapshot:
         """
 
         def note(connection: sqlite3.Connection) -> None:
-            ranges = ((operation, *each) for some in numbers for each in _ranges(some))
+            ranges = ((operation, *each) for some in numbers for each in ranges_of(some))
             connection.executemany("INSERT INTO accepted VALUES (?, ?, ?)", ranges)
 
         await self._database.write(note)
 
     async def confirm_additions(self, *, refused: bool, repeated: bool) -> None:
-        """All additions have their outcome: those that were accepted are held for sure.
+        """All additions have their outcome.
 
-        What is new in others that were `refused` is forgotten, unless attempts were `repeated`: one without an answer may
-        have brought it into force.
+        Those that were `refused` are not in force, unless attempts were `repeated`: one without an answer may have
+        brought them there.
         """
-
-        def confirm(connection: sqlite3.Connection) -> None:
-            _take_over_additions(connection, others_in_doubt=refused and repeated, forget=refused)
-
-        await self._database.run(confirm)
-
-    async def expect_removals(self) -> None:
-        """The removals are about to be sent: none of them is held for sure any more."""
-
-        def expect(connection: sqlite3.Connection) -> None:
-            update = "UPDATE members SET sure_until = 0 WHERE kind = ? AND digest = ?"
-            connection.executemany(update, connection.execute(REMOVALS))
-
-        await self._database.run(expect)
+        statement = "UPDATE announced SET in_doubt = ?"
+        await self._database.run(lambda connection: _execute(connection, statement, refused and repeated))
 
     async def numbers_of(self, positions: Sequence[int]) -> dict[int, int]:
         """The numbers that the additions at these positions have in the input."""
 
-        def find(connection: sqlite3.Connection) -> dict[int, int]:
-            query = "SELECT number FROM additions WHERE position = ?"
-            return {position: _number(connection, query, position) for position in positions}
+        def find(_: sqlite3.Connection) -> dict[int, int]:
+            pages: dict[int, list[int]] = {}
+            found: dict[int, int] = {}
+            for position in positions:
+                before, place = self._pages[bisect_left(self._pages, position, key=itemgetter(0)) - 1]
+                if before not in pages:
+                    blocks, _after = self._scratch.rows.page(place, self._scratch.state, ROWS_PER_PAGE)
+                    pages[before] = [number for block in blocks for number in block.numbers]
+                found[position] = pages[before][position - before - 1]
+            return found
 
-        return await self._database.run(find)
+        return await self._database.read(find)
 
-    async def additions(self, first: int) -> Sequence[AudienceUser | Operation]:
-        """A page of the users to be added, whose positions count from `first`; nothing behind the last.
+    async def additions(self) -> Sequence[RowBlock]:
+        """The next page of rows to be added, whose positions are their numbers; nothing behind the last.
 
         What was never handed out was never sent, and does not count as held after a sync that was ended.
         """
 
-        def hand_out(connection: sqlite3.Connection) -> list[Any]:
-            page = connection.execute(PAGE_OF_ADDITIONS, _bounds(first)).fetchall()
-            if page:
-                connection.execute("UPDATE handed_out SET last = ?", (page[-1][0],))
-            return page
+        def hand_out(connection: sqlite3.Connection) -> list[RowBlock]:
+            before, place = self._pages[-1]
+            blocks, place = self._scratch.rows.page(place, self._scratch.state, ROWS_PER_PAGE)
+            numbered = list[RowBlock]()
+            for block in blocks:
+                numbered.append(RowBlock(block.action, range(before + 1, before + 1 + len(block)), [], block.columns))
+                before += len(block)
+            self._pages.append((before, place))
+            _execute(connection, "UPDATE announced SET last_addition = ?", before)
+            return numbered
 
-        return list(_users(await self._database.run(hand_out)))
+        return await self._database.run(hand_out)
 
-    async def removals(self, first: int) -> Sequence[AudienceUser]:
-        """A page of users of the identifiers to be removed, one each."""
-        page = await self._database.run(lambda c: c.execute(PAGE_OF_REMOVALS, _bounds(first)).fetchall())
-        return [AudienceUser(**{_KINDS[code]: digest.hex()}) for code, digest in page]
+    async def removals(self) -> Sequence[RowBlock]:
+        """The next page of identifiers to be removed, as users of one identifier each; nothing behind the last."""
+
+        def hand_out(connection: sqlite3.Connection) -> list[RowBlock]:
+            blocks = list[RowBlock]()
+            for kind, packed in self._scratch.removals.page(self._removals_handed_out, ROWS_PER_PAGE):
+                values, first = hex_of(packed), self._removals_handed_out + 1
+                self._removals_handed_out += len(values)
+                numbers = range(first, first + len(values))
+                blocks.append(RowBlock(Action("Delete"), numbers, [], ((KINDS[kind], values),)))
+            _execute(connection, "UPDATE announced SET last_removal = ?", self._removals_handed_out)
+            return blocks
+
+        return await self._database.run(hand_out)
 
     async def count(self) -> int:
         """How many identifiers are held, or may be."""
-        return await self._database.run(lambda connection: _number(connection, "SELECT count(*) FROM members"))
+        return await self._database.read(members.count)
 
     async def finish(self) -> None:
         """The sync is over, however far it got: what the service has taken of it is brought to the members, and nothing else
         of it stays, nor is anything that was removed left to be read.
         """
-        await self._database.run(_clear)
+        await self._take_over()
+        await self._database.read(self._remove_scratch)
         await self._database.erase()
 
     async def renewed(self) -> None:
@@ -293,8 +275,9 @@ class Snapshot:
         await self._database.run(lambda connection: _execute(connection, statement, NORMALIZER_VERSION))
         self.normalizer = NORMALIZER_VERSION
 
+    # The methods below run on the thread of the file.
+
     def _begin(self, connection: sqlite3.Connection) -> int:
-        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         found = connection.execute("SELECT account_id, custom_audience_id, normalizer FROM target").fetchone()
         if found is None:
             connection.execute("INSERT INTO target VALUES (?, ?, ?)", (*self._target, NORMALIZER_VERSION))
@@ -305,71 +288,76 @@ class Snapshot:
                 f"the {self._database} is of the audience {found[1]} of the account {found[0]}, not of the audience "
                 f"{audience_id} of the account {account_id}: choose another path"
             )
-        _clear(connection)
         return int(found[2])
 
+    def _reopened(self, announced: _Announced) -> Scratch:
+        """The scratch files that an earlier sync has announced. Raises ConfigurationError if they are not all there."""
+        try:
+            scratch = Scratch(self._folder, is_new=False)
+            if scratch.sizes == announced.sizes:
+                return scratch
+            scratch.close()
+        except OSError:
+            pass  # said below
+        raise ConfigurationError(
+            f"the {self._database} needs the folder {self._folder}, in which the last sync noted what it was sending, and "
+            "the folder is missing or damaged: restore it, or delete the snapshot and sync anew: everybody is added again "
+            "then, and nobody is removed who has left since"
+        )
 
-def _clear(connection: sqlite3.Connection) -> None:
-    """Drops what belongs to one sync, after it was taken over what became of it."""
-    if _number(connection, "SELECT count(*) FROM handed_out"):
-        _take_over_additions(connection, others_in_doubt=True, forget=True)
-    _take_over_removals(connection)
-    for table in TABLES_OF_ONE_SYNC:
-        connection.execute(f"DELETE FROM {table}")  # noqa: S608  # names from above
+    def _remove_scratch(self, connection: sqlite3.Connection) -> None:
+        """Removes the scratch files, unless what was announced is still to be taken over."""
+        scratch, self._opened = self._opened, None
+        if scratch is not None:
+            scratch.close()
+        if _announced(connection) is None:
+            remove_scratch(self._folder)
+
+    async def _take_over(self) -> None:
+        """Brings to the members what became of a sync that was announced, in several transactions."""
+        while await self._database.run(self._take_over_some):
+            pass
+
+    def _take_over_some(self, connection: sqlite3.Connection) -> bool:
+        """Takes over some of what was announced. Returns whether there is more."""
+        announced = _announced(connection)
+        if announced is None:
+            return False
+        if self._outcomes is None:
+            self._opened = self._opened or self._reopened(announced)
+            self._outcomes = _outcomes(connection, self._scratch, announced)
+        unit, written, kinds = announced.taken_over, 0, members.kinds(connection, self._scratch)
+        while unit < UNITS and written < BYTES_PER_TRANSACTION:
+            kind, first = divmod(unit, BUCKETS)
+            if kind in kinds:
+                written += members.take_over(connection, self._scratch, self._outcomes, kind, first)
+            unit += 1
+        if unit < UNITS:
+            _execute(connection, "UPDATE announced SET taken_over = ?", unit)
+            return True
+        connection.execute("DELETE FROM announced")
+        connection.execute("DELETE FROM accepted")
+        self._outcomes = None
+        return False
 
 
-def _take_over_additions(connection: sqlite3.Connection, *, others_in_doubt: bool, forget: bool) -> None:
-    connection.execute(TAKE_OVER_ADDITIONS, {"others_in_doubt": others_in_doubt})
-    if others_in_doubt:
-        connection.execute(DOUBT_ADDITIONS)
-    if forget:
-        connection.execute(FORGET_ADDITIONS)
-    connection.execute("DELETE FROM handed_out")
-    connection.execute("DELETE FROM accepted WHERE operation = 'Update'")
+def _announced(connection: sqlite3.Connection) -> _Announced | None:
+    found = connection.execute("SELECT * FROM announced").fetchone()
+    return None if found is None else _Announced(*found)
 
 
-def _take_over_removals(connection: sqlite3.Connection) -> None:
-    connection.executemany("DELETE FROM members WHERE kind = ? AND digest = ?", connection.execute(REMOVALS_TAKEN))
-    connection.execute("DELETE FROM accepted WHERE operation = 'Delete'")
-
-
-def _ranges(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """The first and the last of those that follow one another."""
-    first = last = numbers[0]
-    for number in numbers[1:]:
-        if number != last + 1:
-            yield first, last
-            first = number
-        last = number
-    yield first, last
-
-
-def _bounds(first: int) -> tuple[int, int]:
-    """The first and the last position of a page."""
-    return first, first + ROWS_PER_PAGE - 1
+def _outcomes(connection: sqlite3.Connection, scratch: Scratch, announced: _Announced) -> Outcomes:
+    """What became of the rows and removals of a sync, as far as is known."""
+    additions = bytearray((IN_DOUBT if announced.in_doubt else NOT_SENT,)) * announced.last_addition
+    additions += bytes(announced.additions - announced.last_addition)
+    removals = bytearray((IN_DOUBT,)) * announced.last_removal
+    removals += bytes(announced.removals - announced.last_removal)
+    for operation, first, last in connection.execute("SELECT operation, first, last FROM accepted"):
+        outcomes = additions if operation == "Update" else removals
+        outcomes[first - 1 : last] = bytes((ACCEPTED,)) * (last + 1 - first)
+    return members.outcomes_of(scratch, additions, removals)
 
 
 def _execute(connection: sqlite3.Connection, statement: str, *values: int) -> None:
     """Returns nothing: a cursor must not leave its thread, not even to be thrown away."""
     connection.execute(statement, values)
-
-
-def _number(connection: sqlite3.Connection, query: str, *values: int) -> int:
-    return int(connection.execute(query, values).fetchone()[0])
-
-
-def _users(page: Sequence[Any]) -> Iterator[AudienceUser | Operation]:
-    """The user of each row of a page; one whose row has times comes in an operation with these."""
-    for (_, effective_at, expires_at), found in groupby(page, key=itemgetter(0, 1, 2)):
-        values: dict[str, list[str]] = {}
-        for *_, code, digest in found:
-            values.setdefault(_KINDS[code], []).append(digest.hex())
-        user = AudienceUser(**values)
-        if effective_at is None and expires_at is None:
-            yield user
-            continue
-        yield Operation.update(
-            [user],
-            effective_at=parse_timestamp(effective_at or "") or UNSET,
-            expires_at=parse_timestamp(expires_at or "") or UNSET,
-        )

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
+from socialapi.bulk.rows import Action, RowBlock
 from socialapi.bulk.sync.job import SyncJob, SyncOptions
-from socialapi.bulk.sync.snapshot import CODES, Snapshot, StagedRow
+from socialapi.bulk.sync.snapshot import Snapshot
 from socialapi.errors import BulkError, Forbidden
 from socialapi.reports import Progress, RowIssue
 from socialapi.session.session import CallOptions
@@ -118,8 +119,10 @@ async def test_refused_rows_that_a_sync_was_writing_down_as_it_stopped_are_writt
     options, call = SyncOptions(snapshot=tmp_path / "snapshot"), CallOptions.interactive(session.config)
     job = SyncJob(session, DESTINATION, [], snapshot, options, call)
     await snapshot.open()
-    await snapshot.stage([StagedRow(7, [(CODES["handle"], b"d")], 2_000_000_000, None, None)])
+    block = RowBlock(Action("Update"), [7], [""], (("handle", ["d" * 64]),))
+    await snapshot.stage([(block, 2_000_000_000)])
     await snapshot.compare(now=0, soon=1)
+    await snapshot.additions()
     job._phase = "additions"
     job._refused.append(RowIssue(1, "params", "no"))
     with monkeypatch.context() as patch:

@@ -11,9 +11,12 @@ from typing import Any, Final
 
 import attrs
 import orjson
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 from socialapi.bulk.sync.job import RENEWED_AHEAD_SECONDS, SyncOptions, sync
+from socialapi.bulk.sync.scratch import FILES, scratch_folder
 from socialapi.bulk.sync.snapshot import ROWS_PER_PAGE, Snapshot
 from socialapi.client import Client
 from socialapi.emulator import Emulator
@@ -132,7 +135,7 @@ async def test_nothing_raw_is_in_the_snapshot(audience: CustomAudience, path: Pa
     await audience.sync([AudienceUser(email="planted@example.com", device_id="Planted-1")], snapshot=path)
     assert b"lanted" not in read(path)
     connection = sqlite3.connect(path)
-    assert connection.execute("SELECT kind, digest FROM members").fetchall() == [
+    assert connection.execute("SELECT kind, digests FROM members").fetchall() == [
         (1, bytes.fromhex(digest("planted@example.com"))),
         (2, bytes.fromhex(digest("Planted-1"))),
     ]
@@ -521,9 +524,12 @@ async def test_two_syncs_at_once_do_not_share_a_snapshot(
 async def test_a_snapshot_that_breaks_on_the_way_stops_the_sync(
     audience: CustomAudience, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("socialapi.bulk.sync.snapshot.PAGE_OF_ADDITIONS", "SELECT nothing FROM nowhere WHERE ? < ?")
+    def fail(*arguments: Any) -> None:
+        raise sqlite3.OperationalError("no more")
+
+    monkeypatch.setattr("socialapi.bulk.sync.scratch.RowFile.page", fail)
     with pytest.raises(
-        BulkError, match=r"the sync stopped while adding: the snapshot .* cannot be written: near "
+        BulkError, match=r"the sync stopped while adding: the snapshot .* cannot be written: no more"
     ) as it:
         await audience.sync(people("ada"), snapshot=path)
     assert isinstance(it.value.__cause__, ConfigurationError)
@@ -715,3 +721,106 @@ async def test_wrong_counts_without_end_stop_it_and_leave_what_may_be_held(path:
     assert isinstance(caught.value.report, SyncReport)
     assert (caught.value.report.pending, caught.value.report.identifiers_after) == (1, 1)
     assert (await sync(session, DESTINATION, people("ada"), options, call)).identifiers_before == 1
+
+
+# Inputs of several nights --------------------------------------------------------------------------------------------
+
+
+async def test_ids_that_became_floating_point_numbers_in_parquet_are_unchanged(
+    audience: CustomAudience, socialapi_emulator: Emulator, tmp_path: Path, path: Path
+) -> None:
+    """As a DataFrame of pandas makes them of whole numbers, once there is a gap in the column."""
+    ids, handles_of = [7, 12, 2**53 - 1], ["ada", "bob", "eve"]
+    nights = pyarrow.int64(), pyarrow.float64()
+    for night, kind in enumerate(nights):
+        columns = {"service_id": pyarrow.array(ids, pyarrow.int64()).cast(kind), "handle": handles_of}
+        parquet.write_table(pyarrow.table(columns), tmp_path / f"night{night}.parquet")
+    first = await audience.sync(tmp_path / "night0.parquet", snapshot=path)
+    assert (first.additions.accepted, first.identifiers_after) == (3, 6)
+    second = await audience.sync(tmp_path / "night1.parquet", snapshot=path)
+    assert (second.unchanged, second.additions.read, second.removals.read, second.rejected) == (3, 0, 0, 0)
+    assert len(socialapi_emulator.requests) == 1
+
+
+async def test_whole_users_are_added_in_the_order_of_the_input_in_the_same_batches(
+    tmp_path: Path,
+) -> None:
+    desired = [{"handle": f"p{number}", "service_id": str(number)} for number in range(50)]
+    bodies = []
+    for run in ("first", "second"):
+        service = ModelService()
+        session = session_of(service, max_operations=7)
+        options = SyncOptions(snapshot=tmp_path / run, concurrency=1)
+        await sync(session, DESTINATION, desired, options, CallOptions.interactive(session.config))
+        bodies.append(service.bodies)
+        assert [values for batch in service.values for values in batch] == [
+            [digest(f"p{number}"), digest(str(number))] for number in range(50)
+        ]
+    assert bodies[0] == bodies[1]
+    assert len(bodies[0]) == 8
+
+
+async def test_rows_with_several_and_with_missing_values_are_sent_as_they_are(path: Path) -> None:
+    service = ModelService()
+    session = session_of(service)
+    desired: list[Any] = [
+        {"handle": ["a", "b"], "service_id": "1"},
+        {"service_id": "2"},
+        {"handle": "c", "expires_at": "2089-01-01T00:00:00Z"},
+        {"handle": "d", "service_id": ["3", "4"]},
+    ]
+    await sync(session, DESTINATION, desired, SyncOptions(snapshot=path), CallOptions.interactive(session.config))
+    (operations,) = service.requests
+    assert [users_of(operation) for operation in operations] == [
+        [{"handle": [digest("a"), digest("b")], "service_id": [digest("1")]}],
+        [{"service_id": [digest("2")]}],
+        [{"handle": [digest("c")]}],
+        [{"handle": [digest("d")], "service_id": [digest("3"), digest("4")]}],
+    ]
+    assert [operation["params"].get("expires_at") for operation in operations] == [
+        None,
+        None,
+        "2089-01-01T00:00:00Z",
+        None,
+    ]
+
+
+async def test_scratch_files_that_were_left_behind_match_no_pattern(
+    audience: CustomAudience, tmp_path: Path, path: Path
+) -> None:
+    (tmp_path / "people.csv").write_text("handle\nada\n", "utf-8")
+    scratch_folder(path).mkdir()
+    for name in FILES:
+        (scratch_folder(path) / name).write_text("handle\nleft\n", "utf-8")
+    report = await audience.sync(str(tmp_path / "**" / "*"), snapshot=path)
+    assert (report.read, report.additions.accepted) == (1, 1)
+
+
+async def test_of_rows_that_are_not_sent_no_user_object_is_written(
+    audience: CustomAudience, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*arguments: Any) -> None:
+        raise AssertionError
+
+    file = tmp_path / "people.csv"
+    file.write_text("handle,service_id\nada,1\nbob,\n", "utf-8")
+    desired: list[Any] = [
+        {"handle": "ada", "service_id": "1"},
+        {"handle": ["bob"], "expires_at": "2089-01-01T00:00:00Z"},
+    ]
+    await audience.sync(desired, snapshot=path)
+    for name in ("user_json", "write_users"):
+        monkeypatch.setattr(f"socialapi.bulk.audiences.prepare.{name}", fail)
+    assert (await audience.sync(desired, snapshot=path)).unchanged == 2
+    assert (await audience.sync(file, snapshot=path)).unchanged == 2
+
+
+async def test_a_column_that_is_never_hashed_leaves_nothing_in_what_is_sent(
+    audience: CustomAudience, socialapi_emulator: Emulator, tmp_path: Path, path: Path, bodies: list[Any]
+) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text("partner_user_id,handle\np,ada\n,bob\n", "utf-8")
+    report = await audience.sync(file, snapshot=path)
+    assert (report.additions.accepted, report.warnings) == (2, 1)
+    assert members(socialapi_emulator) == handles("ada", "bob")
+    assert [users_of(operation) for operation in bodies[0]] == [[{"handle": [digest(name)]}] for name in ("ada", "bob")]

@@ -1,17 +1,22 @@
 """The file that says what an audience holds: its states, and what it never says."""
 
+import os
+import shutil
 import sqlite3
 import stat
+from collections.abc import Iterable, Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
+from socialapi.bulk.rows import Action, Row, RowBlock, runs_of
 from socialapi.bulk.sync import snapshot as sync_snapshot
-from socialapi.bulk.sync.snapshot import Difference, Snapshot, StagedRow
+from socialapi.bulk.sync.buckets import digests_of
+from socialapi.bulk.sync.scratch import FILES, scratch_folder
+from socialapi.bulk.sync.snapshot import Difference, Snapshot
 from socialapi.errors import ConfigurationError
-from socialapi.models.audiences import AudienceUser, Operation, OperationParams
-from socialapi.models.validation import parse_timestamp
 
 NOW: Final = 1_000_000
 SOON: Final = NOW + 100
@@ -19,25 +24,43 @@ LATER: Final = NOW + 10_000
 ADA, BOB, EVE = (letter * 32 for letter in (b"a", b"b", b"e"))
 
 Held = dict[bytes, tuple[int, int]]
+Staged = tuple[RowBlock, int]
 
 
-def row(number: int, *digests: bytes, until: int = LATER, expires_at: str | None = None) -> StagedRow:
-    return StagedRow(number, [(1, digest) for digest in digests], until, None, expires_at)
+def row(number: int, *digests: bytes, until: int = LATER, expires_at: str | None = None) -> Staged:
+    identifiers = tuple(("email", digest.hex()) for digest in digests)
+    (block,) = runs_of([Row(number, Action("Update", None, expires_at), identifiers, "")])  # type: ignore[arg-type]
+    return block, until
 
 
 def held(path: Path) -> Held:
     """Digest to the times until which it is held for sure, and perhaps."""
-    with sqlite3.connect(path) as connection:
-        found = dict[bytes, tuple[int, int]](
-            (digest, (sure, perhaps))
-            for digest, sure, perhaps in connection.execute("SELECT digest, sure_until, perhaps_until FROM members")
-        )
-    connection.close()
-    return found
+    with closing(sqlite3.connect(path)) as connection:
+        found = connection.execute("SELECT digests, sure, perhaps FROM members").fetchall()
+    all_digests = [(digest, times) for packed, *times in found for digest in digests_of(packed)]
+    assert len(dict(all_digests)) == len(all_digests)
+    return {digest: (sure, perhaps) for digest, (sure, perhaps) in all_digests}
 
 
 def bytes_in(folder: Path) -> bytes:
-    return b"".join(each.read_bytes() for each in folder.iterdir())
+    return b"".join(each.read_bytes() for each in folder.rglob("*") if each.is_file())
+
+
+def files_in(folder: Path) -> set[str]:
+    return {each.name for each in folder.iterdir()}
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def shown(blocks: Iterable[RowBlock]) -> list[tuple[Action, int, list[str]]]:
+    """The rows that are handed out: what is done, their positions, and their identifiers."""
+    return [
+        (block.action, block.numbers[at], [values[at] for _, values in block.columns if values[at]])
+        for block in blocks
+        for at in range(len(block))
+    ]
 
 
 async def opened(path: Path) -> Snapshot:
@@ -46,11 +69,10 @@ async def opened(path: Path) -> Snapshot:
     return snapshot
 
 
-async def holding(path: Path, *rows: StagedRow) -> None:
+async def holding(path: Path, *rows: Staged) -> None:
     """A file that says of these rows that they were accepted."""
     snapshot = await opened(path)
-    await snapshot.stage(rows)
-    await snapshot.compare(now=NOW, soon=SOON)
+    await compared(snapshot, *rows)
     await send_additions(snapshot)
     await snapshot.accept("Update", [range(1, len(rows) + 1)])
     await snapshot.confirm_additions(refused=False, repeated=False)
@@ -59,20 +81,28 @@ async def holding(path: Path, *rows: StagedRow) -> None:
 
 
 async def send_additions(snapshot: Snapshot, *, now: int = NOW) -> None:
-    await snapshot.expect_additions(now=now)
-    await snapshot.additions(1)
+    await snapshot.announce(now=now)
+    while await snapshot.additions():
+        pass
 
 
-async def compared(snapshot: Snapshot, *rows: StagedRow, now: int = NOW) -> Difference:
+async def compared(snapshot: Snapshot, *rows: Staged, now: int = NOW) -> Difference:
     await snapshot.stage(rows)
     return await snapshot.compare(now=now, soon=now + 100)
+
+
+async def ended(snapshot: Snapshot, path: Path) -> Held:
+    """What is held after the process was ended, and the file was opened again."""
+    await snapshot.aclose()
+    await (await opened(path)).aclose()
+    return held(path)
 
 
 async def test_what_was_accepted_is_held_for_sure_and_the_file_is_its_owners(tmp_path: Path) -> None:
     path = tmp_path / "snapshot"
     await holding(path, row(1, ADA, BOB), row(2, EVE, until=SOON + 1))
     assert held(path) == {ADA: (LATER, LATER), BOB: (LATER, LATER), EVE: (SOON + 1, SOON + 1)}
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert mode_of(path) == 0o600
 
 
 async def test_a_row_is_added_whole_when_one_of_its_identifiers_is_not_held(tmp_path: Path) -> None:
@@ -81,8 +111,8 @@ async def test_a_row_is_added_whole_when_one_of_its_identifiers_is_not_held(tmp_
     assert await compared(snapshot, row(1, ADA), row(4, ADA, BOB), row(9, ADA)) == Difference(
         known=1, additions=1, removals=0
     )
-    assert await snapshot.additions(1) == [AudienceUser(email=[ADA.hex(), BOB.hex()])]
-    assert await snapshot.additions(2) == []
+    assert shown(await snapshot.additions()) == [(Action("Update"), 1, [ADA.hex(), BOB.hex()])]
+    assert await snapshot.additions() == []
     assert await snapshot.numbers_of([1]) == {1: 4}
     await snapshot.aclose()
 
@@ -92,8 +122,12 @@ async def test_what_is_not_desired_is_removed_one_identifier_at_a_time(tmp_path:
     await holding(path, row(1, ADA, BOB), row(2, EVE))
     snapshot = await opened(path)
     assert await compared(snapshot, row(1, EVE)) == Difference(known=3, additions=0, removals=2)
-    assert await snapshot.removals(1) == [AudienceUser(email=ADA.hex()), AudienceUser(email=BOB.hex())]
-    await snapshot.expect_removals()
+    await snapshot.announce(now=NOW)
+    assert shown(await snapshot.removals()) == [
+        (Action("Delete"), 1, [ADA.hex()]),
+        (Action("Delete"), 2, [BOB.hex()]),
+    ]
+    assert await snapshot.removals() == []
     await snapshot.accept("Delete", [[1]])
     await snapshot.finish()
     await snapshot.aclose()
@@ -128,9 +162,8 @@ async def test_of_additions_that_were_broken_off_what_was_accepted_is_held(tmp_p
     await snapshot.accept("Update", [[2, 3, 5], [7]])
     if is_finished:
         await snapshot.finish()
-    await snapshot.aclose()
-    await (await opened(path)).aclose()
-    assert {digest[0]: bounds for digest, bounds in held(path).items()} == {
+    # No removal was handed out: what was held is held.
+    assert {digest[0]: bounds for digest, bounds in (await ended(snapshot, path)).items()} == {
         number: (0 if number in (1, 4, 6) else LATER, LATER) for number in range(1, 15)
     }
 
@@ -141,29 +174,32 @@ async def test_an_answer_that_is_missing_shortens_what_another_row_has_for_sure(
     await compared(snapshot, row(1, ADA, until=LATER + 500), row(2, ADA, BOB))
     await send_additions(snapshot)
     await snapshot.accept("Update", [[1]])
-    await snapshot.aclose()
-    await (await opened(path)).aclose()
-    assert held(path) == {ADA: (LATER, LATER + 500), BOB: (0, LATER)}
+    assert await ended(snapshot, path) == {ADA: (LATER, LATER + 500), BOB: (0, LATER)}
 
 
 @pytest.mark.parametrize("is_finished", [True, False])
 async def test_of_removals_that_were_broken_off_what_was_accepted_is_forgotten(
-    tmp_path: Path, is_finished: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_finished: bool
 ) -> None:
     path = tmp_path / "snapshot"
-    await holding(path, row(1, ADA), row(2, BOB), row(3, EVE))
+    monkeypatch.setattr(sync_snapshot, "ROWS_PER_PAGE", 3)
+    await holding(path, row(1, ADA), row(2, BOB), row(3, EVE), row(4, b"z" * 32))
     snapshot = await opened(path)
     await compared(snapshot, row(1, b"r" * 32), row(2, b"t" * 32))
     await send_additions(snapshot)
     await snapshot.accept("Update", [[2]])
     await snapshot.confirm_additions(refused=True, repeated=True)
-    await snapshot.expect_removals()
+    assert len(shown(await snapshot.removals())) == 3
     await snapshot.accept("Delete", [[1], [3]])
     if is_finished:
         await snapshot.finish()
-    await snapshot.aclose()
-    await (await opened(path)).aclose()
-    assert held(path) == {BOB: (0, LATER), b"r" * 32: (0, LATER), b"t" * 32: (LATER, LATER)}
+    # What was never handed out is held as it was.
+    assert await ended(snapshot, path) == {
+        BOB: (0, LATER),
+        b"z" * 32: (LATER, LATER),
+        b"r" * 32: (0, LATER),
+        b"t" * 32: (LATER, LATER),
+    }
 
 
 async def test_a_removal_without_an_answer_is_removed_again_or_added_again(tmp_path: Path) -> None:
@@ -171,7 +207,8 @@ async def test_a_removal_without_an_answer_is_removed_again_or_added_again(tmp_p
     await holding(path, row(1, ADA))
     snapshot = await opened(path)
     await compared(snapshot)
-    await snapshot.expect_removals()
+    await snapshot.announce(now=NOW)
+    await snapshot.removals()
     await snapshot.aclose()
     for rows, expected in (((), (0, 1)), ((row(1, ADA),), (1, 0))):
         snapshot = await opened(path)
@@ -188,16 +225,24 @@ async def test_what_was_refused_for_sure_is_not_held_and_otherwise_it_may_be(tmp
         await compared(snapshot, row(1, ADA, BOB))
         await send_additions(snapshot)
         await snapshot.confirm_additions(refused=True, repeated=repeated)
-        await snapshot.aclose()
         # What was there before is not forgotten, however the new attempt ended.
-        assert held(path) == {ADA: (0, LATER)} | expected
+        assert await ended(snapshot, path) == {ADA: (0, LATER)} | expected
     snapshot = await opened(path)
     await compared(snapshot, row(1, EVE), row(2, ADA))
     await send_additions(snapshot)
     await snapshot.accept("Update", [[2]])
     await snapshot.confirm_additions(refused=True, repeated=False)
-    await snapshot.aclose()
-    assert held(path) == {ADA: (LATER, LATER), BOB: (0, LATER)}
+    assert await ended(snapshot, path) == {ADA: (LATER, LATER), BOB: (0, LATER)}
+
+
+async def test_who_was_held_stays_held_when_a_new_attempt_is_refused_for_sure(tmp_path: Path) -> None:
+    path = tmp_path / "snapshot"
+    await holding(path, row(1, ADA))
+    snapshot = await opened(path)
+    await compared(snapshot, row(1, ADA, BOB))
+    await send_additions(snapshot)
+    await snapshot.confirm_additions(refused=True, repeated=False)
+    assert await ended(snapshot, path) == {ADA: (LATER, LATER)}
 
 
 @pytest.mark.parametrize(("repeated", "bob"), [(False, {}), (True, {BOB: (0, SOON)})])
@@ -210,11 +255,10 @@ async def test_an_identifier_of_a_refused_row_and_of_a_taken_one_is_held(
     await send_additions(snapshot)
     await snapshot.accept("Update", [[2]])
     await snapshot.confirm_additions(refused=True, repeated=repeated)
-    await snapshot.aclose()
-    assert held(path) == {ADA: (SOON if repeated else LATER, LATER)} | bob
+    assert await ended(snapshot, path) == {ADA: (SOON if repeated else LATER, LATER)} | bob
 
 
-async def test_what_was_announced_and_never_handed_out_is_not_held(
+async def test_what_was_announced_and_never_handed_out_is_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sync_snapshot, "ROWS_PER_PAGE", 2)
@@ -222,13 +266,10 @@ async def test_what_was_announced_and_never_handed_out_is_not_held(
     await holding(path, row(1, EVE))
     snapshot = await opened(path)
     await compared(snapshot, row(1, ADA), row(2, BOB), row(3, BOB, b"x" * 32), row(4, EVE, b"y" * 32))
-    await snapshot.expect_additions(now=NOW)
-    await snapshot.additions(1)
+    await snapshot.announce(now=NOW)
+    await snapshot.additions()
     await snapshot.accept("Update", [[1]])
-    await snapshot.aclose()
-    await (await opened(path)).aclose()
-    # Eve was held before, and her row would have said so again.
-    assert held(path) == {ADA: (LATER, LATER), BOB: (0, LATER), EVE: (0, LATER)}
+    assert await ended(snapshot, path) == {ADA: (LATER, LATER), BOB: (0, LATER), EVE: (LATER, LATER)}
 
 
 async def test_what_has_expired_is_absent_and_forgotten_without_a_removal(tmp_path: Path) -> None:
@@ -240,8 +281,19 @@ async def test_what_has_expired_is_absent_and_forgotten_without_a_removal(tmp_pa
     await send_additions(snapshot, now=LATER)
     await snapshot.accept("Update", [[1]])
     await snapshot.confirm_additions(refused=False, repeated=False)
+    assert await ended(snapshot, path) == {ADA: (LATER + 500, LATER + 500)}
+
+
+async def test_what_has_expired_is_forgotten_by_a_sync_that_sends_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "snapshot"
+    await holding(path, row(1, ADA), row(2, BOB, until=SOON))
+    snapshot = await opened(path)
+    assert await compared(snapshot, row(1, ADA), now=SOON) == Difference(known=1, additions=0, removals=0)
+    await snapshot.announce(now=SOON)
+    await snapshot.finish()
+    assert await snapshot.count() == 1
     await snapshot.aclose()
-    assert held(path) == {ADA: (LATER + 500, LATER + 500)}
+    assert held(path) == {ADA: (LATER, LATER)}
 
 
 @pytest.mark.parametrize(("until", "additions"), [(LATER, 0), (LATER + 1, 1)])
@@ -259,11 +311,33 @@ async def test_a_row_is_added_with_its_times(tmp_path: Path) -> None:
     snapshot = await opened(tmp_path / "snapshot")
     ends = "2026-12-01T00:00:00.500000Z"
     await compared(snapshot, row(1, ADA, expires_at=ends))
-    expiry = parse_timestamp(ends)
-    assert expiry is not None
-    user = AudienceUser(email=ADA.hex())
-    assert await snapshot.additions(1) == [Operation("Update", OperationParams(users=[user], expires_at=expiry))]
+    assert shown(await snapshot.additions()) == [(Action("Update", None, ends), 1, [ADA.hex()])]
     await snapshot.aclose()
+
+
+async def test_rows_of_one_block_keep_their_numbers_and_their_gaps(tmp_path: Path) -> None:
+    path = tmp_path / "snapshot"
+    await holding(path, row(1, BOB))
+    snapshot = await opened(path)
+    columns: Any = (
+        ("handle", ["", ADA.hex(), EVE.hex(), ""]),
+        ("email", [BOB.hex(), "", "", BOB.hex()]),
+        ("email", [ADA.hex(), "", BOB.hex(), ""]),
+    )
+    block = RowBlock(Action("Update"), [3, 4, 7, 9], [], columns)
+    assert await compared(snapshot, (block, LATER)) == Difference(known=1, additions=3, removals=0)
+    (page,) = await snapshot.additions()
+    assert page.numbers == range(1, 4)
+    assert page.columns == (
+        ("handle", ["", ADA.hex(), EVE.hex()]),
+        ("email", [BOB.hex(), "", ""]),
+        ("email", [ADA.hex(), "", BOB.hex()]),
+    )
+    assert await snapshot.numbers_of([3, 1, 2]) == {1: 3, 2: 4, 3: 7}
+    await snapshot.aclose()
+
+
+# What is left behind -------------------------------------------------------------------------------------------------
 
 
 async def test_nothing_of_a_sync_stays_but_what_is_held(tmp_path: Path) -> None:
@@ -272,11 +346,110 @@ async def test_nothing_of_a_sync_stays_but_what_is_held(tmp_path: Path) -> None:
     snapshot = await opened(path)
     await compared(snapshot, row(1, ADA), row(2, EVE))
     await snapshot.hold_back()
-    assert await snapshot.removals(1) == []
+    assert await snapshot.removals() == []
     await snapshot.finish()
     everything = bytes_in(tmp_path)
     await snapshot.aclose()
     assert (ADA in everything, BOB in everything, EVE in everything) == (True, True, False)
+    assert files_in(tmp_path) == {"snapshot"}
+
+
+async def test_what_was_removed_can_be_read_nowhere(tmp_path: Path) -> None:
+    path = tmp_path / "snapshot"
+    await holding(path, row(1, ADA), row(2, BOB))
+    snapshot = await opened(path)
+    await compared(snapshot, row(1, ADA))
+    await snapshot.announce(now=NOW)
+    await snapshot.removals()
+    await snapshot.accept("Delete", [[1]])
+    await snapshot.finish()
+    everything = bytes_in(tmp_path)
+    await snapshot.aclose()
+    assert (ADA in everything, BOB in everything) == (True, False)
+
+
+async def test_the_scratch_files_are_their_owners_and_are_removed(tmp_path: Path) -> None:
+    path, folder = tmp_path / "snapshot", scratch_folder(tmp_path / "snapshot")
+    snapshot = await opened(path)
+    assert not folder.exists()
+    await compared(snapshot, row(1, ADA))
+    await snapshot.announce(now=NOW)
+    assert mode_of(folder) == 0o700
+    assert {each.name: mode_of(each) for each in folder.iterdir()} == dict.fromkeys(
+        ("rows", "digests", "removals", "state"), 0o600
+    )
+    await snapshot.finish()
+    assert not folder.exists()
+    await compared(snapshot, row(1, BOB))
+    await snapshot.aclose()
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("left", [(), ("rows",), ("state", "finer"), FILES])
+async def test_scratch_files_that_were_left_behind_are_removed_at_the_next_opening(
+    tmp_path: Path, left: Sequence[str]
+) -> None:
+    path, folder = tmp_path / "snapshot", scratch_folder(tmp_path / "snapshot")
+    await holding(path, row(1, ADA))
+    folder.mkdir()
+    for name in left:
+        (folder / name).write_bytes(b"x")
+    assert await ended(await opened(path), path) == {ADA: (LATER, LATER)}
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("what", ["a file", "a folder", "a link"])
+async def test_something_else_in_the_place_of_the_scratch_folder_is_refused_and_stays(
+    tmp_path: Path, what: str
+) -> None:
+    path, folder = tmp_path / "snapshot", scratch_folder(tmp_path / "snapshot")
+    if what == "a file":
+        folder.write_bytes(b"mine")
+    elif what == "a folder":
+        folder.mkdir()
+        (folder / "rows").write_bytes(b"mine")
+        (folder / "photos").write_bytes(b"mine")
+    else:
+        (tmp_path / "elsewhere").mkdir()
+        folder.symlink_to(tmp_path / "elsewhere")
+    before = bytes_in(folder) if folder.is_dir() else folder.read_bytes()
+    with pytest.raises(ConfigurationError, match=r"snapshot\.sync holds something else"):
+        await opened(path)
+    assert (bytes_in(folder) if folder.is_dir() else folder.read_bytes()) == before
+
+
+@pytest.mark.parametrize("missing", ["digests", "removals", "state", None])
+@pytest.mark.parametrize("is_cut", [True, False])
+async def test_a_sync_that_was_sending_needs_its_scratch_files(
+    tmp_path: Path, missing: str | None, is_cut: bool
+) -> None:
+    path, folder = tmp_path / "snapshot", scratch_folder(tmp_path / "snapshot")
+    await holding(path, row(1, ADA))
+    snapshot = await opened(path)
+    await compared(snapshot, row(1, BOB))
+    await snapshot.announce(now=NOW)
+    await snapshot.aclose()
+    kept = tmp_path / "kept"
+    shutil.copytree(folder, kept)
+    if missing is None:
+        shutil.rmtree(folder)
+    elif is_cut:
+        os.truncate(folder / missing, (folder / missing).stat().st_size - 1)
+    else:
+        (folder / missing).unlink()
+    with pytest.raises(ConfigurationError) as caught:
+        await opened(path)
+    assert str(caught.value) == (
+        f"the snapshot {path} needs the folder {folder}, in which the last sync noted what it was sending, and the folder "
+        "is missing or damaged: restore it, or delete the snapshot and sync anew: everybody is added again then, and "
+        "nobody is removed who has left since"
+    )
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(kept, folder)
+    assert await ended(await opened(path), path) == {ADA: (LATER, LATER)}
+
+
+# Files that are no snapshots -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("other", [("account", "other"), ("other", "audience")])
@@ -304,10 +477,20 @@ async def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
 
 async def test_a_file_that_fails_on_the_way_is_told(tmp_path: Path) -> None:
     def drop(connection: sqlite3.Connection) -> None:
-        connection.execute("DROP TABLE staged")
+        connection.execute("DROP TABLE announced")
 
     snapshot = await opened(tmp_path / "snapshot")
     await snapshot._database.run(drop)
-    with pytest.raises(ConfigurationError, match="cannot be written: no such table: staged"):
+    await compared(snapshot, row(1, ADA))
+    with pytest.raises(ConfigurationError, match="cannot be written: no such table: announced"):
+        await snapshot.announce(now=NOW)
+    await snapshot.aclose()
+
+
+async def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "snapshot"
+    snapshot = await opened(path)
+    scratch_folder(path).write_bytes(b"")
+    with pytest.raises(ConfigurationError, match="cannot be written: File exists"):
         await snapshot.stage([row(1, ADA)])
     await snapshot.aclose()

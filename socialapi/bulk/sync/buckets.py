@@ -1,0 +1,237 @@
+"""Packed digests, and a file that puts them into buckets.
+
+The digests of a bucket have the same first byte, or the same first two bytes. The file is written
+and read in blocks of some thousand digests, and only its table of contents stays in memory.
+"""
+
+import errno
+import itertools
+import os
+import struct
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import attrs
+
+from socialapi.models.audiences import IdentifierKind
+
+CODES: Final[Mapping[IdentifierKind, int]] = {
+    "email": 1,
+    "device_id": 2,
+    "handle": 3,
+    "service_id": 4,
+    "phone_number": 5,
+}
+"""What files say for each kind that is hashed. Numbers are never given another meaning: files outlive versions."""
+KINDS: Final[Mapping[int, IdentifierKind]] = {code: kind for kind, code in CODES.items()}
+
+DIGEST_BYTES: Final = 32
+BUCKETS: Final = 256
+DIGESTS_PER_REGION: Final = 32_768
+"""Digests of a kind that are gathered before they are put into buckets and written."""
+
+_MANY: Final = struct.Struct(f"{DIGEST_BYTES}s" * 128)
+
+
+def digests_of(packed: bytes) -> list[bytes]:
+    """The digests that stand one after another."""
+    whole = len(packed) - len(packed) % _MANY.size
+    rest = (packed[at : at + DIGEST_BYTES] for at in range(whole, len(packed), DIGEST_BYTES))
+    return [*itertools.chain.from_iterable(_MANY.iter_unpack(memoryview(packed)[:whole])), *rest]
+
+
+class ScratchFile:
+    """A file for its owner alone. A new one must not exist yet; an old one is only read."""
+
+    def __init__(self, path: Path, *, is_new: bool, buffering: int = 0) -> None:
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL if is_new else os.O_RDONLY
+        descriptor = os.open(path, flags | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0), 0o600)
+        self._file = os.fdopen(descriptor, "w+b" if is_new else "rb", buffering=buffering)
+
+    def write(self, content: bytes | bytearray) -> None:
+        """Writes at the present place, whole."""
+        rest = memoryview(content)
+        while rest:
+            rest = rest[self._file.write(rest) :]
+
+    def sync(self) -> None:
+        """Returns once everything that was written has reached the disk."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
+
+    def _at(self, offset: int, size: int) -> bytes:
+        """The bytes from an offset on, fewer at the end of the file."""
+        self._file.seek(offset)
+        return self._file.read(size)
+
+
+@attrs.define(eq=False, repr=False)
+class Entries:
+    """Packed digests, with the row and the expiry of each; `expiry` is that of all where `expiries` is None."""
+
+    packed: bytes
+    rows: "array[int]"
+    expiry: int
+    expiries: "array[int] | None" = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def each_expiry(self) -> Iterable[int]:
+        """The expiry of each digest."""
+        return itertools.repeat(self.expiry, len(self)) if self.expiries is None else self.expiries
+
+
+@attrs.define(eq=False, repr=False)
+class _Gathered:
+    """What is not written yet."""
+
+    packed: list[bytes] = attrs.field(factory=list)
+    rows: "array[int]" = attrs.field(factory=lambda: array("I"))
+    expiries: "array[int]" = attrs.field(factory=lambda: array("q"))
+    different: set[int] = attrs.field(factory=set)
+    """The expiries that there are."""
+
+
+@attrs.frozen(eq=False)
+class _Region:
+    """Digests of one kind that were written together, by bucket, each bucket's with their rows and expiries behind them.
+
+    Bucket `b` has those from `starts[b]` up to `starts[b + 1]`.
+    """
+
+    offset: int
+    starts: "array[int]"
+    expiry: int
+    has_expiries: bool
+
+    @property
+    def entry_bytes(self) -> int:
+        return DIGEST_BYTES + 4 + 8 * self.has_expiries
+
+
+class BucketFile(ScratchFile):
+    """Digests that are taken in any order and read by bucket: by their byte at `position`."""
+
+    _HEAD: Final = struct.Struct(f"<B?q{BUCKETS}I")
+    """Of a region: the kind, whether every digest has an expiry of its own, else that of all, and the buckets' sizes."""
+
+    def __init__(self, path: Path, *, position: int = 0, is_new: bool = True) -> None:
+        super().__init__(path, is_new=is_new)
+        self._position = position
+        self._gathered: dict[int, _Gathered] = {}
+        self._regions: dict[int, list[_Region]] = {}
+        self._size = 0
+        if not is_new:
+            try:
+                self._find_regions()
+            except OSError:
+                self.close()
+                raise
+
+    def add(self, kind: int, entries: Entries) -> None:
+        """Takes digests of a kind."""
+        gathered = self._gathered.setdefault(kind, _Gathered())
+        gathered.packed.append(entries.packed)
+        gathered.rows += entries.rows
+        if entries.expiries is None:
+            gathered.expiries += array("q", (entries.expiry,)) * len(entries)
+            gathered.different.add(entries.expiry)
+        else:
+            gathered.expiries += entries.expiries
+            gathered.different.update(entries.expiries)
+        if len(gathered.rows) >= DIGESTS_PER_REGION:
+            self._write(kind)
+
+    def flush(self) -> int:
+        """Writes what is left. Returns the size of the file."""
+        for kind in list(self._gathered):
+            self._write(kind)
+        return self._size
+
+    @property
+    def kinds(self) -> Sequence[int]:
+        """The kinds of which there are digests."""
+        return sorted(self._regions)
+
+    def count(self, kind: int, bucket: int) -> int:
+        """How many digests the bucket has."""
+        return sum(region.starts[bucket + 1] - region.starts[bucket] for region in self._regions.get(kind, ()))
+
+    def read(self, kind: int, bucket: int) -> Entries:
+        """The digests of the bucket."""
+        return _together(list(self.parts(kind, bucket)))
+
+    def parts(self, kind: int, bucket: int) -> Iterator[Entries]:
+        """The digests of the bucket, some at a time."""
+        for region in self._regions.get(kind, ()):
+            start, stop = region.starts[bucket : bucket + 2]
+            if start == stop:
+                continue
+            piece = self._at(region.offset + start * region.entry_bytes, (stop - start) * region.entry_bytes)
+            behind_digests = (stop - start) * DIGEST_BYTES
+            behind_rows = behind_digests + (stop - start) * 4
+            entries = Entries(piece[:behind_digests], array("I"), region.expiry)
+            entries.rows.frombytes(piece[behind_digests:behind_rows])
+            if region.has_expiries:
+                entries.expiries = array("q")
+                entries.expiries.frombytes(piece[behind_rows:])
+            yield entries
+
+    def _write(self, kind: int) -> None:
+        """Writes a region of what is gathered of a kind."""
+        gathered = self._gathered.pop(kind)
+        packed = b"".join(gathered.packed)
+        buckets, has_expiries = packed[self._position :: DIGEST_BYTES], len(gathered.different) > 1
+        digests = _distributed(buckets, digests_of(packed), list[bytes])
+        rows = _distributed(buckets, gathered.rows, lambda: array("I"))
+        columns: list[Iterable[bytes]] = [map(b"".join, digests), (each.tobytes() for each in rows)]
+        if has_expiries:
+            expiries = _distributed(buckets, gathered.expiries, lambda: array("q"))
+            columns.append(each.tobytes() for each in expiries)
+        head = self._HEAD.pack(kind, has_expiries, min(gathered.different), *map(len, digests))
+        pieces = [head, *itertools.chain.from_iterable(zip(*columns, strict=True))]
+        self._file.seek(self._size)
+        self.write(b"".join(pieces))
+        self._note(head)
+
+    def _note(self, head: bytes) -> None:
+        """Remembers the region that has this head and follows those before it."""
+        kind, has_expiries, expiry, *sizes = self._HEAD.unpack(head)
+        starts = array("I", itertools.accumulate(sizes, initial=0))
+        region = _Region(self._size + self._HEAD.size, starts, expiry, has_expiries)
+        self._regions.setdefault(kind, []).append(region)
+        self._size = region.offset + starts[-1] * region.entry_bytes
+
+    def _find_regions(self) -> None:
+        end = self._file.seek(0, os.SEEK_END)
+        while self._size + self._HEAD.size <= end:
+            self._note(self._at(self._size, self._HEAD.size))
+        if self._size != end:
+            raise OSError(errno.EIO, "the file is not whole")
+
+
+def _distributed(buckets: bytes, values: Iterable[Any], make: Any) -> list[Any]:
+    """The values of each bucket, in their order."""
+    found = [make() for _ in range(BUCKETS)]
+    put = [each.append for each in found]
+    for bucket, value in zip(buckets, values, strict=True):
+        put[bucket](value)
+    return found
+
+
+def _together(parts: Sequence[Entries]) -> Entries:
+    rows = array("I")
+    for part in parts:
+        rows += part.rows
+    entries = Entries(b"".join(part.packed for part in parts), rows, parts[0].expiry if parts else 0)
+    if any(part.expiries is not None or part.expiry != entries.expiry for part in parts):
+        entries.expiries = array("q", itertools.chain.from_iterable(part.each_expiry for part in parts))
+    return entries

@@ -1,0 +1,271 @@
+"""The members of an audience in a snapshot, a bucket at a time: what is missing, what is to be removed, and taking over
+what the service has accepted.
+
+A member has two times: until when it is held for sure, and until when perhaps. Digests of a bucket
+with equal times are packed into one row of the table.
+"""
+
+import itertools
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import attrs
+
+from socialapi.bulk.sync.buckets import BUCKETS, DIGEST_BYTES, Entries, digests_of
+from socialapi.bulk.sync.scratch import DUE, Scratch
+
+MEMBERS: Final = """
+CREATE TABLE members (kind INTEGER NOT NULL, bucket INTEGER NOT NULL, sure INTEGER NOT NULL, perhaps INTEGER NOT NULL,
+digests BLOB NOT NULL, PRIMARY KEY (kind, bucket, sure, perhaps))
+"""
+DIGESTS_AT_ONCE: Final = 131_072
+"""Digests that are compared at once, those of the members and of the rows together. A bucket of more is divided."""
+
+ROWS_AT_ONCE: Final = 65_536
+"""Rows whose outcomes are found at once."""
+
+_OF_BUCKETS: Final = "kind = ? AND bucket BETWEEN ? AND ?"
+_COUNT: Final = f"SELECT coalesce(sum(length(digests)), 0) / {DIGEST_BYTES} FROM members"  # noqa: S608  # of constants
+_SEGMENTS: Final = "SELECT rowid, sure, perhaps, digests FROM members"
+
+Times = tuple[int, int]
+"""Until when a digest is held for sure, and until when perhaps."""
+
+
+@attrs.frozen(repr=False)
+class Segment:
+    """Packed digests of equal times, and the row of the table that has them; None if it is a part of such a row."""
+
+    rowid: int | None
+    sure: int
+    perhaps: int
+    packed: bytes
+
+
+@attrs.frozen(repr=False)
+class Bucket:
+    """The members and the desired digests of one kind that begin with the prefix, one or two bytes."""
+
+    kind: int
+    prefix: bytes
+    segments: Sequence[Segment]
+    desired: Entries
+
+
+def count(connection: sqlite3.Connection, *, after: int = 0) -> int:
+    """How many identifiers are held, or may be, beyond a time."""
+    return int(connection.execute(f"{_COUNT} WHERE perhaps > ?", (after,)).fetchone()[0])
+
+
+def kinds(connection: sqlite3.Connection, scratch: Scratch) -> set[int]:
+    """The kinds of which there are members or desired digests."""
+    return {*scratch.entries.kinds, *(kind for (kind,) in connection.execute("SELECT DISTINCT kind FROM members"))}
+
+
+def buckets_of(connection: sqlite3.Connection, scratch: Scratch, kind: int, first: int) -> Iterator[Bucket]:
+    """What begins with a byte, as one bucket, or as one for each second byte if it is too much at once."""
+    where = (kind, _key(bytes((first,))), _key(bytes((first, BUCKETS - 1))))
+    members = int(connection.execute(f"{_COUNT} WHERE {_OF_BUCKETS}", where).fetchone()[0])
+    desired = scratch.entries.count(kind, first)
+    if members + desired > DIGESTS_AT_ONCE:
+        yield from _divided(connection, scratch, kind, first)
+    elif members or desired:
+        found = connection.execute(f"{_SEGMENTS} WHERE {_OF_BUCKETS}", where)
+        segments = list(itertools.starmap(Segment, found))
+        yield Bucket(kind, bytes((first,)), segments, scratch.entries.read(kind, first))
+
+
+def _divided(connection: sqlite3.Connection, scratch: Scratch, kind: int, first: int) -> Iterator[Bucket]:
+    # Undivided rows of the table never hold more than DIGESTS_AT_ONCE.
+    key = _key(bytes((first,)))
+    undivided = _by_second_byte(connection.execute(f"{_SEGMENTS} WHERE kind = ? AND bucket = ?", (kind, key)))
+    with scratch.finer(kind, first) as finer:
+        for second in range(BUCKETS):
+            key = _key(bytes((first, second)))
+            found = connection.execute(f"{_SEGMENTS} WHERE kind = ? AND bucket = ?", (kind, key))
+            segments = [*undivided.get(second, ()), *itertools.starmap(Segment, found)]
+            yield Bucket(kind, bytes((first, second)), segments, finer.read(kind, second))
+
+
+def _by_second_byte(found: sqlite3.Cursor) -> Mapping[int, list[Segment]]:
+    parts: dict[int, list[Segment]] = {}
+    for _, sure, perhaps, packed in found:
+        for second, digests in itertools.groupby(sorted(digests_of(packed)), key=lambda digest: digest[1]):
+            parts.setdefault(second, []).append(Segment(None, sure, perhaps, b"".join(digests)))
+    return parts
+
+
+def _key(prefix: bytes) -> int:
+    """The number of a bucket in the table. The finer buckets of a byte come behind the one of that byte."""
+    first, *second = prefix
+    return first * (1 + BUCKETS) + sum(1 + byte for byte in second)
+
+
+# Comparing -----------------------------------------------------------------------------------------------------------
+
+
+def compare(bucket: Bucket, scratch: Scratch, *, now: int, soon: int) -> None:
+    """Marks the rows of the bucket that are due, and notes which members are to be removed.
+
+    A row is due if one of its digests is not held for sure, or not beyond `soon` although the row asks for longer.
+    """
+    distinct = set(digests := digests_of(bucket.desired.packed))
+    gone, held, ending, found = list[bytes](), list[list[bytes]](), dict[bytes, int](), 0
+    for (sure, is_live), packed in _alike(bucket.segments, now, soon).items():
+        members = digests_of(packed)
+        left = list(itertools.filterfalse(distinct.__contains__, members))
+        if is_live:
+            gone += left
+        if sure >= soon:
+            held.append(members)
+            found += len(members) - len(left)
+        elif sure:
+            ending.update(dict.fromkeys(members, sure))
+    if found < len(distinct):
+        _mark(scratch.state, bucket.desired, digests, distinct.difference(*held), ending, soon)
+    if gone:
+        scratch.removals.append(bucket.kind, sorted(gone))
+
+
+def _alike(segments: Sequence[Segment], now: int, soon: int) -> Mapping[tuple[int, bool], bytes]:
+    """The packed digests of segments that are judged alike: all those that are held beyond `soon`, and others by times."""
+    found: dict[tuple[int, bool], list[bytes]] = {}
+    for segment in segments:
+        found.setdefault((min(segment.sure, soon), segment.perhaps > now), []).append(segment.packed)
+    return {times: b"".join(packed) for times, packed in found.items()}
+
+
+def _mark(
+    state: bytearray,
+    desired: Entries,
+    digests: Sequence[bytes],
+    missing: set[bytes],
+    ending: Mapping[bytes, int],
+    soon: int,
+) -> None:
+    if missing.isdisjoint(ending):
+        for row in itertools.compress(desired.rows, map(missing.__contains__, digests)):
+            state[row] = DUE
+        return
+    for digest, row, expiry in zip(digests, desired.rows, desired.each_expiry, strict=True):
+        if digest in missing and ending.get(digest, 0) < min(expiry, soon):
+            state[row] = DUE
+
+
+# Taking over ---------------------------------------------------------------------------------------------------------
+
+NOT_SENT: Final = 0
+IN_DOUBT: Final = 1
+ACCEPTED: Final = 2
+"""What became of a row that was due, or of a removal."""
+
+
+@attrs.frozen(repr=False)
+class Outcomes:
+    """What became of every row and every removal."""
+
+    rows: bytearray
+    removals: bytearray
+
+
+def outcomes_of(scratch: Scratch, additions: bytearray, removals: bytearray) -> Outcomes:
+    """The outcomes of every row, from those of the rows that were due. The states of the rows are let go of."""
+    state, scratch.state = scratch.state, bytearray()
+    if len(additions) == len(state):
+        return Outcomes(additions, removals)
+    rows, each = bytearray(), iter(additions)
+    for start in range(0, len(state), ROWS_AT_ONCE):
+        some = state[start : start + ROWS_AT_ONCE]
+        rows += bytes([next(each) if due else NOT_SENT for due in some]) if DUE in some else bytes(len(some))
+    return Outcomes(rows, removals)
+
+
+def take_over(connection: sqlite3.Connection, scratch: Scratch, outcomes: Outcomes, kind: int, first: int) -> int:
+    """Brings to the members that begin with a byte what became of them. Returns how many bytes were written."""
+    written = 0
+    for bucket in buckets_of(connection, scratch, kind, first):
+        if bucket.prefix[1:] == b"\0":  # its digests stay with those of the finer buckets
+            key = _key(bucket.prefix[:1])
+            connection.execute("DELETE FROM members WHERE kind = ? AND bucket = ?", (kind, key))
+        written += _take_over(connection, bucket, outcomes, scratch)
+    return written
+
+
+def _take_over(connection: sqlite3.Connection, bucket: Bucket, outcomes: Outcomes, scratch: Scratch) -> int:
+    sent = _times_of_sent(bucket.desired, outcomes.rows)
+    asked = _asked(bucket, outcomes.removals, scratch)
+    touched = sent.keys() | asked.keys()
+    new: dict[Times, list[bytes]] = {}
+    stays = dict[Times, Segment]()
+    for segment in bucket.segments:
+        members = digests_of(segment.packed)
+        left = list(itertools.filterfalse(touched.__contains__, members)) if touched else members
+        if segment.rowid is not None and len(left) == len(members):
+            stays[segment.sure, segment.perhaps] = segment
+            continue
+        _delete(connection, segment)
+        new.setdefault((segment.sure, segment.perhaps), []).extend(left)
+        for digest in filter(touched.__contains__, members) if touched else ():
+            if digest in sent:
+                sure, perhaps = sent[digest]
+                sent[digest] = (sure, max(perhaps, segment.perhaps))
+            elif asked[digest] == IN_DOUBT:
+                new.setdefault((0, segment.perhaps), []).append(digest)
+    for times, digests in _by_times(sent).items():
+        new.setdefault(times, []).extend(digests)
+    for times in stays.keys() & new.keys():
+        _delete(connection, stays[times])
+        new[times] += digests_of(stays[times].packed)
+    rows = [(bucket.kind, _key(bucket.prefix), *times, b"".join(digests)) for times, digests in new.items() if digests]
+    connection.executemany("INSERT INTO members VALUES (?, ?, ?, ?, ?)", rows)
+    return sum(len(packed) for *_, packed in rows)
+
+
+def _delete(connection: sqlite3.Connection, segment: Segment) -> None:
+    if segment.rowid is not None:
+        connection.execute("DELETE FROM members WHERE rowid = ?", (segment.rowid,))
+
+
+_IS_ACCEPTED: Final = bytes(value == ACCEPTED for value in range(256))
+_IS_IN_DOUBT: Final = bytes(value == IN_DOUBT for value in range(256))
+
+
+def _times_of_sent(desired: Entries, outcomes: bytearray) -> dict[bytes, Times]:
+    """The times of the digests whose rows were sent.
+
+    The shortest one is for sure, of the rows that were accepted or may have been, if one was accepted.
+    """
+    digests = digests_of(desired.packed)
+    found = bytes(map(outcomes.__getitem__, desired.rows))
+    if desired.expiries is None:
+        sent = dict.fromkeys(itertools.compress(digests, found.translate(_IS_IN_DOUBT)), (0, desired.expiry))
+        accepted = itertools.compress(digests, found.translate(_IS_ACCEPTED))
+        sent.update(dict.fromkeys(accepted, (desired.expiry, desired.expiry)))
+        return sent
+    ends: dict[bytes, Times] = {}
+    for digest, outcome, expiry in zip(digests, found, desired.expiries, strict=True):
+        if outcome:
+            shortest, longest = ends.get(digest, (expiry, expiry))
+            ends[digest] = (min(shortest, expiry), max(longest, expiry))
+    is_accepted = set(itertools.compress(digests, found.translate(_IS_ACCEPTED)))
+    return {digest: (shortest if digest in is_accepted else 0, longest) for digest, (shortest, longest) in ends.items()}
+
+
+def _asked(bucket: Bucket, outcomes: bytearray, scratch: Scratch) -> dict[bytes, int]:
+    """The digests whose removal was asked for, and what became of it."""
+    if not outcomes:
+        return {}
+    first, digests = scratch.removals.of(bucket.kind, bucket.prefix)
+    asked = zip(digests, outcomes[first : first + len(digests)], strict=True)
+    return {digest: outcome for digest, outcome in asked if outcome != NOT_SENT}
+
+
+def _by_times(sent: Mapping[bytes, Times]) -> Mapping[Times, list[bytes]]:
+    all_times = list(sent.values())
+    if all_times and all_times.count(all_times[0]) == len(all_times):  # as nearly always
+        return {all_times[0]: list(sent)}
+    found: dict[Times, list[bytes]] = {}
+    for digest, times in sent.items():
+        found.setdefault(times, []).append(digest)
+    return found

@@ -1,0 +1,297 @@
+"""The scratch files of a sync: its rows in their order, their digests in buckets, and what is to be removed.
+
+They are written and read in blocks of some thousand rows. What stays in memory is one byte a row.
+"""
+
+import contextlib
+import errno
+import itertools
+import os
+import struct
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import attrs
+import orjson
+
+from socialapi.bulk.rows import Action, Column, RowBlock
+from socialapi.bulk.sync.buckets import CODES, DIGEST_BYTES, BucketFile, Entries, ScratchFile, digests_of
+
+UNCHANGED: Final = 0
+DUE: Final = 1
+"""The state of a row: whether it has to be sent."""
+
+_HEX_DIGITS: Final = 2 * DIGEST_BYTES
+_BUFFER_BYTES: Final = 131_072
+
+
+def hex_of(packed: bytes) -> list[str]:
+    """The digests that stand one after another, as they are sent."""
+    text = packed.hex()
+    return [text[at : at + _HEX_DIGITS] for at in range(0, len(text), _HEX_DIGITS)]
+
+
+def ranges_of(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The first and the last of those that follow one another, of ascending numbers."""
+    if numbers[-1] - numbers[0] == len(numbers) - 1:
+        yield numbers[0], numbers[-1]
+        return
+    first = last = numbers[0]
+    for number in numbers[1:]:
+        if number != last + 1:
+            yield first, last
+            first = number
+        last = number
+    yield first, last
+
+
+# Rows in their order -------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class RowPlace:
+    """Where a block of rows begins: in the file, and in the numbering of rows from 0."""
+
+    offset: int = 0
+    row: int = 0
+
+
+class RowFile(ScratchFile):
+    """Blocks of rows in the order of the input: their numbers there, their times, and digests by column."""
+
+    _SIZES: Final = struct.Struct("<III")
+    """Of a block: its rows, the bytes of its description, and those of its digests."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, is_new=True, buffering=_BUFFER_BYTES)
+
+    def append(self, block: RowBlock, columns: Sequence[bytes]) -> None:
+        """Writes a block whose columns have these digests."""
+        description = orjson.dumps(
+            {
+                "numbers": list(ranges_of(block.numbers)),
+                "times": (block.action.effective_at, block.action.expires_at),
+                "columns": [(kind, _gaps(values)) for kind, values in block.columns],
+            }
+        )
+        sizes = self._SIZES.pack(len(block), len(description), sum(map(len, columns)))
+        self.write(b"".join((sizes, description, *columns)))
+
+    def page(self, place: RowPlace, state: bytearray, rows: int) -> tuple[list[RowBlock], RowPlace]:
+        """The next blocks of what is due, of so many rows or a few more, and the place of what follows them."""
+        blocks, found = list[RowBlock](), 0
+        due = state.find(DUE, place.row)
+        self._file.seek(place.offset)
+        while found < rows and due >= 0:
+            count, *sizes = self._SIZES.unpack(self._file.read(self._SIZES.size))
+            after = RowPlace(place.offset + self._SIZES.size + sum(sizes), place.row + count)
+            if due < after.row:
+                description, packed = map(self._file.read, sizes)
+                block = _block(description, packed, count)
+                blocks.append(_chosen(block, state[place.row : after.row]))
+                found += len(blocks[-1])
+                due = state.find(DUE, after.row)
+            else:
+                self._file.seek(after.offset)
+            place = after
+        return blocks, place
+
+
+def _gaps(values: Sequence[str]) -> list[int]:
+    """The places without a value."""
+    return [at for at, value in enumerate(values) if not value] if "" in values else []
+
+
+def _block(description: bytes, packed: bytes, rows: int) -> RowBlock:
+    described: dict[str, Any] = orjson.loads(description)
+    numbers = list(itertools.chain.from_iterable(range(first, last + 1) for first, last in described["numbers"]))
+    columns, start = list[Column](), 0
+    for kind, gaps in described["columns"]:
+        stop = start + (rows - len(gaps)) * DIGEST_BYTES
+        values = hex_of(packed[start:stop])
+        for at in gaps:  # ascending, so that each is put where it was
+            values.insert(at, "")
+        columns.append((kind, values))
+        start = stop
+    return RowBlock(Action("Update", *described["times"]), numbers, [], tuple(columns))
+
+
+def _chosen(block: RowBlock, state: bytearray) -> RowBlock:
+    """The rows that are due."""
+    if UNCHANGED not in state:
+        return block
+    columns = tuple((kind, list(itertools.compress(values, state))) for kind, values in block.columns)
+    return RowBlock(block.action, list(itertools.compress(block.numbers, state)), [], columns)
+
+
+# What is to be removed -----------------------------------------------------------------------------------------------
+
+
+class RemovalFile(ScratchFile):
+    """Digests to be removed, each behind its kind and in the order of both. Their positions count from 0."""
+
+    RECORD_BYTES: Final = 1 + DIGEST_BYTES
+
+    def __init__(self, path: Path, *, is_new: bool = True) -> None:
+        super().__init__(path, is_new=is_new, buffering=_BUFFER_BYTES if is_new else 0)
+        self._count = self._file.seek(0, os.SEEK_END) // self.RECORD_BYTES
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, position: int) -> bytes:
+        return self._at(position * self.RECORD_BYTES, self.RECORD_BYTES)
+
+    def append(self, kind: int, digests: Sequence[bytes]) -> None:
+        """Writes digests that come behind those before them."""
+        code = bytes((kind,))
+        self.write(b"".join([code + digest for digest in digests]))
+        self._count += len(digests)
+
+    def clear(self) -> None:
+        """Forgets all of them."""
+        self._file.truncate(0)
+        self._count = 0
+
+    def page(self, position: int, most: int) -> list[tuple[int, bytes]]:
+        """Those from a position on, by kind: the code, and the packed digests."""
+        records = self._at(position * self.RECORD_BYTES, most * self.RECORD_BYTES)
+        cut = (records[at : at + self.RECORD_BYTES] for at in range(0, len(records), self.RECORD_BYTES))
+        return [
+            (kind, b"".join(record[1:] for record in same))
+            for kind, same in itertools.groupby(cut, key=lambda record: record[0])
+        ]
+
+    def of(self, kind: int, prefix: bytes) -> tuple[int, list[bytes]]:
+        """The digests of a bucket, and the position of the first one."""
+        first = bisect_left(self, bytes((kind,)) + prefix)
+        stop = bisect_left(self, bytes((kind,)) + prefix + b"\xff" * DIGEST_BYTES, first)
+        if first == stop:
+            return first, []
+        ((_, packed),) = self.page(first, stop - first)
+        return first, digests_of(packed)
+
+
+# The folder ----------------------------------------------------------------------------------------------------------
+
+SUFFIX: Final = ".sync"
+_ROWS: Final = "rows"
+_ENTRIES: Final = "digests"
+_REMOVALS: Final = "removals"
+_STATE: Final = "state"
+_FINER: Final = "finer"
+FILES: Final = (_ROWS, _ENTRIES, _REMOVALS, _STATE, _FINER)
+
+
+def scratch_folder(snapshot: str | os.PathLike[str]) -> Path:
+    """The folder of scratch files of a snapshot, the same for all links to the snapshot."""
+    return Path(os.path.realpath(snapshot) + SUFFIX)
+
+
+def remove_scratch(folder: Path) -> None:
+    """Removes a folder of scratch files. Raises OSError if something else is in its place."""
+    if not os.path.lexists(folder):
+        return
+    found = list(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else [folder]
+    if not {path.name for path in found} <= set(FILES):
+        raise OSError(errno.EEXIST, f"{folder} holds something else")
+    for path in found:
+        path.unlink()
+    folder.rmdir()
+
+
+F = TypeVar("F", bound=ScratchFile)
+
+
+class Scratch:
+    """The scratch files of one sync, in a folder beside its snapshot.
+
+    With `is_new` the folder is made; otherwise `persist` was called, and its files are opened again
+    without the rows. Raises OSError.
+    """
+
+    def __init__(self, folder: Path, *, is_new: bool) -> None:
+        self._folder = folder
+        self._files = contextlib.ExitStack()
+        self.state: bytearray = bytearray()
+        """The state of every row."""
+        if is_new:
+            folder.mkdir(mode=0o700)
+        with contextlib.ExitStack() as opened:
+            if is_new:
+                self.rows: RowFile = self._opened(RowFile(folder / _ROWS), opened)
+            else:
+                self.state += (folder / _STATE).read_bytes()
+            self.entries: BucketFile = self._opened(BucketFile(folder / _ENTRIES, is_new=is_new), opened)
+            self.removals: RemovalFile = self._opened(RemovalFile(folder / _REMOVALS, is_new=is_new), opened)
+            self._files = opened.pop_all()
+
+    def _opened(self, file: F, files: contextlib.ExitStack) -> F:
+        files.callback(file.close)
+        return file
+
+    def add(self, block: RowBlock, expiry: int) -> None:
+        """Takes the next rows, which the service lets go of at this time (epoch seconds)."""
+        start, stop = len(self.state), len(self.state) + len(block)
+        columns, digests = list[Column](), list[bytes]()
+        for kind, values in block.columns:
+            if not (packed := bytes.fromhex("".join(values))):
+                continue  # the column of a kind that is never hashed, for one
+            rows: Iterable[int] = range(start, stop)
+            if len(packed) < len(block) * DIGEST_BYTES:
+                rows = itertools.compress(rows, values)
+            self.entries.add(CODES[kind], Entries(packed, array("I", rows), expiry))
+            columns.append((kind, values))
+            digests.append(packed)
+        self.rows.append(RowBlock(block.action, block.numbers, [], tuple(columns)), digests)
+        self.state += bytes(len(block))
+
+    @contextlib.contextmanager
+    def finer(self, kind: int, bucket: int) -> Iterator[BucketFile]:
+        """The digests of a bucket in buckets of their own, by their second byte."""
+        path = self._folder / _FINER
+        path.unlink(missing_ok=True)  # left by a process that was killed
+        with contextlib.closing(BucketFile(path, position=1)) as finer:
+            for part in self.entries.parts(kind, bucket):
+                finer.add(kind, part)
+            finer.flush()
+            yield finer
+        path.unlink()
+
+    @property
+    def sizes(self) -> str:
+        """How much there is of everything but the rows."""
+        return f"{len(self.state)} rows, {self.entries.flush()} bytes, {len(self.removals)} removals"
+
+    def mark_all(self) -> None:
+        """Every row is due."""
+        self.state = bytearray((DUE,)) * len(self.state)
+
+    def persist(self) -> str:
+        """Returns the sizes, once everything but the rows has reached the disk."""
+        state = ScratchFile(self._folder / _STATE, is_new=True)
+        with contextlib.closing(state):
+            state.write(self.state)
+            state.sync()
+        self.entries.sync()
+        self.removals.sync()
+        for folder in (self._folder, self._folder.parent):
+            _sync_folder(folder)
+        return self.sizes
+
+    def close(self) -> None:
+        """Closes the files."""
+        self._files.close()
+
+
+def _sync_folder(folder: Path) -> None:
+    """Returns once the names in the folder have reached the disk, where a system can say so."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import signal
 import subprocess
 import sys
 import urllib.request
@@ -118,6 +119,17 @@ def upload_until(service: Service, path: Path, accepted: int | None, **order: An
                 return None
     assert process.returncode == 0
     return told
+
+
+def sync_until(service: Service, path: Path, kill_at: tuple[str, int, str], **order: Any) -> bool:
+    """Syncs the file with a client that is killed there, unless it ends before; whether it was killed."""
+    account, audience = service.audience
+    more = {"kill_at": kill_at, "method": "sync", "account": account, "audience": audience}
+    with telling("upload_client.py", service, path, {**order, **more}) as process:
+        assert process.stdout is not None
+        process.stdout.read()
+    assert process.returncode in {0, -signal.SIGKILL}
+    return process.returncode != 0
 
 
 def kill_load(service: Service, path: Path, catalog: str, *, after: int, **order: Any) -> None:

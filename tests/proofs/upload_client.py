@@ -3,18 +3,25 @@
 Standard input has one JSON object: `ready` (the emulator's ready line), `path`, and optionally
 `query` (for the database at `path`, the address of a PostgreSQL or a file of DuckDB) and `rows`
 (how many it returns), `method` (`upload` or `sync`), `config` (settings of `Config`), `options` (of
-the method), `timeout_seconds` (of an attempt) and `tells` (whether every step is told as it is
-done). Standard output gets one JSON object, and before it, if asked for, one on each line for every
-step.
+the method), `timeout_seconds` (of an attempt), `tells` (whether every step is told as it is done),
+`constants` (of the package, by their full names) and `kill_at` (the full name of a function, how
+many calls come before the one at which this process is killed, and whether that is before or after
+its work). Standard output gets one JSON object, and before it, if asked for, one on each line for
+every step.
 """
 
 import asyncio
 import contextlib
+import functools
+import importlib
+import inspect
+import itertools
 import json
 import os
+import signal
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +75,63 @@ async def records_of(order: dict[str, Any]) -> AsyncIterator[Any]:
             yield database.sql(query)
 
 
+def replace(name: str, make: Callable[[Any], Any]) -> None:
+    """Puts something else in the place of what has this full name."""
+    path, _, last = name.rpartition(".")
+    try:
+        owner = importlib.import_module(path)
+    except ModuleNotFoundError:
+        module, _, kind = path.rpartition(".")
+        owner = getattr(importlib.import_module(module), kind)
+    setattr(owner, last, make(getattr(owner, last)))
+
+
+def killing(calls_before: int, when: str, work: Callable[..., Any]) -> Callable[..., Any]:
+    """The work, at one of whose calls the process ends."""
+    numbers = itertools.count()
+
+    def step(number: int, now: str) -> None:
+        if (number, now) == (calls_before, when):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def called(*arguments: Any, **keywords: Any) -> Any:
+        step(number := next(numbers), "before")
+        result = work(*arguments, **keywords)
+        step(number, "after")
+        return result
+
+    async def awaited(*arguments: Any, **keywords: Any) -> Any:
+        step(number := next(numbers), "before")
+        result = await work(*arguments, **keywords)
+        step(number, "after")
+        return result
+
+    return awaited if inspect.iscoroutinefunction(work) else called
+
+
+def timing(times: list[float], work: Callable[..., Any]) -> Callable[..., Any]:
+    """The work, which notes the processor time as it begins and as it ends."""
+
+    async def timed(*arguments: Any, **keywords: Any) -> Any:
+        times.append(time.process_time())
+        result = await work(*arguments, **keywords)
+        times.append(time.process_time())
+        return result
+
+    return timed
+
+
+def prepare(order: dict[str, Any], comparing: list[float], finishing: list[float]) -> None:
+    """Does to the package what is asked for, and has the parts of a sync timed."""
+    replace("socialapi.bulk.sync.snapshot.Snapshot.compare", functools.partial(timing, comparing))
+    replace("socialapi.bulk.sync.snapshot.Snapshot.finish", functools.partial(timing, finishing))
+    for name, value in order.get("constants", {}).items():
+        replace(name, functools.partial(lambda value, _: value, value))
+    if "kill_at" in order:
+        name, calls_before, when = order["kill_at"]
+        replace(name, functools.partial(killing, calls_before, when))
+
+
 async def main(order: dict[str, Any]) -> dict[str, Any]:
     ready = order["ready"]
     resident: list[int] = []
@@ -84,7 +148,9 @@ async def main(order: dict[str, Any]) -> dict[str, Any]:
 
     config = attrs.evolve(Config(ads_url=ready["ads_url"]), **order.get("config", {}))
     credentials = OAuth1(*(ready[n] for n in ("api_key", "api_key_secret", "access_token", "access_token_secret")))
-    started = time.monotonic()
+    comparing, finishing = list[float](), list[float]()
+    prepare(order, comparing, finishing)
+    started, processor = time.monotonic(), time.process_time()
     async with Client(config, [credentials]) as client, records_of(order) as records:
         view = client.with_options(timeout_seconds=order.get("timeout_seconds"))
         target = view.ads.account(order["account"]).custom_audience(order["audience"])
@@ -94,6 +160,9 @@ async def main(order: dict[str, Any]) -> dict[str, Any]:
         "report": report.to_dict(),
         "adds_up": report.adds_up,
         "seconds": time.monotonic() - started,
+        "processor_seconds": time.process_time() - processor,
+        # Of a sync: between comparing and taking over what was accepted.
+        "sending_seconds": finishing[0] - comparing[1] if finishing else None,
         "resident": [*resident, resident_bytes()],
         "peak": peak_resident_bytes(),
         "most_in_flight": most_in_flight,

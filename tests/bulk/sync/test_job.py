@@ -131,6 +131,11 @@ async def test_additions_go_first_and_whole_and_removals_are_single_identifiers(
     assert (report.identifiers_before, report.identifiers_after, report.held_back) == (4, 3, 0)
 
 
+async def test_columns_that_are_not_read_are_listed(audience: CustomAudience, path: Path) -> None:
+    report = await audience.sync([{"handle": "a", "colour": "red"}], snapshot=path)
+    assert report.ignored_columns == ("colour",)
+
+
 async def test_nothing_raw_is_in_the_snapshot(audience: CustomAudience, path: Path) -> None:
     await audience.sync([AudienceUser(email="planted@example.com", device_id="Planted-1")], snapshot=path)
     assert b"lanted" not in read(path)

@@ -1,0 +1,185 @@
+"""The part of a sync that reads the desired rows, and puts those that can be used into the snapshot."""
+
+import functools
+import os
+from collections.abc import Sequence
+from typing import Final
+
+import attrs
+
+from socialapi.bulk.audiences.batches import Batch
+from socialapi.bulk.audiences.cells import UserBlock, overrides_of
+from socialapi.bulk.audiences.job import Destination, UploadOptions
+from socialapi.bulk.audiences.normalize import NOT_TAKEN
+from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
+from socialapi.bulk.counters import RowCounters
+from socialapi.bulk.inputs.columns import IdentifierColumns
+from socialapi.bulk.inputs.formats import Records, open_records
+from socialapi.bulk.job import JobContext, JobDescription, JobRun, prepare_input, run_job
+from socialapi.bulk.rejects import RejectsFile
+from socialapi.bulk.rows import RowBlock
+from socialapi.bulk.sync.buckets import CODES
+from socialapi.bulk.sync.scratch import FILES, scratch_folder
+from socialapi.bulk.sync.snapshot import Snapshot
+from socialapi.errors import InvalidInput
+from socialapi.models.audiences import DEFAULT_EXPIRY_MONTHS, months_later
+from socialapi.models.validation import parse_timestamp
+from socialapi.reports import RowIssue, UploadReport
+from socialapi.session.session import Session
+
+ROWS_AT_ONCE: Final = 2_500
+"""Rows that are handed to the thread of the snapshot together."""
+NOT_SYNCED: Final = "cannot be synced, since it is never hashed and a snapshot holds digests only"
+
+
+EXPIRIES_KEPT: Final = 4_096
+
+
+@attrs.frozen(kw_only=True)
+class ReadingOptions(UploadOptions):
+    """The options of the reading part of a sync."""
+
+    snapshot: str | os.PathLike[str]
+
+    @property
+    def databases(self) -> Sequence[str | os.PathLike[str]]:
+        """The snapshot."""
+        return [self.snapshot]
+
+    @property
+    def own_files(self) -> Sequence[str | os.PathLike[str]]:
+        """As of any job, and the scratch files."""
+        return [*super().own_files, *(scratch_folder(self.snapshot) / name for name in FILES)]
+
+    @property
+    def why_not_empty(self) -> str:
+        """A sync of nothing would remove everybody."""
+        return "an empty list would remove every member, which a sync refuses"
+
+
+class ReadingStage:
+    """Reads the desired rows into a snapshot. In its report, the staged rows are the accepted ones."""
+
+    def __init__(self, snapshot: Snapshot, counters: RowCounters, options: ReadingOptions, context: JobContext) -> None:
+        now = context.now()
+        self._preparer = Preparer(
+            effective_at=options.effective_at,
+            expires_at=options.expires_at,
+            default_region=options.default_region,
+            kinds=tuple(CODES),
+            now=now,
+            writes_users=False,
+        )
+        self._snapshot = snapshot
+        self._counters = counters
+        self._context = context
+        self._staged: list[tuple[RowBlock, int]] = []
+        self.doubtful: int = 0
+        """Rows and values that could not be used: each may mean somebody who seems to have left."""
+        # The service counts from the request, which is later: rather too early here than too late.
+        default = int(months_later(now, DEFAULT_EXPIRY_MONTHS).timestamp())
+        self._expiry = functools.lru_cache(EXPIRIES_KEPT)(functools.partial(_epoch_seconds, default=default))
+
+    async def open(self, run: JobRun[UserBlock, Batch, UploadReport]) -> None:
+        """Does nothing: the caller has opened the snapshot."""
+
+    async def take(self, block: UserBlock) -> None:
+        """Stages the rows of a block that can be used."""
+        _refuse_operations(block)
+        for some in block.steps():
+            prepared = _explained(self._preparer.prepare_block(some))
+            self._counters.reject(prepared.rejects)
+            self._counters.warn([*prepared.warnings, *prepared.mended])
+            self.doubtful += len(prepared.rejects) + sum(NOT_SYNCED not in each.reason for each in prepared.warnings)
+            for run in prepared.runs:
+                self._staged.append((run, self._expiry(run.action.expires_at)))
+                self._counters.accept(len(run))
+            await self._context.scheduler.yield_turn()
+        if sum(len(block) for block, _ in self._staged) >= ROWS_AT_ONCE:
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Writes down what is gathered."""
+        staged, self._staged = self._staged, []
+        if staged:
+            await self._snapshot.stage(staged)
+
+    async def settle(self, batch: Batch) -> None:
+        """Does nothing: no batch is sent."""
+
+    async def finish(self) -> None:
+        """Does nothing: the snapshot is compared later."""
+
+    async def aclose(self) -> None:
+        """Does nothing: the caller closes the snapshot."""
+
+    def report(self, elapsed_seconds: float) -> UploadReport:
+        """The counts as they stand."""
+        return self._counters.report(elapsed_seconds, dry_run=False)
+
+
+class ReadingJob:
+    """Reads the desired rows into a snapshot.
+
+    The rejects file stays open, because the service may refuse rows later. The caller closes it.
+    """
+
+    def __init__(
+        self, session: Session, destination: Destination, desired: Records, snapshot: Snapshot, options: ReadingOptions
+    ) -> None:
+        options.check()
+        self._options = options
+        self._context = JobContext.of(session)
+        # Every kind is looked for: what cannot be synced is told rather than passed over.
+        selection = IdentifierColumns.of(options.columns, destination.kinds)
+        self._counters = RowCounters(None, ignored_columns=selection.ignored_columns)
+        self._stage = ReadingStage(snapshot, self._counters, options, self._context)
+        self._reader = open_records(desired, selection)
+        # Nothing is sent before all is read, so that all of it can be judged.
+        self._description = JobDescription(
+            noun="sync", target=destination.target, source=desired, judges_whole_input=True, keeps_rejects_open=True
+        )
+        prepare_input(session, self._reader, self._description, options)
+
+    @property
+    def doubtful(self) -> int:
+        """Rows and values that could not be used: each may mean somebody who seems to have left."""
+        return self._stage.doubtful
+
+    @property
+    def rejects_file(self) -> RejectsFile | None:
+        """The open file, if there is one."""
+        return self._counters.rejects_file
+
+    async def run(self) -> UploadReport:
+        """As `run_job`."""
+        return await run_job(self._reader, self._stage, self._counters, self._description, self._options, self._context)
+
+
+def _epoch_seconds(expires_at: str | None, *, default: int) -> int:
+    """When the service removes what is sent with this expiry."""
+    expiry = parse_timestamp(expires_at) if expires_at else None
+    return default if expiry is None else int(expiry.timestamp())
+
+
+def _refuse_operations(block: UserBlock) -> None:
+    if block.layout.operation_type is None:
+        return
+    for number, operation_type in enumerate(overrides_of(block)[0], block.first_number):
+        if operation_type is not None:
+            raise InvalidInput(
+                f"row {number} has an operation_type, and what is desired has no operations: every row belongs to the "
+                'audience, and who is in none leaves it. Give rows without, ignore the column with columns={"operation_type": '
+                '""} or --column operation_type=, or use upload'
+            )
+
+
+def _explained(prepared: PreparedBlock) -> PreparedBlock:
+    """Says of the one kind that is not taken why that is so."""
+    for issues in (prepared.rejects, prepared.warnings):
+        issues[:] = [_renamed(issue) if NOT_TAKEN in issue.reason else issue for issue in issues]
+    return prepared
+
+
+def _renamed(issue: RowIssue) -> RowIssue:
+    return attrs.evolve(issue, reason=issue.reason.replace(NOT_TAKEN, NOT_SYNCED))

@@ -121,7 +121,7 @@ async def upload_audience(
     effective_at: Annotated[str | None, Parameter(help="Start of membership, ISO 8601 with a time zone.")] = None,
     flags: UploadFlags,
 ) -> int:
-    """Upload CSV, JSON Lines or Parquet to a custom audience.
+    """Upload a file, or several, to a custom audience.
 
     Identifiers are found by the column names (email, phone_number, device_id, handle, service_id, partner_user_id and
     many synonyms), normalised and hashed here. Exit status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage
@@ -146,7 +146,7 @@ async def upload_do_not_reach(
     list_: Annotated[str, Parameter(name="--list", help="Id of the do-not-reach list.")],
     flags: UploadFlags,
 ) -> int:
-    """Upload CSV, JSON Lines or Parquet to a do-not-reach list: e-mail addresses and phone numbers only.
+    """Upload a file, or several, to a do-not-reach list: e-mail addresses and phone numbers only.
 
     Exit status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage or unusable file, 3 refused by the service or
     unreachable, 130 interrupted. With --journal, `socialapi jobs resume` goes on after 3, 130 and a kill.

@@ -36,44 +36,48 @@ from socialapi.wire.encode import json_shape
 
 app: Final = App(name="catalog", help="Product catalogs.")
 
+CatalogId = Annotated[str, Parameter(help="Id of the catalog.")]
+Concurrency = Annotated[int | None, whole_number(help="Requests of 25 products on their way at once; 8 unless given.")]
+Rejects = Annotated[
+    Path | None,
+    Parameter(
+        help="Write rejected products here: row, field, reason, and the row itself, to be corrected. Open it as text: a "
+        "spreadsheet takes cells such as =… for formulas."
+    ),
+]
+DigestFile = Annotated[
+    Path | None,
+    Parameter(help="Remember here what was loaded, and skip what has not changed; list what has vanished."),
+]
+DeleteVanished = Annotated[
+    bool,
+    Parameter(
+        help="Delete products that were loaded earlier and are not in the file; none if a row has no readable id.",
+        negative=(),
+    ),
+]
+MaxVanishedShare = Annotated[
+    float, Parameter(help="Largest share of the products that may be deleted so; beyond it none is.")
+]
+DryRun = Annotated[bool, Parameter(help="Read and check everything, send nothing, and forecast the load.", negative=())]
+
 
 @app.command
 async def upsert(
     files: Feeds,
     /,
     *,
-    catalog: Annotated[str, Parameter(help="Id of the catalog.")],
+    catalog: CatalogId,
     column: FieldColumn = None,
-    concurrency: Annotated[
-        int | None, whole_number(help="Requests of 25 products on their way at once; 8 unless given.")
-    ] = None,
+    concurrency: Concurrency = None,
     journal: JournalOption = None,
-    rejects: Annotated[
-        Path | None,
-        Parameter(
-            help="Write rejected products here: row, field, reason, and the row itself, to be corrected. Open it as text: a "
-            "spreadsheet takes cells such as =… for formulas."
-        ),
-    ] = None,
-    digests: Annotated[
-        Path | None,
-        Parameter(help="Remember here what was loaded, and skip what has not changed; list what has vanished."),
-    ] = None,
-    delete_vanished: Annotated[
-        bool,
-        Parameter(
-            help="Delete products that were loaded earlier and are not in the file; none if a row has no readable id.",
-            negative=(),
-        ),
-    ] = False,
-    max_vanished_share: Annotated[
-        float, Parameter(help="Largest share of the products that may be deleted so; beyond it none is.")
-    ] = 0.1,
+    rejects: Rejects = None,
+    digests: DigestFile = None,
+    delete_vanished: DeleteVanished = False,
+    max_vanished_share: MaxVanishedShare = 0.1,
     max_reject_share: MaxRejectShare = None,
     allow_empty: AllowEmpty = False,
-    dry_run: Annotated[
-        bool, Parameter(help="Read and check everything, send nothing, and forecast the load.", negative=())
-    ] = False,
+    dry_run: DryRun = False,
     json: Annotated[
         bool, Parameter(help="Print the report as one JSON object, the last line of the output.", negative=())
     ] = False,

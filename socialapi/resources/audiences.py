@@ -260,12 +260,13 @@ class CustomAudience(Resource):
         """Uploads any number of rows as a job. Returns a report that accounts for every row
         (section 4.9).
 
-        `records` is the path of a file (CSV, JSON Lines or Parquet, optionally compressed), a
-        pattern or a list of paths, an open binary file, a table (pandas, Polars, pyarrow, DuckDB),
-        or an iterable or async iterable of `AudienceUser`, `Operation` or mappings. Identifiers are
-        normalised and hashed, batched into requests of at most 2,500 operations and 5,000,000
-        bytes, and sent as fast as the rate limit allows. Failed requests are repeated. Rows that
-        the service refuses are separated from the others of their batch.
+        `records` is the path of a file (CSV, TSV, JSON Lines, a JSON array or Parquet, optionally
+        compressed), a pattern or a list of paths, an open binary file, a table (pandas, Polars,
+        pyarrow, DuckDB), or an iterable or async iterable of `AudienceUser`, `Operation`, mappings
+        or rows with names, such as those of databases. Identifiers are normalised and hashed,
+        batched into requests of at most 2,500 operations and 5,000,000 bytes, and sent as fast as
+        the rate limit allows. Failed requests are repeated. Rows that the service refuses are
+        separated from the others of their batch.
 
         Raises InvalidInput for options or input that cannot be used at all. Raises BulkError, with
         the report so far, if the service refuses the whole job, if it cannot be reached for

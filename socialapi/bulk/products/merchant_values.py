@@ -319,5 +319,3 @@ _CONVERSIONS: Final[Mapping[str, Callable[[str], str]]] = {
     "additional_image_link": _images,
     "product_type": _levels,
 }
-CONVERTED_FIELDS: Final = tuple(_CONVERSIONS)
-"""The fields whose texts may come out of `understood` as others."""

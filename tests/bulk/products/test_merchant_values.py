@@ -11,7 +11,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from socialapi.bulk.products.merchant_values import (
-    CONVERTED_FIELDS,
     CURRENCY_NAMES,
     FIELD_SYNONYMS,
     ONLY_WITHOUT_ID,
@@ -278,7 +277,7 @@ def test_what_is_understood_is_understood_as_itself(field: str, text: str) -> No
     assert doubt(field, text) is None or field in {"price", "sale_price"}
 
 
-@given(st.sampled_from(CONVERTED_FIELDS), ANYTHING)
+@given(st.sampled_from(FIELDS), ANYTHING)
 def test_a_text_that_keeps_the_rules_stays_and_one_that_is_understood_keeps_them(field: str, text: str) -> None:
     found = understood(field, text)
     if keeps_rules(field, text) and "&gt;" not in text and not re.search(r"[;|]\s*http", text):

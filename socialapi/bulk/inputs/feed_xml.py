@@ -46,7 +46,9 @@ READ_BYTES: Final = 65_536
 
 _ITEM_NAMES: Final = frozenset({"item", "entry", "product"})
 _ITEM_LEVELS: Final = frozenset({2, 3})
-_FEED_ROOTS: Final = frozenset({"rss", "rdf", "feed", "channel", "products", "items", "entries", "catalog", "shop"})
+_STANDARD_ROOTS: Final = frozenset({"rss", "rdf", "feed", "channel"})
+_LIST_ROOTS: Final = frozenset({"products", "items", "entries", "catalog", "shop"})
+"""The roots of lists of products; one that has other elements is in a dialect that is not known."""
 _MARKED_UP: Final = frozenset({"title", "description", "summary", "content"})
 
 _is_google: Final = re.compile(r"https?://base\.google\.com/n[cs]/1\.0/?").fullmatch
@@ -147,6 +149,7 @@ class _Feed:
         self._found: list[tuple[Item, int]] = []
         self._depth = 0
         self._root = ""
+        self._has_other_elements = False
         self._root_prefix = ""
         self._google_prefixes = {"g"}
         self._plain: Item = {}
@@ -179,7 +182,8 @@ class _Feed:
 
     def without_items(self) -> InvalidInput:
         """The error for a file that ended without any item."""
-        return NoRows(NO_ITEMS) if self._root in _FEED_ROOTS else InvalidInput(NO_FEED)
+        is_empty = self._root in _STANDARD_ROOTS or (self._root in _LIST_ROOTS and not self._has_other_elements)
+        return NoRows(NO_ITEMS) if is_empty else InvalidInput(NO_FEED)
 
     def target(self, name: str) -> tuple[Item, str]:
         """Where the texts of an element of this name belong, and under which name."""
@@ -219,6 +223,8 @@ class _Feed:
         self._declare(attributes)
         if self._depth in _ITEM_LEVELS and local.lower() in _ITEM_NAMES:
             self._start_item(attributes)
+        elif self._depth > 1:
+            self._has_other_elements = True
 
     def _end_outside(self, name: str) -> None:
         self._depth -= 1

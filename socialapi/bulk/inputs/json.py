@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 
 import orjson
 
+from socialapi.bulk.inputs.columns import quoted
 from socialapi.bulk.inputs.objects import Item, blocks_of_items
 from socialapi.bulk.inputs.reader import IS_BLANK, Block, Fault, Layout, NoRows, Selection
 from socialapi.errors import InvalidInput
@@ -130,25 +131,32 @@ class JsonWindow:
             yield from self._array()
         else:
             self._skip("{")
-            is_found = False
+            first: str | None = None
             while self._peek() != "}":
-                if self._to_value() == "[" and not is_found:
-                    for item in self._array():
-                        is_found = True
-                        yield item
-                else:
+                name = self._name()
+                if self._peek() != "[":
                     self._item()
+                elif first in (None, name):
+                    for item in self._array():
+                        first = name
+                        yield item
+                elif any(isinstance(item[0], dict) for item in self._array()):
+                    raise self._fault(
+                        f"{quoted(name)} is an array of objects, too, behind {quoted(first)}: give one of them"
+                    )
                 if self._peek() != "}":
                     self._skip(",")
             self._skip("}")
         if self._peek():
             raise self._fault("nothing is expected after the end of the array")
 
-    def _to_value(self) -> str:
-        """Goes past the name of a member; returns how its value begins."""
-        self._item()
+    def _name(self) -> str:
+        """Goes past the name of a member."""
+        name, _ = self._item()
+        if not isinstance(name, str):
+            raise self._fault("the name of a member is expected here")
         self._skip(":")
-        return self._peek()
+        return name
 
     def _array(self) -> Iterator[Item]:
         self._skip("[")

@@ -454,3 +454,12 @@ def test_tables_and_json_do_not_look_like_xml(head: bytes) -> None:
 
 def test_a_file_in_memory_is_read_as_well() -> None:
     assert len(list(read_items(BufferedReader(BytesIO(GOOGLE))))) == 2
+
+
+@pytest.mark.parametrize(
+    "content", ["<shop><offers><offer><id>1</id></offer></offers></shop>", "<catalog><goods><good/></goods></catalog>"]
+)
+def test_a_list_in_an_unknown_dialect_is_not_taken_for_an_empty_feed(content: str) -> None:
+    with pytest.raises(InvalidInput, match="no product feed") as error:
+        list(read_items(BufferedReader(BytesIO(content.encode()))))
+    assert not isinstance(error.value, NoRows)

@@ -220,3 +220,13 @@ async def test_every_object_is_one_row(
     write(path, "".join(json.dumps(item) + "\n" for item in [{"email": "a@b.example"}, *objects]))
     rows = await read(path)
     assert [row.number for row in rows] == list(range(1, len(objects) + 2))
+
+
+async def test_a_second_array_of_objects_ends_the_input_after_the_first(tmp_path: Path) -> None:
+    write(
+        tmp_path / "crm.json",
+        '{"a": [{"email": "a@b.example"}], "tags": ["x", [{"y": 1}]], "b": [{"email": "c@d.example"}]}',
+    )
+    rows, error = await read_until_error(tmp_path / "crm.json", InvalidInput)
+    assert values(rows) == [["a@b.example"]]
+    assert str(error).endswith('"b" is an array of objects, too, behind "a": give one of them')

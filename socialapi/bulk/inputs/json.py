@@ -1,10 +1,9 @@
 """Reads JSON Lines, and JSON arrays of any size in bounded memory."""
 
 import codecs
-import contextlib
 import json
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from io import BufferedReader
 from typing import Any, Final, TypeVar
 
@@ -88,30 +87,75 @@ def _whole_number(text: str) -> int | str:
 _DECODER: Final = json.JSONDecoder(parse_int=_whole_number)
 
 
-_MEMBER: Final = rb'"(?:[^"\\]|\\.)*"\s*:\s*'
-_SCALAR: Final = rb'(?:"(?:[^"\\]|\\.)*"|[-+0-9.eE]+|true|false|null)'
-_find_wrapper: Final = re.compile(rb"\s*\{\s*((?:%b%b\s*,\s*)*)%b\[\s*[{\]]" % (_MEMBER, _SCALAR, _MEMBER)).match
-_find_names: Final = re.compile(rb'("(?:[^"\\]|\\.)*")\s*:').findall
+_find_names: Final = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:').findall
+_blanks: Final = re.compile(r"[ \t\r\n]*").match
+_LOOKED_AT: Final = 16_384
+"""Characters of an object, of which the head of a file may have only a part."""
 
 
 def is_wrapped(head: bytes, selection: Selection[Any]) -> bool:
-    """Whether a file that begins so is one object that has the rows in an array, such as `{"products": […]}`.
+    """Whether a file that begins so is one object with the rows in an array, such as `{"products": […]}`.
 
-    It is JSON Lines if the first line is a whole object with further lines behind it, or has a name that a row has.
+    It is JSON Lines if the first line is a whole object with others behind it. Otherwise the objects in its first array
+    are the rows if they have more names of a row than the object itself.
     """
-    found = _find_wrapper(head)
+    line, _, rest = head.partition(b"\n")
+    whole = _object(line)
+    if whole is not None and rest and not rest.isspace():
+        return False
+    found = _names_around_array(head.decode("utf-8", "surrogateescape"))
     if found is None:
         return False
-    line, _, rest = head.partition(b"\n")
+    before, inner = found
+    outside, inside = (
+        sum(selection.knows_any((name,)) for name in names) for names in (before if whole is None else whole, inner)
+    )
+    return not outside or inside > outside
+
+
+def _object(line: bytes) -> Mapping[str, Any] | None:
     try:
-        names = [json.loads(each) for each in _find_names(found[0])]
-        with contextlib.suppress(ValueError):
-            names += _DECODER.decode(line.decode("utf-8", "surrogateescape"))
-            if rest and not rest.isspace():
-                return False
+        found = _DECODER.decode(line.decode("utf-8", "surrogateescape"))
     except (ValueError, RecursionError):
-        return False
-    return not selection.knows_any(names)
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _names_around_array(text: str) -> tuple[Sequence[str], Sequence[str]] | None:
+    """The names of an object before its first array of objects, and those of the first object in it.
+
+    None if there is no such array.
+    """
+    names, has_array = list[str](), False
+    try:
+        at = _end_of_blanks(text, 0)
+        while text[at] in "{,":
+            name, at = _DECODER.raw_decode(text, _end_of_blanks(text, at + 1))
+            at = _end_of_blanks(text, _end_of_blanks(text, at) + 1)  # behind the colon
+            inner = _end_of_blanks(text, at + 1)
+            if text[at] == "[" and text[inner] == "{":
+                return names, _names_of_object(text, inner)
+            has_array = has_array or (text[at : inner + 1].startswith("[") and text[inner] == "]")
+            _, at = _DECODER.raw_decode(text, at)
+            names += [] if text[at - 1] == "]" else [str(name)]
+            at = _end_of_blanks(text, at)
+    except (ValueError, IndexError, RecursionError):  # no object, or one of which the head has only a part
+        return None
+    return (names, ()) if has_array else None
+
+
+def _names_of_object(text: str, start: int) -> Sequence[str]:
+    try:
+        found, _ = _DECODER.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return _find_names(text[start : start + _LOOKED_AT])
+    return list(found)
+
+
+def _end_of_blanks(text: str, start: int) -> int:
+    found = _blanks(text, start)
+    assert found is not None  # an empty text will do
+    return found.end()
 
 
 class JsonWindow:

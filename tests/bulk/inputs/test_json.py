@@ -230,3 +230,16 @@ async def test_a_second_array_of_objects_ends_the_input_after_the_first(tmp_path
     rows, error = await read_until_error(tmp_path / "crm.json", InvalidInput)
     assert values(rows) == [["a@b.example"]]
     assert str(error).endswith('"b" is an array of objects, too, behind "a": give one of them')
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"name": "My list", "users": [{"email": "a@b.example", "phone": "+14155550123"}]}',
+        '{"meta": {"page": 1, "tags": ["x"]}, "users": [{"email": "a@b.example", "phone": "+14155550123"}], "n": 1}',
+        '{\n  "handle": "owner",\n  "users": [\n    {"email": "a@b.example", "phone": "+14155550123"}\n  ]\n}\n',
+    ],
+)
+async def test_a_wrapper_may_say_something_about_itself(tmp_path: Path, content: str) -> None:
+    write(tmp_path / "crm.json", content)
+    assert values(await read(tmp_path / "crm.json")) == [["a@b.example", "+14155550123"]]

@@ -66,3 +66,22 @@ def open_files() -> set[str]:
     """The files that this process has open."""
     links = Path("/proc/self/fd")
     return {str(link.readlink()) for link in links.iterdir() if link.is_symlink()} if links.exists() else set()
+
+
+class Repeated:
+    """A file that is larger than what is kept of it: a beginning, a part again and again, and an end."""
+
+    def __init__(self, start: bytes, part: bytes, size: int, end: bytes = b"") -> None:
+        self._waiting = start
+        self._parts = part * max(1, 65_536 // len(part))
+        self._left = size
+        self._end = end
+
+    def read(self, size: int) -> bytes:
+        while len(self._waiting) < size and self._left > 0:
+            self._waiting += self._parts
+            self._left -= len(self._parts)
+            if self._left <= 0:
+                self._waiting += self._end
+        data, self._waiting = self._waiting[:size], self._waiting[size:]
+        return data

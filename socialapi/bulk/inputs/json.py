@@ -25,6 +25,7 @@ _TAIL: Final = 16
 
 TOO_LONG: Final = Fault(f"is longer than {MAX_OBJECT_BYTES:,} bytes", MAX_OBJECT_BYTES + 1)
 NOT_READABLE: Final = "is nested too deeply"
+_LONG_ITEM: Final = f"an item is longer than {MAX_OBJECT_BYTES:,} characters"
 
 
 def read_json_lines(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L], None, None]:
@@ -163,6 +164,15 @@ class JsonWindow:
 
     def __init__(self, file: BufferedReader) -> None:
         self._file = file
+_blanks: Final = re.compile(r"[ \t\r\n]*").match
+
+
+def _end_of_blanks(text: str, start: int) -> int:
+    found = _blanks(text, start)
+    assert found is not None  # an empty text will do
+    return found.end()
+
+
         self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
         self._text = ""
         self._at = 0
@@ -214,8 +224,8 @@ class JsonWindow:
     def _peek(self) -> str:
         """The next character that is no blank; empty at the end of the file."""
         while True:
-            while self._at < len(self._text) and self._text[self._at] in " \t\r\n":
-                self._go_to(self._at + 1)
+            if self._text[self._at : self._at + 1].isspace():
+                self._go_to(_end_of_blanks(self._text, self._at))
             if self._at < len(self._text) or not self._more():
                 return self._text[self._at : self._at + 1]
 
@@ -238,7 +248,7 @@ class JsonWindow:
                 raise self._fault(NOT_READABLE) from None
             else:
                 # A number at the very end of the window may go on.
-                if end < len(self._text) or not self._more():
+                if end < len(self._text) or not self._more_of_item():
                     self._go_to(min(end, len(self._text)))
                     return value, line
 
@@ -252,8 +262,14 @@ class JsonWindow:
                 if self._more():
                     return
                 problem.pos -= gone  # what was before the item is not in the window any more
+    def _more_of_item(self) -> bool:
+        """Reads on within an item. Raises InvalidInput when it is too long already."""
+        if len(self._text) - self._at > MAX_OBJECT_BYTES:
+            raise self._fault(_LONG_ITEM)
+        return self._more()
+
             else:
-                says = f"an item is longer than {MAX_OBJECT_BYTES:,} characters"
+                says = _LONG_ITEM
         self._go_to(min(problem.pos, len(self._text)))
         raise self._fault(says) from None
 

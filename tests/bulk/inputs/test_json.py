@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialapi.bulk.inputs.json import MAX_OBJECT_BYTES
+from socialapi.bulk.inputs.json import MAX_OBJECT_BYTES, JsonWindow
 from socialapi.bulk.inputs.numbers import INEXACT, INFINITE, NOT_TEXT
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
 from socialapi.errors import InvalidInput
-from tests.bulk.input_files import open_users, read, read_until_error, values, why_empty, write
+from tests.bulk.input_files import Repeated, open_users, read, read_until_error, values, why_empty, write
 
 
 @pytest.fixture
@@ -243,3 +243,18 @@ async def test_a_second_array_of_objects_ends_the_input_after_the_first(tmp_path
 async def test_a_wrapper_may_say_something_about_itself(tmp_path: Path, content: str) -> None:
     write(tmp_path / "crm.json", content)
     assert values(await read(tmp_path / "crm.json")) == [["a@b.example", "+14155550123"]]
+
+
+@pytest.mark.parametrize("number", [b"1", b"1.0", b"1e"])
+async def test_a_number_that_does_not_end_is_refused_where_an_item_is_too_long(number: bytes) -> None:
+    with pytest.raises(InvalidInput, match="line 1, column 2: an item is longer than 1,048,576 characters"):
+        await read(Repeated(b"[" + number, b"1", 50_000_000))
+
+
+async def test_blanks_between_items_are_passed_over_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[int] = []
+    go_to = JsonWindow._go_to
+    monkeypatch.setattr(JsonWindow, "_go_to", lambda window, place: (steps.append(place), go_to(window, place)))
+    blanks = Repeated(b'[{"email": "a@b.example"},', b" \n", 3_000_000, b'{"email": "c@d.example"}]')
+    assert values(await read(blanks)) == [["a@b.example"], ["c@d.example"]]
+    assert len(steps) < 200

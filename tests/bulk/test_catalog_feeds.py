@@ -24,7 +24,7 @@ def items_of(name: str, content: bytes) -> Iterable[Mapping[str, Any]]:
     """The items of a file, by means of the standard library where there is one."""
     match name.split("."):
         case [_, "xml"]:
-            return [item for item, _ in read_items(BufferedReader(BytesIO(content)))]
+            return [found[0] for found in read_items(BufferedReader(BytesIO(content))) if found]
         case [_, "tsv" | "csv" as kind]:
             text = io.StringIO(content.decode("utf-8-sig"), newline="")
             return list(csv.DictReader(text, delimiter="\t" if kind == "tsv" else ";"))

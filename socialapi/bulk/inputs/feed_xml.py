@@ -28,7 +28,7 @@ from xml.parsers import expat
 from xml.parsers.expat import errors
 
 from socialapi.bulk.inputs.objects import blocks_of_items
-from socialapi.bulk.inputs.reader import Block, Layout, NoRows, Selection
+from socialapi.bulk.inputs.reader import BYTES_PER_BLOCK, CUT, Block, Layout, NoRows, Selection
 from socialapi.errors import InvalidInput
 
 L = TypeVar("L", bound=Layout)
@@ -94,8 +94,8 @@ def looks_like_xml(head: bytes) -> bool:
     return _starts_as_xml(head) is not None
 
 
-def read_items(file: BufferedReader) -> Iterator[tuple[Item, int]]:
-    """The items of a product feed, each with the line on which it begins.
+def read_items(file: BufferedReader) -> Iterator[tuple[Item, int] | tuple[()]]:
+    """The items of a product feed, each with the line on which it begins, and `CUT` where a block has to end.
 
     Raises NoRows for a feed without items, and InvalidInput, which names line and column, for what is no feed or
     cannot be read any further; the items before the fault are handed out first.
@@ -104,6 +104,7 @@ def read_items(file: BufferedReader) -> Iterator[tuple[Item, int]]:
     feed = _Feed(lines_before, "utf-8" if _claims_utf_16(head) else None)
     fault: InvalidInput | None = None
     found = is_last = False
+    taken = 0
     while fault is None and not is_last:
         chunk = head or file.read(READ_BYTES)
         head, is_last = b"", not chunk
@@ -114,6 +115,10 @@ def read_items(file: BufferedReader) -> Iterator[tuple[Item, int]]:
         items = feed.take()
         found = found or bool(items)
         yield from items
+        taken += len(chunk)
+        if taken > BYTES_PER_BLOCK:
+            taken = 0
+            yield CUT
     if fault is not None:
         raise fault
     if not found:

@@ -11,7 +11,7 @@ import orjson
 
 from socialapi.bulk.inputs.columns import quoted
 from socialapi.bulk.inputs.objects import Item, blocks_of_items
-from socialapi.bulk.inputs.reader import IS_BLANK, Block, Fault, Layout, NoRows, Selection
+from socialapi.bulk.inputs.reader import BYTES_PER_BLOCK, CUT, IS_BLANK, Block, Fault, Layout, NoRows, Selection
 from socialapi.errors import InvalidInput
 
 L = TypeVar("L", bound=Layout)
@@ -48,7 +48,7 @@ def read_json_array(file: BufferedReader, selection: Selection[L]) -> Generator[
     yield from blocks_of_items(JsonWindow(file).items(), selection, "items of the array is a JSON object")
 
 
-def _line_items(file: BufferedReader) -> Iterator[Item]:
+def _line_items(file: BufferedReader) -> Iterator[Item | tuple[()]]:
     """The value on each line. Blank lines before the first other one are handed out with it: alone they are nothing."""
     lines = enumerate(iter(lambda: file.readline(MAX_OBJECT_BYTES + 1), b""), 1)
     first = next(((number, line) for number, line in lines if not line.isspace()), None)
@@ -56,9 +56,14 @@ def _line_items(file: BufferedReader) -> Iterator[Item]:
         raise NoRows("the file is empty")
     number, line = first
     yield from ((IS_BLANK, blank) for blank in range(1, number))
+    room = BYTES_PER_BLOCK - len(line)
     yield _line_item(file, line), number
     for number, line in lines:
         yield _line_item(file, line), number
+        room -= len(line)
+        if room < 0:
+            room = BYTES_PER_BLOCK
+            yield CUT
 
 
 def _line_item(file: BufferedReader, line: bytes) -> Any:
@@ -159,11 +164,6 @@ def _end_of_blanks(text: str, start: int) -> int:
     return found.end()
 
 
-class JsonWindow:
-    """The part of a JSON text that is in memory."""
-
-    def __init__(self, file: BufferedReader) -> None:
-        self._file = file
 _blanks: Final = re.compile(r"[ \t\r\n]*").match
 
 
@@ -173,13 +173,20 @@ def _end_of_blanks(text: str, start: int) -> int:
     return found.end()
 
 
+class JsonWindow:
+    """The part of a JSON text that is in memory."""
+
+    def __init__(self, file: BufferedReader) -> None:
+        self._file = file
         self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
         self._text = ""
         self._at = 0
         self._line = 1
         self._line_start = 0
+        self._taken = 0
+        """Bytes read since the last cut."""
 
-    def items(self) -> Iterator[Item]:
+    def items(self) -> Iterator[Item | tuple[()]]:
         """The items of the array, or of the first array in an object, with the line on which each begins."""
         if self._peek() != "{":
             yield from self._array()
@@ -212,13 +219,16 @@ def _end_of_blanks(text: str, start: int) -> int:
         self._skip(":")
         return name
 
-    def _array(self) -> Iterator[Item]:
+    def _array(self) -> Iterator[Item | tuple[()]]:
         self._skip("[")
         if self._peek() != "]":
             yield self._item()
             while self._peek() == ",":
                 self._skip(",")
                 yield self._item()
+                if self._taken > BYTES_PER_BLOCK:
+                    self._taken = 0
+                    yield CUT
         self._skip("]")
 
     def _peek(self) -> str:
@@ -252,6 +262,12 @@ def _end_of_blanks(text: str, start: int) -> int:
                     self._go_to(min(end, len(self._text)))
                     return value, line
 
+    def _more_of_item(self) -> bool:
+        """Reads on within an item. Raises InvalidInput when it is too long already."""
+        if len(self._text) - self._at > MAX_OBJECT_BYTES:
+            raise self._fault(_LONG_ITEM)
+        return self._more()
+
     def _read_on(self, problem: json.JSONDecodeError) -> None:
         """Enlarges the window after a fault that may be due to its end."""
         at_end = problem.pos >= len(self._text) - _TAIL or problem.msg.startswith("Unterminated string")
@@ -262,12 +278,6 @@ def _end_of_blanks(text: str, start: int) -> int:
                 if self._more():
                     return
                 problem.pos -= gone  # what was before the item is not in the window any more
-    def _more_of_item(self) -> bool:
-        """Reads on within an item. Raises InvalidInput when it is too long already."""
-        if len(self._text) - self._at > MAX_OBJECT_BYTES:
-            raise self._fault(_LONG_ITEM)
-        return self._more()
-
             else:
                 says = _LONG_ITEM
         self._go_to(min(problem.pos, len(self._text)))
@@ -283,6 +293,7 @@ def _end_of_blanks(text: str, start: int) -> int:
     def _more(self) -> bool:
         """Reads on, and forgets what lies before the present place."""
         data = self._file.read1(READ_BYTES)
+        self._taken += len(data)
         rest = self._decoder.decode(data, final=not data)
         self._line_start -= self._at
         self._text = self._text[self._at :] + rest

@@ -108,7 +108,7 @@ def names_of(objects: Sequence[Object]) -> Sequence[str]:
     )
 
 
-def blocks_of_items(items: Iterator[Item], selection: Selection[L], expected: str) -> Iterator[Block[L]]:
+def blocks_of_items(items: Iterator[Item | tuple[()]], selection: Selection[L], expected: str) -> Iterator[Block[L]]:
     """The items of a file in blocks; one that is no mapping is a row with a fault.
 
     Raises InvalidInput when all of the first items are such, saying what was `expected`, or when they lack what the

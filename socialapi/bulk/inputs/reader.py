@@ -22,6 +22,8 @@ from socialapi.errors import InvalidInput
 
 ROWS_PER_BLOCK: Final = 1_250
 """Rows read, or encoded, in one go: few enough that the event loop is not held for more than about 10 ms."""
+BYTES_PER_BLOCK: Final = 1_048_576
+"""After so many bytes of a file a block ends, however few rows it has: a row may be as long as this itself."""
 ROWS_PER_STEP: Final = 250
 """Rows judged at a time: the slowest ones, with odd phone numbers, take 40 microseconds each."""
 
@@ -226,18 +228,28 @@ class Reader(abc.ABC, Generic[C]):
         await self.aclose()
 
 
-def in_lists(items: Iterable[T]) -> Iterator[list[T]]:
-    """The items in lists of at most `ROWS_PER_BLOCK`; when they break, those before the fault come before its error."""
+CUT: Final = ()
+"""Stands between two items where a list has to end."""
+
+
+def in_lists(items: Iterable[T | tuple[()]]) -> Iterator[list[T]]:
+    """The items in lists of at most `ROWS_PER_BLOCK`, which `CUT` ends earlier.
+
+    When the items break, those before the fault come before its error.
+    """
     iterator = iter(items)
     error: Exception | None = None
     while error is None:
-        some: list[T] = []
+        some: list[Any] = []
         try:
-            some.extend(islice(iterator, ROWS_PER_BLOCK))
+            some.append(next(iterator))
+            if some[0] == CUT:
+                continue
+            some.extend(islice(iter(iterator.__next__, CUT), ROWS_PER_BLOCK - 1))
+        except StopIteration:
+            return
         except Exception as fault:  # noqa: BLE001 - raised again below
             error = fault
-        if not some and error is None:
-            return
         if some:
             yield some
     raise error

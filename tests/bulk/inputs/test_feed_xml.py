@@ -12,7 +12,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from socialapi.bulk.inputs.feed_xml import MAX_ITEM_BYTES, READ_BYTES, Item, looks_like_xml, read_items
+from socialapi.bulk.inputs.feed_xml import MAX_ITEM_BYTES, READ_BYTES, Item, looks_like_xml
+from socialapi.bulk.inputs.feed_xml import read_items as read_items_and_cuts
 from socialapi.bulk.inputs.reader import NoRows
 from socialapi.errors import InvalidInput
 
@@ -74,6 +75,11 @@ class Pieces(RawIOBase):
 
 def opened(content: str | bytes) -> BufferedReader:
     return BufferedReader(Pieces([content.encode() if isinstance(content, str) else content]))
+
+
+def read_items(file: BufferedReader) -> Iterator[tuple[Item, int]]:
+    """The items without the places at which a block has to end."""
+    return (found for found in read_items_and_cuts(file) if found)
 
 
 def items(content: str | bytes) -> list[Item]:

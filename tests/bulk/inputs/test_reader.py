@@ -1,5 +1,8 @@
 """Blocks of rows, and their parts."""
 
+import contextlib
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from hypothesis import given
@@ -7,7 +10,7 @@ from hypothesis import strategies as st
 
 from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.inputs.columns import IdentifierLayout
-from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK, ROWS_PER_STEP, Block, Fault
+from socialapi.bulk.inputs.reader import CUT, ROWS_PER_BLOCK, ROWS_PER_STEP, Block, Fault, in_lists
 from tests.bulk.blocks import user_block
 
 LAYOUT = IdentifierLayout((), ())
@@ -69,3 +72,33 @@ def test_a_row_of_a_file_stands_on_a_line_and_may_have_a_fault_in_a_column() -> 
 
 def test_a_block_shows_no_cell() -> None:
     assert "secret" not in repr(user_block(("email", "email", ["secret"])))
+
+
+def some_items(count: int, cuts: AbstractSet[int], error_at: int | None) -> Iterator[tuple[Any, int] | tuple[()]]:
+    for number in range(count):
+        if number == error_at:
+            raise LookupError
+        yield (number, number)
+        if number in cuts:
+            yield CUT
+    if error_at is not None and error_at >= count:
+        raise LookupError
+
+
+@given(
+    count=st.integers(0, 3 * ROWS_PER_BLOCK),
+    cuts=st.sets(st.integers(0, 3 * ROWS_PER_BLOCK), max_size=6)
+    | st.sets(st.sampled_from((ROWS_PER_BLOCK - 1, ROWS_PER_BLOCK, 2 * ROWS_PER_BLOCK - 1))),
+    error_at=st.none() | st.integers(0, 4 * ROWS_PER_BLOCK),
+)
+def test_lists_end_at_cuts_and_every_item_before_an_error_is_in_one(
+    count: int, cuts: set[int], error_at: int | None
+) -> None:
+    lists: list[list[Any]] = []
+    with contextlib.suppress(LookupError):
+        lists.extend(in_lists(some_items(count, cuts, error_at)))
+        assert error_at is None
+    whole = range(count if error_at is None else min(count, error_at))
+    assert [number for some in lists for number, _ in some] == list(whole)
+    assert all(0 < len(some) <= ROWS_PER_BLOCK for some in lists)
+    assert all(number not in cuts for some in lists for number, _ in some[:-1])

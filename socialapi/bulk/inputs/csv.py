@@ -3,7 +3,7 @@
 import codecs
 import csv
 import re
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from io import BufferedReader, StringIO
 from itertools import chain, islice, tee
 from operator import itemgetter
@@ -11,7 +11,16 @@ from typing import Final, TypeVar
 
 import attrs
 
-from socialapi.bulk.inputs.reader import IS_BLANK, ROWS_PER_BLOCK, Block, Fault, Layout, NoRows, Selection
+from socialapi.bulk.inputs.reader import (
+    BYTES_PER_BLOCK,
+    IS_BLANK,
+    ROWS_PER_BLOCK,
+    Block,
+    Fault,
+    Layout,
+    NoRows,
+    Selection,
+)
 from socialapi.errors import InvalidInput
 
 L = TypeVar("L", bound=Layout)
@@ -20,13 +29,22 @@ DELIMITERS: Final = (",", ";", "\t", "|")
 MAX_LINE_CHARACTERS: Final = 1_048_576
 MAX_CELL_CHARACTERS: Final = 131_072
 """What Python's parser takes by default."""
+MAX_ROW_CHARACTERS: Final = 2_097_152
+"""Of all lines of a row."""
+MAX_COLUMNS: Final = 16_384
+"""As many as a spreadsheet may have."""
+CELLS_PER_BLOCK: Final = 250_000
 READ_BYTES: Final = 65_536
 
 _QUOTING: Final = "text follows a quotation mark that closes the cell: write a quotation mark within a cell twice"
 _NEVER_CLOSED: Final = "a quotation mark is not closed before the end of the file"
 _LONG_CELL: Final = f"a cell has more than {MAX_CELL_CHARACTERS:,} characters"
+_LONG_LINE: Final = f"the line has more than {MAX_LINE_CHARACTERS:,} characters"
+_LONG_ROW: Final = f"the row has more than {MAX_ROW_CHARACTERS:,} characters"
+_PROBABLY: Final = "; probably a quotation mark is not closed"
 _SEPARATOR: Final = re.compile(r'"?sep=([^\w\s"]|\t)"?[\r\n]*', re.IGNORECASE).fullmatch
 """The line that Excel puts before a table, with its delimiter."""
+_FILLER: Final = "x" * (MAX_CELL_CHARACTERS + 1)
 _OTHER_ROW: Final = "\ud800"
 """A row that no file can hold, since bytes that are not UTF-8 are decoded to other lone surrogates."""
 
@@ -43,14 +61,17 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
     InvalidInput for columns as the selection does, and, after the rows before it, where quotation
     marks do not fit.
     """
-    lines = _lines(file)
+    parts = _Parts(file)
+    lines = parts.lines()
     line, text = _first_line(lines, 0)
     delimiter = None
     if (separator := _SEPARATOR(text)) is not None:
         delimiter = separator[1]
         line, text = _first_line(lines, line)
-    table = _Table(chain((text,), lines), delimiter or _delimiter(text), line)
+    table = _Table(chain((text,), lines), delimiter or _delimiter(text), line, parts)
     names = table.names()
+    if len(names) > MAX_COLUMNS:
+        raise InvalidInput(f"line {line}: there are {len(names):,} columns, and at most {MAX_COLUMNS:,} are read")
     layout = selection.of_table(names, line)
     yield from _unless_blank(table, layout, len(names))
 
@@ -80,19 +101,27 @@ class _Rows:
     """Rows as they were parsed, the lines on which they begin, and what is wrong with some, by index."""
 
     records: list[list[str]]
-    lines: Sequence[int]
+    lines: range | list[int]
     faults: dict[int, Fault] = attrs.field(factory=dict)
     doubts: dict[int, Fault] = attrs.field(factory=dict)
+
+    def extend(self, more: "_Rows") -> None:
+        """Adds rows that follow, of which nothing is wrong."""
+        self.records += more.records
+        self.lines = list(self.lines) if isinstance(self.lines, range) else self.lines
+        self.lines += more.lines
 
 
 class _Table:
     """Parses the lines of a table, of which the first one has the number `line`."""
 
-    def __init__(self, lines: Iterator[str], delimiter: str, line: int) -> None:
+    def __init__(self, lines: Iterator[str], delimiter: str, line: int, parts: "_Parts") -> None:
         # The second iterator keeps the lines of the rows at hand, for when one of them cannot be parsed.
         given, self._again = tee(lines)
         self._parser = csv.reader(given, delimiter=delimiter, skipinitialspace=True, strict=True)
         self._delimiter = delimiter
+        self._parts = parts
+        self._rows_per_block = ROWS_PER_BLOCK
         self._lines_before = line - 1
         self._lines_taken = 0
 
@@ -107,28 +136,39 @@ class _Table:
         try:
             names = next(self._parser)
         except csv.Error as error:
-            raw = self._take_lines()
-            raise InvalidInput(f"line {line}, column {self._column_of_fault(raw)}: {_meaning(error)}") from None
+            raise self._error(line, self._take_lines(), _meaning(error)) from None
         self._take_lines()
+        # Every row of a block gets a cell for each name.
+        self._rows_per_block = max(1, min(ROWS_PER_BLOCK, CELLS_PER_BLOCK // max(1, len(names))))
         return names
 
     def blocks(self) -> Iterator[_Rows]:
         """The rows. Raises InvalidInput, after those before it, where nobody knows where the next one begins."""
-        while True:
-            rows, error = self._parse()
-            broken = None if error is None else self._add_unparsed(rows, _meaning(error))
+        broken: InvalidInput | None = None
+        while broken is None:
+            self._parts.begin_block()
+            rows, error = self._parse(self._rows_per_block)
+            while error is not None and broken is None:
+                broken = self._add_unparsed(rows, _meaning(error))
+                room = self._rows_per_block - len(rows.records)
+                if broken is not None or room <= 0 or self._parts.is_block_full:
+                    break
+                more, error = self._parse(room)
+                rows.extend(more)
             if rows.records:
                 yield rows
-            elif error is None:
+            elif broken is None:
                 return
-            if broken is not None:
-                raise broken
+        raise broken
 
-    def _parse(self) -> tuple[_Rows, csv.Error | None]:
+    def _parse(self, room: int) -> tuple[_Rows, csv.Error | None]:
         records: list[list[str]] = []
-        error: csv.Error | None = None
+        parts, error = self._parts, None
         try:
-            records.extend(islice(self._parser, ROWS_PER_BLOCK))
+            for record in islice(self._parser, room):
+                records.append(record)
+                if parts.is_block_full:
+                    break
         except csv.Error as problem:
             error = problem
         first = self.line
@@ -151,16 +191,29 @@ class _Table:
     def _add_unparsed(self, rows: _Rows, reason: str) -> InvalidInput | None:
         """Adds the row that could not be parsed if the next one begins on the next line; else returns the error."""
         line, raw = self.line, self._take_lines()
-        fault = Fault(reason, self._column_of_fault(raw))
-        cells = self._parsed_alone(raw[0], reason) if len(raw) == 1 else None
-        if cells is None:
-            probably = "; probably a quotation mark is not closed" if reason == _LONG_CELL else ""
-            return InvalidInput(f"line {line}, column {fault.column}: {reason}{probably}")
+        if (cells := self._parsed_alone(raw[0], reason) if len(raw) == 1 else None) is None:
+            return self._error(line, raw, reason)
+        fault = Fault(_LONG_LINE if self._is_cut(raw, reason) else reason, self._column_of_fault(raw))
         problems = rows.faults if reason == _LONG_CELL else rows.doubts
         problems[len(rows.records)] = fault
-        rows.records.append(cells)
-        rows.lines = [*rows.lines, line]
+        rows.extend(_Rows([cells], [line]))
         return None
+
+    def _error(self, line: int, raw: Sequence[str], reason: str) -> InvalidInput:
+        """Why the row on these lines, and so the rest of the file, cannot be read."""
+        if self._is_cut(raw, reason):
+            return InvalidInput(f"line {line}: {_LONG_LINE}")
+        if reason == _LONG_ROW:
+            return InvalidInput(f"line {line}: {reason}{_PROBABLY}")
+        probably = _PROBABLY if reason == _LONG_CELL else ""
+        return InvalidInput(f"line {line}, column {self._column_of_fault(raw)}: {reason}{probably}")
+
+    def _is_cut(self, raw: Sequence[str], reason: str) -> bool:
+        """Whether the row is one line that was cut off, and none of its cells is too long by itself."""
+        if reason != _LONG_CELL or len(raw) != 1 or len(raw[0]) <= MAX_LINE_CHARACTERS + MAX_CELL_CHARACTERS:
+            return False
+        _, has_long_cell = self._walk([raw[0].rstrip('"\n').removesuffix(_FILLER)])
+        return not has_long_cell
 
     def _parsed_alone(self, text: str, reason: str) -> list[str] | None:
         """The cells of a line, as far as they can be told; None if the row may go on beyond it."""
@@ -171,7 +224,11 @@ class _Table:
         return rows[0] if len(rows) == 2 and reason == _QUOTING else None
 
     def _column_of_fault(self, lines: Sequence[str]) -> int:
-        """In which cell the parser gave up, found by walking through the row once more."""
+        """In which cell the parser gave up."""
+        return self._walk(lines)[0]
+
+    def _walk(self, lines: Sequence[str]) -> tuple[int, bool]:
+        """In which cell the parser gives up, or else the last one, and whether that is too long."""
         column, length, at = 1, 0, "begin"
         for letter in "".join(lines):
             length += 1
@@ -187,12 +244,14 @@ class _Table:
                 break
             elif letter != " " or at != "begin":
                 at = "plain"
-        return column
+        return column, length > MAX_CELL_CHARACTERS
 
 
 def _meaning(error: csv.Error) -> str:
     """What is wrong with a row, by what the parser says of it."""
     says = str(error)
+    if says == _LONG_ROW:
+        return says
     if "expected after" in says:
         return _QUOTING
     return _NEVER_CLOSED if says == "unexpected end of data" else _LONG_CELL
@@ -238,45 +297,70 @@ def _delimiter(line: str) -> str:
     return max(DELIMITERS, key=lambda delimiter: len(next(csv.reader((head,), delimiter=delimiter))))
 
 
-def _lines(file: BufferedReader) -> Iterator[str]:
-    """The lines, each of bounded length: a file without line ends must not end up in memory whole."""
-    return chain.from_iterable(StringIO(part, newline="") for part in _parts(file))
+class _Parts:
+    """The text of a file in parts that end where a line does, and how much was taken since the last block began.
 
-
-def _parts(file: BufferedReader) -> Iterator[str]:
-    """The text in parts that end where a line does: to take one line after another from the file costs twice as much.
-
-    A pipe is read as far as there is something in it: a block of rows waits for its own last row, and not for a buffer
-    to be full.
+    To take one line after another from the file costs twice as much. A pipe is read as far as there is something in it:
+    a block of rows waits for its own last row, and not for a buffer to be full.
     """
-    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-    begun = ""
-    while data := file.read1(READ_BYTES):
-        begun += decoder.decode(data)
-        # A carriage return at the very end may be half of a line end.
-        end = max(begun.rfind("\n"), begun.rfind("\r", 0, -1)) + 1
-        if end:
-            yield begun[:end]
-            begun = begun[end:]
-        elif len(begun) >= MAX_LINE_CHARACTERS:
-            quotes, rest = _skip_line(file, decoder)
-            mark = '"'
-            # So that the parser takes no line that was cut off for a whole one, its last cell is too long for it.
-            yield f"{begun}{'x' * (MAX_CELL_CHARACTERS + 1)}{mark * (quotes % 2)}\n"
-            begun = rest
-    if begun := begun + decoder.decode(b"", final=True):
-        yield begun
 
+    def __init__(self, file: BufferedReader) -> None:
+        self._file = file
+        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        self._taken = 0
+        self.is_block_full = False
+        """Whether the block has to end with the row that is being parsed."""
 
-def _skip_line(file: BufferedReader, decoder: codecs.IncrementalDecoder) -> tuple[int, str]:
-    """Reads to the end of a line: how many quotation marks it has, and what was read of the next line."""
-    quotes = 0
-    while data := file.read1(READ_BYTES):
-        text = decoder.decode(data)
-        found = re.search("\r\n|\n|\r", text)
-        if found is not None:
-            if text.endswith("\r") and found.end() == len(text) and file.peek(1)[:1] == b"\n":
-                file.read(1)
-            return quotes + text.count('"', 0, found.end()), text[found.end() :]
-        quotes += text.count('"')
-    return quotes, ""
+    def begin_block(self) -> None:
+        """Counts anew."""
+        self._taken, self.is_block_full = 0, False
+
+    def lines(self) -> Iterator[str]:
+        """The lines, each of bounded length: a file without line ends must not end up in memory whole."""
+        return chain.from_iterable(map(self._lines_of, self._parts()))
+
+    def _lines_of(self, part: str) -> Iterable[str]:
+        # Whoever parses asks for more after every row: what is in excess belongs to a single one.
+        if self._taken > BYTES_PER_BLOCK + MAX_ROW_CHARACTERS:
+            raise csv.Error(_LONG_ROW)
+        self._taken += len(part)
+        self.is_block_full = self._taken > BYTES_PER_BLOCK
+        return StringIO(part, newline="")
+
+    def _parts(self) -> Iterator[str]:
+        begun: list[str] = []
+        length, text = 0, ""
+        while text or (data := self._file.read1(READ_BYTES)):
+            text = text or self._decoder.decode(data)
+            if begun and begun[-1].endswith("\r"):
+                begun[-1], text = begun[-1][:-1], "\r" + text
+            # A carriage return at the very end may be half of a line end.
+            end = max(text.rfind("\n"), text.rfind("\r", 0, -1)) + 1
+            if end:
+                part = "".join((*begun, text[:end]))
+                begun, length, text = [], 0, text[end:]
+                yield part
+            begun.append(text)
+            length, text = length + len(text), ""
+            if length >= MAX_LINE_CHARACTERS:
+                quotes, text = self._skip_line()
+                mark = '"'
+                # So that the parser takes no line that was cut off for a whole one, its last cell is too long for it.
+                part = "".join((*begun, _FILLER, mark * (quotes % 2), "\n"))
+                begun, length = [], 0
+                yield part
+        if last := "".join((*begun, self._decoder.decode(b"", final=True))):
+            yield last
+
+    def _skip_line(self) -> tuple[int, str]:
+        """Reads to the end of a line: how many quotation marks it has, and what was read of the next line."""
+        quotes = 0
+        while data := self._file.read1(READ_BYTES):
+            text = self._decoder.decode(data)
+            found = re.search("\r\n|\n|\r", text)
+            if found is not None:
+                if text.endswith("\r") and found.end() == len(text) and self._file.peek(1)[:1] == b"\n":
+                    self._file.read(1)
+                return quotes + text.count('"', 0, found.end()), text[found.end() :]
+            quotes += text.count('"')
+        return quotes, ""

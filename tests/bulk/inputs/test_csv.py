@@ -1,6 +1,9 @@
 """Reading CSV as exports write it."""
 
 import csv
+import gzip
+import io
+import itertools
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -9,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from socialapi.bulk.audiences.cells import UserRow, user_rows
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
 from socialapi.errors import InvalidInput
-from tests.bulk.input_files import open_users, read, read_until_error, values, why_empty, write
+from tests.bulk.input_files import Repeated, open_users, read, read_until_error, values, why_empty, write
 
 
 @pytest.fixture
@@ -224,3 +228,83 @@ async def test_a_cell_that_is_far_too_long_is_a_problem_of_its_row_alone(path: P
     assert values(rows) == [["a@b.example"], [], ["e@f.example"]]
     assert [row.problem for row in rows] == [None, ("", "a cell has more than 131,072 characters"), None]
     assert [row.number for row in rows] == [1, 2, 3]
+
+
+async def test_a_row_over_more_lines_than_a_row_may_have_stops_after_the_rows_before_it() -> None:
+    rows, error = await read_until_error(
+        Repeated(b"email,note\na@b.example,\nc@d.example,", b'"\n",', 50_000_000), InvalidInput
+    )
+    assert values(rows) == [["a@b.example"]]
+    assert str(error) == (
+        "the Repeated: line 3: the row has more than 2,097,152 characters; probably a quotation mark is not closed"
+    )
+
+
+async def test_column_names_over_too_many_lines_are_refused_as_well() -> None:
+    with pytest.raises(InvalidInput, match="line 1: the row has more than 2,097,152 characters"):
+        await read(Repeated(b"email,", b'"\n",', 50_000_000))
+
+
+@pytest.mark.parametrize("columns", [16_384, 16_385])
+async def test_a_table_has_at_most_as_many_columns_as_a_spreadsheet(path: Path, columns: int) -> None:
+    write(path, "email" + "," * (columns - 1) + "\n" + "a@b.example\n" * 100)
+    if columns == 16_384:
+        async with open_users(path) as reader:
+            assert [len(block) async for block in reader] == [15] * 6 + [10]
+    else:
+        with pytest.raises(InvalidInput, match="line 1: there are 16,385 columns, and at most 16,384 are read"):
+            await read(path)
+
+
+async def test_column_names_of_ten_megabytes_are_said_to_be_too_long() -> None:
+    with pytest.raises(InvalidInput, match=r"line 1: the line has more than 1,048,576 characters$"):
+        await read(Repeated(b"email,", b"some name,", 10_000_000, b"\na@b.example\n"))
+
+
+async def test_a_line_of_short_cells_that_is_too_long_is_a_fault_of_its_row() -> None:
+    row = b"c@d.example," + b"some text," * 300_000 + b"\n"
+    problems = [row.problem for row in await read(io.BytesIO(b"email,note\na@b.example,\n" + row + b"e@f.example,\n"))]
+    assert problems == [None, ("", "the line has more than 1,048,576 characters"), None]
+
+
+async def test_rows_with_wrong_quotes_share_a_block_with_those_around_them() -> None:
+    lines = [b'"a"b@c.example,1' if number % 3 else b'"a@b.example","\n"' for number in range(3_000)]
+    async with open_users(io.BytesIO(b"email,note\n" + b"\n".join(lines) + b"\n")) as reader:
+        blocks = [block async for block in reader]
+    assert [len(block) for block in blocks] == [ROWS_PER_BLOCK, ROWS_PER_BLOCK, 500]
+    found = [line for block in blocks for line in block.lines or ()]
+    assert found == list(itertools.accumulate((1 + (number % 3 == 0) for number in range(2_999)), initial=2))
+    doubtful = [block.first_number + index for block in blocks for index in block.doubts]
+    assert doubtful == [number + 1 for number in range(3_000) if number % 3]
+
+
+class Trickle:
+    """A pipe that gives a byte at a time."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = io.BytesIO(content)
+
+    def read(self, size: int) -> bytes:
+        return self._content.read(1)
+
+
+@given(st.text(st.sampled_from('a",;\r\n é'), max_size=40))
+async def test_the_text_is_the_same_however_it_arrives(text: str) -> None:
+    content = f"email,note\na,\n{text}".encode()
+
+    async def outcome(file: Any) -> tuple[Any, ...]:
+        rows: list[UserRow] = []
+        try:
+            async with open_users(file) as reader:
+                async for block in reader:
+                    rows += user_rows(block)
+        except InvalidInput as error:
+            return values(rows), [row.problem for row in rows], error.message.partition(": ")[2]
+        return values(rows), [row.problem for row in rows], None
+
+    assert await outcome(Trickle(content)) == await outcome(io.BytesIO(content))
+
+
+async def test_an_archive_of_a_million_parts_of_one_byte_is_read_in_time() -> None:
+    parts = gzip.compress(b"email\n") + gzip.compress(b"x") * 100_000 + gzip.compress(b"\na@b.example\n")
+    assert values(await read(io.BytesIO(parts))) == [["x" * 100_000], ["a@b.example"]]

@@ -2,6 +2,8 @@
 
 import asyncio
 import gzip
+import io
+import json
 import os
 import stat
 import threading
@@ -14,10 +16,11 @@ import pytest
 from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.inputs.columns import IdentifierLayout
 from socialapi.bulk.inputs.files import why
-from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK, THREAD_NAME, Block, ThreadedReader
+from socialapi.bulk.inputs.reader import BYTES_PER_BLOCK, ROWS_PER_BLOCK, THREAD_NAME, Block, ThreadedReader
 from socialapi.errors import InvalidInput
 from tests.bulk.input_files import open_files, open_users, read, read_until_error, values, why_empty, write
 from tests.bulk.model_service import ModelService, job_of
+from tests.bulk.products.model_catalog import open_feed
 
 
 async def refusal(path: Path | str) -> str:
@@ -247,3 +250,28 @@ async def test_a_step_ends_although_the_input_cannot_be_closed_behind_it() -> No
     await reader.aclose()
     reader.go_on.set()
     assert await asyncio.wait_for(step, 10) is BLOCK
+
+
+PADDING: Final = "x" * 100_000
+LONG_ROWS: Final = {
+    "CSV": ("email,note\n", f"a@b.example,{PADDING}\n", ""),
+    "JSON Lines": ("", json.dumps({"email": "a@b.example", "note": PADDING}) + "\n", ""),
+    "JSON": ("[", json.dumps({"email": "a@b.example", "note": PADDING}) + ",\n", '{"email": "c@d.example"}]'),
+}
+
+
+@pytest.mark.parametrize("name", LONG_ROWS)
+async def test_a_block_ends_after_a_megabyte_of_the_file_however_few_rows_it_has(name: str) -> None:
+    start, row, end = LONG_ROWS[name]
+    content = io.BytesIO((start + row * 40 + end).encode())
+    async with open_users(content) as reader:
+        sizes = [len(block) async for block in reader]
+    assert sum(sizes) == 40 + bool(end)
+    assert max(sizes) <= BYTES_PER_BLOCK // len(PADDING) + 2
+
+
+async def test_a_block_of_products_in_xml_ends_after_a_megabyte_of_the_file_too() -> None:
+    item = f"<item><id>1</id><description>{PADDING}</description></item>"
+    async with open_feed(io.BytesIO(f"<rss><channel>{item * 40}</channel></rss>".encode())) as reader:
+        sizes = [len(block) async for block in reader]
+    assert (sum(sizes), max(sizes) <= BYTES_PER_BLOCK // len(PADDING) + 2) == (40, True)

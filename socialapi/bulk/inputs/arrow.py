@@ -3,8 +3,11 @@
 import collections
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from io import BufferedReader
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, Self, TypeVar
+
+import attrs
 
 from socialapi.bulk.inputs.columns import quoted
 from socialapi.bulk.inputs.numbers import ShortFloat, Unreadable
@@ -15,6 +18,9 @@ L = TypeVar("L", bound=Layout)
 
 MAX_WORDS: Final = 100_000
 """Size of the largest dictionary of a column that is kept decoded."""
+
+MAX_VALUES_PER_CELL: Final = 10_000
+"""Of a list."""
 
 Values = Callable[[Any], Sequence[Any]]
 """Returns the cells of an array as values of Python, None for each null."""
@@ -60,8 +66,13 @@ def _values_of(kind: Any) -> Values:
     is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
     if is_list or types.is_list_view(kind) or types.is_large_list_view(kind):
         inner = _values_of(kind.value_type)
-        return lambda array: [list(inner(scalar.values)) if scalar.is_valid else None for scalar in array]
+        return lambda array: [_list_of(inner, scalar.values) if scalar.is_valid else None for scalar in array]
     return _other_values
+
+
+def _list_of(inner: Values, array: Any) -> Any:
+    """The values of one cell. No identifier and no field has thousands, so that they are not made."""
+    return list(inner(array)) if len(array) <= MAX_VALUES_PER_CELL else Unreadable()
 
 
 class _Words:
@@ -124,6 +135,14 @@ def _value(scalar: Any) -> Any:
 
 PARQUET_BATCH_ROWS: Final = 8 * 1_250
 """Rows of a Parquet file that are decoded in one go: some megabytes of texts."""
+_BATCH_BYTES: Final = 8_388_608
+_REPEATED_BYTES: Final = 2 * _BATCH_BYTES
+"""Of a batch whose rows all repeat what takes as much as the whole column of a small row group."""
+_BATCH_VALUES: Final = 250_000
+"""Of a column of lists."""
+_REPETITIVE_BYTES: Final = 8
+"""A column of texts that takes less for each of them, or little in all, repeats some, which may be long."""
+_LITTLE_BYTES: Final = 4_194_304
 _BUFFER_BYTES: Final = 65_536
 _ONE_COLUMN: Final = "non-struct type"
 """What pyarrow says of the schema of something that has no columns."""
@@ -176,22 +195,59 @@ def read_parquet(file: BufferedReader, selection: Selection[L]) -> Generator[Blo
     pyarrow = pyarrow_for("Parquet")
     from pyarrow.parquet import ParquetFile
 
+    # Page by page and in this thread alone: what pyarrow does by itself holds several row groups in memory.
+    how = {"memory_map": False, "pre_buffer": False, "buffer_size": _BUFFER_BYTES}
     try:
-        # Page by page and in this thread alone: what pyarrow does by itself holds several row groups in memory.
-        parquet = ParquetFile(file, memory_map=False, pre_buffer=False, buffer_size=_BUFFER_BYTES)
-    except (pyarrow.ArrowException, OSError) as error:
+        parquet = ParquetFile(file, **how)
+        _refuse_nothing(parquet.schema_arrow)
+        all_names = parquet.schema_arrow.names
+        names = list(dict.fromkeys(all_names[at] for at in selection.of_table(all_names).positions))
+        shape = _ParquetShape.of(parquet, frozenset(names))
+        if shape.repetitive:
+            # As words and their numbers: a long text that a million rows share is there once.
+            parquet = ParquetFile(file, read_dictionary=shape.repetitive, metadata=parquet.metadata, **how)
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"the Parquet file cannot be read: {_why(error)}") from None
-    _refuse_nothing(parquet.schema_arrow)
-    all_names = parquet.schema_arrow.names
-    names = list(dict.fromkeys(all_names[at] for at in selection.of_table(all_names).positions))
     number = 0
     rows: ArrowBlocks | None = None
-    for batch in _batches(parquet.iter_batches(batch_size=PARQUET_BATCH_ROWS, columns=names, use_threads=False)):
+    for batch in _batches(parquet.iter_batches(batch_size=shape.batch_rows, columns=names, use_threads=False)):
         rows = rows or ArrowBlocks(batch.schema, selection.of_table(batch.schema.names))
         yield from rows.blocks(batch, number + 1)
         number += batch.num_rows
     if not number:
         raise NoRows("the file has no rows, only column names")
+
+
+@attrs.frozen
+class _ParquetShape:
+    """How much of a Parquet file is decoded in one go, by what its metadata say, and the columns that repeat texts."""
+
+    batch_rows: int
+    repetitive: list[str]
+
+    @classmethod
+    def of(cls, parquet: Any, names: AbstractSet[str]) -> Self:
+        """Of these columns."""
+        metadata, rows, repetitive = parquet.metadata, PARQUET_BATCH_ROWS, dict[str, None]()
+        # A batch of words does not go beyond its row group, and blocks of a few rows would take too long.
+        takes_words = metadata.num_row_groups <= 1 + metadata.num_rows // ROWS_PER_BLOCK
+        paths = [parquet.schema.column(at).path for at in range(metadata.num_columns)]
+        leaves = [at for at, path in enumerate(paths) if path in names or path.partition(".")[0] in names]
+        for group in map(metadata.row_group, range(metadata.num_row_groups)):
+            count, stored = max(1, group.num_rows), 0
+            for chunk in map(group.column, leaves):
+                size = max(1, chunk.total_uncompressed_size)
+                stored += size
+                if chunk.num_values > count:
+                    rows = min(rows, _BATCH_VALUES * count // chunk.num_values)
+                if chunk.physical_type != "BYTE_ARRAY" or not chunk.has_dictionary_page:
+                    continue
+                if not takes_words:
+                    rows = min(rows, _REPEATED_BYTES // size)
+                elif chunk.path_in_schema in names and size <= max(_LITTLE_BYTES, _REPETITIVE_BYTES * chunk.num_values):
+                    repetitive[chunk.path_in_schema] = None
+            rows = min(rows, _BATCH_BYTES * count // max(1, stored))
+        return cls(max(1, rows), list(repetitive))
 
 
 def _refuse_nothing(schema: Any) -> None:

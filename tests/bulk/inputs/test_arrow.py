@@ -444,3 +444,55 @@ async def test_parquet_does_not_come_through_a_pipe_or_out_of_an_archive(tmp_pat
         with pytest.raises(InvalidInput, match="takes a file: neither an archive nor a pipe will do"):
             await read(tmp_path / name)
     await writing
+
+
+async def test_a_text_that_many_rows_share_is_there_once(tmp_path: Path) -> None:
+    path = tmp_path / "crm.parquet"
+    words = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 3_000, pyarrow.int8()), ["x" * 1_000_000])
+    parquet.write_table(pyarrow.table({"email": words}), path, store_schema=False)  # so that it is a column of texts
+    assert parquet.read_schema(path).field("email").type == pyarrow.string()
+    assert path.stat().st_size < 100_000
+    before = pyarrow.total_allocated_bytes()
+    async with open_users(path) as reader:
+        async for block in reader:
+            assert len(set(map(id, block.columns[0]))) == 1
+            assert pyarrow.total_allocated_bytes() - before < 20_000_000
+
+
+@pytest.mark.parametrize("row_group_size", [100, 1_000_000])
+async def test_long_texts_are_decoded_a_few_at_a_time(tmp_path: Path, row_group_size: int) -> None:
+    path, texts = tmp_path / "crm.parquet", [f"{number}{'x' * 100_000}" for number in range(1_000)]
+    parquet.write_table(
+        pyarrow.table({"email": texts}), path, row_group_size=row_group_size, data_page_size=100_000, write_batch_size=1
+    )
+    async with open_users(path) as reader:
+        sizes = [len(block) async for block in reader]
+    assert sum(sizes) == 1_000
+    assert max(sizes) < 200
+
+
+async def test_a_list_of_a_million_values_is_no_identifier_and_its_neighbours_are(tmp_path: Path) -> None:
+    path = tmp_path / "crm.parquet"
+    lists: list[Any] = [["a@b.example"], [None] * 1_000_000, ["c@d.example", "e@f.example"]]
+    parquet.write_table(pyarrow.table({"email": pyarrow.array(lists, pyarrow.list_(pyarrow.string()))}), path)
+    rows = await read(path)
+    assert values(rows) == [["a@b.example"], [], ["c@d.example", "e@f.example"]]
+    assert [row.unusable for row in rows] == [(), (("email", NOT_TEXT),), ()]
+
+
+async def test_many_lists_of_many_values_are_decoded_a_few_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "crm.parquet"
+    lists = pyarrow.array([[None] * 100_000] * 200, pyarrow.list_(pyarrow.string()))
+    parquet.write_table(pyarrow.table({"email": lists}), path)
+    async with open_users(path) as reader:
+        sizes = [len(block) async for block in reader]
+    assert (sum(sizes), max(sizes)) == (200, 2)
+
+
+@pytest.mark.parametrize("row_group_size", [1, 7, 5_000])
+@pytest.mark.parametrize("name", ["email", "user.email"])
+async def test_texts_are_the_same_from_row_groups_of_any_size(tmp_path: Path, row_group_size: int, name: str) -> None:
+    path, texts = tmp_path / "crm.parquet", [None if n % 7 == 0 else f"p{n % 1_700}@b.example" for n in range(3_000)]
+    parquet.write_table(pyarrow.table({name: texts}), path, row_group_size=row_group_size)
+    rows = await read(path, columns={"email": name})
+    assert values(rows) == [[] if text is None else [text] for text in texts]

@@ -113,6 +113,9 @@ class BundledUser:
 
 MAX_NAMES_KEPT: Final = 1_000
 """How many names of columns are noted: objects may have ever new ones."""
+MAX_NAME_LENGTH: Final = 256
+"""Of a name that is looked at: the search for numbers and words in it takes the square of its length."""
+_LONGEST_SHOWN: Final = 60
 
 
 @attrs.frozen
@@ -196,8 +199,9 @@ class IdentifierColumns:
     def _note(self, names: Sequence[str], found: Mapping[str, Sequence[int]]) -> None:
         taken = {names[at]: key for key, positions in found.items() for at in positions}
         for name in names:
-            if name in self.noted or len(self.noted) < MAX_NAMES_KEPT:
-                self.noted[name] = taken.get(name, "")
+            known = noted_as(name)
+            if known in self.noted or len(self.noted) < MAX_NAMES_KEPT:
+                self.noted[known] = taken.get(name, "")
 
     def _require(self, names: Sequence[str], *, found_identifiers: bool) -> None:
         for key, wanted in self.given.items():
@@ -285,6 +289,8 @@ def detected_as(name: str) -> str:
     if text in _OVERRIDE_NAMES:
         return _OVERRIDE_NAMES[text]
     bare = _FORM_AFTER.sub("", _FORM_BEFORE.sub("", text))
+    if len(name) > MAX_NAME_LENGTH:
+        return ""
     for stem in (text, bare, _NUMBER_AFTER.sub("", bare)):
         for form in (stem, stem.removesuffix("s"), stem.removesuffix("es")):
             if (kind := _BY_NAME.get(form)) is not None:
@@ -307,7 +313,12 @@ def positions_of(wanted: Iterable[str], names: Sequence[str]) -> list[int]:
 
 def looks_personal(name: str) -> bool:
     """Whether it may be a value rather than a name: then it must not get into a message."""
-    return "@" in name or len(name) > 60 or sum(map(str.isdigit, name)) > 5
+    return len(name) > _LONGEST_SHOWN or "@" in name or sum(map(str.isdigit, name)) > 5
+
+
+def noted_as(name: str) -> str:
+    """What is kept of a name that was met: of one that no report shows, no more than tells that it does not."""
+    return name if len(name) <= _LONGEST_SHOWN else name[: _LONGEST_SHOWN + 1]
 
 
 def ignored_names(noted: Mapping[str, str]) -> tuple[str, ...]:

@@ -9,9 +9,11 @@ from typing import Any, ClassVar, Final, Self
 import attrs
 
 from socialapi.bulk.inputs.columns import (
+    MAX_NAME_LENGTH,
     MAX_NAMES_KEPT,
     ColumnMapping,
     ignored_names,
+    noted_as,
     positions_of,
     printable_names,
     quoted,
@@ -41,6 +43,10 @@ NUL: Final = "holds a NUL byte"
 IMAGES: Final = "additional_image_link"
 """The one field that may have several columns, and several values in one."""
 _CURRENCY: Final = "currency"
+_NAMES_COMPARED: Final = 200
+_MAX_DEPTH: Final = 10
+_MAX_VALUES: Final = 1_000
+"""Of an array that is looked into."""
 _IDENTIFIERS: Final = frozenset({"id", "gtin", "mpn", "item_group_id", "product_key", "item_group_key"})
 _whole: Final = re.compile(r"([0-9]{1,18})|([0-9]{1,15})\.0+").fullmatch
 
@@ -165,8 +171,9 @@ class ProductColumns:
         """The field of each column, or None, which is noted; the currency counts as one."""
         fields = self._find(names)
         for name, taken in zip(names, fields, strict=True):
-            if name in self.noted or len(self.noted) < MAX_NAMES_KEPT:
-                self.noted[name] = taken or self.noted.get(name, "")
+            known = noted_as(name)
+            if known in self.noted or len(self.noted) < MAX_NAMES_KEPT:
+                self.noted[known] = taken or self.noted.get(known, "")
         return fields
 
     def _find(self, names: Sequence[str]) -> list[str | None]:
@@ -201,7 +208,9 @@ class ProductColumns:
             first[field] = at
 
     def _hint(self, missing: Sequence[str], names: Sequence[str]) -> str:
-        plain = [name.strip().lower().removeprefix("g:").replace(" ", "_").replace("-", "_") for name in names]
+        # A wide table would keep the search busy for minutes.
+        few = [name for name in names[:_NAMES_COMPARED] if len(name) <= MAX_NAME_LENGTH]
+        plain = [name.strip().lower().removeprefix("g:").replace(" ", "_").replace("-", "_") for name in few]
         guesses = [(name, difflib.get_close_matches(name, plain, n=1)) for name in missing]
         close = [f"{found[0]} might be meant for {name}" for name, found in guesses if found]
         shown = ", ".join(printable(name)[:40] for name in names[:40])

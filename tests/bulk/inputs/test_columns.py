@@ -166,3 +166,13 @@ def test_names_that_are_data_do_not_get_into_messages(planted: str) -> None:
     for error in (headless, missing, swapped):
         assert planted not in f"{error.value} {error.value!r}"
         str(error.value).encode()
+
+
+@pytest.mark.parametrize("part", ["1", "sha256", "hash1", "value"])
+def test_a_name_as_long_as_a_file_takes_no_time_and_stands_for_nothing(part: str) -> None:
+    name = part * 200_000 + "x"
+    columns = IdentifierColumns.of(None, IDENTIFIER_KINDS)
+    assert detected_as(name) == ""
+    assert identifiers(columns.of_table([name, "email"])) == [(1, "email", "email")]
+    assert sum(map(len, columns.noted)) < 100
+    assert columns.ignored_columns() == ("<hidden>",)

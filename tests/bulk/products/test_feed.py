@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from socialapi.bulk.products.feed import ProductColumns
 from socialapi.bulk.products.rows import FIELDS
 from socialapi.errors import InvalidInput
 from tests.bulk.catalog_feeds import FORMATS, generated
@@ -218,3 +219,17 @@ async def test_products_with_other_columns_in_every_file_are_read(tmp_path: Path
     lines = tmp_path / "3.jsonl"
     lines.write_text("".join(json.dumps(each) + "\n" for each in products("c")), "utf-8")
     assert [row.known_id for row in await read([first, lines])] == ["a", "c"]
+
+
+def test_of_a_wide_table_only_the_first_names_are_compared_with_those_that_are_missing() -> None:
+    names = [f"column_{number}" for number in range(100_000)]
+    with pytest.raises(InvalidInput, match=r"there is no column id, .*titel might be meant for title") as caught:
+        ProductColumns.of(None).of_table(["titel", "x" * 1_000_000, *names], 1)
+    assert len(str(caught.value)) < 2_000
+
+
+def test_the_names_that_are_noted_of_a_feed_take_little_memory() -> None:
+    columns = ProductColumns.of(None)
+    columns.of_keys(["id", *(f"{number}{'x' * 100_000}" for number in range(100))])
+    assert sum(map(len, columns.noted)) < 100 * 100
+    assert columns.ignored_columns() == ("<hidden>",)

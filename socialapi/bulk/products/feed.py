@@ -358,13 +358,15 @@ def _one_of_several(field: str, cell: Sequence[Any]) -> Any:
     """What an array says: several images as one text, a value that stands alone or is repeated, or the array itself."""
     try:
         texts = [str(each).strip() for each in cell if not _says_nothing(each)]
-    except ValueError:  # a number of more digits than Python writes
+    except (ValueError, RecursionError):  # a number of more digits than Python writes, or arrays that are nested deeply
         return cell
     if field == IMAGES or all(isinstance(each, str) for each in cell if not _says_nothing(each)):
         found = joined(field, texts)
         return cell if found is None else found
     return cell
 
+    if len(cell) > _MAX_VALUES:
+        return cell
 
 def _of_number(field: str, value: Any) -> tuple[Any, str | None]:
     """What a number says of a field, and what is wrong with it: digits, where an identifier or a text is meant."""
@@ -388,11 +390,15 @@ def _written(value: Any) -> Any:
         return value
 
 
-def _says_nothing(value: Any) -> bool:
-    """Whether an object might as well not have the name."""
+def _says_nothing(value: Any, depth: int = 0) -> bool:
+    """Whether an object might as well not have the name; what is nested deeply says something, if no field takes it."""
     if isinstance(value, str):
         return not value or value.isspace()
-    return all(map(_says_nothing, value)) if isinstance(value, list | tuple) else is_missing(value)
+    if isinstance(value, list | tuple):
+        return (
+            depth < _MAX_DEPTH and len(value) <= _MAX_VALUES and all(_says_nothing(each, depth + 1) for each in value)
+        )
+    return is_missing(value)
 
 
 def _fault(text: str) -> str | None:

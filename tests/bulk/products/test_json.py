@@ -11,7 +11,17 @@ from socialapi.bulk.inputs import json as json_window
 from socialapi.bulk.products.feed import product_rows
 from socialapi.errors import InvalidInput
 from socialapi.models.products import Product
-from tests.bulk.products.model_catalog import numbered, open_feed, product, products, read, read_until, why_empty
+from tests.bulk.products.model_catalog import (
+    ModelCatalog,
+    job_of,
+    numbered,
+    open_feed,
+    product,
+    products,
+    read,
+    read_until,
+    why_empty,
+)
 
 MB: Final = 1_000_000
 
@@ -274,3 +284,37 @@ async def test_an_item_that_is_no_product_ends_the_input() -> None:
     rows, said = await read_until(items(), InvalidInput)
     assert len(rows) == 2
     assert said == "item 3 is an int: give Product, mappings of its fields, or rows that have them as names"
+
+
+def nested(depth: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("depth", [20, 300, 900])
+async def test_a_value_that_is_nested_as_deeply_as_parsers_allow_is_a_fault_of_its_row(
+    tmp_path: Path, depth: int
+) -> None:
+    text = json.dumps(product("b")).replace('"Boots b"', "[" * depth + "]" * depth)
+    file = write(tmp_path / "feed.jsonl", f"{json.dumps(product('a'))}\n{text}\n")
+    service = ModelCatalog()
+    report = await job_of(service, file).run()
+    assert (report.accepted, report.rejected, [(each.row, each.field) for each in report.rejects]) == (
+        1,
+        1,
+        [(2, "title")],
+    )
+
+
+async def test_a_value_of_a_program_may_be_nested_without_end() -> None:
+    endless: list[Any] = []
+    endless.append(endless)
+    report = await job_of(ModelCatalog(), [product("a", title=endless), product("b", brand=nested(5_000))]).run()
+    assert [(each.row, each.field) for each in report.rejects] == [(1, "title"), (2, "brand")]
+
+
+async def test_an_array_of_a_hundred_thousand_values_is_not_looked_into() -> None:
+    report = await job_of(ModelCatalog(), [product("a", mpn=[*[[]] * 100_000, "1"])]).run()
+    assert [(each.row, each.field) for each in report.rejects] == [(1, "mpn")]

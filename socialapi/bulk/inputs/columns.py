@@ -173,6 +173,10 @@ class IdentifierColumns:
         self._note(names, found)
         return IdentifierLayout.of(names, found)
 
+    def role_of(self, name: str) -> str:
+        """The kind or override for which a name is taken where there is no other."""
+        return next((key for key, positions in self._find((name,)).items() if positions), "")
+
     def knows_any(self, names: Sequence[str]) -> bool:
         """Whether some of these names are of interest."""
         return any(self._find(names).values())
@@ -285,12 +289,12 @@ _OVERRIDE_NAMES: Final[Mapping[str, Override]] = {name.replace("_", ""): name fo
 
 def detected_as(name: str) -> str:
     """What a column of this name holds, as far as the name says: a kind, an override or, for neither, an empty text."""
+    if len(name) > MAX_NAME_LENGTH:
+        return ""
     text = _squeezed(name)
     if text in _OVERRIDE_NAMES:
         return _OVERRIDE_NAMES[text]
     bare = _FORM_AFTER.sub("", _FORM_BEFORE.sub("", text))
-    if len(name) > MAX_NAME_LENGTH:
-        return ""
     for stem in (text, bare, _NUMBER_AFTER.sub("", bare)):
         for form in (stem, stem.removesuffix("s"), stem.removesuffix("es")):
             if (kind := _BY_NAME.get(form)) is not None:

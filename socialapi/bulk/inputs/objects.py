@@ -1,20 +1,28 @@
 """Makes blocks of mappings, whose keys may differ from one to the next."""
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, groupby
 from typing import Any, Final, Generic, TypeVar
 
+from socialapi.bulk.inputs.columns import MAX_NAME_LENGTH
 from socialapi.bulk.inputs.reader import IS_BLANK, Block, Fault, Layout, NoRows, Selection, in_lists
 from socialapi.errors import InvalidInput
 
 L = TypeVar("L", bound=Layout)
+T = TypeVar("T")
 
 LAYOUTS_KEPT: Final = 256
+ROLES_KEPT: Final = 4_096
 MAX_NAMES_PER_BLOCK: Final = 500
 """Objects that have more names between them do not share a block, so that its empty cells take no memory."""
+MAX_NAMES_PER_OBJECT: Final = 10_000
+"""More are data: each of them would be looked at."""
+_KEPT_LENGTH: Final = 20_000
+"""Of the names of a layout that is remembered, together."""
 
 NOT_AN_OBJECT: Final = Fault("is not a JSON object")
+MANY_NAMES: Final = Fault(f"has more than {MAX_NAMES_PER_OBJECT:,} names")
 
 Item = tuple[Any, int]
 """A value, or the fault that is in its place, and the line on which it begins."""
@@ -31,18 +39,23 @@ class ObjectBlocks(Generic[L]):
 
     def __init__(self, selection: Selection[L]) -> None:
         self._selection = selection
-        self._layout_of: Callable[[Keys], tuple[Sequence[str], L]] = functools.lru_cache(LAYOUTS_KEPT)(self._new_layout)
-        self._shared_layout_of: Callable[[tuple[Keys, ...]], tuple[Sequence[str], L] | None] = functools.lru_cache(
-            LAYOUTS_KEPT
-        )(self._new_shared_layout)
+        self._role_of: Callable[[str], str] = functools.lru_cache(ROLES_KEPT)(selection.role_of)
+        self._layout_of: Callable[[Keys], tuple[Sequence[str], L]] = _remembered(self._new_layout)
+        self._shared_layout_of: Callable[[Keys], tuple[tuple[Sequence[str], L], Keys] | None] = _remembered(self._new_shared_layout)
 
     def blocks(
         self, objects: Sequence[Object], first_number: int, lines: Sequence[int] | None = None
     ) -> Iterator[Block[L]]:
         """The objects as blocks, of which there is one if one layout suits all of them."""
         keys = [None if item.__class__ is Fault else tuple(item) for item in objects]  # type: ignore[arg-type]  # which is no mapping
-        if (shared := self._layout_of_all(keys)) is not None:
-            yield self._block(objects, shared, first_number, lines, is_same=len(set(keys)) == 1)
+        different = dict.fromkeys(keys)
+        if max((len(each) for each in different if each is not None), default=0) > MAX_NAMES_PER_OBJECT:
+            is_wide = [each is not None and len(each) > MAX_NAMES_PER_OBJECT for each in keys]
+            objects = [MANY_NAMES if wide else item for item, wide in zip(objects, is_wide, strict=True)]
+            keys = [None if wide else each for each, wide in zip(keys, is_wide, strict=True)]
+            different = dict.fromkeys(keys)
+        if (shared := self._layout_of_all(different)) is not None:
+            yield self._block(objects, shared, first_number, lines, is_same=len(different) == 1)
             return
         start = 0
         for _, same in groupby(keys):
@@ -53,11 +66,23 @@ class ObjectBlocks(Generic[L]):
             yield self._block(objects[start:stop], found, first_number + start, part, is_same=True)
             start = stop
 
-    def _layout_of_all(self, keys: Sequence[Keys | None]) -> tuple[Sequence[str], L] | None:
+    def _layout_of_all(self, keys: Iterable[Keys | None]) -> tuple[Sequence[str], L] | None:
         different = tuple(dict.fromkeys(each for each in keys if each is not None))
         if not different:
             return self._layout_of(())
-        return self._layout_of(different[0]) if len(different) == 1 else self._shared_layout_of(different)
+        if len(different) == 1:
+            return self._layout_of(different[0])
+        names = tuple(sorted({key for key in chain.from_iterable(different) if isinstance(key, str)}))
+        if (shared := self._shared_layout_of(names)) is None:
+            return None
+        found, doubtful = shared
+        parts = {tuple(name for name in doubtful if name in own) for own in different} if doubtful else ()
+        return found if all(self._is_same_alone(part, found[1]) for part in parts) else None
+
+    def _is_same_alone(self, names: Keys, shared: L) -> bool:
+        """Whether a layout takes these names for what they are where there are no others."""
+        _, alone = self._layout_of(names)
+        return alone.roles == {role for role in shared.roles if role[0] in names}
 
     def _block(
         self,
@@ -84,21 +109,38 @@ class ObjectBlocks(Generic[L]):
         names = tuple(sorted(key for key in keys if isinstance(key, str)))
         return names, self._selection.of_keys(names)
 
-    def _new_shared_layout(self, different: tuple[Keys, ...]) -> tuple[Sequence[str], L] | None:
-        """The layout of all names, if it takes each of them for what it is in the objects that have it."""
-        layouts = [self._layout_of(keys) for keys in different]
-        names = tuple(sorted({some[at] for some, layout in layouts for at in layout.positions}))
-        if len(names) > MAX_NAMES_PER_BLOCK:
+    def _new_shared_layout(self, names: Keys) -> tuple[tuple[Sequence[str], L], Keys] | None:
+        """The layout of all names, and those of them that may be taken for something else in some of the objects.
+
+        What a name is taken for depends at most on others that are taken for the same. If it is the same alone as
+        among all names, so it is in any object.
+        """
+        alone = {(name, role) for name in names if (role := self._role(name))}
+        if len(alone) > MAX_NAMES_PER_BLOCK:
             return None
         try:
             shared = self._selection.of_keys(names)
         except InvalidInput:  # which none of them is by itself
             return None
-        for some, layout in layouts:
-            own = frozenset(some)
-            if layout.roles != {role for role in shared.roles if role[0] in own}:
-                return None
-        return names, shared
+        differing = {role for _, role in alone ^ shared.roles}
+        doubtful = {name for name, role in alone | shared.roles if role in differing}
+        return (names, shared), tuple(sorted(doubtful))
+
+    def _role(self, name: str) -> str:
+        return self._role_of(name) if len(name) <= MAX_NAME_LENGTH else self._selection.role_of(name)
+
+
+def _remembered(find: Callable[[Keys], T]) -> Callable[[Keys], T]:
+    """As the function, which is called once for keys that come again soon, unless they are too many to keep."""
+    kept = functools.lru_cache(LAYOUTS_KEPT)(find)
+
+    def found(keys: Keys) -> T:
+        is_small = (
+            len(keys) <= MAX_NAMES_PER_BLOCK and sum(len(key) for key in keys if isinstance(key, str)) <= _KEPT_LENGTH
+        )
+        return kept(keys) if is_small else find(keys)
+
+    return found
 
 
 def names_of(objects: Sequence[Object]) -> Sequence[str]:

@@ -151,6 +151,12 @@ class Selection(Protocol[L_co]):
     def of_keys(self, names: Sequence[str]) -> L_co:
         """The layout of objects with these keys, whatever is missing."""
 
+    def role_of(self, name: str) -> str:
+        """What a name is taken for where there is no other; empty for nothing.
+
+        Among others it depends at most on those that are taken for the same.
+        """
+
     def knows_any(self, names: Sequence[str]) -> bool:
         """Whether some of these names are of interest."""
 

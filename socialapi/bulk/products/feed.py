@@ -65,7 +65,8 @@ class ProductColumn:
 class ProductLayout:
     """Which columns of a block hold which fields of products.
 
-    `currency` is the index of the column with the currency of `price`, and `shown` are the indexes
+    `currency` is the index of the column with the currency of `price`, which has the name
+    `currency_name`, and `shown` are the indexes
     of the columns that a rejects file shows, if it shows the row as it was written.
     """
 
@@ -73,11 +74,13 @@ class ProductLayout:
     columns: tuple[ProductColumn, ...]
     currency: int | None = None
     shown: Sequence[int] | None = None
+    currency_name: str = ""
 
     @property
     def roles(self) -> frozenset[tuple[str, str]]:
         """The name of each column, and the field that it holds."""
-        return frozenset((column.name, column.field) for column in self.columns)
+        fields = frozenset((column.name, column.field) for column in self.columns)
+        return fields if self.currency is None else fields | {(self.currency_name, _CURRENCY)}
 
 
 @attrs.define(eq=False)
@@ -139,6 +142,10 @@ class ProductColumns:
     def of_keys(self, names: Sequence[str]) -> ProductLayout:
         """The layout of objects with these keys."""
         return _layout(names, self._fields_of(names))
+
+    def role_of(self, name: str) -> str:
+        """The field for which a name is taken where there is no other."""
+        return self._find((name,))[0] or ""
 
     def knows_any(self, names: Sequence[str]) -> bool:
         """Whether some of these names are of interest."""
@@ -237,6 +244,7 @@ def _own_columns(names: Sequence[str]) -> int:
 def _layout(names: Sequence[str], fields: Sequence[str | None], *, every: bool = False) -> ProductLayout:
     positions = [at for at, field in enumerate(fields) if every or field is not None]
     found = [(index, at, fields[at]) for index, at in enumerate(positions)]
+    currency = next((index for index, _, field in found if field == _CURRENCY), None)
     return ProductLayout(
         positions,
         tuple(
@@ -244,7 +252,8 @@ def _layout(names: Sequence[str], fields: Sequence[str | None], *, every: bool =
             for index, at, field in found
             if field not in (None, _CURRENCY)
         ),
-        next((index for index, _, field in found if field == _CURRENCY), None),
+        currency,
+        currency_name="" if currency is None else names[positions[currency]],
     )
 
 
@@ -356,6 +365,8 @@ _is_taken: Final = re.compile(r"[0-9]+(?:\.[0-9]+)? [A-Z]{3}").fullmatch
 
 def _one_of_several(field: str, cell: Sequence[Any]) -> Any:
     """What an array says: several images as one text, a value that stands alone or is repeated, or the array itself."""
+    if len(cell) > _MAX_VALUES:
+        return cell
     try:
         texts = [str(each).strip() for each in cell if not _says_nothing(each)]
     except (ValueError, RecursionError):  # a number of more digits than Python writes, or arrays that are nested deeply
@@ -365,8 +376,6 @@ def _one_of_several(field: str, cell: Sequence[Any]) -> Any:
         return cell if found is None else found
     return cell
 
-    if len(cell) > _MAX_VALUES:
-        return cell
 
 def _of_number(field: str, value: Any) -> tuple[Any, str | None]:
     """What a number says of a field, and what is wrong with it: digits, where an identifier or a text is meant."""

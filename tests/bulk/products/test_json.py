@@ -8,7 +8,8 @@ from typing import Any, Final
 import pytest
 
 from socialapi.bulk.inputs import json as json_window
-from socialapi.bulk.products.feed import product_rows
+from socialapi.bulk.products.feed import ProductColumns, product_rows
+from socialapi.bulk.products.rows import FIELDS
 from socialapi.errors import InvalidInput
 from socialapi.models.products import Product
 from tests.bulk.products.model_catalog import (
@@ -318,3 +319,37 @@ async def test_a_value_of_a_program_may_be_nested_without_end() -> None:
 async def test_an_array_of_a_hundred_thousand_values_is_not_looked_into() -> None:
     report = await job_of(ModelCatalog(), [product("a", mpn=[*[[]] * 100_000, "1"])]).run()
     assert [(each.row, each.field) for each in report.rejects] == [(1, "mpn")]
+
+
+async def test_objects_with_ever_other_names_share_a_block_that_is_looked_up_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_up: list[Any] = []
+    of_keys = ProductColumns.of_keys
+    monkeypatch.setattr(ProductColumns, "of_keys", lambda own, names: (looked_up.append(names), of_keys(own, names))[1])
+    optional = ("mpn", "color", "size", "gender", "age_group", "pattern", "gtin", "product_type", "sale_price", "sku")
+    rows = [
+        product(f"p{number}", **{name: "x" for bit, name in enumerate(optional) if number >> bit & 1})
+        for number in range(2_500)
+    ]
+    file = write(tmp_path / "feed.jsonl", "\n".join(map(json.dumps, rows)))
+    async with open_feed(file) as reader:
+        blocks = [block async for block in reader]
+    found = [row.shape for block in blocks for row in product_rows(block)]
+    assert found == [{name: value for name, value in row.items() if name in FIELDS} for row in rows]
+    assert [len(block) for block in blocks] == [1_250, 1_250]
+    assert len(looked_up) < 20
+
+
+async def test_the_currency_of_a_row_is_found_whatever_those_beside_it_call_theirs() -> None:
+    rows = await read([product("a", price="10.00", currency="EUR"), product("b", price="10.00", currency_code="USD")])
+    assert [row.shape["price"] for row in rows] == ["10.00 EUR", "10.00 USD"]
+
+
+async def test_an_object_with_more_names_than_columns_can_have_is_a_fault_of_its_row(tmp_path: Path) -> None:
+    wide = {**product("b"), **{f"name {number}": 1 for number in range(10_001)}}
+    file = write(tmp_path / "feed.jsonl", "\n".join(map(json.dumps, [product("a"), wide, product("c")])))
+    for source in (file, [product("a"), wide, product("c")]):
+        report = await job_of(ModelCatalog(), source).run()
+        (issue,) = report.rejects
+        assert (report.accepted, issue.row, issue.reason.rpartition(": ")[2]) == (2, 2, "has more than 10,000 names")

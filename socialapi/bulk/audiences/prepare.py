@@ -284,7 +284,7 @@ class Preparer:
 def _misquoted(block: UserBlock, at: int) -> Sequence[int]:
     """The rows whose cell in a column may not be what was meant, because of its quotation marks."""
     column = block.layout.positions[at] + 1
-    return [index for index, doubt in block.doubts.items() if doubt.column == column] if block.doubts else ()
+    return [index for index, doubt in block.doubts.items() if column in doubt.columns] if block.doubts else ()
 
 
 def _add_further(

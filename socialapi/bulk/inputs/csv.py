@@ -193,7 +193,9 @@ class _Table:
         line, raw = self.line, self._take_lines()
         if (cells := self._parsed_alone(raw[0], reason) if len(raw) == 1 else None) is None:
             return self._error(line, raw, reason)
-        fault = Fault(_LONG_LINE if self._is_cut(raw, reason) else reason, self._column_of_fault(raw))
+        columns = self._misquoted_columns(raw[0]) if reason == _QUOTING else ()
+        says = _LONG_LINE if self._is_cut(raw, reason) else reason
+        fault = Fault(says, self._column_of_fault(raw), columns=columns)
         problems = rows.faults if reason == _LONG_CELL else rows.doubts
         problems[len(rows.records)] = fault
         rows.extend(_Rows([cells], [line]))
@@ -222,6 +224,23 @@ class _Table:
         lines = (text, _OTHER_ROW)
         rows = list(csv.reader(lines, delimiter=self._delimiter, skipinitialspace=True, strict=False))
         return rows[0] if len(rows) == 2 and reason == _QUOTING else None
+
+    def _misquoted_columns(self, text: str) -> tuple[int, ...]:
+        """The cells of a line in which text follows a quotation mark that closes them."""
+        columns, column, at = list[int](), 1, "begin"
+        for letter in text.rstrip("\r\n"):
+            if at == "quoted":
+                at = "closed" if letter == '"' else at
+            elif letter == '"' and at in ("begin", "closed"):
+                at = "quoted"
+            elif letter == self._delimiter:
+                column, at = column + 1, "begin"
+            elif at == "closed":
+                columns.append(column)
+                at = "plain"
+            elif letter != " " or at != "begin":
+                at = "plain"
+        return tuple(columns)
 
     def _column_of_fault(self, lines: Sequence[str]) -> int:
         """In which cell the parser gave up."""

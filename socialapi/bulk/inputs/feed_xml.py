@@ -106,7 +106,7 @@ def read_items(file: BufferedReader) -> Iterator[tuple[Item, int] | tuple[()]]:
     found = is_last = False
     taken = 0
     while fault is None and not is_last:
-        chunk = head or file.read(READ_BYTES)
+        chunk = head or file.read1(READ_BYTES)
         head, is_last = b"", not chunk
         try:
             feed.parse(chunk)
@@ -128,7 +128,7 @@ def read_items(file: BufferedReader) -> Iterator[tuple[Item, int] | tuple[()]]:
 def _beginning(file: BufferedReader) -> tuple[bytes, int]:
     """The first bytes without a byte order mark of UTF-8 and blanks, which XML does not allow, and the lines left out."""
     lines = 0
-    while head := file.read(READ_BYTES):
+    while head := file.read1(READ_BYTES):
         rest = head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
         lines += head[: len(head) - len(rest)].count(b"\n")
         if rest:

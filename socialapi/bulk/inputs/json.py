@@ -164,15 +164,6 @@ def _end_of_blanks(text: str, start: int) -> int:
     return found.end()
 
 
-_blanks: Final = re.compile(r"[ \t\r\n]*").match
-
-
-def _end_of_blanks(text: str, start: int) -> int:
-    found = _blanks(text, start)
-    assert found is not None  # an empty text will do
-    return found.end()
-
-
 class JsonWindow:
     """The part of a JSON text that is in memory."""
 
@@ -201,7 +192,7 @@ class JsonWindow:
                     for item in self._array():
                         first = name
                         yield item
-                elif any(isinstance(item[0], dict) for item in self._array()):
+                elif any(item and isinstance(item[0], dict) for item in self._array()):
                     raise self._fault(
                         f"{quoted(name)} is an array of objects, too, behind {quoted(first)}: give one of them"
                     )

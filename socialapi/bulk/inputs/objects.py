@@ -41,7 +41,9 @@ class ObjectBlocks(Generic[L]):
         self._selection = selection
         self._role_of: Callable[[str], str] = functools.lru_cache(ROLES_KEPT)(selection.role_of)
         self._layout_of: Callable[[Keys], tuple[Sequence[str], L]] = _remembered(self._new_layout)
-        self._shared_layout_of: Callable[[Keys], tuple[tuple[Sequence[str], L], Keys] | None] = _remembered(self._new_shared_layout)
+        self._shared_layout_of: Callable[[Keys], tuple[tuple[Sequence[str], L], Keys] | None] = _remembered(
+            self._new_shared_layout
+        )
 
     def blocks(
         self, objects: Sequence[Object], first_number: int, lines: Sequence[int] | None = None
@@ -54,17 +56,36 @@ class ObjectBlocks(Generic[L]):
             objects = [MANY_NAMES if wide else item for item, wide in zip(objects, is_wide, strict=True)]
             keys = [None if wide else each for each, wide in zip(keys, is_wide, strict=True)]
             different = dict.fromkeys(keys)
-        if (shared := self._layout_of_all(different)) is not None:
+        if (shared := self._layout_of_all(different)) is None:
+            yield from self._blocks_apart(objects, keys, first_number, lines)
+        else:
             yield self._block(objects, shared, first_number, lines, is_same=len(different) == 1)
-            return
+
+    def _blocks_apart(
+        self, objects: Sequence[Object], keys: Sequence[Keys | None], first_number: int, lines: Sequence[int] | None
+    ) -> Iterator[Block[L]]:
+        """The objects as blocks of those with the same keys. Keys that contradict each other are a fault of their objects.
+
+        Raises InvalidInput if that are all objects.
+        """
+        found = {each: self._layout_or_fault(each) for each in dict.fromkeys(keys)}
+        faults = [each for each in found.values() if isinstance(each, Fault)]
+        if len(faults) == len(found):
+            raise InvalidInput(faults[0].reason)
         start = 0
-        for _, same in groupby(keys):
+        for each, same in groupby(keys):
             stop = start + len(list(same))
-            found = self._layout_of_all(keys[start:stop])
-            assert found is not None  # one set of keys suits itself
-            part = None if lines is None else lines[start:stop]
-            yield self._block(objects[start:stop], found, first_number + start, part, is_same=True)
+            part, of_part, layout = objects[start:stop], None if lines is None else lines[start:stop], found[each]
+            if isinstance(layout, Fault):
+                part, layout = [layout] * len(part), self._layout_of(())
+            yield self._block(part, layout, first_number + start, of_part, is_same=True)
             start = stop
+
+    def _layout_or_fault(self, keys: Keys | None) -> tuple[Sequence[str], L] | Fault:
+        try:
+            return self._layout_of(keys or ())
+        except InvalidInput as error:
+            return Fault(error.message)
 
     def _layout_of_all(self, keys: Iterable[Keys | None]) -> tuple[Sequence[str], L] | None:
         different = tuple(dict.fromkeys(each for each in keys if each is not None))

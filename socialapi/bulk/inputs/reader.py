@@ -32,12 +32,14 @@ ROWS_PER_STEP: Final = 250
 class Fault:
     """Why a row could not be read as it should.
 
-    `column` counts from 1, if it is known. `surplus` are cells behind those that have a name.
+    `column` counts from 1, if it is known, and `columns` are all of which that is so. `surplus` are
+    cells behind those that have a name.
     """
 
     reason: str
     column: int | None = None
     surplus: tuple[str, ...] = attrs.field(default=(), repr=False)
+    columns: tuple[int, ...] = ()
 
 
 IS_BLANK: Final = Fault("is blank")

@@ -17,6 +17,7 @@ from socialapi.bulk.inputs.columns import (
     positions_of,
     printable_names,
     quoted,
+    shown_name,
     with_article,
 )
 from socialapi.bulk.inputs.numbers import NOT_TEXT, NoDigits, digits_of, is_missing, is_number, looks_like_float
@@ -42,6 +43,8 @@ NOT_UNICODE: Final = "is not UTF-8 text"
 NUL: Final = "holds a NUL byte"
 IMAGES: Final = "additional_image_link"
 """The one field that may have several columns, and several values in one."""
+CATEGORY: Final = "product_type"
+FIRST_OF_SEVERAL: Final = "has several values, of which the first one is sent"
 _CURRENCY: Final = "currency"
 _NAMES_COMPARED: Final = 200
 _MAX_DEPTH: Final = 10
@@ -220,7 +223,7 @@ class ProductColumns:
         plain = [name.strip().lower().removeprefix("g:").replace(" ", "_").replace("-", "_") for name in few]
         guesses = [(name, difflib.get_close_matches(name, plain, n=1)) for name in missing]
         close = [f"{found[0]} might be meant for {name}" for name, found in guesses if found]
-        shown = ", ".join(printable(name)[:40] for name in names[:40])
+        shown = ", ".join(printable(shown_name(name))[:40] for name in names[:40])
         option = (
             f'; say which column it is with columns={{"{missing[0]}": "<column>"}} or --column {missing[0]}=<column>'
         )
@@ -302,17 +305,18 @@ class _Reading:
 
     def take(self, column: ProductColumn, cell: Any) -> None:
         """Takes in what a cell says of its field."""
-        field = column.field
+        field, fault = column.field, None
+        if hasattr(cell, "tolist") and not is_number(cell):  # an array of NumPy or pandas
+            cell = cell.tolist()
         if isinstance(cell, list | tuple):
-            cell = _one_of_several(field, cell)
-        fault = None
+            cell = self._of_several(field, cell)
         if isinstance(cell, str):
             cell, fault = self._of_text(field, cell.strip())
         elif is_number(cell):
             cell, fault = _of_number(field, cell)
         elif isinstance(cell, uuid.UUID):
             cell = str(cell)
-        if field in self._names and cell != self.shape.get(field):
+        if field in self._names and _differ(cell, self.shape.get(field)):
             fault = self._add(field, cell, column.name)
         else:
             self._names[field] = column.name
@@ -321,6 +325,14 @@ class _Reading:
             number = column.number if self._block.is_text else None
             self.place = self._block.place_of(self._index, number)
             self.problem = (field, self.place + fault)
+
+    def _of_several(self, field: str, cell: Sequence[Any]) -> Any:
+        """What an array says. Of categories the service takes one, and merchants give several."""
+        found = _one_of_several(field, cell)
+        if field == CATEGORY and found is cell and all(isinstance(each, str) for each in cell):
+            self.warnings.append((field, FIRST_OF_SEVERAL))
+            return next(each for each in cell if not _says_nothing(each))
+        return found
 
     def take_currency(self, cell: Any) -> None:
         """Takes in the currency of prices that are numbers alone."""
@@ -369,12 +381,19 @@ def _one_of_several(field: str, cell: Sequence[Any]) -> Any:
         return cell
     try:
         texts = [str(each).strip() for each in cell if not _says_nothing(each)]
-    except (ValueError, RecursionError):  # a number of more digits than Python writes, or arrays that are nested deeply
+    except Exception:  # noqa: BLE001 - of more digits than Python writes, nested deeply, or whatever an object raises
         return cell
     if field == IMAGES or all(isinstance(each, str) for each in cell if not _says_nothing(each)):
         found = joined(field, texts)
         return cell if found is None else found
     return cell
+
+
+def _differ(one: Any, other: Any) -> bool:
+    try:
+        return bool(one != other)
+    except Exception:  # noqa: BLE001 - whatever a user's object raises
+        return True
 
 
 def _of_number(field: str, value: Any) -> tuple[Any, str | None]:

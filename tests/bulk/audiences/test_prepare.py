@@ -338,7 +338,9 @@ def test_a_single_user_of_other_kinds_types_or_none() -> None:
 
 async def test_a_misquoted_identifier_is_left_out_and_other_cells_of_its_row_are_not(tmp_path: Path) -> None:
     path = tmp_path / "crm.csv"
-    path.write_text('name,email,phone\nAda,"a@b.example"z,+14155550123\n"Joan" X,j@b.example,\n,"k@b.ex"m,\n', "utf-8")
+    path.write_text(
+        'name,email,phone\n"Ada" L,"a@b.example"z,+14155550123\n"Joan" X,j@b.example,\n,"k@b.ex"m,\n', "utf-8"
+    )
     async with open_users(path) as reader:
         done = [preparer().prepare_block(block) async for block in reader]
     reason = "text follows a quotation mark that closes the cell: write a quotation mark within a cell twice"

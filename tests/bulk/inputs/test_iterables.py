@@ -277,3 +277,13 @@ async def test_a_none_among_the_users_of_an_operation_is_refused_and_hides_nobod
     rows, error = await read_until_error(given_as([operation, user(handle="c")]), InvalidInput)
     assert values(rows) == [["a"]]
     assert str(error).startswith("item 1 is or holds a NoneType")
+
+
+async def test_objects_whose_keys_contradict_each_other_are_faults_of_their_rows() -> None:
+    odd = {"email": "c@d.example", "operation_type": "Delete", "Operation Type": "Update"}
+    rows = await read([*[{"email": "a@b.example"}] * 3, odd, {"phone": "1"}])
+    assert values(rows) == [["a@b.example"]] * 3 + [[], ["1"]]
+    says = '2 columns are called operation_type: choose one with columns={"operation_type": "<column>"}'
+    assert [row.problem for row in rows] == [None, None, None, ("", says), None]
+    with pytest.raises(InvalidInput, match="2 columns are called operation_type"):
+        await read([odd, odd])

@@ -254,7 +254,12 @@ async def test_a_number_that_does_not_end_is_refused_where_an_item_is_too_long(n
 async def test_blanks_between_items_are_passed_over_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[int] = []
     go_to = JsonWindow._go_to
-    monkeypatch.setattr(JsonWindow, "_go_to", lambda window, place: (steps.append(place), go_to(window, place)))
+
+    def counted(window: JsonWindow, place: int) -> None:
+        steps.append(place)
+        go_to(window, place)
+
+    monkeypatch.setattr(JsonWindow, "_go_to", counted)
     blanks = Repeated(b'[{"email": "a@b.example"},', b" \n", 3_000_000, b'{"email": "c@d.example"}]')
     assert values(await read(blanks)) == [["a@b.example"], ["c@d.example"]]
     assert len(steps) < 200

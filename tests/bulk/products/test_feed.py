@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -233,3 +234,23 @@ def test_the_names_that_are_noted_of_a_feed_take_little_memory() -> None:
     columns.of_keys(["id", *(f"{number}{'x' * 100_000}" for number in range(100))])
     assert sum(map(len, columns.noted)) < 100 * 100
     assert columns.ignored_columns() == ("<hidden>",)
+
+
+async def test_arrays_of_other_libraries_are_arrays() -> None:
+    images = numpy.array(["https://a.b/1.jpg", "https://a.b/2.jpg"])
+    (row,) = await read([{**product("a"), "additional_image_link": images, "images": images, "g:title": images}])
+    assert row.shape["additional_image_link"] == "https://a.b/1.jpg,https://a.b/2.jpg"
+    assert row.problem == ("title", "is there twice, as g:title and as title")
+
+
+async def test_of_several_categories_the_first_is_sent_with_a_warning() -> None:
+    (row,) = await read([product("a", product_type=["Shoes>Boots", "Gifts"])])
+    assert (row.shape["product_type"], row.problem) == ("Shoes > Boots", None)
+    assert row.warnings == [("product_type", "has several values, of which the first one is sent")]
+
+
+async def test_a_table_of_people_does_not_get_into_the_message(tmp_path: Path) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text("ada@example.com,Ada,+14155552671\n", "utf-8")
+    with pytest.raises(InvalidInput, match="columns: <hidden>, Ada, <hidden>"):
+        await read(file)

@@ -1,14 +1,14 @@
 """Feeds of JSON objects, line by line and in one array, and products that a program gives."""
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
 from socialapi.bulk.inputs import json as json_window
-from socialapi.bulk.products.feed import ProductColumns, product_rows
+from socialapi.bulk.products.feed import ProductColumns, ProductLayout, product_rows
 from socialapi.bulk.products.rows import FIELDS
 from socialapi.errors import InvalidInput
 from socialapi.models.products import Product
@@ -326,7 +326,12 @@ async def test_objects_with_ever_other_names_share_a_block_that_is_looked_up_onc
 ) -> None:
     looked_up: list[Any] = []
     of_keys = ProductColumns.of_keys
-    monkeypatch.setattr(ProductColumns, "of_keys", lambda own, names: (looked_up.append(names), of_keys(own, names))[1])
+
+    def counted(own: ProductColumns, names: Sequence[str]) -> ProductLayout:
+        looked_up.append(names)
+        return of_keys(own, names)
+
+    monkeypatch.setattr(ProductColumns, "of_keys", counted)
     optional = ("mpn", "color", "size", "gender", "age_group", "pattern", "gtin", "product_type", "sale_price", "sku")
     rows = [
         product(f"p{number}", **{name: "x" for bit, name in enumerate(optional) if number >> bit & 1})

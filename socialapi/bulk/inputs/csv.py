@@ -151,7 +151,7 @@ class _Table:
             while error is not None and broken is None:
                 broken = self._add_unparsed(rows, _meaning(error))
                 room = self._rows_per_block - len(rows.records)
-                if broken is not None or room <= 0 or self._parts.is_block_full:
+                if broken is not None or room <= 0 or self._parts.full:
                     break
                 more, error = self._parse(room)
                 rows.extend(more)
@@ -163,11 +163,11 @@ class _Table:
 
     def _parse(self, room: int) -> tuple[_Rows, csv.Error | None]:
         records: list[list[str]] = []
-        parts, error = self._parts, None
+        append, full, error = records.append, self._parts.full, None
         try:
             for record in islice(self._parser, room):
-                records.append(record)
-                if parts.is_block_full:
+                append(record)
+                if full:
                     break
         except csv.Error as problem:
             error = problem
@@ -327,12 +327,13 @@ class _Parts:
         self._file = file
         self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
         self._taken = 0
-        self.is_block_full = False
-        """Whether the block has to end with the row that is being parsed."""
+        self.full: list[int] = []
+        """Not empty if the block has to end with the row that is being parsed. A list, for it is asked after every row."""
 
     def begin_block(self) -> None:
         """Counts anew."""
-        self._taken, self.is_block_full = 0, False
+        self._taken = 0
+        self.full.clear()
 
     def lines(self) -> Iterator[str]:
         """The lines, each of bounded length: a file without line ends must not end up in memory whole."""
@@ -343,7 +344,8 @@ class _Parts:
         if self._taken > BYTES_PER_BLOCK + MAX_ROW_CHARACTERS:
             raise csv.Error(_LONG_ROW)
         self._taken += len(part)
-        self.is_block_full = self._taken > BYTES_PER_BLOCK
+        if self._taken > BYTES_PER_BLOCK:
+            self.full.append(self._taken)
         return StringIO(part, newline="")
 
     def _parts(self) -> Iterator[str]:

@@ -16,7 +16,8 @@
      ├── DecodeError             report it: the service answered something this version cannot read; `path` says where
      └── BulkError               a job stopped; `report` says what was done, `__cause__` why
 
-Each of them can be pickled. None shows a secret, a response body or a personal value in its text, repr or pickle.
+Each of them can be pickled. None shows a secret, a response body or a personal value in its text,
+repr or pickle.
 """
 
 import datetime
@@ -282,9 +283,9 @@ def error_class(status: int) -> type[ApiError]:
 class DecodeError(SocialApiError):
     """The answer does not have the documented shape.
 
-    `path` names the field and `reason` what is wrong; neither contains a value. `status` is the HTTP
-    status and `body` the answer (None if it was not kept, as for answers with tokens). `executed` is
-    true if the answer was to a write, which was executed and must not be sent again.
+    `path` names the field and `reason` what is wrong; neither contains a value. `status` is the
+    HTTP status and `body` the answer (None if it was not kept, as for answers with tokens).
+    `executed` is true if the answer was to a write, which was executed and must not be sent again.
     """
 
     executed: bool = False

@@ -1,4 +1,5 @@
-"""What an object needs that takes the place of a journal file: the protocol `Journal`, and the words in it.
+"""What an object needs that takes the place of a journal file: the protocol `Journal`, and the
+words in it.
 
 report = await audience.upload("crm.csv", journal=MyJournal(…))
 """

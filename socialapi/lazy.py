@@ -21,8 +21,8 @@ from typing import Any
 
 
 def on_first_use(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Returns `__getattr__` and `__dir__` of a module, for the names that its stub imports. They are
-    its `__all__` too.
+    """Returns `__getattr__` and `__dir__` of a module, for the names that its stub imports. They
+    are its `__all__` too.
 
     The stub is read when the first name is used. A name becomes an ordinary attribute when it is
     first used.
@@ -47,7 +47,9 @@ def on_first_use(module: str) -> tuple[Callable[[str], Any], Callable[[], list[s
 
 
 def _imported_by_stub(module: Any) -> Mapping[str, str]:
-    """Each name with the module that it lives in. Every line of a stub is `from there import Name as Name`."""
+    """Each name with the module that it lives in. Every line of a stub is `from there import Name
+    as Name`.
+    """
     spec = module.__spec__
     stub: bytes = spec.loader.get_data(f"{spec.origin.removesuffix('c')}i")  # by the loader: it may be in a zip file
     lines = (line.split() for line in stub.decode().splitlines())

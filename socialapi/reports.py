@@ -45,7 +45,9 @@ class Forecast:
 
 @attrs.frozen(kw_only=True)
 class LoadForecast(Forecast):
-    """The result of a dry run of a catalog load with a digest file, compared with what was loaded last."""
+    """The result of a dry run of a catalog load with a digest file, compared with what was loaded
+    last.
+    """
 
     new: int
     """Products that were never loaded."""
@@ -225,8 +227,8 @@ class KindLint:
     usable: int = 0
     """Values that an upload would send, whether or not they can match anybody."""
     mended: int = 0
-    """Usable values with leftovers of exports that an upload would remove, such as quotation marks or
-    `mailto:`.
+    """Usable values with leftovers of exports that an upload would remove, such as quotation marks
+    or `mailto:`.
     """
     like_floats: int = 0
     """Usable values of `partner_user_id` that look like numbers rewritten by a spreadsheet."""

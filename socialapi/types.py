@@ -1,4 +1,6 @@
-"""The types in public signatures: models, reports, problems and options. Each is imported on first use."""
+"""The types in public signatures: models, reports, problems and options. Each is imported on first
+use.
+"""
 
 from socialapi.lazy import on_first_use
 

@@ -65,7 +65,9 @@ class RowCounters:
         self.duplicate += rows
 
     def reject(self, issues: Sequence[RowIssue], values: Sequence[Sequence[object]] = ()) -> None:
-        """Pending rows cannot be used, one issue each; `values` is what the rejects file shows beside them."""
+        """Pending rows cannot be used, one issue each; `values` is what the rejects file shows
+        beside them.
+        """
         self.pending -= len(issues)
         self.rejected += len(issues)
         issues = self._placed(issues)

@@ -31,7 +31,9 @@ class Concurrency:
         self._halved_at = -math.inf
 
     def limit(self, requests_per_second: float | None) -> int:
-        """The most requests that may be on their way now; `requests_per_second` is what the rate limit allows."""
+        """The most requests that may be on their way now; `requests_per_second` is what the rate
+        limit allows.
+        """
         if self._fixed is not None:
             return self._fixed
         target = UNPACED_TARGET
@@ -149,7 +151,9 @@ class Dispatcher(Generic[B]):
             self._on_settled()
 
     async def wait_for(self, earlier: Sendable, batch: B) -> None:
-        """Waits, on behalf of a batch in flight, until an earlier one is settled. Meanwhile others have its room."""
+        """Waits, on behalf of a batch in flight, until an earlier one is settled. Meanwhile others
+        have its room.
+        """
         if earlier.settled.is_set():
             return
         room = self._rooms[batch]
@@ -163,7 +167,8 @@ class Dispatcher(Generic[B]):
         batch.settled.set()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        # Not before: who was woken while the task still counts as live would find no room, and sleep on.
+        # Not before: who was woken while the task still counts as live would find no room, and
+        # sleep on.
         # Here and not in the task: one that is cancelled before its first step never runs.
         room = self._live.pop(task)
         room.give_back()
@@ -183,7 +188,8 @@ class Dispatcher(Generic[B]):
             self._outside.reschedule(asyncio.get_running_loop().time())
 
     async def unless_stopped(self, waiting: Awaitable[T]) -> T | None:
-        """What comes of waiting for others than the batches; None after a failure, by which the waiting is cancelled.
+        """What comes of waiting for others than the batches; None after a failure, by which the
+        waiting is cancelled.
 
         One at a time, and only as long as there is no failure.
         """

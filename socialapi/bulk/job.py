@@ -1,4 +1,6 @@
-"""Runs bulk jobs, which are composed of a reader, a stage and counters; and the options of every job."""
+"""Runs bulk jobs, which are composed of a reader, a stage and counters; and the options of every
+job.
+"""
 
 import asyncio
 import datetime
@@ -62,7 +64,9 @@ class JobOptions:
 
     @property
     def own_files(self) -> Sequence[str | os.PathLike[str]]:
-        """The files that such a job writes: an export in the place of the rejects file is none of them."""
+        """The files that such a job writes: an export in the place of the rejects file is none of
+        them.
+        """
         found = [os.fsdecode(path) + ending for path in self.databases for ending in ("", "-wal", "-shm", SUFFIX)]
         if self.rejects is not None:
             found += [os.fsdecode(self.rejects)] * is_rejects_file(self.rejects) + [os.fsdecode(self.rejects) + SUFFIX]
@@ -90,7 +94,9 @@ class JobOptions:
 
 
 def bulk_options(config: Config, call: CallOptions) -> CallOptions:
-    """A job waits and repeats by its own rules; of the call's options only the timeout of an attempt holds for it."""
+    """A job waits and repeats by its own rules; of the call's options only the timeout of an
+    attempt holds for it.
+    """
     policy = RetryPolicy(
         max_attempts=MIN_ATTEMPTS,
         max_wait_seconds=config.bulk_max_wait_seconds,
@@ -205,7 +211,8 @@ def run_job(
 ) -> Coroutine[Any, Any, P]:
     """Reads the input, has the stage send it, and closes everything. To be awaited for the report.
 
-    Raises InvalidInput when nothing of the input could be read, BulkError when the job stopped on the way.
+    Raises InvalidInput when nothing of the input could be read, BulkError when the job stopped on
+    the way.
     """
     return JobRun(reader, stage, counters, description, options, context).run()
 
@@ -306,7 +313,8 @@ class JobRun(Generic[C, B, P]):
             state = "interrupted"
             raise
         finally:
-            # After an error of ours, or cancelled: what is on its way is ended, and its rows stay pending.
+            # After an error of ours, or cancelled: what is on its way is ended, and its rows stay
+            # pending.
             # Cancelling twice still closes the files.
             try:
                 await self.dispatcher.cancel()
@@ -320,7 +328,8 @@ class JobRun(Generic[C, B, P]):
 
     async def _begin(self) -> None:
         if self._options.rejects is not None:
-            # Before the journal, so that a path that cannot be written does not count as a run of the job.
+            # Before the journal, so that a path that cannot be written does not count as a run of
+            # the job.
             self._counters.rejects_file = RejectsFile(
                 self._options.rejects, sources=(self._description.source, *self._reader.paths)
             )
@@ -336,7 +345,8 @@ class JobRun(Generic[C, B, P]):
             if self.dispatcher.failure is not None:
                 return
             try:
-                # An input may be silent for as long as it likes, such as a pipe; the job ends nevertheless when it stops.
+                # An input may be silent for as long as it likes, such as a pipe; the job ends
+                # nevertheless when it stops.
                 block = await self.dispatcher.unless_stopped(anext(blocks, None))
             except Exception as problem:  # noqa: BLE001  # whatever a user's iterable raises ends the reading
                 self.broken_input = problem
@@ -398,7 +408,9 @@ class JobRun(Generic[C, B, P]):
         self.journal = journal
 
     async def _close_journal(self, state: State) -> None:
-        """Says there how the run ended, and closes it. What cannot be written stops the job, even now."""
+        """Says there how the run ended, and closes it. What cannot be written stops the job, even
+        now.
+        """
         if self.journal is None:
             return
         failed = self.dispatcher.failure is not None or self.broken_input is not None

@@ -72,7 +72,9 @@ class RejectsFile:
         return handle
 
     def begin(self) -> None:
-        """Empties the file, for its owner alone from now on; only the first call does. Raises InvalidInput."""
+        """Empties the file, for its owner alone from now on; only the first call does. Raises
+        InvalidInput.
+        """
         if self._begun:
             return
         handle = self._file.fileno()
@@ -87,7 +89,9 @@ class RejectsFile:
         self._begun = True
 
     def write(self, issues: Sequence[RowIssue], values: Sequence[Sequence[object]] = ()) -> None:
-        """Appends the rows, each with its values for `columns`. Raises InvalidInput when the disk is full."""
+        """Appends the rows, each with its values for `columns`. Raises InvalidInput when the disk
+        is full.
+        """
         beside = values or [()] * len(issues)
         try:
             self._writer.writerows(
@@ -98,7 +102,9 @@ class RejectsFile:
             raise self._unwritable(problem) from None
 
     def close(self) -> None:
-        """Writes what is buffered and closes the file; one that never began is as it was. Idempotent."""
+        """Writes what is buffered and closes the file; one that never began is as it was.
+        Idempotent.
+        """
         try:
             self._file.close()
             if self._is_new and not self._begun:
@@ -138,7 +144,9 @@ def same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> boo
 
 
 def _writable(value: object) -> object:
-    """A text as it is; lone surrogates that stand for no byte become bytes that are not UTF-8 either."""
+    """A text as it is; lone surrogates that stand for no byte become bytes that are not UTF-8
+    either.
+    """
     if not isinstance(value, str) or not any("\ud800" <= letter <= "\udfff" for letter in value):
         return value
     try:

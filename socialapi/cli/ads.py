@@ -82,7 +82,8 @@ async def account(
 ) -> int:
     """Print an account, one field on a line.
 
-    Exit status: 0 done, 2 wrong usage, 3 refused by the service (there is no such account) or unreachable.
+    Exit status: 0 done, 2 wrong usage, 3 refused by the service (there is no such account) or
+    unreachable.
     """
     async with open_client() as client:
         found = await client.ads.accounts.get(account_id, with_deleted=with_deleted)
@@ -108,8 +109,8 @@ async def history(
 ) -> int:
     """Print what was changed of a campaign or line item, when and by whom, the oldest change first.
 
-    The account must be allowed to use its history, which is in beta. Exit status: 0 done, 2 wrong usage, 3 refused by
-    the service or unreachable, 130 interrupted.
+    The account must be allowed to use its history, which is in beta. Exit status: 0 done, 2 wrong
+    usage, 3 refused by the service or unreachable, 130 interrupted.
     """
     query: dict[str, Any] = {
         "entity_type": constant(entity_type),
@@ -152,8 +153,8 @@ async def insights(
 ) -> int:
     """Print how many posts had any of the keywords, by day or hour, and related keywords.
 
-    At most ten keywords, those that do not count included. Exit status: 0 done, 2 wrong usage, 3 refused by the
-    service or unreachable.
+    At most ten keywords, those that do not count included. Exit status: 0 done, 2 wrong usage, 3
+    refused by the service or unreachable.
     """
     begin, unit = time("--start", start), constant(granularity)
     until = None if end is None else time("--end", end)
@@ -384,9 +385,9 @@ async def update(
 ) -> int:
     """Change a line item and print its new record, with amounts in units of its currency.
 
-    What is not given stays as it is: `socialapi ads line-item update ACCOUNT LINE_ITEM --bid 1.50 --daily-budget 20`.
-    With --json amounts are whole millionths, as the service has them. Exit status: 0 changed, 2 wrong usage, 3 refused
-    by the service or unreachable.
+    What is not given stays as it is: `socialapi ads line-item update ACCOUNT LINE_ITEM --bid 1.50
+    --daily-budget 20`. With --json amounts are whole millionths, as the service has them. Exit
+    status: 0 changed, 2 wrong usage, 3 refused by the service or unreachable.
     """
     body: Any = changes.body()
     async with open_client() as client:

@@ -47,10 +47,12 @@ app.command(emulator)
 
 @jobs.app.command
 def resume(job: jobs.JobArgument, /) -> int:
-    """Go on with a job: run its command again, with the same journal. What is confirmed there is not sent again.
+    """Go on with a job: run its command again, with the same journal. What is confirmed there is
+    not sent again.
 
-    Hosts and credentials are not kept with a job: they come from the environment, or from `socialapi auth login`, as
-    they did the first time. A job that is finished sends nothing, and reports once more what it did.
+    Hosts and credentials are not kept with a job: they come from the environment, or from
+    `socialapi auth login`, as they did the first time. A job that is finished sends nothing, and
+    reports once more what it did.
 
     Exit status: that of the command, or 2 when there is no such job or it is running.
     """

@@ -123,10 +123,10 @@ async def upload_audience(
 ) -> int:
     """Upload a file, or several, to a custom audience.
 
-    Identifiers are found by the column names (email, phone_number, device_id, handle, service_id, partner_user_id and
-    many synonyms), normalised and hashed here. Exit status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage
-    or unusable file, 3 refused by the service or unreachable, 130 interrupted. With --journal, `socialapi jobs resume`
-    goes on after 3, 130 and a kill.
+    Identifiers are found by the column names (email, phone_number, device_id, handle, service_id,
+    partner_user_id and many synonyms), normalised and hashed here. Exit status: 0 nothing rejected,
+    1 some rows rejected, 2 wrong usage or unusable file, 3 refused by the service or unreachable,
+    130 interrupted. With --journal, `socialapi jobs resume` goes on after 3, 130 and a kill.
     """
     journal, records = flags.kept("audience", files, audience=audience, effective_at=effective_at), records_of(files)
 
@@ -148,8 +148,9 @@ async def upload_do_not_reach(
 ) -> int:
     """Upload a file, or several, to a do-not-reach list: e-mail addresses and phone numbers only.
 
-    Exit status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage or unusable file, 3 refused by the service or
-    unreachable, 130 interrupted. With --journal, `socialapi jobs resume` goes on after 3, 130 and a kill.
+    Exit status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage or unusable file, 3 refused
+    by the service or unreachable, 130 interrupted. With --journal, `socialapi jobs resume` goes on
+    after 3, 130 and a kill.
     """
     journal, records = flags.kept("do-not-reach", files, list_=list_), records_of(files)
 
@@ -222,7 +223,8 @@ NO_FLAGS: Final = LintFlags()
 
 @app.command(name="lint")
 async def lint_audience(files: Files, /, *, flags: LintFlags = NO_FLAGS) -> int:
-    """Look at an input for a custom audience before it is uploaded, and say what to expect; nothing is sent.
+    """Look at an input for a custom audience before it is uploaded, and say what to expect; nothing
+    is sent.
 
     Exit status: 0 fine, 1 rows or values that are of no use, 2 wrong usage or unusable file.
     """
@@ -231,7 +233,8 @@ async def lint_audience(files: Files, /, *, flags: LintFlags = NO_FLAGS) -> int:
 
 @do_not_reach_app.command(name="lint")
 async def lint_do_not_reach(files: Files, /, *, flags: LintFlags = NO_FLAGS) -> int:
-    """Look at an input for a do-not-reach list before it is uploaded, and say what to expect; nothing is sent.
+    """Look at an input for a do-not-reach list before it is uploaded, and say what to expect;
+    nothing is sent.
 
     Exit status: 0 fine, 1 rows or values that are of no use, 2 wrong usage or unusable file.
     """

@@ -67,11 +67,11 @@ async def login(
 ) -> int:
     """Sign in as a user, and keep the tokens for later commands.
 
-    Prints the address of a page; there the user allows the app to act for them. SOCIALAPI_BASE_URL says where the
-    service is, SOCIALAPI_API_KEY and SOCIALAPI_API_KEY_SECRET which app asks (for --oauth2 the client id, and
-    SOCIALAPI_OAUTH2_CLIENT_SECRET if the client has a secret). The tokens go into a file that only you can read;
-    SOCIALAPI_CREDENTIALS_FILE names another one. Exit status: 0 signed in, 2 wrong usage, 3 denied, not answered in
-    time or refused by the service.
+    Prints the address of a page; there the user allows the app to act for them. SOCIALAPI_BASE_URL
+    says where the service is, SOCIALAPI_API_KEY and SOCIALAPI_API_KEY_SECRET which app asks (for
+    --oauth2 the client id, and SOCIALAPI_OAUTH2_CLIENT_SECRET if the client has a secret). The
+    tokens go into a file that only you can read; SOCIALAPI_CREDENTIALS_FILE names another one. Exit
+    status: 0 signed in, 2 wrong usage, 3 denied, not answered in time or refused by the service.
     """
     first = [("--access-type", access_type), ("--force-login", force_login), ("--screen-name", screen_name)]
     second = [("--client-id", client_id), ("--scope", scope)]
@@ -162,7 +162,9 @@ def _as_whom(made: Login) -> str:
 
 @app.command
 def status(*, json: Annotated[bool, Parameter(help="Print one JSON object.", negative=())] = False) -> int:
-    """Show which credentials there are, from where, for which host and user. Never shows a secret, and asks nobody."""
+    """Show which credentials there are, from where, for which host and user. Never shows a secret,
+    and asks nobody.
+    """
     store = CredentialStore.of(os.environ)
     base_url = Config.from_env().base_url
     rows = [_from_environment(type(each).__name__, base_url) for each in credentials_from_env()]
@@ -211,8 +213,9 @@ async def logout(
 ) -> int:
     """Forget what `socialapi auth login` has stored for the configured host.
 
-    With --revoke a token that the service does not end is kept, so that it can be tried again; one that it does not
-    know any more is forgotten. Tokens of OAuth 2.0 end by themselves: no way to revoke them is documented.
+    With --revoke a token that the service does not end is kept, so that it can be tried again; one
+    that it does not know any more is forgotten. Tokens of OAuth 2.0 end by themselves: no way to
+    revoke them is documented.
     """
     if revoke and every_host:
         raise InvalidInput("--revoke takes one host at a time: leave out --every-host")

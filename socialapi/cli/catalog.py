@@ -84,12 +84,13 @@ async def upsert(
 ) -> int:
     """Load products into a catalog: known ids are updated, others created.
 
-    Columns are found by the names of the fields and those that merchants use (g:price, image url); --column names others.
-    Columns that no product has are listed. `socialapi catalog lint` looks at a feed without loading it.
+    Columns are found by the names of the fields and those that merchants use (g:price, image url);
+    --column names others. Columns that no product has are listed. `socialapi catalog lint` looks at
+    a feed without loading it.
 
-    Exit status: 0 nothing rejected, 1 some products rejected, 2 wrong usage or unusable file (or vanished
-    products that may not be deleted), 3 refused by the service or unreachable, 130 interrupted. With --journal,
-    `socialapi jobs resume` goes on after 3, 130 and a kill.
+    Exit status: 0 nothing rejected, 1 some products rejected, 2 wrong usage or unusable file (or
+    vanished products that may not be deleted), 3 refused by the service or unreachable, 130
+    interrupted. With --journal, `socialapi jobs resume` goes on after 3, 130 and a kill.
     """
     options = UpsertKeywords(
         columns=mapping_of(column, form=FIELD_FORM),
@@ -131,10 +132,11 @@ async def lint(
         bool, Parameter(help="Print the report as one JSON object, the last line of the output.", negative=())
     ] = False,
 ) -> int:
-    """Look at a feed before it is loaded: which columns are read, what is understood and what would be rejected.
+    """Look at a feed before it is loaded: which columns are read, what is understood and what would
+    be rejected.
 
-    Nothing is sent, and no credentials are needed. Exit status: 0 fine, 1 products that would be rejected, 2 wrong
-    usage or unusable file.
+    Nothing is sent, and no credentials are needed. Exit status: 0 fine, 1 products that would be
+    rejected, 2 wrong usage or unusable file.
     """
     found = lint_products(
         records_of(files), columns=mapping_of(column, form=FIELD_FORM), sample=sample, allow_empty=allow_empty
@@ -158,7 +160,9 @@ async def list_(*, json: AsJson = False) -> int:
 async def create(
     name: Annotated[str, Parameter(help="What the catalog is called.")], /, *, json: AsJson = False
 ) -> int:
-    """Create the catalog of the user. Exit status: 0 created, 2 wrong usage, 3 refused: a user has one at most."""
+    """Create the catalog of the user. Exit status: 0 created, 2 wrong usage, 3 refused: a user has
+    one at most.
+    """
     async with open_client() as client:
         made = await client.catalogs.create(name)
     _print(made, (made.id, made.name), as_json=json)
@@ -176,7 +180,8 @@ async def products(
     limit: Annotated[int | None, whole_number(help="Most products to print; by default all.", least=1)] = None,
     json: AsJson = False,
 ) -> int:
-    """Print the products of a catalog, one on a line; of each group the one that was submitted first.
+    """Print the products of a catalog, one on a line; of each group the one that was submitted
+    first.
 
     Exit status: 0 done, 2 wrong usage, 3 refused by the service or unreachable, 130 interrupted.
     """

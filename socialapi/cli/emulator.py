@@ -106,8 +106,9 @@ async def emulator(
 ) -> int:
     """Run the service on this machine until interrupted.
 
-    The first line of output is a JSON object with the addresses and with credentials that work. The control plane
-    under /_emulator shows what the service holds, scripts faults and moves its clock; opened in a browser it is a page.
+    The first line of output is a JSON object with the addresses and with credentials that work. The
+    control plane under /_emulator shows what the service holds, scripts faults and moves its clock;
+    opened in a browser it is a page.
     """
     from socialapi.emulator.server import serve
 

@@ -216,10 +216,12 @@ def list_(
     ],
     json: AsJson = False,
 ) -> int:
-    """Print jobs that were started with --journal, one on a line: id, kind, target, state, what is confirmed, last run.
+    """Print jobs that were started with --journal, one on a line: id, kind, target, state, what is
+    confirmed, last run.
 
-    A job is running, finished (everything has its outcome), stopped (the service or the input ended it) or interrupted
-    (also by a kill); `socialapi jobs resume` goes on with it. A running job shows only its state.
+    A job is running, finished (everything has its outcome), stopped (the service or the input ended
+    it) or interrupted (also by a kill); `socialapi jobs resume` goes on with it. A running job
+    shows only its state.
 
     Exit status: 0 done, 2 not a journal.
     """
@@ -240,7 +242,8 @@ def list_(
 
 @app.command
 def show(job: JobArgument, /, *, json: AsJson = False) -> int:
-    """Print everything that a journal says about its job: what it is, how far it is, how it was started.
+    """Print everything that a journal says about its job: what it is, how far it is, how it was
+    started.
 
     Exit status: 0 done, 2 there is no such job.
     """
@@ -282,10 +285,11 @@ def forget(
         bool, Parameter(help="Delete it also if the job is not finished: it cannot go on then.", negative=())
     ] = False,
 ) -> int:
-    """Delete a journal, with the files that SQLite keeps beside it, and take its job out of the list.
+    """Delete a journal, with the files that SQLite keeps beside it, and take its job out of the
+    list.
 
-    What the job has done stays done. One that is not finished is deleted with --yes, or after a question at a
-    terminal; one that is running is not.
+    What the job has done stays done. One that is not finished is deleted with --yes, or after a
+    question at a terminal; one that is running is not.
 
     Exit status: 0 deleted, 2 there is no such job, it is running, or it is not finished.
     """

@@ -37,9 +37,9 @@ async def by_user(
 ) -> int:
     """Print a user's posts, the newest first, one on a line.
 
-    When it stops before the end (by --limit, by Ctrl-C or by an error) it says on standard error how to go on:
-    --go-on with the position, and nothing is skipped or printed twice. Exit status: 0 done, 2 wrong usage, 3 refused
-    by the service or unreachable, 130 interrupted.
+    When it stops before the end (by --limit, by Ctrl-C or by an error) it says on standard error
+    how to go on: --go-on with the position, and nothing is skipped or printed twice. Exit status: 0
+    done, 2 wrong usage, 3 refused by the service or unreachable, 130 interrupted.
     """
     expanded = names_in(expansions)
     chosen = names_in(fields) + (["author_id"] if "author_id" in expanded else [])

@@ -109,9 +109,9 @@ async def posts(
 ) -> int:
     """Print the posts that match the app's rules (`socialapi stream rules`) as they are published.
 
-    Lost connections are replaced. Standard error says when and why one was lost, when nothing could arrive, what else the service says, and when
-    the posts come faster than they are taken. Exit status: 0 the limit is reached, 2 wrong usage, 3 refused for good or
-    given up, 130 interrupted.
+    Lost connections are replaced. Standard error says when and why one was lost, when nothing could
+    arrive, what else the service says, and when the posts come faster than they are taken. Exit
+    status: 0 the limit is reached, 2 wrong usage, 3 refused for good or given up, 130 interrupted.
     """
     async with open_client() as client:
         stream = client.filtered_stream.connect(
@@ -131,7 +131,9 @@ async def posts(
 async def activity(
     *, backfill_minutes: Backfill = None, give_up_after: GiveUp = None, limit: Limit = None, json: AsJson = False
 ) -> int:
-    """Print the events that the app has subscribed to as they happen. Otherwise as `socialapi stream posts`."""
+    """Print the events that the app has subscribed to as they happen. Otherwise as `socialapi
+    stream posts`.
+    """
     async with open_client() as client:
         stream = client.activity.stream(
             backfill_minutes=backfill_minutes,
@@ -197,7 +199,9 @@ async def add_rules(
     tag: Annotated[str | None, Parameter(help="What posts that match are marked with; of all these rules.")] = None,
     dry_run: Annotated[bool, Parameter(help="Check the rules and keep none.", negative=())] = False,
 ) -> int:
-    """Add rules, and print those that were added. Exit status: 0 all of them, 1 not all, 2 wrong usage, 3 refused."""
+    """Add rules, and print those that were added. Exit status: 0 all of them, 1 not all, 2 wrong
+    usage, 3 refused.
+    """
     drafts = [RuleDraft(rule, tag=UNSET if tag is None else tag) for rule in rules]
     async with open_client() as client:
         try:

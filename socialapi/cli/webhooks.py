@@ -34,10 +34,11 @@ WebhookIdArgument = Annotated[str, Parameter(help="Id of the webhook, as `social
 async def create(
     url: Annotated[str, Parameter(help="Public https address without a port.")], /, *, json: AsJson = False
 ) -> int:
-    """Register an address for events. The service sends it a challenge at once, so the receiver must be running.
+    """Register an address for events. The service sends it a challenge at once, so the receiver
+    must be running.
 
-    Exit status: 0 registered, 2 not an address that can be one, 3 refused: the challenge failed, the address is
-    registered already, or the app has as many webhooks as it may.
+    Exit status: 0 registered, 2 not an address that can be one, 3 refused: the challenge failed,
+    the address is registered already, or the app has as many webhooks as it may.
     """
     async with open_client() as client:
         _print(await client.webhooks.create(url), as_json=json)
@@ -58,9 +59,11 @@ async def list_(*, json: AsJson = False) -> int:
 
 @app.command
 async def validate(webhook_id: WebhookIdArgument, /, *, json: AsJson = False) -> int:
-    """Have the service send a new challenge, which makes an invalid webhook valid again if it passes.
+    """Have the service send a new challenge, which makes an invalid webhook valid again if it
+    passes.
 
-    Exit status: 0 the check passed or was started, 1 the webhook stays invalid, 2 wrong usage, 3 refused.
+    Exit status: 0 the check passed or was started, 1 the webhook stays invalid, 2 wrong usage, 3
+    refused.
     """
     async with open_client() as client:
         try:
@@ -155,22 +158,25 @@ async def listen(
 ) -> int:
     """Receive the events of a webhook, and print them or pass them on.
 
-    Answers the service's challenges, checks every signature with SOCIALAPI_API_KEY_SECRET (while that is rotated also
-    with SOCIALAPI_PREVIOUS_API_KEY_SECRET), leaves out duplicates, and prints time, type and id of each event.
+    Answers the service's challenges, checks every signature with SOCIALAPI_API_KEY_SECRET (while
+    that is rotated also with SOCIALAPI_PREVIOUS_API_KEY_SECRET), leaves out duplicates, and prints
+    time, type and id of each event.
 
-    The service reaches a public https address without a port. Have a tunnel or reverse proxy that ends TLS pass
-    requests on to this port, bodies unchanged; their path does not matter. Webhooks stay registered afterwards:
-    `socialapi webhooks delete` removes them.
+    The service reaches a public https address without a port. Have a tunnel or reverse proxy that
+    ends TLS pass requests on to this port, bodies unchanged; their path does not matter. Webhooks
+    stay registered afterwards: `socialapi webhooks delete` removes them.
 
-    An event is answered when it is accepted, and finished when it is printed and, with --forward, when the other side
-    has answered 2xx. While that side cannot be reached or answers 5xx, 408, 425 or 429, events wait and new ones are
-    accepted. An event that it answers otherwise is named on standard error, not printed and not finished. With --inbox
-    events survive an interruption or a crash, and what is not finished comes first the next time; one may then come
-    twice. Standard error says how many events wait at the start and are left at the end, when deliveries are refused
-    for their signature, and at the end how many were received, were duplicates and were refused.
+    An event is answered when it is accepted, and finished when it is printed and, with --forward,
+    when the other side has answered 2xx. While that side cannot be reached or answers 5xx, 408, 425
+    or 429, events wait and new ones are accepted. An event that it answers otherwise is named on
+    standard error, not printed and not finished. With --inbox events survive an interruption or a
+    crash, and what is not finished comes first the next time; one may then come twice. Standard
+    error says how many events wait at the start and are left at the end, when deliveries are
+    refused for their signature, and at the end how many were received, were duplicates and were
+    refused.
 
-    Exit status: 0 done, 2 wrong usage, a port in use or an inbox that cannot be used, 3 refused by the service or
-    unreachable, 130 interrupted.
+    Exit status: 0 done, 2 wrong usage, a port in use or an inbox that cannot be used, 3 refused by
+    the service or unreachable, 130 interrupted.
     """
     from socialapi.webhooks import Receiver
     from socialapi.webhooks.serving import serving

@@ -35,7 +35,9 @@ class EmulatorClock:
         return datetime.datetime.fromtimestamp(self.now(), datetime.UTC)
 
     def advance(self, seconds: float) -> None:
-        """Move time forward. Raises InvalidInput for a time that is not a number, goes back, or is beyond `LATEST`."""
+        """Move time forward. Raises InvalidInput for a time that is not a number, goes back, or is
+        beyond `LATEST`.
+        """
         if not (seconds >= 0 and self.now() + seconds <= LATEST):
             raise InvalidInput("the clock goes forward only, and no further than to the year 2200")
         self.advanced += seconds

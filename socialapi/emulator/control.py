@@ -186,7 +186,9 @@ async def openapi(request: ControlRequest) -> Answer:
 
 
 class Excerpt(TypedDict, total=False):
-    """Which requests: those after the one with this number, and how many; without a number, the newest."""
+    """Which requests: those after the one with this number, and how many; without a number, the
+    newest.
+    """
 
     after: Annotated[int, Ge(0)]
     limit: Annotated[int, Ge(1)]

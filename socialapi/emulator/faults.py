@@ -146,15 +146,19 @@ class Fault:
     """A scripted fault. Fields that its kind does not use are ignored.
 
     - `status`: answer `status` (503) at once, with `Retry-After` if `retry_after_seconds` is given.
-      From the platform API this is a problem, of the type `problem` if it is given; then `status` is
-      by default a usual one of that type, and `problem_fields` replace fields that it has.
+      From the platform API this is a problem, of the type `problem` if it is given; then `status`
+      is by default a usual one of that type, and `problem_fields` replace fields that it has.
     - `html`: the same, with an HTML page as the body.
     - `reset_before`, `reset_after`: reset the connection before or after processing.
-    - `stall`: silence for `delay_seconds` or until the client disconnects, then a reset; nothing is processed.
-    - `truncate`: process, then cut the answer after `after_bytes` of its body (by default in the middle).
+    - `stall`: silence for `delay_seconds` or until the client disconnects, then a reset; nothing is
+      processed.
+    - `truncate`: process, then cut the answer after `after_bytes` of its body (by default in the
+      middle).
     - `slow`: process, then send the answer slowly over `delay_seconds` (1).
-    - `count_mismatch`: accept an upload, apply nothing, and answer a `success_count` that is one too low.
-    - `operation_error`: refuse an upload because of its operation `index` (0); nothing is processed.
+    - `count_mismatch`: accept an upload, apply nothing, and answer a `success_count` that is one
+      too low.
+    - `operation_error`: refuse an upload because of its operation `index` (0); nothing is
+      processed.
     - `product_missing`: lose the product `index` (0) of a request; it is not in the answer.
     - `product_error`: refuse the product `index` (0) of a request; the others are accepted.
     - `latency`: wait `delay_seconds` (1) first; it adds to other faults and uses none of them up.

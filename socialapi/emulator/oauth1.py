@@ -74,7 +74,9 @@ class NonceMemory:
 
 
 def header_parameters(header: str) -> dict[str, str]:
-    """The protocol parameters of `Authorization: OAuth …`, decoded, without the realm; refuses a malformed header."""
+    """The protocol parameters of `Authorization: OAuth …`, decoded, without the realm; refuses a
+    malformed header.
+    """
     if not header.isascii():
         raise unauthorized("the Authorization header is not ASCII")
     found: dict[str, str] = {}
@@ -110,7 +112,9 @@ def check_parameters(protocol: Mapping[str, str], wall: float) -> None:
 
 
 def check_signature(signed: Signed, protocol: Mapping[str, str], secrets: tuple[str, str]) -> None:
-    """Refuses a signature that the secrets (of the app and of the token) do not make, and a wrong body hash."""
+    """Refuses a signature that the secrets (of the app and of the token) do not make, and a wrong
+    body hash.
+    """
     if not (signed.host + signed.path + signed.query).isascii():
         raise unauthorized("the address is not ASCII, so it cannot be signed")
     body_hash = protocol.get("oauth_body_hash")

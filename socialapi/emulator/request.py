@@ -60,8 +60,8 @@ class Received:
 
 
 def decode_json(content: bytes) -> Any:
-    """The value of a JSON text. Raises ValueError, also for one that is nested too deeply for an answer to repeat it:
-    orjson reads 1,024 levels and writes 254.
+    """The value of a JSON text. Raises ValueError, also for one that is nested too deeply for an
+    answer to repeat it: orjson reads 1,024 levels and writes 254.
     """
     value = orjson.loads(content)
     wrapped = value

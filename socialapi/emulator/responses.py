@@ -51,10 +51,10 @@ class Answer:
 class Refusal(Exception):
     """Raised to refuse a request; `refused` words it in the style of the API.
 
-    A numeric `code` is a token error, which looks the same in every API. `broken` are the rules that
-    the request breaks, and `given` returns what the request has at the path of one. `problem` is the
-    slug of the problem type (`about:blank` if empty), and `extra` are its further fields. `errors` are
-    the errors of an advertising answer where there are several.
+    A numeric `code` is a token error, which looks the same in every API. `broken` are the rules
+    that the request breaks, and `given` returns what the request has at the path of one. `problem`
+    is the slug of the problem type (`about:blank` if empty), and `extra` are its further fields.
+    `errors` are the errors of an advertising answer where there are several.
     """
 
     def __init__(

@@ -110,8 +110,8 @@ def refuse_misspelt_event_pattern(pattern: str) -> None:
 
 @attrs.define(kw_only=True)
 class SubscriptionFilter:
-    """Which activity to subscribe to: that of a user, optionally with a keyword, and for messages in a
-    direction.
+    """Which activity to subscribe to: that of a user, optionally with a keyword, and for messages
+    in a direction.
     """
 
     user_id: AnyId

@@ -1,4 +1,6 @@
-"""Filtered-stream rules and streaming connections (platform documentation, sections 4.1, 4.4 and 8)."""
+"""Filtered-stream rules and streaming connections (platform documentation, sections 4.1, 4.4 and
+8).
+"""
 
 import datetime
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,6 @@
-"""The groups of methods of a client, for annotations: `client.posts` is `Posts`. A client makes them."""
+"""The groups of methods of a client, for annotations: `client.posts` is `Posts`. A client makes
+them.
+"""
 
 from socialapi.lazy import on_first_use
 

@@ -118,8 +118,8 @@ class Cards(Resource):
             await cards.create("Boots", components=[CardMedia("3_17"), Details("All boots", Website("https://…"))])
 
         A carousel whose slides lead to different places is made of `slides`, each with its own
-        components. A card has one component with media (`CardMedia`, `SwipeableMedia`) and one with a
-        destination (`Details` for a website, `Button` for an app). Returns the card. Raises
+        components. A card has one component with media (`CardMedia`, `SwipeableMedia`) and one with
+        a destination (`Details` for a website, `Button` for an app). Returns the card. Raises
         InvalidInput with every broken rule. Not repeated if its outcome is unknown.
         """
         body = without_none(name=name, components=components, slides=slides)

@@ -86,9 +86,9 @@ class Route(Generic[R]):
     it is sent. `repeatable` says whether an attempt whose outcome is unknown may be repeated.
     `created` says that its success is 201 Created. `open_answer` says that the answer is not
     documented, so that any object is accepted. `retry_undecodable` says that the request is also
-    sent again if its answer cannot be decoded, where other routes raise. `max_body_bytes` bounds the
-    request body. `scopes` are those that a user's OAuth 2.0 token needs. `label` replaces a path
-    written out by the caller in logs. `section` is the section of the service's documentation.
+    sent again if its answer cannot be decoded, where other routes raise. `max_body_bytes` bounds
+    the request body. `scopes` are those that a user's OAuth 2.0 token needs. `label` replaces a
+    path written out by the caller in logs. `section` is the section of the service's documentation.
     """
 
     method: Method

@@ -26,8 +26,8 @@ class Room:
     """Tells whether the room is taken (True), or nobody waits for it any more (False)."""
 
     async def take(self) -> bool:
-        """Returns once there is room: True, or False after `give_back`. Taking it twice is taking it
-        once.
+        """Returns once there is room: True, or False after `give_back`. Taking it twice is taking
+        it once.
         """
         if self.turn is None:
             self.turn = self.budget.ask(self)

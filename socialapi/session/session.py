@@ -183,8 +183,8 @@ class Session:
         return Call(request, options, authenticator, observer)
 
     def plan(self, route: Route[R]) -> Plan[R]:
-        """Returns the plan of a route, which is computed once. Raises ConfigurationError if its host
-        is not configured.
+        """Returns the plan of a route, which is computed once. Raises ConfigurationError if its
+        host is not configured.
         """
         plan = self._plans.get(route)
         if plan is None:

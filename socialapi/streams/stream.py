@@ -57,11 +57,11 @@ class Stream(Generic[T]):
     - StreamEnded if it does so on an open stream;
     - RateLimitTooLong if it asks for a wait beyond `Config.bulk_max_wait_seconds`;
     - the error of the last attempt (TransportError, ApiError or RateLimitTooLong) after
-      `give_up_after_seconds` without a connection, or TransportError if the service accepts connections
-      and hangs up;
+      `give_up_after_seconds` without a connection, or TransportError if the service accepts
+      connections and hangs up;
     - DecodeError for a line beyond `Config.max_line_bytes`, after the items before it;
-    - InvalidInput for invalid parameters, ConfigurationError if a host or credential is missing, and
-      RuntimeError once the client is closed or while another task waits for the next item.
+    - InvalidInput for invalid parameters, ConfigurationError if a host or credential is missing,
+      and RuntimeError once the client is closed or while another task waits for the next item.
 
     `anext(stream)` may be cancelled, by a timeout for example, and called again without losing
     items. However many lines have arrived, other tasks get a turn every few milliseconds.

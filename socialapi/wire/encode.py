@@ -227,7 +227,9 @@ def shaped_query(declared: Any, query: Mapping[str, Any] | None) -> dict[str, An
 
 
 def _undeclared(value: Any) -> Any:
-    """Returns the result of `json_shape`, with `Unshapeable` in place of times that cannot be written."""
+    """Returns the result of `json_shape`, with `Unshapeable` in place of times that cannot be
+    written.
+    """
     try:
         return json_shape(value)
     except InvalidInput as problem:

@@ -26,9 +26,9 @@ class Batch:
     """Rows for one request, in the order of the input.
 
     `after` are earlier batches with another operation on one of these identifiers. Nothing of this
-    batch is sent before they are settled. `waiting_duplicates` are rows that repeat rows of this batch; they
-    are sent only if the row that they repeat is refused. `also_original_of` are other batches that
-    decide about them. Fields that may hold identifiers are not in the repr.
+    batch is sent before they are settled. `waiting_duplicates` are rows that repeat rows of this
+    batch; they are sent only if the row that they repeat is refused. `also_original_of` are other
+    batches that decide about them. Fields that may hold identifiers are not in the repr.
     """
 
     number: int = 0
@@ -48,14 +48,18 @@ class Batch:
     failed: bool = False
     """Settled without an outcome for every row, because the job stops."""
     place: int = 0
-    """Its number among the batches that the input is made into; 0 for one of rows that repeat refused ones."""
+    """Its number among the batches that the input is made into; 0 for one of rows that repeat
+    refused ones.
+    """
     earlier: Sequence[Outcome] | None = attrs.field(default=None, repr=False)
     """What an earlier run has confirmed of it, so that it is not sent again."""
     outcomes: list[Outcome] = attrs.field(factory=list, repr=False)
     """Outcomes that do not follow from that of the batch."""
 
     def release(self) -> None:
-        """Lets go of the rows and of other batches, since the window over recent identifiers keeps this one."""
+        """Lets go of the rows and of other batches, since the window over recent identifiers keeps
+        this one.
+        """
         self.runs, self.waiting_duplicates, self.actions = [], [], set()
         self.after, self.also_original_of = set(), set()
         self.earlier, self.outcomes = None, []
@@ -129,7 +133,8 @@ class Packer:
             frame = 0 if joins else frame
         if not most:
             return 0, 0
-        # Every row is preceded by a comma but the first one of the request; every operation has its frame.
+        # Every row is preceded by a comma but the first one of the request; every operation has its
+        # frame.
         once, each = (0 if batch.row_count else -COMMA) + (0 if single else frame), COMMA + (frame if single else 0)
         room = self._max_bytes - batch.size_bytes - once
         sizes = list(map(len, run.users if most == len(run) else run.users[:most]))
@@ -153,7 +158,9 @@ class Packer:
             yield part.runs
 
     def operations(self, runs: Iterable[RowBlock]) -> list[list[RowBlock]]:
-        """The rows of each operation of the request, so that an operation's index leads back to them."""
+        """The rows of each operation of the request, so that an operation's index leads back to
+        them.
+        """
         if self._packing == "single":
             return [[run.part(place, place + 1)] for run in runs for place in range(len(run))]
         grouped: dict[Action, list[RowBlock]] = {}
@@ -162,7 +169,9 @@ class Packer:
         return list(grouped.values())
 
     def encode(self, runs: Iterable[RowBlock]) -> Iterator[bytes]:
-        """The body in parts of about `PART_BYTES`, or of `ROWS_PER_BLOCK` long rows: each is quick to make."""
+        """The body in parts of about `PART_BYTES`, or of `ROWS_PER_BLOCK` long rows: each is quick
+        to make.
+        """
         waiting, size = ["["], 0
         for text in self._texts(runs):
             waiting.append(text)

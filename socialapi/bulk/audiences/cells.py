@@ -73,7 +73,9 @@ def overrides_of(block: UserBlock) -> tuple[Sequence[str | None], Sequence[When]
 
 
 def texts_of_cells(cells: Sequence[Any]) -> tuple[Sequence[str], Sequence[int]]:
-    """The texts of a column, empty where there is none, and the indexes of cells that are not one text each."""
+    """The texts of a column, empty where there is none, and the indexes of cells that are not one
+    text each.
+    """
     kinds = frozenset(map(type, cells))
     if kinds <= _TEXTS:
         return (cells if type(None) not in kinds else [cell or "" for cell in cells]), ()
@@ -103,7 +105,9 @@ def _time(value: Any) -> When:
 
 
 def _text(value: Any) -> str | None:
-    """The text of an override, None when there is none; other types will not be understood as a text either."""
+    """The text of an override, None when there is none; other types will not be understood as a
+    text either.
+    """
     if isinstance(value, str):
         return value.strip() or None
     return None if is_missing(value) else NOT_UNDERSTOOD

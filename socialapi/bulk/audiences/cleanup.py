@@ -12,7 +12,8 @@ from typing import Final
 
 import attrs
 
-# For character classes: what shows nothing and has no width, what is blank, and what has no business within a value.
+# For character classes: what shows nothing and has no width, what is blank, and what has no
+# business within a value.
 ZERO_WIDTH: Final = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e007f\U000e0100-\U000e01ef"
@@ -59,14 +60,17 @@ _starts_tel: Final = re.compile(r"(?:tel|callto|sms|phone|p)\.?\s*:\s*(?://)?", 
 _MAX_DIGITS_IN_NAMES: Final = 4
 
 _plain_phone_number: Final = re.compile(r"[+(]?[0-9](?:[0-9 ()/.-]*[0-9])?").fullmatch
-# What a phone number is not written with: where there is none of it, there is nothing to be removed.
+# What a phone number is not written with: where there is none of it, there is nothing to be
+# removed.
 _find_debris: Final = re.compile(
     rf"[\"'`\\<>\[\]{{}}={_TYPOGRAPHIC_QUOTES}{BLANKS}{ZERO_WIDTH}]|[,;:.][\s,;:.]*$|^[\s(]*[,;:.]|^\(.*\)$|^[A-Za-z]+\.?\s*:",
     re.DOTALL,
 ).search
 
 find_marks: Final = re.compile(rf"[\"`<>@{_TYPOGRAPHIC_QUOTES}]").search
-"""Finds what no phone number has in it, and what would be passed over where a number is looked for in a text."""
+"""Finds what no phone number has in it, and what would be passed over where a number is looked for
+in a text.
+"""
 
 _INVISIBLE_CHARACTERS: Final = "invisible characters"
 _MARKS: Final = "quotation marks"
@@ -87,7 +91,9 @@ Layer = Callable[[str], tuple[str, str]]
 
 
 def bare_email(text: str) -> Bare:
-    """The e-mail address (or digest of one) in a trimmed text; the text itself if there is not exactly one."""
+    """The e-mail address (or digest of one) in a trimmed text; the text itself if there is not
+    exactly one.
+    """
     return _bare(text, _EMAIL_LAYERS, lambda rest: is_email(rest.lower()) is not None or is_digest(rest) is not None)
 
 
@@ -97,7 +103,9 @@ def is_plain_phone_number(text: str) -> bool:
 
 
 def bare_phone_number(text: str) -> Bare:
-    """What may be a phone number (or the digest of one) in a trimmed text, without what it is never written with."""
+    """What may be a phone number (or the digest of one) in a trimmed text, without what it is never
+    written with.
+    """
     if _find_debris(text) is None:
         return Bare(text)
     found = _bare(text, _PHONE_LAYERS, lambda rest: _find_debris(rest) is None, keep=True)

@@ -82,7 +82,9 @@ class _Window:
         self.placements.add(placement)
 
     def unsettled(self) -> "_Window":
-        """What of it is not settled, most often nothing, which is known without a look at every identifier."""
+        """What of it is not settled, most often nothing, which is known without a look at every
+        identifier.
+        """
         placements = {each for each in self.placements if each.unsettled}
         if not placements:
             return _Window()
@@ -110,26 +112,33 @@ class RecentIdentifiers:
         self._young = _Window()
         self._old = _Window()
         self._forgotten = _Window()
-        """What has left the window and is not settled yet: it makes nothing a duplicate, but others wait for it."""
+        """What has left the window and is not settled yet: it makes nothing a duplicate, but others
+        wait for it.
+        """
         self._shared: _Placement | None = None
         self._only: Action | None = None
         self._differs = False
 
     def contradicts(self, action: Action) -> bool:
-        """Whether this is the first row that does something else than all before it; see `begin_to_differ`."""
+        """Whether this is the first row that does something else than all before it; see
+        `begin_to_differ`.
+        """
         self._only = self._only or action
         return not self._differs and action != self._only
 
     def begin_to_differ(self) -> None:
-        """From now on rows do different things. To be called when all that was placed is settled, or in one open batch.
+        """From now on rows do different things. To be called when all that was placed is settled,
+        or in one open batch.
 
-        As long as all rows do the same, nobody has to wait for anybody, and what makes a row new is any identifier of
-        it that is: one column tells.
+        As long as all rows do the same, nobody has to wait for anybody, and what makes a row new is
+        any identifier of it that is: one column tells.
         """
         self._differs = True
 
     def repeated(self, run: RowBlock) -> list[int]:
-        """The places of the rows that have to be judged, since they repeat or contradict others or may do so."""
+        """The places of the rows that have to be judged, since they repeat or contradict others or
+        may do so.
+        """
         columns = run.columns
         if len({kind for kind, _ in columns}) == len(columns):
             if not self._differs:
@@ -168,13 +177,16 @@ class RecentIdentifiers:
         known += [each for kind, value in row.identifiers if (each := self._forgotten[kind].get(value)) is not None]
         conflicts: set[Batch] = set()
         for each in known:
-            # What carries the same may still wait for something else, which this row must not overtake either.
+            # What carries the same may still wait for something else, which this row must not
+            # overtake either.
             same = each.does(row.action)
             conflicts.update(*(batch.after if same else (batch,) for batch in each.unsettled))
         return Decision(duplicate=False, conflicts=frozenset(conflicts)) if conflicts else _NEW
 
     def place(self, row: Row, batch: Batch) -> None:
-        """The row travels in the batch, or will if a row is refused that it repeats: who conflicts has to wait for it."""
+        """The row travels in the batch, or will if a row is refused that it repeats: who conflicts
+        has to wait for it.
+        """
         shared = self._placement(row.action, batch)
         for identifier in row.identifiers:
             before = self._last(identifier)
@@ -188,7 +200,9 @@ class RecentIdentifiers:
                 self._young.put(identifier, _Placement(row.action, (*others, batch)) if others else shared)
 
     def refresh(self, row: Row) -> None:
-        """The row is a duplicate: its identifiers are recent again, whatever becomes of what it repeats."""
+        """The row is a duplicate: its identifiers are recent again, whatever becomes of what it
+        repeats.
+        """
         for kind, value in row.identifiers:
             self._young.put((kind, value), self._young[kind].get(value) or self._old[kind][value])
 
@@ -211,7 +225,9 @@ class RecentIdentifiers:
         return self._young[kind].get(value) or self._old[kind].get(value) or self._forgotten[kind].get(value)
 
     def turn(self) -> None:
-        """Forgets the old generation if the young one is full; to be called between two batches, and only there."""
+        """Forgets the old generation if the young one is full; to be called between two batches,
+        and only there.
+        """
         if len(self._young) < self._remembered:
             return
         self._forgotten = self._forgotten.unsettled()

@@ -43,7 +43,9 @@ class Destination:
     kinds: tuple[IdentifierKind, ...]
     takes_effective_at: bool
     default_expiry_months: int | None = None
-    """Months from the start of the job that are sent as expiry when nothing else is said; None leaves it out."""
+    """Months from the start of the job that are sent as expiry when nothing else is said; None
+    leaves it out.
+    """
 
 
 @attrs.frozen(kw_only=True)
@@ -65,7 +67,9 @@ class UploadOptions(JobOptions):
 
 
 def default_expiry(destination: Destination, now: datetime.datetime) -> str | None:
-    """The expiry, as it is sent, of what starts now and says none itself; None where the service's default holds."""
+    """The expiry, as it is sent, of what starts now and says none itself; None where the service's
+    default holds.
+    """
     if destination.default_expiry_months is None:
         return None
     return format_timestamp(months_later(now, destination.default_expiry_months).replace(microsecond=0))
@@ -137,7 +141,8 @@ class UploadStage(Generic[C]):
         self._run, self._dispatcher = run, run.dispatcher
         self._sender.observe, self._sender.wait_for = run.observe, run.dispatcher.wait_for
         if run.journal is not None and run.opened is not None:
-            # What an expiry is reckoned from must be the same as when the job was begun, or every body would change.
+            # What an expiry is reckoned from must be the same as when the job was begun, or every
+            # body would change.
             self._prepare = self._prepare_at(run.opened.started_at)
             self._recorder = self._sender.recorder = Recorder(run.journal, run.opened, self._packer)
 
@@ -171,7 +176,9 @@ class UploadStage(Generic[C]):
             self._recorder.check_end(self._places)
 
     async def aclose(self) -> None:
-        """Lets go of the recent identifiers: what runs and what is run know each other, and would keep them."""
+        """Lets go of the recent identifiers: what runs and what is run know each other, and would
+        keep them.
+        """
         self._recent = RecentIdentifiers()
 
     def report(self, elapsed_seconds: float) -> UploadReport:
@@ -233,13 +240,15 @@ class UploadStage(Generic[C]):
             if self._open in others:
                 original, others = self._open, (others | {original}) - {self._open}
             if self._resend in others:
-                # What is sent must not wait for what is not: there may be no room for it. Meanwhile others are settled.
+                # What is sent must not wait for what is not: there may be no room for it. Meanwhile
+                # others are settled.
                 await self._dispatch_again()
                 await self._place(row, run)
                 return
             original.waiting_duplicates.append(row)
             original.also_original_of |= others
-            # It may still be sent, with the original: until then nobody does something else to its identifiers.
+            # It may still be sent, with the original: until then nobody does something else to its
+            # identifiers.
             self._recent.place(row, original)
             await self._bound_waiting_duplicates(original)
         elif decision.refused:
@@ -248,7 +257,8 @@ class UploadStage(Generic[C]):
             self._counters.repeat(1)
 
     async def _send_again(self, row: Row, run: RowBlock, refused: AbstractSet[Identifier]) -> None:
-        """The row repeats refused identifiers, and others that were accepted, and stay so whatever becomes of it.
+        """The row repeats refused identifiers, and others that were accepted, and stay so whatever
+        becomes of it.
 
         Its batch is not one of the input's: when it is known is up to the service.
         """
@@ -290,7 +300,8 @@ class UploadStage(Generic[C]):
             if self._recorder is not None:
                 await self._recorder.take_over(batch)
         elif self._recorder is not None and self._places <= self._recorder.opened.last_batch:
-            # Part of a batch that may be confirmed: sent again, it would overtake what was confirmed after it.
+            # Part of a batch that may be confirmed: sent again, it would overtake what was
+            # confirmed after it.
             self._dispatcher.stop(self._run.broken_input)
 
     async def _dispatch_again(self) -> None:
@@ -319,7 +330,9 @@ def batch_sender(
     counters: RowCounters,
     on_accept: OnAccept | None = None,
 ) -> BatchSender:
-    """A sender of batches that are as large as the options, the configuration and the endpoint allow."""
+    """A sender of batches that are as large as the options, the configuration and the endpoint
+    allow.
+    """
     config = session.config
     packer = Packer(
         options.packing,

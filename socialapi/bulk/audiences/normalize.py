@@ -38,7 +38,9 @@ from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED
 
 NORMALIZER_VERSION: Final = 2
-"""Raised whenever the text that is sent for some value is another one than before: journals and snapshots have it."""
+"""Raised whenever the text that is sent for some value is another one than before: journals and
+snapshots have it.
+"""
 
 Normalized = tuple[str, str]
 """The text to send, and a remark about what was made of the value."""
@@ -82,13 +84,16 @@ _sha256: Final = hashlib.sha256
 
 
 def trimmed(text: str) -> str:
-    """The text without blanks at its ends, among them no-break and zero-width ones and the byte order mark."""
+    """The text without blanks at its ends, among them no-break and zero-width ones and the byte
+    order mark.
+    """
     text = text.strip()
     return text if text.isascii() else text.strip(_STRAY)
 
 
 def email(text: str) -> Normalized:
-    """Trimmed and in lower case: something, one @, and a domain of at least two labels; non-ASCII is fine.
+    """Trimmed and in lower case: something, one @, and a domain of at least two labels; non-ASCII
+    is fine.
 
     What exports leave around an address is removed, if one address is all that is left.
     """
@@ -135,7 +140,8 @@ def service_id(text: str) -> Normalized:
 
 
 def phone_number(text: str, region: str | None = None) -> Normalized:
-    """E.164; `region` (see `phone_numbers.check_region`) says what a number without a country code means.
+    """E.164; `region` (see `phone_numbers.check_region`) says what a number without a country code
+    means.
 
     What exports leave around a number is removed, if one number is all that is left.
     """
@@ -163,7 +169,9 @@ def partner_user_id(text: str) -> Normalized:
 
 
 def _digest_or(text: str, reason: str, removed: tuple[str, ...] = ()) -> Normalized:
-    """What becomes of a text that is not hashed here: nothing, a digest already, or unusable for the best reason."""
+    """What becomes of a text that is not hashed here: nothing, a digest already, or unusable for
+    the best reason.
+    """
     if not text:
         return "", ""
     if is_digest(text):
@@ -186,7 +194,8 @@ def _not_taken(text: str) -> Normalized:
 def normalizers(
     kinds: Iterable[IdentifierKind], default_region: str | None = None
 ) -> Mapping[IdentifierKind, Normalizer]:
-    """A normaliser for every kind there is; those of a kind that is not among `kinds` find every value unusable.
+    """A normaliser for every kind there is; those of a kind that is not among `kinds` find every
+    value unusable.
 
     Raises InvalidInput for an unknown `default_region`.
     """
@@ -228,7 +237,9 @@ def column_normalizers(
 
 
 def _emails(lines: str) -> str | None:
-    """What is hashed of the lines, if all of them are e-mail addresses without anything around them."""
+    """What is hashed of the lines, if all of them are e-mail addresses without anything around
+    them.
+    """
     lines = lines.lower()
     are_emails = _are_ascii_emails if lines.isascii() and '"' not in lines else _are_emails
     return lines if are_emails(lines) else None

@@ -26,12 +26,15 @@ SEVERAL: Final = "holds more than one phone number"
 
 _PUNCTUATION: Final = str.maketrans("", "", " -.()/")
 _PLUS_SIGNS: Final = ("+", "\uff0b")
-# Shorter texts are judged by rules of their own, longer ones are no phone numbers: both are for the library.
+# Shorter texts are judged by rules of their own, longer ones are no phone numbers: both are for the
+# library.
 _SHORTEST_PLAIN: Final = 5
 _LONGEST_PLAIN: Final = 32
-# One after another is tried on each number; who calls more countries has few numbers in most of them.
+# One after another is tried on each number; who calls more countries has few numbers in most of
+# them.
 _PLANS_AT_ONCE: Final = 24
-# With a point or a comma, as the spreadsheet's language has it; or rounded, and written with an exponent.
+# With a point or a comma, as the spreadsheet's language has it; or rounded, and written with an
+# exponent.
 _FLOAT: Final = re.compile(r"\+?[0-9][0-9 ()/-]*(?:[.,]0+|(?:[.,][0-9]*)?[eE]\+?[0-9]+)").fullmatch
 _SHORTEST_SECOND_NUMBER: Final = 7
 _may_be_doubtful: Final = re.compile("[A-Za-z,;]").search
@@ -40,7 +43,9 @@ _has_parameters: Final = re.compile(";(?:phone-context|ext|isub)=", re.IGNORECAS
 
 
 def load() -> None:
-    """Imports the library and a numbering plan, which takes some 15 ms: off the event loop, before the first number."""
+    """Imports the library and a numbering plan, which takes some 15 ms: off the event loop, before
+    the first number.
+    """
     _plan("US", 1)
 
 
@@ -85,7 +90,8 @@ class _Plan:
         if match.lastindex is not None:
             return None  # a carrier code, or a prefix that is rewritten rather than stripped
         stripped = digits[match.end() :]
-        # The library keeps the prefix of a number that would not make sense without it, so only clear cases count.
+        # The library keeps the prefix of a number that would not make sense without it, so only
+        # clear cases count.
         if len(stripped) in self.full and len(stripped) in self.possible and self.is_national(stripped):
             return self.prefix + stripped
         return None
@@ -148,7 +154,9 @@ class _Plans(dict[str, _Plan | None]):
         return found
 
     def are_plain(self, lines: str) -> bool:
-        """Whether each line is empty or a number that is in E.164 already, of a country that was met before."""
+        """Whether each line is empty or a number that is in E.164 already, of a country that was
+        met before.
+        """
         return self._lines(lines) is not None
 
 
@@ -156,15 +164,17 @@ _PLANS: Final = _Plans()
 
 
 def are_e164(lines: str) -> bool:
-    """Whether each line, with its line end, is empty or a number that `e164` leaves as it is; False if not sure."""
+    """Whether each line, with its line end, is empty or a number that `e164` leaves as it is; False
+    if not sure.
+    """
     return _PLANS.are_plain(lines)
 
 
 def e164(text: str, region: str | None) -> str | None:
     """The number in E.164, or None when it is not a possible one (`why_not` says why).
 
-    `text` is trimmed and not empty; `region` is what `check_region` returns. An extension is left out, because E.164
-    has none.
+    `text` is trimmed and not empty; `region` is what `check_region` returns. An extension is left
+    out, because E.164 has none.
     """
     plan = _PLANS[text[1:4]] if text[0] == "+" else None
     if plan is not None:
@@ -188,7 +198,9 @@ def _without_punctuation(text: str, region: str | None) -> str | None:
 
 
 def _from_home(digits: str, region: str) -> str | None:
-    """What the digits mean when they are dialled in the region; None when the library has to decide."""
+    """What the digits mean when they are dialled in the region; None when the library has to
+    decide.
+    """
     home = _home_plan(region)
     if home.starts_abroad is not None and home.starts_abroad(digits):
         return None
@@ -196,7 +208,8 @@ def _from_home(digits: str, region: str) -> str | None:
     if not digits.startswith(code):
         return home.e164(digits)
     rest, main = digits[len(code) :], _PLANS[f"{code}00"[:3]]
-    # A number too long for the region that starts with the country's own code has it written without the plus sign.
+    # A number too long for the region that starts with the country's own code has it written
+    # without the plus sign.
     if main is None or len(digits) <= max(home.full) or (home.strip_prefix is not None and home.strip_prefix(rest)):
         return None
     return main.e164(rest)
@@ -218,16 +231,19 @@ def _as_parsed(text: str, region: str | None) -> str | None:
         number = phonenumbers.parse(text, region)
     except phonenumbers.NumberParseException:
         return None
-    # A number that is possible only locally, such as one without its area code, is nobody's number in E.164.
+    # A number that is possible only locally, such as one without its area code, is nobody's number
+    # in E.164.
     if phonenumbers.is_possible_number_with_reason(number) != phonenumbers.ValidationResult.IS_POSSIBLE:
         return None
     return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
 
 
 def doubt(text: str, region: str | None) -> str | None:
-    """Why the number that `e164` found in a text may not be the one that is meant, as a short sentence.
+    """Why the number that `e164` found in a text may not be the one that is meant, as a short
+    sentence.
 
-    The library takes words for digits as on the keys of a telephone, and a second number for an extension.
+    The library takes words for digits as on the keys of a telephone, and a second number for an
+    extension.
     """
     if _may_be_doubtful(text) is None:
         return None

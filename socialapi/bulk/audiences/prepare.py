@@ -35,13 +35,17 @@ _as_json: Final = json.JSONEncoder(ensure_ascii=True).encode
 
 
 def user_json(values: Mapping[IdentifierKind, Sequence[str]]) -> str:
-    """The user object with these values, of which every kind has at least one, in the order of the kinds."""
+    """The user object with these values, of which every kind has at least one, in the order of the
+    kinds.
+    """
     members = [f'"{kind}":[{",".join(_quoted(kind, values[kind]))}]' for kind in IDENTIFIER_KINDS if kind in values]
     return f"{{{','.join(members)}}}"
 
 
 def write_users(columns: Sequence[tuple[IdentifierKind, Sequence[str | None]]]) -> list[str]:
-    """The user objects of rows that have one value of each of these kinds; those of other rows make no sense."""
+    """The user objects of rows that have one value of each of these kinds; those of other rows make
+    no sense.
+    """
     ordered = sorted(columns, key=lambda column: IDENTIFIER_KINDS.index(column[0]))
     texts = [map(_as_json, values) if kind == "partner_user_id" else values for kind, values in ordered]
     return _writer(tuple(kind for kind, _ in ordered))(*texts)
@@ -68,7 +72,9 @@ def _quoted(kind: IdentifierKind, values: Sequence[str]) -> Iterable[str]:
 
 @functools.cache
 def _writer(kinds: tuple[IdentifierKind, ...]) -> Callable[..., list[str]]:
-    """A function written for these kinds: to fill in a template of any number of them takes three times as long."""
+    """A function written for these kinds: to fill in a template of any number of them takes three
+    times as long.
+    """
     names = [f"v{place}" for place in range(len(kinds))]
     members = []
     for kind, name in zip(kinds, names, strict=True):
@@ -147,7 +153,8 @@ class Preparer:
         self._writes_users = writes_users
         self._job: tuple[str, When, When] = (operation, effective_at, expires_at)
         self._expires_default = expires_default
-        # Rows repeat a few actions; when every row has times of its own, forgetting some costs time, not memory.
+        # Rows repeat a few actions; when every row has times of its own, forgetting some costs
+        # time, not memory.
         self._interned = functools.lru_cache(_ACTIONS_KEPT)(Action)
         self._action = functools.lru_cache(_ACTIONS_KEPT)(self._decide)
         default = self._action(None, None, None)
@@ -157,7 +164,9 @@ class Preparer:
         self._default = default
 
     def faults_of(self, row: UserRow) -> Sequence[Problem]:
-        """What is wrong with the operation type and the times of a row, for which it would be rejected."""
+        """What is wrong with the operation type and the times of a row, for which it would be
+        rejected.
+        """
         if row.operation_type is None and row.effective_at is None and row.expires_at is None:
             return ()
         decided = self._action(row.operation_type, row.effective_at, row.expires_at)
@@ -294,7 +303,9 @@ def _add_further(
     further: Sequence[tuple[IdentifierKind, str]],
     rows: int,
 ) -> None:
-    """Puts further values of a row into columns behind the block's `own`, which few rows have anything in."""
+    """Puts further values of a row into columns behind the block's `own`, which few rows have
+    anything in.
+    """
     for kind, value in further:
         for same_kind, values in columns[own:]:
             if same_kind == kind and not values[index]:
@@ -359,7 +370,9 @@ def _normalized(
     *,
     blank: str | None = None,
 ) -> dict[IdentifierKind, list[str]]:
-    """The different values of each kind; `problems` gets the others, and with the reason `blank` those of blanks."""
+    """The different values of each kind; `problems` gets the others, and with the reason `blank`
+    those of blanks.
+    """
     found: dict[IdentifierKind, list[str]] = {}
     for field, kind, text in identifiers:
         before = len(problems)
@@ -396,11 +409,13 @@ def prepare_user(
     kinds: Iterable[IdentifierKind] = IDENTIFIER_KINDS,
     default_region: str | None = None,
 ) -> tuple[dict[IdentifierKind, list[str]], list[BrokenRule]]:
-    """The user object to send, and a broken rule for every identifier that cannot be sent, such as `email[0]`.
+    """The user object to send, and a broken rule for every identifier that cannot be sent, such as
+    `email[0]`.
 
-    For a single request, in which nothing is left out and nothing is mended silently: a blank identifier is a broken rule,
-    too, as are one with something around it and a user without any (path `""`). A value given twice is sent once. Raises
-    InvalidInput for an unknown `default_region`.
+    For a single request, in which nothing is left out and nothing is mended silently: a blank
+    identifier is a broken rule, too, as are one with something around it and a user without any
+    (path `""`). A value given twice is sent once. Raises InvalidInput for an unknown
+    `default_region`.
     """
     problems, mended = list[Problem](), list[Problem]()
     identifiers: list[tuple[str, IdentifierKind, str]] = []

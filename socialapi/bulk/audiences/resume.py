@@ -32,7 +32,9 @@ class Recorder:
     packer: Packer
 
     async def take_over(self, batch: Batch) -> None:
-        """Notes what an earlier run has confirmed of the batch. Raises InvalidInput when it was another one."""
+        """Notes what an earlier run has confirmed of the batch. Raises InvalidInput when it was
+        another one.
+        """
         if batch.place > self.opened.last_batch:
             return
         known = await self.journal.recall(batch.place)
@@ -47,7 +49,9 @@ class Recorder:
         batch.earlier = known.outcomes
 
     def check_end(self, places: int) -> None:
-        """Raises InvalidInput when the whole input makes fewer batches than an earlier run has confirmed."""
+        """Raises InvalidInput when the whole input makes fewer batches than an earlier run has
+        confirmed.
+        """
         if places < self.opened.last_batch:
             raise InvalidInput(
                 f"the input is not what it was when the journal was written: it had at least {self.opened.last_batch:,} "

@@ -32,7 +32,8 @@ async def send_until_counted(
     options: CallOptions,
     observer: Observer | None = None,
 ) -> UploadCounts:
-    """The counts, both of which equal `users` (section 4.9: any other result is an error and the request is retried).
+    """The counts, both of which equal `users` (section 4.9: any other result is an error and the
+    request is retried).
 
     Raises ApiError (status 200) when the answer stays wrong, and whatever `Session.send` raises.
     """
@@ -52,7 +53,9 @@ class _Counting:
     last: str | None = None
 
     def why_not_accepted(self, reply: Reply) -> Failure | None:
-        """None when every user is counted, or when the answer names what it refuses, which is for the caller."""
+        """None when every user is counted, or when the answer names what it refuses, which is for
+        the caller.
+        """
         try:
             counts = read_result(self.request.target.route, reply)
         except ApiError:
@@ -80,8 +83,8 @@ DUPLICATES_AT_ONCE: Final = 2_500
 NO_REASON: Final = "refused by the service without a reason"
 
 OnAccept = Callable[[Sequence[Sequence[int]]], Awaitable[None]]
-"""Told of the numbers of the rows of a request that was accepted, each sequence ascending. Until it has returned, their
-batch counts as being on its way.
+"""Told of the numbers of the rows of a request that was accepted, each sequence ascending. Until it
+has returned, their batch counts as being on its way.
 """
 
 
@@ -121,7 +124,8 @@ class BatchSender:
         else:
             self._take_over_batch(batch, {each.row: each for each in batch.earlier})
         batch.runs = []  # what follows may have to wait for other batches
-        # Rows that repeat refused ones may come in while others are sent, until the batch counts as settled.
+        # Rows that repeat refused ones may come in while others are sent, until the batch counts as
+        # settled.
         while batch.waiting_duplicates or batch.also_original_of:
             await self._settle_followers(batch)
             if batch.failed:
@@ -144,7 +148,9 @@ class BatchSender:
             await self.recorder.note(batch)
 
     async def _still_to_send(self, batch: Batch, waiting_duplicates: Sequence[Row]) -> list[Row]:
-        """The waiting rows that are no duplicates, since what they repeat was refused, and have no outcome yet."""
+        """The waiting rows that are no duplicates, since what they repeat was refused, and have no
+        outcome yet.
+        """
         known: Mapping[int, Outcome] = {}
         if self.recorder is not None and batch.refused:
             known = await self.recorder.outcomes_of(waiting_duplicates)
@@ -153,7 +159,8 @@ class BatchSender:
             if row.number in known:
                 self.take_over([row], known)
                 if known[row.number].outcome == ACCEPTED:
-                    # Who repeats this row has been a duplicate ever since: sent now, it would overtake what came after.
+                    # Who repeats this row has been a duplicate ever since: sent now, it would
+                    # overtake what came after.
                     batch.refused.difference_update(row.identifiers)
             elif batch.refused.isdisjoint(row.identifiers):
                 self.counters.repeat(1)
@@ -162,7 +169,8 @@ class BatchSender:
         return needed
 
     def _take_over_batch(self, batch: Batch, named: Mapping[int, Outcome]) -> None:
-        # A batch may have as many rows as take half a second to look at one by one: only those are that have to be.
+        # A batch may have as many rows as take half a second to look at one by one: only those are
+        # that have to be.
         rows = []
         if named:
             numbered = ((run, place, number) for run in batch.runs for place, number in enumerate(run.numbers))
@@ -190,7 +198,9 @@ class BatchSender:
         *,
         by_row: bool = False,
     ) -> None:
-        """Sends the rows, in several requests if some are refused; `by_row` notes the outcome of accepted ones, too."""
+        """Sends the rows, in several requests if some are refused; `by_row` notes the outcome of
+        accepted ones, too.
+        """
         waiting = [list(runs)]
         while waiting:
             part = waiting.pop()
@@ -237,13 +247,15 @@ class BatchSender:
 def _isolate(
     operations: list[list[RowBlock]], error: ApiError
 ) -> tuple[list[list[RowBlock]], list[tuple[Row, OperationError]]]:
-    """What to send again, and which rows are refused: an operation of many rows is halved until one is left.
+    """What to send again, and which rows are refused: an operation of many rows is halved until one
+    is left.
 
     Raises the error when it names no operation that was sent, so that nothing is repeated forever.
     """
     named: dict[int, OperationError] = {}
     for each in error.operation_errors:
-        # Without an index, the place in a list as long as the request tells; in another it would be a guess.
+        # Without an index, the place in a list as long as the request tells; in another it would be
+        # a guess.
         index = each.position if each.index is None and each.listed == len(operations) else each.index
         if index is not None and 0 <= index < len(operations):
             named[index] = each

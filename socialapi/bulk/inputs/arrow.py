@@ -76,7 +76,9 @@ def _list_of(inner: Values, array: Any) -> Any:
 
 
 class _Words:
-    """The cells of a dictionary-encoded column. A dictionary is decoded once, unless it is too large to keep."""
+    """The cells of a dictionary-encoded column. A dictionary is decoded once, unless it is too
+    large to keep.
+    """
 
     def __init__(self, values: Values) -> None:
         self._values = values
@@ -112,7 +114,8 @@ def _decoded(data: Any) -> str | None:
 def _times(array: Any) -> Sequence[Any]:
     """The times of a column, with a time zone or without."""
     pyarrow = pyarrow_for("a table")
-    # Python's times have no nanoseconds. In UTC, for the rules of another zone need not be installed here.
+    # Python's times have no nanoseconds. In UTC, for the rules of another zone need not be
+    # installed here.
     unit = "us" if array.type.unit == "ns" else array.type.unit
     array = array.cast(pyarrow.timestamp(unit, tz="UTC" if array.type.tz else None), safe=False)
     return _other_values(array)
@@ -141,7 +144,9 @@ _REPEATED_BYTES: Final = 2 * _BATCH_BYTES
 _BATCH_VALUES: Final = 250_000
 """Of a column of lists."""
 _REPETITIVE_BYTES: Final = 8
-"""A column of texts that takes less for each of them, or little in all, repeats some, which may be long."""
+"""A column of texts that takes less for each of them, or little in all, repeats some, which may be
+long.
+"""
 _LITTLE_BYTES: Final = 4_194_304
 _BUFFER_BYTES: Final = 65_536
 _ONE_COLUMN: Final = "non-struct type"
@@ -189,13 +194,14 @@ class ArrowReader(ThreadedReader[L]):
 def read_parquet(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L], None, None]:
     """The rows of a Parquet file, in blocks; only the columns that are selected are read.
 
-    Raises NoRows when there are none, InvalidInput for columns as the selection does, and, after the rows before it,
-    where the file cannot be read any further.
+    Raises NoRows when there are none, InvalidInput for columns as the selection does, and, after
+    the rows before it, where the file cannot be read any further.
     """
     pyarrow = pyarrow_for("Parquet")
     from pyarrow.parquet import ParquetFile
 
-    # Page by page and in this thread alone: what pyarrow does by itself holds several row groups in memory.
+    # Page by page and in this thread alone: what pyarrow does by itself holds several row groups in
+    # memory.
     how = {"memory_map": False, "pre_buffer": False, "buffer_size": _BUFFER_BYTES}
     try:
         parquet = ParquetFile(file, **how)
@@ -220,7 +226,9 @@ def read_parquet(file: BufferedReader, selection: Selection[L]) -> Generator[Blo
 
 @attrs.frozen
 class _ParquetShape:
-    """How much of a Parquet file is decoded in one go, by what its metadata say, and the columns that repeat texts."""
+    """How much of a Parquet file is decoded in one go, by what its metadata say, and the columns
+    that repeat texts.
+    """
 
     batch_rows: int
     repetitive: list[str]
@@ -229,7 +237,8 @@ class _ParquetShape:
     def of(cls, parquet: Any, names: AbstractSet[str]) -> Self:
         """Of these columns."""
         metadata, rows, repetitive = parquet.metadata, PARQUET_BATCH_ROWS, dict[str, None]()
-        # A batch of words does not go beyond its row group, and blocks of a few rows would take too long.
+        # A batch of words does not go beyond its row group, and blocks of a few rows would take too
+        # long.
         takes_words = metadata.num_row_groups <= 1 + metadata.num_rows // ROWS_PER_BLOCK
         paths = [parquet.schema.column(at).path for at in range(metadata.num_columns)]
         leaves = [at for at, path in enumerate(paths) if path in names or path.partition(".")[0] in names]
@@ -293,7 +302,9 @@ def _why(error: Exception) -> str:
 
 
 def _size(table: object) -> int | None:
-    """The number of rows of a table that knows it: asking a relation of a database would compute it."""
+    """The number of rows of a table that knows it: asking a relation of a database would compute
+    it.
+    """
     for holder, name in ((table, "num_rows"), (table, "height"), (getattr(table, "index", None), "size")):
         if isinstance(size := getattr(holder, name, None), int):
             return size

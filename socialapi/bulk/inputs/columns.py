@@ -87,7 +87,9 @@ class IdentifierLayout:
 
     @classmethod
     def of(cls, names: Sequence[str], found: Mapping[str, Sequence[int]]) -> Self:
-        """The layout of a table with these names, of which those at the positions found are of interest, by key."""
+        """The layout of a table with these names, of which those at the positions found are of
+        interest, by key.
+        """
         wanted = [(key, at) for key, positions in found.items() for at in positions]
         positions = tuple(dict.fromkeys(at for _, at in wanted))
         indexes = {at: index for index, at in enumerate(positions)}
@@ -114,13 +116,16 @@ class BundledUser:
 MAX_NAMES_KEPT: Final = 1_000
 """How many names of columns are noted: objects may have ever new ones."""
 MAX_NAME_LENGTH: Final = 256
-"""Of a name that is looked at: the search for numbers and words in it takes the square of its length."""
+"""Of a name that is looked at: the search for numbers and words in it takes the square of its
+length.
+"""
 _LONGEST_SHOWN: Final = 60
 
 
 @attrs.frozen
 class IdentifierColumns:
-    """The columns to look for: kinds to detect, and names that were given for a kind or an override.
+    """The columns to look for: kinds to detect, and names that were given for a kind or an
+    override.
 
     `noted` are the names that were met, each with what it was taken for (empty for nothing).
     """
@@ -143,7 +148,9 @@ class IdentifierColumns:
 
     @classmethod
     def of(cls, mapping: ColumnMapping | None, kinds: Iterable[IdentifierKind]) -> Self:
-        """Checks a mapping. Raises InvalidInput for a key that is neither one of `kinds` nor an override."""
+        """Checks a mapping. Raises InvalidInput for a key that is neither one of `kinds` nor an
+        override.
+        """
         taken = tuple(kind for kind in IDENTIFIER_KINDS if kind in frozenset(kinds))
         given: dict[str, tuple[str, ...]] = {}
         for key, names in (mapping or {}).items():
@@ -158,13 +165,17 @@ class IdentifierColumns:
         return cls(taken, given)
 
     def of_table(self, names: Sequence[str], line: int | None = None) -> IdentifierLayout:
-        """As `of_keys`. Raises InvalidInput also when a given column is missing, or no column holds identifiers."""
+        """As `of_keys`. Raises InvalidInput also when a given column is missing, or no column holds
+        identifiers.
+        """
         layout = self.of_keys(names)
         self._require(names, found_identifiers=bool(layout.identifiers))
         return layout
 
     def of_keys(self, names: Sequence[str]) -> IdentifierLayout:
-        """The columns among these names. Raises InvalidInput when two are equally good for an override."""
+        """The columns among these names. Raises InvalidInput when two are equally good for an
+        override.
+        """
         found = self._find(names)
         for override in OVERRIDES:
             if len(found[override]) > 1:
@@ -195,7 +206,9 @@ class IdentifierColumns:
         return found
 
     def check_keys(self, names: Collection[str]) -> None:
-        """Raises InvalidInput when a given column is not among the names of the first objects, or no identifiers are."""
+        """Raises InvalidInput when a given column is not among the names of the first objects, or
+        no identifiers are.
+        """
         detected = {detected_as(name) for name in names} - self.given.keys()
         has_identifiers = any(kind in detected or self.given.get(kind) for kind in self.kinds)
         self._require(tuple(names), found_identifiers=has_identifiers)
@@ -232,7 +245,9 @@ class IdentifierColumns:
         return ignored_names(self.noted)
 
     def of_models(self, items: Sequence[Any]) -> tuple[IdentifierLayout, Sequence[Sequence[Any]]]:
-        """The layout and columns of users, which have all kinds, also those that are not taken here."""
+        """The layout and columns of users, which have all kinds, also those that are not taken
+        here.
+        """
         columns = dict[str, Sequence[Any]]()
         for kind in IDENTIFIER_KINDS:
             values: list[Sequence[Any]] = [getattr(user, kind, ()) for user in items]
@@ -247,7 +262,9 @@ class IdentifierColumns:
         return IdentifierLayout.of(tuple(columns), found), tuple(columns.values())
 
     def unbundled(self, bundle: Any) -> Iterator[Any]:
-        """The users of an operation. One on nobody is a row all the same: every item that is read has an outcome."""
+        """The users of an operation. One on nobody is a row all the same: every item that is read
+        has an outcome.
+        """
         params = bundle.params
         said = (bundle.operation_type, getattr(params, "effective_at", None), params.expires_at)
         operation_type, effective_at, expires_at = (None if each is UNSET else each for each in said)
@@ -288,7 +305,9 @@ _OVERRIDE_NAMES: Final[Mapping[str, Override]] = {name.replace("_", ""): name fo
 
 
 def detected_as(name: str) -> str:
-    """What a column of this name holds, as far as the name says: a kind, an override or, for neither, an empty text."""
+    """What a column of this name holds, as far as the name says: a kind, an override or, for
+    neither, an empty text.
+    """
     if len(name) > MAX_NAME_LENGTH:
         return ""
     text = _squeezed(name)
@@ -307,7 +326,9 @@ def _squeezed(name: str) -> str:
 
 
 def positions_of(wanted: Iterable[str], names: Sequence[str]) -> list[int]:
-    """Where the wanted names stand; a name written exactly so is preferred to one that only compares equal."""
+    """Where the wanted names stand; a name written exactly so is preferred to one that only
+    compares equal.
+    """
     found: list[int] = []
     for each in wanted:
         exact = [position for position, name in enumerate(names) if name == each]
@@ -321,7 +342,9 @@ def looks_personal(name: str) -> bool:
 
 
 def noted_as(name: str) -> str:
-    """What is kept of a name that was met: of one that no report shows, no more than tells that it does not."""
+    """What is kept of a name that was met: of one that no report shows, no more than tells that it
+    does not.
+    """
     return name if len(name) <= _LONGEST_SHOWN else name[: _LONGEST_SHOWN + 1]
 
 

@@ -46,7 +46,9 @@ _SEPARATOR: Final = re.compile(r'"?sep=([^\w\s"]|\t)"?[\r\n]*', re.IGNORECASE).f
 """The line that Excel puts before a table, with its delimiter."""
 _FILLER: Final = "x" * (MAX_CELL_CHARACTERS + 1)
 _OTHER_ROW: Final = "\ud800"
-"""A row that no file can hold, since bytes that are not UTF-8 are decoded to other lone surrogates."""
+"""A row that no file can hold, since bytes that are not UTF-8 are decoded to other lone
+surrogates.
+"""
 
 
 def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L], None, None]:
@@ -77,7 +79,9 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
 
 
 def _unless_blank(table: "_Table", layout: L, width: int) -> Iterator[Block[L]]:
-    """The rows in blocks; blank ones at the beginning are counted, and handed out only if there are others."""
+    """The rows in blocks; blank ones at the beginning are counted, and handed out only if there are
+    others.
+    """
     number, blank = 0, True
     first_line = table.line
     for rows in table.blocks():
@@ -98,7 +102,9 @@ def _unless_blank(table: "_Table", layout: L, width: int) -> Iterator[Block[L]]:
 
 @attrs.define(eq=False)
 class _Rows:
-    """Rows as they were parsed, the lines on which they begin, and what is wrong with some, by index."""
+    """Rows as they were parsed, the lines on which they begin, and what is wrong with some, by
+    index.
+    """
 
     records: list[list[str]]
     lines: range | list[int]
@@ -116,7 +122,8 @@ class _Table:
     """Parses the lines of a table, of which the first one has the number `line`."""
 
     def __init__(self, lines: Iterator[str], delimiter: str, line: int, parts: "_Parts") -> None:
-        # The second iterator keeps the lines of the rows at hand, for when one of them cannot be parsed.
+        # The second iterator keeps the lines of the rows at hand, for when one of them cannot be
+        # parsed.
         given, self._again = tee(lines)
         self._parser = csv.reader(given, delimiter=delimiter, skipinitialspace=True, strict=True)
         self._delimiter = delimiter
@@ -143,7 +150,9 @@ class _Table:
         return names
 
     def blocks(self) -> Iterator[_Rows]:
-        """The rows. Raises InvalidInput, after those before it, where nobody knows where the next one begins."""
+        """The rows. Raises InvalidInput, after those before it, where nobody knows where the next
+        one begins.
+        """
         broken: InvalidInput | None = None
         while broken is None:
             self._parts.begin_block()
@@ -189,7 +198,9 @@ class _Table:
         return list(islice(self._again, count))
 
     def _add_unparsed(self, rows: _Rows, reason: str) -> InvalidInput | None:
-        """Adds the row that could not be parsed if the next one begins on the next line; else returns the error."""
+        """Adds the row that could not be parsed if the next one begins on the next line; else
+        returns the error.
+        """
         line, raw = self.line, self._take_lines()
         if (cells := self._parsed_alone(raw[0], reason) if len(raw) == 1 else None) is None:
             return self._error(line, raw, reason)
@@ -211,7 +222,9 @@ class _Table:
         return InvalidInput(f"line {line}, column {self._column_of_fault(raw)}: {reason}{probably}")
 
     def _is_cut(self, raw: Sequence[str], reason: str) -> bool:
-        """Whether the row is one line that was cut off, and none of its cells is too long by itself."""
+        """Whether the row is one line that was cut off, and none of its cells is too long by
+        itself.
+        """
         if reason != _LONG_CELL or len(raw) != 1 or len(raw[0]) <= MAX_LINE_CHARACTERS + MAX_CELL_CHARACTERS:
             return False
         _, has_long_cell = self._walk([raw[0].rstrip('"\n').removesuffix(_FILLER)])
@@ -317,10 +330,11 @@ def _delimiter(line: str) -> str:
 
 
 class _Parts:
-    """The text of a file in parts that end where a line does, and how much was taken since the last block began.
+    """The text of a file in parts that end where a line does, and how much was taken since the last
+    block began.
 
-    To take one line after another from the file costs twice as much. A pipe is read as far as there is something in it:
-    a block of rows waits for its own last row, and not for a buffer to be full.
+    To take one line after another from the file costs twice as much. A pipe is read as far as there
+    is something in it: a block of rows waits for its own last row, and not for a buffer to be full.
     """
 
     def __init__(self, file: BufferedReader) -> None:
@@ -328,7 +342,9 @@ class _Parts:
         self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
         self._taken = 0
         self.full: list[int] = []
-        """Not empty if the block has to end with the row that is being parsed. A list, for it is asked after every row."""
+        """Not empty if the block has to end with the row that is being parsed. A list, for it is
+        asked after every row.
+        """
 
     def begin_block(self) -> None:
         """Counts anew."""
@@ -336,7 +352,9 @@ class _Parts:
         self.full.clear()
 
     def lines(self) -> Iterator[str]:
-        """The lines, each of bounded length: a file without line ends must not end up in memory whole."""
+        """The lines, each of bounded length: a file without line ends must not end up in memory
+        whole.
+        """
         return chain.from_iterable(map(self._lines_of, self._parts()))
 
     def _lines_of(self, part: str) -> Iterable[str]:
@@ -366,7 +384,8 @@ class _Parts:
             if length >= MAX_LINE_CHARACTERS:
                 quotes, text = self._skip_line()
                 mark = '"'
-                # So that the parser takes no line that was cut off for a whole one, its last cell is too long for it.
+                # So that the parser takes no line that was cut off for a whole one, its last cell
+                # is too long for it.
                 part = "".join((*begun, _FILLER, mark * (quotes % 2), "\n"))
                 begun, length = [], 0
                 yield part
@@ -374,7 +393,9 @@ class _Parts:
             yield last
 
     def _skip_line(self) -> tuple[int, str]:
-        """Reads to the end of a line: how many quotation marks it has, and what was read of the next line."""
+        """Reads to the end of a line: how many quotation marks it has, and what was read of the
+        next line.
+        """
         quotes = 0
         while data := self._file.read1(READ_BYTES):
             text = self._decoder.decode(data)

@@ -10,8 +10,8 @@ root, which covers RSS 2.0 (`rss`, `channel`, `item`), RSS 1.0 (`rdf:RDF`, `item
 - An element that is there more than once gives a list. Blank elements give nothing.
 - An element inside another has both names, `shipping.country`, and is none of the fields. Inside
   `title`, `description`, `summary` and `content`, elements are markup: their text stays.
-- An attribute has the name of its element before it: `price@currency`, and `@id` for the item's own.
-  The address of an Atom `link` is its text.
+- An attribute has the name of its element before it: `price@currency`, and `@id` for the item's
+  own. The address of an Atom `link` is its text.
 - In Atom, `summary` or `content` is the description if there is no other. The plain `id` is the
   product's, as Google's documentation has it, unless it is an address (`tag:`, `http:`, `urn:`);
   then it is called `atom:id`.
@@ -95,10 +95,11 @@ def looks_like_xml(head: bytes) -> bool:
 
 
 def read_items(file: BufferedReader) -> Iterator[tuple[Item, int] | tuple[()]]:
-    """The items of a product feed, each with the line on which it begins, and `CUT` where a block has to end.
+    """The items of a product feed, each with the line on which it begins, and `CUT` where a block
+    has to end.
 
-    Raises NoRows for a feed without items, and InvalidInput, which names line and column, for what is no feed or
-    cannot be read any further; the items before the fault are handed out first.
+    Raises NoRows for a feed without items, and InvalidInput, which names line and column, for what
+    is no feed or cannot be read any further; the items before the fault are handed out first.
     """
     head, lines_before = _beginning(file)
     feed = _Feed(lines_before, "utf-8" if _claims_utf_16(head) else None)
@@ -126,7 +127,9 @@ def read_items(file: BufferedReader) -> Iterator[tuple[Item, int] | tuple[()]]:
 
 
 def _beginning(file: BufferedReader) -> tuple[bytes, int]:
-    """The first bytes without a byte order mark of UTF-8 and blanks, which XML does not allow, and the lines left out."""
+    """The first bytes without a byte order mark of UTF-8 and blanks, which XML does not allow, and
+    the lines left out.
+    """
     lines = 0
     while head := file.read1(READ_BYTES):
         rest = head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")

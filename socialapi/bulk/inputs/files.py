@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 
 
 BUFFER_BYTES: Final = 131_072
-"""What is unpacked in one go: an archive of nothing but zeros takes no more memory than any other."""
+"""What is unpacked in one go: an archive of nothing but zeros takes no more memory than any
+other.
+"""
 
 _CUT_OFF: Final = "the archive ends before its end: it was cut off while it was written or copied"
 _DAMAGED: Final = "the archive is damaged and cannot be unpacked any further"
@@ -177,7 +179,8 @@ class InputFile:
 def opened(source: Input, instead: str = "") -> Iterator[InputFile]:
     """The file, which is closed in the end if it was opened here.
 
-    What goes wrong with it before then is said as InvalidInput, with its name unless that may be data; of an address that is given as a path, with what to give `instead`.
+    What goes wrong with it before then is said as InvalidInput, with its name unless that may be
+    data; of an address that is given as a path, with what to give `instead`.
     """
     name = name_of(source)
     try:
@@ -199,7 +202,8 @@ def _open(source: Input) -> BufferedReader:
     if not isinstance(source, str | os.PathLike):
         return BufferedReader(_Given(source), _BUFFER_BYTES)
     with contextlib.suppress(ValueError):  # which holds the text, so it must not be the context of another error
-        # The cast: with a buffer size of one's own, type checkers know no more than that it is a binary file.
+        # The cast: with a buffer size of one's own, type checkers know no more than that it is a
+        # binary file.
         return cast("BufferedReader", Path(os.fsdecode(source)).open("rb", buffering=_BUFFER_BYTES))
     raise InvalidInput("this is not a path")
 
@@ -237,7 +241,9 @@ def name_of(source: Input) -> str:
 
 
 def advice_for(source: Input, error: OSError, instead: str) -> str:
-    """What is said besides when there is no file of that name, because it is an address and no name."""
+    """What is said besides when there is no file of that name, because it is an address and no
+    name.
+    """
     is_address = "@" in str(_name(source)) and name_of(source) == _NOT_SHOWN
     return f"; {instead}" if instead and is_address and isinstance(error, FileNotFoundError) else ""
 
@@ -325,7 +331,9 @@ class FileReader(ThreadedReader[L]):
 
 
 def read_file(file: InputFile, selection: Selection[L]) -> Generator[Block[L], None, None]:
-    """The rows of a file, in blocks. Raises InvalidInput when it cannot be used, or not any further."""
+    """The rows of a file, in blocks. Raises InvalidInput when it cannot be used, or not any
+    further.
+    """
     return _format_of(file, selection)(file.content, selection)
 
 
@@ -427,7 +435,9 @@ class FilesReader(ThreadedReader[L]):
             raise InvalidInput("no file matches the pattern but those that the job itself writes")
 
     def place_of(self, number: int) -> tuple[str, int] | None:
-        """The file that has this row, which is read, and the row's number there; None for the rows of a single file."""
+        """The file that has this row, which is read, and the row's number there; None for the rows
+        of a single file.
+        """
         if len(self.paths) < 2 or not self._starts:
             return None
         at = bisect.bisect_right(self._starts, number) - 1

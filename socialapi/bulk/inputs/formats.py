@@ -14,8 +14,9 @@ from socialapi.errors import InvalidInput
 L = TypeVar("L", bound=Layout)
 
 Records = str | os.PathLike[str] | BinaryFile | ArrowStream | Iterable[object] | AsyncIterable[object]
-"""What jobs read: the path of a file or a pattern, a list of these, an open binary file, a table, or an iterable of
-models, mappings or keyed rows."""
+"""What jobs read: the path of a file or a pattern, a list of these, an open binary file, a table,
+or an iterable of models, mappings or keyed rows.
+"""
 
 
 def open_records(records: Any, selection: Selection[L]) -> Reader[Block[L]]:
@@ -23,20 +24,20 @@ def open_records(records: Any, selection: Selection[L]) -> Reader[Block[L]]:
 
     `records` is
 
-    - the path of a file (text or path-like: CSV, TSV, JSON Lines, a JSON array, a product feed in XML or Parquet, by
-      its extension or else by its first bytes; all but Parquet also as gzip or Zstandard archives), a pattern such as
-      `exports/*.csv`, or a list of such texts;
+    - the path of a file (text or path-like: CSV, TSV, JSON Lines, a JSON array, a product feed in
+      XML or Parquet, by its extension or else by its first bytes; all but Parquet also as gzip or
+      Zstandard archives), a pattern such as `exports/*.csv`, or a list of such texts;
     - an open binary file, which is read from where it stands and not closed;
-    - a table that speaks Arrow's PyCapsule interface: a DataFrame of pandas or Polars, a table of pyarrow, a relation
-      of DuckDB;
-    - an iterable or asynchronous iterable of the models of the selection, of mappings, or of rows that have names,
-      such as those of databases, named tuples and dataclasses.
+    - a table that speaks Arrow's PyCapsule interface: a DataFrame of pandas or Polars, a table of
+      pyarrow, a relation of DuckDB;
+    - an iterable or asynchronous iterable of the models of the selection, of mappings, or of rows
+      that have names, such as those of databases, named tuples and dataclasses.
 
-    A plain iterable is advanced on the event loop, a block at a time, so it should not block; files and tables are read
-    in a thread.
+    A plain iterable is advanced on the event loop, a block at a time, so it should not block; files
+    and tables are read in a thread.
 
-    Raises InvalidInput for something that cannot be read at all; a file is opened, and found unusable, when its first
-    block is asked for.
+    Raises InvalidInput for something that cannot be read at all; a file is opened, and found
+    unusable, when its first block is asked for.
     """
     given = [records] if is_pattern(records) else records
     if are_paths(given):

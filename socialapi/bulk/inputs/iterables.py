@@ -47,7 +47,9 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
         self._bundle: Iterator[Any] | None = None
         self._blocks: Iterator[Block[L]] = iter(())
         self._end: Exception | None = None
-        """What came after the collected items: the end, or an error, which is raised when they are handed out."""
+        """What came after the collected items: the end, or an error, which is raised when they are
+        handed out.
+        """
         self._items_read = 0
         self._rows_read = 0
         self._is_checked = False
@@ -62,7 +64,9 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
         return len(self._items) >= ROWS_PER_BLOCK or self._end is not None
 
     def _take(self, item: Any) -> None:
-        """Collects one more item. Raises InvalidInput, which names its type and position, for one that is no row."""
+        """Collects one more item. Raises InvalidInput, which names its type and position, for one
+        that is no row.
+        """
         self._items_read += 1
         if isinstance(item, self._selection.bundles):
             self._bundle = self._selection.unbundled(item)
@@ -139,7 +143,9 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
         self._selection.check_keys(tuple(names))
 
     def _keyed_blocks(self, kind: KeyedRow, items: Sequence[Any], number: int) -> Iterator[Block[L]]:
-        """The rows in blocks, one for those with the same names. What one of them raises comes after those before it."""
+        """The rows in blocks, one for those with the same names. What one of them raises comes
+        after those before it.
+        """
         names, rows = kind.fixed_names or (), list[Sequence[Any]]()
         fault: InvalidInput | None = None
         for item in items:
@@ -188,7 +194,9 @@ class IterableReader(_ItemReader[L]):
         return self._hand_out()
 
     def _collect(self) -> None:
-        """Collects items up to the first one that is a bundle, or of a class that was not met before."""
+        """Collects items up to the first one that is a bundle, or of a class that was not met
+        before.
+        """
         kinds, append, room = self._kinds, self._items.append, ROWS_PER_BLOCK - len(self._items)
         before = len(self._items)
         try:

@@ -21,7 +21,9 @@ READ_BYTES: Final = 131_072
 _MAX_DIGITS: Final = 4_300
 """Of a number that Python converts; what is longer stays a text."""
 _TAIL: Final = 16
-"""A fault so close to the end of the window may only be that the window ends there: in a literal, or an escape."""
+"""A fault so close to the end of the window may only be that the window ends there: in a literal,
+or an escape.
+"""
 
 TOO_LONG: Final = Fault(f"is longer than {MAX_OBJECT_BYTES:,} bytes", MAX_OBJECT_BYTES + 1)
 NOT_READABLE: Final = "is nested too deeply"
@@ -29,7 +31,8 @@ _LONG_ITEM: Final = f"an item is longer than {MAX_OBJECT_BYTES:,} characters"
 
 
 def read_json_lines(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L], None, None]:
-    """The objects of a file, one on each line. A line that is blank or no object is a row with a fault.
+    """The objects of a file, one on each line. A line that is blank or no object is a row with a
+    fault.
 
     Raises NoRows when there is nothing but blank lines, InvalidInput when none of the first lines
     is an object, or none of their keys is what has to be there.
@@ -49,7 +52,9 @@ def read_json_array(file: BufferedReader, selection: Selection[L]) -> Generator[
 
 
 def _line_items(file: BufferedReader) -> Iterator[Item | tuple[()]]:
-    """The value on each line. Blank lines before the first other one are handed out with it: alone they are nothing."""
+    """The value on each line. Blank lines before the first other one are handed out with it: alone
+    they are nothing.
+    """
     lines = enumerate(iter(lambda: file.readline(MAX_OBJECT_BYTES + 1), b""), 1)
     first = next(((number, line) for number, line in lines if not line.isspace()), None)
     if first is None:
@@ -78,7 +83,8 @@ def _line_item(file: BufferedReader, line: bytes) -> Any:
     except orjson.JSONDecodeError:
         pass
     try:
-        # Slower, and lets a value that is not UTF-8, or a number of any length, through: its neighbours may be fine.
+        # Slower, and lets a value that is not UTF-8, or a number of any length, through: its
+        # neighbours may be fine.
         return _DECODER.decode(line.decode("utf-8", "surrogateescape"))
     except json.JSONDecodeError as problem:
         return Fault("is not JSON", problem.colno)
@@ -100,10 +106,11 @@ _LOOKED_AT: Final = 16_384
 
 
 def is_wrapped(head: bytes, selection: Selection[Any]) -> bool:
-    """Whether a file that begins so is one object with the rows in an array, such as `{"products": […]}`.
+    """Whether a file that begins so is one object with the rows in an array, such as `{"products":
+    […]}`.
 
-    It is JSON Lines if the first line is a whole object with others behind it. Otherwise the objects in its first array
-    are the rows if they have more names of a row than the object itself.
+    It is JSON Lines if the first line is a whole object with others behind it. Otherwise the
+    objects in its first array are the rows if they have more names of a row than the object itself.
     """
     line, _, rest = head.partition(b"\n")
     whole = _object(line)
@@ -128,7 +135,8 @@ def _object(line: bytes) -> Mapping[str, Any] | None:
 
 
 def _names_around_array(text: str) -> tuple[Sequence[str], Sequence[str]] | None:
-    """The names of an object before its first array of objects, and those of the first object in it.
+    """The names of an object before its first array of objects, and those of the first object in
+    it.
 
     None if there is no such array.
     """
@@ -178,7 +186,9 @@ class JsonWindow:
         """Bytes read since the last cut."""
 
     def items(self) -> Iterator[Item | tuple[()]]:
-        """The items of the array, or of the first array in an object, with the line on which each begins."""
+        """The items of the array, or of the first array in an object, with the line on which each
+        begins.
+        """
         if self._peek() != "{":
             yield from self._array()
         else:

@@ -154,7 +154,9 @@ def _is_entity(kind: type) -> bool:
 
 
 def _is_table(kind: type) -> bool:
-    """Whether it has rows of its own, as a DataFrame of pandas, whose methods are those of a mapping of columns."""
+    """Whether it has rows of its own, as a DataFrame of pandas, whose methods are those of a
+    mapping of columns.
+    """
     return hasattr(kind, "__arrow_c_stream__") and hasattr(kind, "columns")
 
 

@@ -26,7 +26,9 @@ INEXACT: Final = (
 )
 
 looks_like_float: Final = re.compile(r"[+-]?[0-9]+(?:[.,]0+|(?:[.,][0-9]*)?[eE][+-]?[0-9]+)").fullmatch
-"""Finds texts that, where an id or a code is meant, are probably numbers which something has rewritten."""
+"""Finds texts that, where an id or a code is meant, are probably numbers which something has
+rewritten.
+"""
 _MISSING_TYPES: Final = frozenset({"NAType", "UnsetType"})
 """What pandas and msgspec have for no value."""
 _LIMITS_BY_BYTES: Final = {2: 2**11 - 1, 4: 2**24 - 1}
@@ -68,7 +70,9 @@ class NoDigits(Exception):
 
 
 def is_missing(value: Any) -> bool:
-    """Whether it stands for no value: None, NaN of any type, and what pandas has for them (NA and NaT)."""
+    """Whether it stands for no value: None, NaN of any type, and what pandas has for them (NA and
+    NaT).
+    """
     if value is None or value is UNSET or isinstance(value, str | int):
         return value is None or value is UNSET
     if isinstance(value, Decimal):
@@ -89,7 +93,8 @@ def is_number(value: object) -> bool:
 
 
 def texts_of(value: Any) -> Iterator[tuple[str, str]]:
-    """The texts of a value, one or those of an array: a text, or the digits of a whole number, and an empty reason.
+    """The texts of a value, one or those of an array: a text, or the digits of a whole number, and
+    an empty reason.
 
     What says nothing is an empty text; of what is no text there is none, and the reason why.
     """
@@ -110,7 +115,8 @@ def texts_of(value: Any) -> Iterator[tuple[str, str]]:
 def digits_of(value: Any) -> str:
     """A whole number as its digits, with a minus sign if it has one.
 
-    Raises NoDigits for everything else: texts, truth values, fractions, and numbers of which digits may have been lost.
+    Raises NoDigits for everything else: texts, truth values, fractions, and numbers of which digits
+    may have been lost.
     """
     if not is_number(value):
         raise NoDigits(NOT_TEXT)

@@ -15,7 +15,9 @@ T = TypeVar("T")
 LAYOUTS_KEPT: Final = 256
 ROLES_KEPT: Final = 4_096
 MAX_NAMES_PER_BLOCK: Final = 500
-"""Objects that have more names between them do not share a block, so that its empty cells take no memory."""
+"""Objects that have more names between them do not share a block, so that its empty cells take no
+memory.
+"""
 MAX_NAMES_PER_OBJECT: Final = 10_000
 """More are data: each of them would be looked at."""
 _KEPT_LENGTH: Final = 20_000
@@ -64,7 +66,8 @@ class ObjectBlocks(Generic[L]):
     def _blocks_apart(
         self, objects: Sequence[Object], keys: Sequence[Keys | None], first_number: int, lines: Sequence[int] | None
     ) -> Iterator[Block[L]]:
-        """The objects as blocks of those with the same keys. Keys that contradict each other are a fault of their objects.
+        """The objects as blocks of those with the same keys. Keys that contradict each other are a
+        fault of their objects.
 
         Raises InvalidInput if that are all objects.
         """
@@ -126,15 +129,17 @@ class ObjectBlocks(Generic[L]):
         return Block(first_number, len(objects), layout, columns, faults, lines=lines)
 
     def _new_layout(self, keys: Keys) -> tuple[Sequence[str], L]:
-        # Sorted, so that what is made of an object depends neither on its neighbours nor on the order of its keys.
+        # Sorted, so that what is made of an object depends neither on its neighbours nor on the
+        # order of its keys.
         names = tuple(sorted(key for key in keys if isinstance(key, str)))
         return names, self._selection.of_keys(names)
 
     def _new_shared_layout(self, names: Keys) -> tuple[tuple[Sequence[str], L], Keys] | None:
-        """The layout of all names, and those of them that may be taken for something else in some of the objects.
+        """The layout of all names, and those of them that may be taken for something else in some
+        of the objects.
 
-        What a name is taken for depends at most on others that are taken for the same. If it is the same alone as
-        among all names, so it is in any object.
+        What a name is taken for depends at most on others that are taken for the same. If it is the
+        same alone as among all names, so it is in any object.
         """
         alone = {(name, role) for name in names if (role := self._role(name))}
         if len(alone) > MAX_NAMES_PER_BLOCK:
@@ -152,7 +157,9 @@ class ObjectBlocks(Generic[L]):
 
 
 def _remembered(find: Callable[[Keys], T]) -> Callable[[Keys], T]:
-    """As the function, which is called once for keys that come again soon, unless they are too many to keep."""
+    """As the function, which is called once for keys that come again soon, unless they are too many
+    to keep.
+    """
     kept = functools.lru_cache(LAYOUTS_KEPT)(find)
 
     def found(keys: Keys) -> T:
@@ -174,8 +181,8 @@ def names_of(objects: Sequence[Object]) -> Sequence[str]:
 def blocks_of_items(items: Iterator[Item | tuple[()]], selection: Selection[L], expected: str) -> Iterator[Block[L]]:
     """The items of a file in blocks; one that is no mapping is a row with a fault.
 
-    Raises InvalidInput when all of the first items are such, saying what was `expected`, or when they lack what the
-    selection needs; NoRows when there are none.
+    Raises InvalidInput when all of the first items are such, saying what was `expected`, or when
+    they lack what the selection needs; NoRows when there are none.
     """
     objects = ObjectBlocks(selection)
     number, is_checked = 1, False

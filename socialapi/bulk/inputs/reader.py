@@ -21,9 +21,13 @@ import attrs
 from socialapi.errors import InvalidInput
 
 ROWS_PER_BLOCK: Final = 1_250
-"""Rows read, or encoded, in one go: few enough that the event loop is not held for more than about 10 ms."""
+"""Rows read, or encoded, in one go: few enough that the event loop is not held for more than about
+10 ms.
+"""
 BYTES_PER_BLOCK: Final = 1_048_576
-"""After so many bytes of a file a block ends, however few rows it has: a row may be as long as this itself."""
+"""After so many bytes of a file a block ends, however few rows it has: a row may be as long as this
+itself.
+"""
 ROWS_PER_STEP: Final = 250
 """Rows judged at a time: the slowest ones, with odd phone numbers, take 40 microseconds each."""
 
@@ -78,7 +82,9 @@ class Block(Generic[L_co]):
     doubts: Mapping[int, Fault] = {}
     lines: Sequence[int] | None = None
     is_text: bool = False
-    """Whether every cell is a text, and the columns are those of a table with numbers of their own."""
+    """Whether every cell is a text, and the columns are those of a table with numbers of their
+    own.
+    """
 
     def __len__(self) -> int:
         return self.size
@@ -103,7 +109,9 @@ class Block(Generic[L_co]):
         return (self.part(start, start + ROWS_PER_STEP) for start in range(0, self.size, ROWS_PER_STEP))
 
     def place_of(self, index: int, column: int | None = None) -> str:
-        """Where a row stands, as the beginning of a message: `line 5, column 3: `. Empty if that is not known."""
+        """Where a row stands, as the beginning of a message: `line 5, column 3: `. Empty if that is
+        not known.
+        """
         if self.lines is None:
             return ""
         return f"line {self.lines[index]}: " if column is None else f"line {self.lines[index]}, column {column}: "
@@ -163,7 +171,9 @@ class Selection(Protocol[L_co]):
         """Whether some of these names are of interest."""
 
     def check_keys(self, names: Collection[str]) -> None:
-        """Raises InvalidInput if the first objects, which have these keys, show that the input cannot be used."""
+        """Raises InvalidInput if the first objects, which have these keys, show that the input
+        cannot be used.
+        """
 
     def of_models(self, items: Sequence[Any]) -> tuple[L_co, Sequence[Sequence[Any]]]:
         """The layout and the columns of items of `models`."""
@@ -193,7 +203,9 @@ class Reader(abc.ABC, Generic[C]):
     paths: Sequence[str] = ()
     """The files of an input of several files."""
     why_empty: str | None = None
-    """Of an input without rows that has ended, why there are none, as far as there is more to say."""
+    """Of an input without rows that has ended, why there are none, as far as there is more to
+    say.
+    """
 
     @property
     @abc.abstractmethod
@@ -212,10 +224,14 @@ class Reader(abc.ABC, Generic[C]):
         """Lets go of the input. May be called at any time and more than once."""
 
     def leave_out(self, paths: Sequence[str | os.PathLike[str]]) -> None:
-        """Takes these files, which the job itself writes, out of what patterns match; those that are named stay."""
+        """Takes these files, which the job itself writes, out of what patterns match; those that
+        are named stay.
+        """
 
     def place_of(self, number: int) -> tuple[str, int] | None:
-        """Of an input of several files, the one that has the row of this number, and the row's number there."""
+        """Of an input of several files, the one that has the row of this number, and the row's
+        number there.
+        """
         return None
 
     def __aiter__(self) -> Self:
@@ -306,7 +322,9 @@ class ThreadedReader(Reader[Block[L]], Generic[L]):
                 self._step = None
 
     async def aclose(self) -> None:
-        """Lets go of the input; if it is being read, as soon as the system returns from that, without waiting for it."""
+        """Lets go of the input; if it is being read, as soon as the system returns from that,
+        without waiting for it.
+        """
         with self._lock:
             self._closed = True
             if not self._at_work:

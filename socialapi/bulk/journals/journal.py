@@ -105,16 +105,22 @@ class Journal(Protocol):
     """
 
     async def open(self, identity: JobIdentity, now: datetime) -> Opened:
-        """Begins a run. Raises InvalidInput when the journal belongs to another job, with everything that differs."""
+        """Begins a run. Raises InvalidInput when the journal belongs to another job, with
+        everything that differs.
+        """
 
     async def recall(self, number: int) -> RecordedBatch | None:
         """The batch with the number, if it was ever begun."""
 
     async def begin(self, batch: RecordedBatch) -> None:
-        """The batch is about to be sent. One that was begun before and is not confirmed is begun anew."""
+        """The batch is about to be sent. One that was begun before and is not confirmed is begun
+        anew.
+        """
 
     async def confirm(self, number: int, outcomes: Sequence[Outcome]) -> None:
-        """Every row of the batch that was begun has its outcome; those that differ from `accepted` are given."""
+        """Every row of the batch that was begun has its outcome; those that differ from `accepted`
+        are given.
+        """
 
     async def outcomes(self, first_row: int, last_row: int) -> Mapping[int, Outcome]:
         """By row, the outcomes that were given."""
@@ -129,12 +135,15 @@ class Journal(Protocol):
         """The number under the name; None where none was kept."""
 
     async def last_row(self) -> int:
-        """The highest row that is in a batch that was begun, or has an outcome; 0 where there is none."""
+        """The highest row that is in a batch that was begun, or has an outcome; 0 where there is
+        none.
+        """
 
     async def finish(self, state: State, counts: Mapping[str, int]) -> None:
         """The run is over, with the counts of its report.
 
-        A job that was finished in an earlier run stays so, with its counts, when this one has begun and noted nothing.
+        A job that was finished in an earlier run stays so, with its counts, when this one has begun
+        and noted nothing.
         """
 
     async def aclose(self) -> None:
@@ -157,14 +166,18 @@ def refuse_other(journal: str, then: JobIdentity, now: JobIdentity) -> None:
 
 
 def impersonal(name: str) -> str:
-    """A name that a user gave, as a journal may hold it: what may be a value is replaced by a digest of it."""
+    """A name that a user gave, as a journal may hold it: what may be a value is replaced by a
+    digest of it.
+    """
     if not looks_personal(name):
         return name
     return f"digest {hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
 
 
 def columns_setting(columns: Mapping[str, str | Sequence[str]]) -> str:
-    """The columns for the journal: where somebody gave a value for a name, its digest is all that gets there."""
+    """The columns for the journal: where somebody gave a value for a name, its digest is all that
+    gets there.
+    """
     said = {
         kind: impersonal(names) if isinstance(names, str) else [impersonal(str(name)) for name in names]
         for kind, names in columns.items()
@@ -178,7 +191,8 @@ def digest64(content: bytes) -> int:
 
 
 async def fingerprint(source: object) -> dict[str, str | int]:
-    """What is compared of an input: of a file its path, its size and a digest of its beginning, of anything else its type.
+    """What is compared of an input: of a file its path, its size and a digest of its beginning, of
+    anything else its type.
 
     A list or tuple of paths is many files. Raises InvalidInput for a file that cannot be read.
     """
@@ -229,7 +243,9 @@ def _shown(name: str, value: Setting) -> str:
 
 
 def _without_persons(settings: Mapping[str, Setting]) -> dict[str, Setting]:
-    """For a message: a text that has an address in it, which no job here writes, is not shown. The path of a file is."""
+    """For a message: a text that has an address in it, which no job here writes, is not shown. The
+    path of a file is.
+    """
     return {name: "<hidden>" if _names_somebody(value) else value for name, value in settings.items()}
 
 

@@ -57,13 +57,15 @@ class JournalView:
 def look(path: str | os.PathLike[str]) -> JournalView | None:
     """What the journal says; None while a job uses it.
 
-    Raises ConfigurationError when there is no such file, or it is damaged or no journal. Nothing in it is changed.
+    Raises ConfigurationError when there is no such file, or it is damaged or no journal. Nothing in
+    it is changed.
     """
     return _read(Path(path), lambda connection: _view(Path(path), connection))
 
 
 def erase(path: str | os.PathLike[str]) -> bool:
-    """Deletes the journal and what stands beside it; False, and nothing is deleted, while a job uses it.
+    """Deletes the journal and what stands beside it; False, and nothing is deleted, while a job
+    uses it.
 
     Raises as `look` does, but not for one that is damaged or of another version.
     """

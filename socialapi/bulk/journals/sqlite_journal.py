@@ -111,7 +111,8 @@ class SqliteJournal:
             _put_job(connection, JobLine(job_id, said, time, time))
             return Opened(job_id=job_id, started_at=now, is_new=True)
         refuse_other(str(self._database), before.job, identity)
-        # A call that does no work leaves a finished job finished: it is running again once something is begun or noted.
+        # A call that does no work leaves a finished job finished: it is running again once
+        # something is begun or noted.
         state = FINISHED if before.state == FINISHED else RUNNING
         job = attrs.evolve(before, last_run_at=time, runs=before.runs + 1, state=state)
         _put_job(connection, job)
@@ -152,7 +153,9 @@ def _id(path: Path, identity: str, time: str) -> str:
 
 
 def inspect(connection: sqlite3.Connection) -> None:
-    """Raises sqlite3.DatabaseError when pages of the file do not fit together. To be called before anything is read."""
+    """Raises sqlite3.DatabaseError when pages of the file do not fit together. To be called before
+    anything is read.
+    """
     connection.text_factory = lambda text: text.decode("utf-8", "replace")  # that it was changed is for its seal to say
     if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
         raise damage("the pages do not fit together")
@@ -258,7 +261,9 @@ def _outcome(line: Row) -> Outcome:
 
 
 def _insert(connection: sqlite3.Connection, statement: str, lines: Iterable[Row]) -> None:
-    """Adds lines, each with its seal. Returns nothing: a cursor must not leave its thread, not even to be thrown away."""
+    """Adds lines, each with its seal. Returns nothing: a cursor must not leave its thread, not even
+    to be thrown away.
+    """
     connection.executemany(statement, ((*values, _seal(values)) for values in lines))
 
 

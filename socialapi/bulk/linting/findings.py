@@ -152,7 +152,8 @@ def _of_values(kind: KindLint, *, has_region: bool) -> Iterator[Finding]:
         yield Finding(text, _risk(kind.placeholders / kind.present, _MUCH, _LITTLE))
     for reason, count in kind.reasons.items():
         text = _text(kind, count, f"cannot be used: {reason}")
-        # A few bad values are what every export has; a column of nothing else was not exported as it has to be.
+        # A few bad values are what every export has; a column of nothing else was not exported as
+        # it has to be.
         yield Finding(text, _risk(count / kind.present, 2 * _MUCH, 2 * _SOME), is_error=not kind.usable)
     if kind.by_region:
         yield Finding(_text(kind, kind.by_region, "no country code; the default region says what they mean"), "low")

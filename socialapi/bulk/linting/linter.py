@@ -40,11 +40,13 @@ async def lint_records(
     now: datetime.datetime | None = None,
     allow_empty: bool = True,
 ) -> LintReport:
-    """Reads the records, or the first `sample` of them, and says what an upload of them has to expect.
+    """Reads the records, or the first `sample` of them, and says what an upload of them has to
+    expect.
 
-    `takes_effective_at` says whether the target takes a time of effect, and `now` when the rows would be uploaded: at once,
-    if it is left out. Nothing is sent, and memory stays flat. Raises InvalidInput for options and input that cannot be used at all, and
-    NoRows for an input without rows that is not allowed; where the input breaks later, the report says so.
+    `takes_effective_at` says whether the target takes a time of effect, and `now` when the rows
+    would be uploaded: at once, if it is left out. Nothing is sent, and memory stays flat. Raises
+    InvalidInput for options and input that cannot be used at all, and NoRows for an input without
+    rows that is not allowed; where the input breaks later, the report says so.
     """
     if sample is not None and sample < 1:
         raise InvalidInput("sample must be a number of rows of at least 1")

@@ -1,4 +1,6 @@
-"""Lints a feed of products: counts what a load would reject, understand and ignore, in bounded memory."""
+"""Lints a feed of products: counts what a load would reject, understand and ignore, in bounded
+memory.
+"""
 
 import asyncio
 import datetime
@@ -38,7 +40,8 @@ async def lint_products(
     now: datetime.datetime | None = None,
     allow_empty: bool = True,
 ) -> LintReport:
-    """Reads the products, or the first `sample` of them, and says what a load of them has to expect.
+    """Reads the products, or the first `sample` of them, and says what a load of them has to
+    expect.
 
     `now` is when they would be loaded: at once, if it is left out. Nothing is sent, and memory
     stays flat. Raises InvalidInput for options and input that cannot be used at all, and NoRows for

@@ -37,7 +37,9 @@ class ProductCounters(RowCounters):
     """Rejected rows that may be of any product: their ids could not be read."""
     vanished_ids: list[str] = attrs.field(factory=list)
     foreseen_new: int = 0
-    """Products that the digest file does not have; counted with `foreseen_changed` where there is to be one."""
+    """Products that the digest file does not have; counted with `foreseen_changed` where there is
+    to be one.
+    """
     foreseen_changed: int = 0
     compares: bool = False
     """Whether the load has a digest file."""

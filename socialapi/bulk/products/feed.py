@@ -56,7 +56,9 @@ _whole: Final = re.compile(r"([0-9]{1,18})|([0-9]{1,15})\.0+").fullmatch
 
 @attrs.frozen
 class ProductColumn:
-    """A column of a block that holds a field: its index there, its number in the table and its name."""
+    """A column of a block that holds a field: its index there, its number in the table and its
+    name.
+    """
 
     index: int
     number: int
@@ -88,7 +90,8 @@ class ProductLayout:
 
 @attrs.define(eq=False)
 class ProductColumns:
-    """The columns to look for in a feed: those that are called as fields are, and those that were given for one.
+    """The columns to look for in a feed: those that are called as fields are, and those that were
+    given for one.
 
     `noted` are the names that were met, each with the field (empty for none). `table_names` are
     those of a text table as written, without those that a rejects file adds in front.
@@ -108,7 +111,9 @@ class ProductColumns:
 
     @classmethod
     def of(cls, mapping: ColumnMapping | None) -> Self:
-        """Checks a mapping of fields to names. Raises InvalidInput for what is no field of a product."""
+        """Checks a mapping of fields to names. Raises InvalidInput for what is no field of a
+        product.
+        """
         given: dict[str, tuple[str, ...]] = {}
         for field, names in (mapping or {}).items():
             if field not in FIELDS:
@@ -124,7 +129,9 @@ class ProductColumns:
         return cls(given)
 
     def of_table(self, names: Sequence[str], line: int | None = None) -> ProductLayout:
-        """The layout of a table. Raises InvalidInput, which names the line, when what every product needs is missing."""
+        """The layout of a table. Raises InvalidInput, which names the line, when what every product
+        needs is missing.
+        """
         place = "" if line is None else f"line {line}: "
         self._require_given(names, place)
         fields = self._fields_of(names)
@@ -155,7 +162,9 @@ class ProductColumns:
         return any(self._find(names))
 
     def check_keys(self, names: Collection[str]) -> None:
-        """Raises InvalidInput when a given column is not among the names; every product decides for itself otherwise."""
+        """Raises InvalidInput when a given column is not among the names; every product decides for
+        itself otherwise.
+        """
         self._require_given(tuple(names), "")
 
     def ignored_columns(self) -> Sequence[str]:
@@ -208,7 +217,9 @@ class ProductColumns:
                     raise InvalidInput(f"{place}there is no column {quoted(each)} for {field}; there are: {listed}")
 
     def _refuse_same(self, names: Sequence[str], fields: Sequence[str | None], place: str) -> None:
-        """Refuses two columns that have the name of the same field; of synonyms, a row may use any one."""
+        """Refuses two columns that have the name of the same field; of synonyms, a row may use any
+        one.
+        """
         first: dict[str, int] = {}
         for at, (name, field) in enumerate(zip(names, fields, strict=True)):
             if field is None or field in (IMAGES, _CURRENCY) or _squeezed(name) != squeezed(field):
@@ -352,7 +363,9 @@ class _Reading:
         return f"is there twice, as {printable(self._names[field])} and as {printable(name)}"
 
     def _of_text(self, field: str, text: str) -> tuple[Any, str | None]:
-        """What a text says of a field, and what is wrong with it; the rules judge what is not understood."""
+        """What a text says of a field, and what is wrong with it; the rules judge what is not
+        understood.
+        """
         if (fault := _fault(text)) is not None:
             has_file = self._block.lines is not None
             return text, fault if has_file or fault != NOT_UTF8 else NOT_UNICODE
@@ -376,7 +389,9 @@ _is_taken: Final = re.compile(r"[0-9]+(?:\.[0-9]+)? [A-Z]{3}").fullmatch
 
 
 def _one_of_several(field: str, cell: Sequence[Any]) -> Any:
-    """What an array says: several images as one text, a value that stands alone or is repeated, or the array itself."""
+    """What an array says: several images as one text, a value that stands alone or is repeated, or
+    the array itself.
+    """
     if len(cell) > _MAX_VALUES:
         return cell
     try:
@@ -397,7 +412,9 @@ def _differ(one: Any, other: Any) -> bool:
 
 
 def _of_number(field: str, value: Any) -> tuple[Any, str | None]:
-    """What a number says of a field, and what is wrong with it: digits, where an identifier or a text is meant."""
+    """What a number says of a field, and what is wrong with it: digits, where an identifier or a
+    text is meant.
+    """
     if field == "inventory" and isinstance(value, int):
         return value, None
     try:
@@ -406,7 +423,8 @@ def _of_number(field: str, value: Any) -> tuple[Any, str | None]:
         fault = problem.reason
     else:
         return (int(digits) if field == "inventory" else digits), None
-    # A fraction may be a text, such as a size, but no identifier; that a count has none is for the rules.
+    # A fraction may be a text, such as a size, but no identifier; that a count has none is for the
+    # rules.
     is_fine = fault == NOT_TEXT and field not in _IDENTIFIERS
     return (value if field == "inventory" else _written(value)), None if is_fine else fault
 
@@ -419,7 +437,9 @@ def _written(value: Any) -> Any:
 
 
 def _says_nothing(value: Any, depth: int = 0) -> bool:
-    """Whether an object might as well not have the name; what is nested deeply says something, if no field takes it."""
+    """Whether an object might as well not have the name; what is nested deeply says something, if
+    no field takes it.
+    """
     if isinstance(value, str):
         return not value or value.isspace()
     if isinstance(value, list | tuple):

@@ -71,7 +71,9 @@ def _fault(value: object) -> str | None:
 
 DEFAULT_CONCURRENCY: Final = 8
 ROWS_AT_ONCE: Final = 75
-"""Products judged before they are put into requests and others get their turn: each takes some 60 microseconds."""
+"""Products judged before they are put into requests and others get their turn: each takes some 60
+microseconds.
+"""
 
 
 @attrs.frozen(kw_only=True)
@@ -120,7 +122,8 @@ class ProductStage:
         self._options = options
         self._context = context
         self._placer = Placer(self._submit, self._is_stopped)
-        # What is judged as a whole before anything is sent has to wait somewhere: the input may not be there twice.
+        # What is judged as a whole before anything is sent has to wait somewhere: the input may not
+        # be there twice.
         self._waiting = WaitingProducts() if options.judges_whole_input else None
         self._load_journal: LoadJournal | None = None
 
@@ -133,14 +136,17 @@ class ProductStage:
         if self._digests is not None:
             await self._digests.open()
             if self._load_journal is not None:
-                # Not with what an earlier run has added: the share that may be deleted is one of what was there.
+                # Not with what an earlier run has added: the share that may be deleted is one of
+                # what was there.
                 self._digests.known_before = await self._load_journal.known_before(self._digests.known_before)
 
     def _is_stopped(self) -> bool:
         return self._dispatcher.failure is not None
 
     async def take(self, block: Block[ProductLayout]) -> None:
-        """Puts the valid products of a block into batches, or where they wait until everything is read."""
+        """Puts the valid products of a block into batches, or where they wait until everything is
+        read.
+        """
         first, known = block.first_number, dict[int, Outcome]()
         if self._load_journal is not None:
             known.update(await self._load_journal.recall(first, first + len(block) - 1))
@@ -159,7 +165,9 @@ class ProductStage:
         await self._placer.flush()
 
     async def settle(self, batch: ProductBatch) -> None:
-        """Sends the batch until every product has its outcome; then those that depend on them may be sent."""
+        """Sends the batch until every product has its outcome; then those that depend on them may
+        be sent.
+        """
         try:
             await self._sender.settle(batch)
         finally:
@@ -168,7 +176,8 @@ class ProductStage:
     async def finish(self) -> None:
         """What the feed does not have any more is counted, and deleted where that is asked for."""
         if self._load_journal is not None:
-            # Of an input that was cut off, the rest would seem to have vanished, though this job itself has loaded it.
+            # Of an input that was cut off, the rest would seem to have vanished, though this job
+            # itself has loaded it.
             await self._load_journal.check_end(self._counters.read)
         if self._digests is None:
             return
@@ -269,7 +278,9 @@ class ProductStage:
         batch.release()
 
     async def _delete(self, vanished: VanishedProducts, gone: Sequence[Vanished]) -> None:
-        """Deletes what has vanished, once in all runs: what another load has added since then is not of this one."""
+        """Deletes what has vanished, once in all runs: what another load has added since then is
+        not of this one.
+        """
         journal = self._load_journal
         if journal is not None and await journal.has_deleted():
             return
@@ -303,7 +314,8 @@ class UpsertJob:
             kind="catalog load",
             target=target,
             source=products,
-            # What is deleted is decided once all is loaded: whoever stopped there may answer that differently.
+            # What is deleted is decided once all is loaded: whoever stopped there may answer that
+            # differently.
             settings=_settings(options),
             judges_whole_input=options.judges_whole_input,
         )
@@ -319,7 +331,9 @@ class UpsertJob:
 
 
 def _settings(options: UpsertOptions) -> Mapping[str, Setting]:
-    """For the journal, what changes what is sent; columns only where some are given, as no earlier version had them."""
+    """For the journal, what changes what is sent; columns only where some are given, as no earlier
+    version had them.
+    """
     digests = None if options.digests is None else str(Path(options.digests).absolute())
     return {"digests": digests} | ({"columns": columns_setting(options.columns)} if options.columns else {})
 

@@ -76,7 +76,9 @@ OTHER_VALUES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "gender": dict.fromkeys(("female", "male", "unisex"), ()),
     "age_group": dict.fromkeys(("adult", "all ages", "teen", "kids", "toddler", "infant", "newborn"), ()),
 }
-"""What stands for a value besides itself. Case, blanks, `_`, `-` and schema.org make no difference."""
+"""What stands for a value besides itself. Case, blanks, `_`, `-` and schema.org make no
+difference.
+"""
 
 
 def _codes(text: str) -> frozenset[str]:
@@ -129,8 +131,9 @@ def field_of(name: str) -> str | None:
 def fields_of(names: Sequence[str]) -> list[str | None]:
     """The field of each of these columns.
 
-    A column that has the name of the field is preferred to synonyms, which are None then. Two synonyms of a field
-    that is not there are both that field: the caller has to refuse them. `sku` is the id if there is no other.
+    A column that has the name of the field is preferred to synonyms, which are None then. Two
+    synonyms of a field that is not there are both that field: the caller has to refuse them. `sku`
+    is the id if there is no other.
     """
     found = [field_of(name) for name in names]
     own = {field for name, field in zip(names, found, strict=True) if field is not None and _is_own(name, field)}
@@ -184,7 +187,9 @@ def with_currency(price: str, currency: str) -> str:
 
 
 def doubt(field: str, text: str) -> str | None:
-    """Why a price is not understood, or may be meant otherwise than it is, as far as there is more to say."""
+    """Why a price is not understood, or may be meant otherwise than it is, as far as there is more
+    to say.
+    """
     if field not in {"price", "sale_price"} or (parts := _is_price(_even_blanks(text))) is None:
         return None
     before, number, after = parts.groups()
@@ -242,7 +247,9 @@ def _even_blanks(text: str) -> str:
 
 
 def _code_of(before: str | None, after: str | None) -> str | None:
-    """The currency that stands on one side of a number, or on both if these do not contradict each other."""
+    """The currency that stands on one side of a number, or on both if these do not contradict each
+    other.
+    """
     units = [unit for unit in (before, after) if unit is not None]
     codes = {SIGNS.get(unit, unit.upper()) for unit in units if unit not in SHARED_SIGNS}
     code = next(iter(codes), None)
@@ -252,7 +259,9 @@ def _code_of(before: str | None, after: str | None) -> str | None:
 
 
 def _amount(number: str, *, has_decimals: bool) -> str | None:
-    """The number with a decimal point and without groups; None if it can be read in two ways, or in none."""
+    """The number with a decimal point and without groups; None if it can be read in two ways, or in
+    none.
+    """
     if number.isdecimal():
         return number
     if not has_decimals and _is_one_group(number) is not None:

@@ -61,7 +61,9 @@ class LoadJournal:
             await self.journal.note(outcomes)
 
     async def check_end(self, rows: int) -> None:
-        """Raises InvalidInput when the whole input has fewer rows than earlier runs have dealt with."""
+        """Raises InvalidInput when the whole input has fewer rows than earlier runs have dealt
+        with.
+        """
         last = await self.journal.last_row()
         if rows < last:
             raise InvalidInput(
@@ -83,7 +85,9 @@ class LoadJournal:
 
 
 def recalled(row: ProductRow, known: Mapping[int, Outcome], *, is_good: bool) -> Outcome | None:
-    """The outcome that the row has from an earlier run. Raises InvalidInput when it is not the same row any more."""
+    """The outcome that the row has from an earlier run. Raises InvalidInput when it is not the same
+    row any more.
+    """
     outcome = known.get(row.number)
     if outcome is None:
         return None

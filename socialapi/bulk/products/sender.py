@@ -42,9 +42,11 @@ class ProductSender:
     observe: Observer | None = None
 
     async def settle(self, batch: ProductBatch) -> None:
-        """Gives every product of the batch its outcome. Raises what stops the job; the others are then still pending.
+        """Gives every product of the batch its outcome. Raises what stops the job; the others are
+        then still pending.
 
-        Only products without an answer are sent again, after waits that grow, until the job's patience is over.
+        Only products without an answer are sent again, after waits that grow, until the job's
+        patience is over.
         """
         if self.journal is not None:
             await self.journal.begin(batch)
@@ -74,8 +76,9 @@ class ProductSender:
             raise ApiError(200, summary=summary, attempts=attempt)
 
     async def _keep(self, batch: ProductBatch, answered: Sequence[Answered], *, is_settled: bool) -> None:
-        """Writes the answers down before they count: what is noted as done must have been, what is done and not noted is
-        at worst put once more. Digests come first, since a product that the journal has is not looked at again.
+        """Writes the answers down before they count: what is noted as done must have been, what is
+        done and not noted is at worst put once more. Digests come first, since a product that the
+        journal has is not looked at again.
         """
         if self.digests is not None:
             taken: list[tuple[ProductRow, str | None]] = []
@@ -101,7 +104,9 @@ class ProductSender:
 
 
 async def waited(session: Session, options: CallOptions, attempt: int, elapsed_seconds: float) -> bool:
-    """Waits before what an answer left out is asked for again; False, and no wait, once the job's patience is over."""
+    """Waits before what an answer left out is asked for again; False, and no wait, once the job's
+    patience is over.
+    """
     decision = decide(
         options.policy,
         repeatable=True,
@@ -135,7 +140,9 @@ def reason_of(result: ProductResult) -> tuple[str, str]:
 
 
 def said(message: Any) -> tuple[str, str]:
-    """The field and the text of an error or warning, whose shape is not documented: a text, or an object with texts."""
+    """The field and the text of an error or warning, whose shape is not documented: a text, or an
+    object with texts.
+    """
     if not isinstance(message, Mapping):
         return "", str(message)
     field = message.get("field") or message.get("parameter") or message.get("attribute")

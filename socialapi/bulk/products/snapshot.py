@@ -95,7 +95,8 @@ class Digests:
     async def changed(self, rows: Sequence[ProductRow]) -> list[ProductRow]:
         """Those of the products that are not as they were loaded last, which are about to be sent.
 
-        A product that was sent in this run is always among them: what the catalog has of it is what comes last.
+        A product that was sent in this run is always among them: what the catalog has of it is what
+        comes last.
         """
         digests = [digest_of(row.shape) for row in rows]
         known = await self._database.run(lambda connection: self._known(connection, [row.id for row in rows]))
@@ -114,7 +115,9 @@ class Digests:
         return found
 
     async def loaded(self, taken: Sequence[tuple[ProductRow, str | None]]) -> None:
-        """The service has taken these products. One that is still to be sent once more gets no digest yet."""
+        """The service has taken these products. One that is still to be sent once more gets no
+        digest yet.
+        """
         values = []
         for row, key in taken:
             self.answered(row.id)
@@ -137,7 +140,9 @@ class Digests:
         return [Vanished(each, key, deletion != _NONE, deletion == _ASKED) for each, key, deletion in found]
 
     async def about_to_delete(self, ids: Sequence[str]) -> None:
-        """The service is to be asked to delete these products: what the catalog has of them is not known from now on."""
+        """The service is to be asked to delete these products: what the catalog has of them is not
+        known from now on.
+        """
         await self._note_deletion(ids, _ASKED)
 
     async def not_deleted(self, ids: Sequence[str]) -> None:

@@ -25,7 +25,8 @@ _REPEATABLE: Final = attrs.evolve(routes.PRODUCTS_DELETE, repeatable=True, retry
 """For a job: deleting twice is deleting once."""
 _SERVICE_REFUSES: Final = (Unauthorized, Forbidden, RateLimited, ServerError)
 
-# No codes of failed deletions are documented, and their messages are free. Rather one too few: what counts as gone is forgotten.
+# No codes of failed deletions are documented, and their messages are free. Rather one too few: what
+# counts as gone is forgotten.
 _says_it_is_gone: Final = re.compile(
     r"not[ _-]?found|no such|no (?:product|item) (?:with|for)|not exist|n't exist|is not there|unknown (?:product|item)\b"
     r"|already (?:been )?(?:deleted|removed)|is gone",
@@ -59,8 +60,9 @@ class VanishedProducts:
     def check(self, gone: Sequence[Vanished], max_share: float) -> None:
         """Raises InvalidInput when they may not be deleted.
 
-        Either nobody knows what has vanished, since rows could not be read, or they are more than the share of what
-        was there before this load. Those that an earlier load was to delete were judged then.
+        Either nobody knows what has vanished, since rows could not be read, or they are more than
+        the share of what was there before this load. Those that an earlier load was to delete were
+        judged then.
         """
         if unreadable := self.counters.unreadable:
             rows = "1 row" if unreadable == 1 else f"{unreadable:,} rows"
@@ -75,8 +77,9 @@ class VanishedProducts:
     async def delete(self, gone: Sequence[Vanished]) -> None:
         """Deletes them, until the job is stopped.
 
-        What the service has deleted is forgotten; of the others the report has a warning, and the next load tries
-        again. Raises what stops the job: that the service cannot be reached, or refuses everything.
+        What the service has deleted is forgotten; of the others the report has a warning, and the
+        next load tries again. Raises what stops the job: that the service cannot be reached, or
+        refuses everything.
         """
         unknown = [each for each in gone if each.key is None]
         await self.digests.not_deleted([each.id for each in unknown])
@@ -114,7 +117,9 @@ class VanishedProducts:
             self.show()
 
     async def _delete(self, some: dict[str, Vanished], doubtful: set[str]) -> None:
-        """Asks once for the products with these keys, or for each by itself where all together are refused."""
+        """Asks once for the products with these keys, or for each by itself where all together are
+        refused.
+        """
         await self.digests.about_to_delete([each.id for each in some.values()])
         try:
             results = await self._ask(some, doubtful)
@@ -140,7 +145,9 @@ class VanishedProducts:
                 del some[key]
 
     async def _ask(self, waiting: Mapping[str, Vanished], doubtful: set[str]) -> Sequence[ProductDeletion]:
-        """What the service answers; after an attempt of which nobody knows what it did, all keys are doubtful."""
+        """What the service answers; after an attempt of which nobody knows what it did, all keys
+        are doubtful.
+        """
 
         def observe(attempt: Attempt) -> None:
             if attempt.failure is not None and attempt.failure.executed == "unknown":
@@ -176,7 +183,9 @@ class VanishedProducts:
 
 
 def _patient_for_attempts(options: CallOptions) -> CallOptions:
-    """Keys that are left out of answers again and again do not keep a load from its end for as long as a lost service."""
+    """Keys that are left out of answers again and again do not keep a load from its end for as long
+    as a lost service.
+    """
     return attrs.evolve(options, policy=attrs.evolve(options.policy, max_elapsed_seconds=None))
 
 

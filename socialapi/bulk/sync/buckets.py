@@ -24,7 +24,9 @@ CODES: Final[Mapping[IdentifierKind, int]] = {
     "service_id": 4,
     "phone_number": 5,
 }
-"""What files say for each kind that is hashed. Numbers are never given another meaning: files outlive versions."""
+"""What files say for each kind that is hashed. Numbers are never given another meaning: files
+outlive versions.
+"""
 KINDS: Final[Mapping[int, IdentifierKind]] = {code: kind for kind, code in CODES.items()}
 
 DIGEST_BYTES: Final = 32
@@ -73,7 +75,9 @@ class ScratchFile:
 
 @attrs.define(eq=False, repr=False)
 class Entries:
-    """Packed digests, with the row and the expiry of each; `expiry` is that of all where `expiries` is None."""
+    """Packed digests, with the row and the expiry of each; `expiry` is that of all where `expiries`
+    is None.
+    """
 
     packed: bytes
     rows: "array[int]"
@@ -102,7 +106,8 @@ class _Gathered:
 
 @attrs.frozen(eq=False)
 class _Region:
-    """Digests of one kind that were written together, by bucket, each bucket's with their rows and expiries behind them.
+    """Digests of one kind that were written together, by bucket, each bucket's with their rows and
+    expiries behind them.
 
     Bucket `b` has those from `starts[b]` up to `starts[b + 1]`.
     """
@@ -121,7 +126,9 @@ class BucketFile(ScratchFile):
     """Digests that are taken in any order and read by bucket: by their byte at `position`."""
 
     _HEAD: Final = struct.Struct(f"<B?q{BUCKETS}I")
-    """Of a region: the kind, whether every digest has an expiry of its own, else that of all, and the buckets' sizes."""
+    """Of a region: the kind, whether every digest has an expiry of its own, else that of all, and
+    the buckets' sizes.
+    """
 
     def __init__(self, path: Path, *, position: int = 0, is_new: bool = True) -> None:
         super().__init__(path, is_new=is_new)

@@ -127,7 +127,9 @@ class SyncCounts:
 
 DEFAULT_REMOVAL_SHARE: Final = 0.1
 RENEWED_AHEAD_SECONDS: Final = 7 * 24 * 3_600
-"""Who is to stay is sent again so long before the service would let go, since nobody syncs at that very second."""
+"""Who is to stay is sent again so long before the service would let go, since nobody syncs at that
+very second.
+"""
 
 Phase = Literal["reading", "additions", "removals"]
 NextPage = Callable[[], Awaitable[Sequence[RowBlock]]]
@@ -145,7 +147,9 @@ class Page:
 
 
 class PageReader(Reader[Page]):
-    """The rows that a snapshot hands out. They are digests already, so that nothing of them is normalised again."""
+    """The rows that a snapshot hands out. They are digests already, so that nothing of them is
+    normalised again.
+    """
 
     def __init__(self, next_page: NextPage) -> None:
         self._next_page = next_page
@@ -204,8 +208,9 @@ async def sync(
 ) -> SyncReport:
     """The report of the finished sync.
 
-    Raises InvalidInput when nothing of the input could be read, ConfigurationError when the snapshot cannot be used,
-    BulkError when the sync stopped, before anything was sent or on the way.
+    Raises InvalidInput when nothing of the input could be read, ConfigurationError when the
+    snapshot cannot be used, BulkError when the sync stopped, before anything was sent or on the
+    way.
     """
     options.check()
     options.check_files(desired)
@@ -301,8 +306,9 @@ class SyncJob:
     async def _check_share(self, found: Difference) -> None:
         """Raises InvalidInput for more removals than are allowed.
 
-        Nobody knows whom rejected rows mean, nor values that were left out of others: each may be one of those who seem
-        to have left. Where they make the difference, nobody is removed, and the sync goes on.
+        Nobody knows whom rejected rows mean, nor values that were left out of others: each may be
+        one of those who seem to have left. Where they make the difference, nobody is removed, and
+        the sync goes on.
         """
         share, most = found.removals / found.known, self._options.max_removal_share
         if share > most:
@@ -365,7 +371,9 @@ class SyncJob:
             await self._note_refused()
 
     async def _note_refused(self) -> None:
-        """Writes down what the service refused, by the numbers that the rows have in the input; removals have none."""
+        """Writes down what the service refused, by the numbers that the rows have in the input;
+        removals have none.
+        """
         refused = list(self._refused)
         if not refused or self._options.dry_run:
             return

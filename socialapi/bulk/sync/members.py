@@ -1,5 +1,5 @@
-"""The members of an audience in a snapshot, a bucket at a time: what is missing, what is to be removed, and taking over
-what the service has accepted.
+"""The members of an audience in a snapshot, a bucket at a time: what is missing, what is to be
+removed, and taking over what the service has accepted.
 
 A member has two times: until when it is held for sure, and until when perhaps. Digests of a bucket
 with equal times are packed into one row of the table.
@@ -20,7 +20,9 @@ CREATE TABLE members (kind INTEGER NOT NULL, bucket INTEGER NOT NULL, sure INTEG
 digests BLOB NOT NULL, PRIMARY KEY (kind, bucket, sure, perhaps))
 """
 DIGESTS_AT_ONCE: Final = 131_072
-"""Digests that are compared at once, those of the members and of the rows together. A bucket of more is divided."""
+"""Digests that are compared at once, those of the members and of the rows together. A bucket of
+more is divided.
+"""
 
 ROWS_AT_ONCE: Final = 65_536
 """Rows whose outcomes are found at once."""
@@ -35,7 +37,9 @@ Times = tuple[int, int]
 
 @attrs.frozen(repr=False)
 class Segment:
-    """Packed digests of equal times, and the row of the table that has them; None if it is a part of such a row."""
+    """Packed digests of equal times, and the row of the table that has them; None if it is a part
+    of such a row.
+    """
 
     rowid: int | None
     sure: int
@@ -64,7 +68,9 @@ def kinds(connection: sqlite3.Connection, scratch: Scratch) -> set[int]:
 
 
 def buckets_of(connection: sqlite3.Connection, scratch: Scratch, kind: int, first: int) -> Iterator[Bucket]:
-    """What begins with a byte, as one bucket, or as one for each second byte if it is too much at once."""
+    """What begins with a byte, as one bucket, or as one for each second byte if it is too much at
+    once.
+    """
     where = (kind, _key(bytes((first,))), _key(bytes((first, BUCKETS - 1))))
     members = int(connection.execute(f"{_COUNT} WHERE {_OF_BUCKETS}", where).fetchone()[0])
     desired = scratch.entries.count(kind, first)
@@ -97,7 +103,9 @@ def _by_second_byte(found: sqlite3.Cursor) -> Mapping[int, list[Segment]]:
 
 
 def _key(prefix: bytes) -> int:
-    """The number of a bucket in the table. The finer buckets of a byte come behind the one of that byte."""
+    """The number of a bucket in the table. The finer buckets of a byte come behind the one of that
+    byte.
+    """
     first, *second = prefix
     return first * (1 + BUCKETS) + sum(1 + byte for byte in second)
 
@@ -108,7 +116,8 @@ def _key(prefix: bytes) -> int:
 def compare(bucket: Bucket, scratch: Scratch, *, now: int, soon: int) -> None:
     """Marks the rows of the bucket that are due, and notes which members are to be removed.
 
-    A row is due if one of its digests is not held for sure, or not beyond `soon` although the row asks for longer.
+    A row is due if one of its digests is not held for sure, or not beyond `soon` although the row
+    asks for longer.
     """
     distinct = set(digests := digests_of(bucket.desired.packed))
     gone, held, ending, found = list[bytes](), list[list[bytes]](), dict[bytes, int](), 0
@@ -129,7 +138,9 @@ def compare(bucket: Bucket, scratch: Scratch, *, now: int, soon: int) -> None:
 
 
 def _alike(segments: Sequence[Segment], now: int, soon: int) -> Mapping[tuple[int, bool], bytes]:
-    """The packed digests of segments that are judged alike: all those that are held beyond `soon`, and others by times."""
+    """The packed digests of segments that are judged alike: all those that are held beyond `soon`,
+    and others by times.
+    """
     found: dict[tuple[int, bool], list[bytes]] = {}
     for segment in segments:
         found.setdefault((min(segment.sure, soon), segment.perhaps > now), []).append(segment.packed)
@@ -170,7 +181,9 @@ class Outcomes:
 
 
 def outcomes_of(scratch: Scratch, additions: bytearray, removals: bytearray) -> Outcomes:
-    """The outcomes of every row, from those of the rows that were due. The states of the rows are let go of."""
+    """The outcomes of every row, from those of the rows that were due. The states of the rows are
+    let go of.
+    """
     state, scratch.state = scratch.state, bytearray()
     if len(additions) == len(state):
         return Outcomes(additions, removals)
@@ -182,7 +195,9 @@ def outcomes_of(scratch: Scratch, additions: bytearray, removals: bytearray) -> 
 
 
 def take_over(connection: sqlite3.Connection, scratch: Scratch, outcomes: Outcomes, kind: int, first: int) -> int:
-    """Brings to the members that begin with a byte what became of them. Returns how many bytes were written."""
+    """Brings to the members that begin with a byte what became of them. Returns how many bytes were
+    written.
+    """
     written = 0
     for bucket in buckets_of(connection, scratch, kind, first):
         if bucket.prefix[1:] == b"\0":  # its digests stay with those of the finer buckets
@@ -234,7 +249,8 @@ _IS_IN_DOUBT: Final = bytes(value == IN_DOUBT for value in range(256))
 def _times_of_sent(desired: Entries, outcomes: bytearray) -> dict[bytes, Times]:
     """The times of the digests whose rows were sent.
 
-    The shortest one is for sure, of the rows that were accepted or may have been, if one was accepted.
+    The shortest one is for sure, of the rows that were accepted or may have been, if one was
+    accepted.
     """
     digests = digests_of(desired.packed)
     found = bytes(map(outcomes.__getitem__, desired.rows))

@@ -1,4 +1,6 @@
-"""The part of a sync that reads the desired rows, and puts those that can be used into the snapshot."""
+"""The part of a sync that reads the desired rows, and puts those that can be used into the
+snapshot.
+"""
 
 import functools
 import os

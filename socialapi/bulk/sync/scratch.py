@@ -1,4 +1,5 @@
-"""The scratch files of a sync: its rows in their order, their digests in buckets, and what is to be removed.
+"""The scratch files of a sync: its rows in their order, their digests in buckets, and what is to be
+removed.
 
 They are written and read in blocks of some thousand rows. What stays in memory is one byte a row.
 """
@@ -60,7 +61,9 @@ class RowPlace:
 
 
 class RowFile(ScratchFile):
-    """Blocks of rows in the order of the input: their numbers there, their times, and digests by column."""
+    """Blocks of rows in the order of the input: their numbers there, their times, and digests by
+    column.
+    """
 
     _SIZES: Final = struct.Struct("<III")
     """Of a block: its rows, the bytes of its description, and those of its digests."""
@@ -81,7 +84,9 @@ class RowFile(ScratchFile):
         self.write(b"".join((sizes, description, *columns)))
 
     def page(self, place: RowPlace, state: bytearray, rows: int) -> tuple[list[RowBlock], RowPlace]:
-        """The next blocks of what is due, of so many rows or a few more, and the place of what follows them."""
+        """The next blocks of what is due, of so many rows or a few more, and the place of what
+        follows them.
+        """
         blocks, found = list[RowBlock](), 0
         due = state.find(DUE, place.row)
         self._file.seek(place.offset)
@@ -131,7 +136,9 @@ def _chosen(block: RowBlock, state: bytearray) -> RowBlock:
 
 
 class RemovalFile(ScratchFile):
-    """Digests to be removed, each behind its kind and in the order of both. Their positions count from 0."""
+    """Digests to be removed, each behind its kind and in the order of both. Their positions count
+    from 0.
+    """
 
     RECORD_BYTES: Final = 1 + DIGEST_BYTES
 

@@ -1,4 +1,6 @@
-"""The snapshot of a sync: a SQLite file of the digests that an audience holds, and the protocol of a sync that changes it."""
+"""The snapshot of a sync: a SQLite file of the digests that an audience holds, and the protocol of
+a sync that changes it.
+"""
 
 import contextlib
 import functools
@@ -32,7 +34,8 @@ SCHEMA: Final = Schema(
         # The normaliser is the version by which the members became digests.
         "CREATE TABLE target (account_id TEXT NOT NULL, custom_audience_id TEXT NOT NULL, normalizer INTEGER NOT NULL)",
         members.MEMBERS,
-        # What follows belongs to one sync, and is empty between two of them. As long as there is a row of `announced`, the
+        # What follows belongs to one sync, and is empty between two of them. As long as there is a
+        # row of `announced`, the
         # scratch files are needed.
         """CREATE TABLE announced (sizes TEXT NOT NULL, additions INTEGER NOT NULL, removals INTEGER NOT NULL,
         last_addition INTEGER NOT NULL, last_removal INTEGER NOT NULL, in_doubt INTEGER NOT NULL,
@@ -109,7 +112,8 @@ class Snapshot:
         return self._opened
 
     async def open(self) -> None:
-        """Opens the file, or makes it, and takes over what an earlier sync was accepted before it was ended.
+        """Opens the file, or makes it, and takes over what an earlier sync was accepted before it
+        was ended.
 
         Raises as well when it is of another audience.
         """
@@ -133,8 +137,8 @@ class Snapshot:
             await self._database.aclose()
 
     async def stage(self, blocks: Sequence[tuple[RowBlock, int]]) -> None:
-        """Takes in further rows of the desired state, each block with the time (epoch seconds) at which the service
-        removes them. Their numbers are higher than those before.
+        """Takes in further rows of the desired state, each block with the time (epoch seconds) at
+        which the service removes them. Their numbers are higher than those before.
         """
 
         def stage(_: sqlite3.Connection) -> None:
@@ -146,8 +150,8 @@ class Snapshot:
     async def compare(self, *, now: int, soon: int) -> Difference:
         """What the desired state asks for.
 
-        A row is to be added if one of its identifiers is not held for sure, or not beyond `soon` although the row
-        asks for longer. Identifiers that have expired count as absent.
+        A row is to be added if one of its identifiers is not held for sure, or not beyond `soon`
+        although the row asks for longer. Identifiers that have expired count as absent.
         """
 
         def begin(connection: sqlite3.Connection) -> tuple[int, set[int]]:
@@ -187,9 +191,11 @@ class Snapshot:
         await self._database.run(announce)
 
     async def accept(self, operation: OperationType, numbers: Sequence[Sequence[int]]) -> None:
-        """The service has taken additions (Update) or removals (Delete) at these positions, each sequence ascending.
+        """The service has taken additions (Update) or removals (Delete) at these positions, each
+        sequence ascending.
 
-        To be said before anything else is: whoever waits for it and is cancelled has said it nevertheless.
+        To be said before anything else is: whoever waits for it and is cancelled has said it
+        nevertheless.
         """
 
         def note(connection: sqlite3.Connection) -> None:
@@ -201,8 +207,8 @@ class Snapshot:
     async def confirm_additions(self, *, refused: bool, repeated: bool) -> None:
         """All additions have their outcome.
 
-        Those that were `refused` are not in force, unless attempts were `repeated`: one without an answer may have
-        brought them there.
+        Those that were `refused` are not in force, unless attempts were `repeated`: one without an
+        answer may have brought them there.
         """
         statement = "UPDATE announced SET in_doubt = ?"
         await self._database.run(lambda connection: _execute(connection, statement, refused and repeated))
@@ -224,9 +230,11 @@ class Snapshot:
         return await self._database.read(find)
 
     async def additions(self) -> Sequence[RowBlock]:
-        """The next page of rows to be added, whose positions are their numbers; nothing behind the last.
+        """The next page of rows to be added, whose positions are their numbers; nothing behind the
+        last.
 
-        What was never handed out was never sent, and does not count as held after a sync that was ended.
+        What was never handed out was never sent, and does not count as held after a sync that was
+        ended.
         """
 
         def hand_out(connection: sqlite3.Connection) -> list[RowBlock]:
@@ -243,7 +251,9 @@ class Snapshot:
         return await self._database.run(hand_out)
 
     async def removals(self) -> Sequence[RowBlock]:
-        """The next page of identifiers to be removed, as users of one identifier each; nothing behind the last."""
+        """The next page of identifiers to be removed, as users of one identifier each; nothing
+        behind the last.
+        """
 
         def hand_out(connection: sqlite3.Connection) -> list[RowBlock]:
             blocks = list[RowBlock]()
@@ -262,15 +272,17 @@ class Snapshot:
         return await self._database.read(members.count)
 
     async def finish(self) -> None:
-        """The sync is over, however far it got: what the service has taken of it is brought to the members, and nothing else
-        of it stays, nor is anything that was removed left to be read.
+        """The sync is over, however far it got: what the service has taken of it is brought to the
+        members, and nothing else of it stays, nor is anything that was removed left to be read.
         """
         await self._take_over()
         await self._database.read(self._remove_scratch)
         await self._database.erase()
 
     async def renewed(self) -> None:
-        """A sync is finished: all members are digests of what they are desired as, by the present version."""
+        """A sync is finished: all members are digests of what they are desired as, by the present
+        version.
+        """
         statement = "UPDATE target SET normalizer = ?"
         await self._database.run(lambda connection: _execute(connection, statement, NORMALIZER_VERSION))
         self.normalizer = NORMALIZER_VERSION
@@ -291,7 +303,9 @@ class Snapshot:
         return int(found[2])
 
     def _reopened(self, announced: _Announced) -> Scratch:
-        """The scratch files that an earlier sync has announced. Raises ConfigurationError if they are not all there."""
+        """The scratch files that an earlier sync has announced. Raises ConfigurationError if they
+        are not all there.
+        """
         try:
             scratch = Scratch(self._folder, is_new=False)
             if scratch.sizes == announced.sizes:

@@ -10,11 +10,11 @@ A file has lists of entries. An entry is the fields of a record, and it may have
 The records of a list are numbered: `n` begins at 0, and anew at what `"first"` of an entry says.
 The values of fields can depend on it:
 
-- A text may have names in braces: `{n}`, `{number}` (one more), `{copy}`, the names of `"each"`, and
-  fields that stand before it in the record. `{name:lower}` and `{name:slug}` change how they are
-  written, and `{{id}}` is left as `{id}`.
-- `{"cycle": [...]}` is one of the values after the other. A name in place of the list is a list that
-  the code provides.
+- A text may have names in braces: `{n}`, `{number}` (one more), `{copy}`, the names of `"each"`,
+  and fields that stand before it in the record. `{name:lower}` and `{name:slug}` change how they
+  are written, and `{{id}}` is left as `{id}`.
+- `{"cycle": [...]}` is one of the values after the other. A name in place of the list is a list
+  that the code provides.
 - `{"from": 10, "step": 5, "modulo": 50}` is 10 plus the rest of 5 n divided by 50. If it starts
   from a time, the step is in seconds; if from a number written as a text, it gives a text.
 """

@@ -22,7 +22,6 @@ from socialapi.models.audiences import (
     IdentifierKind,
     Operation,
 )
-from socialapi.models.products import Product
 from socialapi.unset import UNSET
 
 ColumnMapping = Mapping[str, str | Sequence[str]]
@@ -144,7 +143,6 @@ class IdentifierColumns:
     )
     models: ClassVar[tuple[type, ...]] = (AudienceUser, DoNotReachUser, BundledUser)
     bundles: ClassVar[tuple[type, ...]] = (Operation, DoNotReachOperation)
-    foreign_models: ClassVar[tuple[type, ...]] = (Product,)
 
     @classmethod
     def of(cls, mapping: ColumnMapping | None, kinds: Iterable[IdentifierKind]) -> Self:

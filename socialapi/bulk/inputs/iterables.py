@@ -27,6 +27,7 @@ Kind = Literal["model", "mapping"] | KeyedRow
 """How the items of a class are read."""
 _KINDS_KEPT: Final = 256
 _END: Final = object()
+_MODELS: Final = "socialapi.models."
 
 
 class _ItemReader(Reader[Block[L]], Generic[L]):
@@ -91,7 +92,7 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
         kind: Kind | None = keyed_row(type(item))
         if isinstance(item, self._selection.models):
             kind = "model"
-        elif isinstance(item, self._selection.foreign_models):
+        elif type(item).__module__.startswith(_MODELS):  # which belongs to another job
             kind = None
         elif isinstance(item, Mapping):
             kind = "mapping"

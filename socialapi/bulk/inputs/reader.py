@@ -148,10 +148,6 @@ class Selection(Protocol[L_co]):
     def bundles(self) -> tuple[type, ...]:
         """The classes of items that hold any number of rows."""
 
-    @property
-    def foreign_models(self) -> tuple[type, ...]:
-        """The classes of items that are rows of other jobs. Their fields mean nothing here."""
-
     def of_table(self, names: Sequence[str], line: int | None = None) -> L_co:
         """The layout of a table, whose names stand on this line of a file.
 

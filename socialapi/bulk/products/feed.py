@@ -34,7 +34,6 @@ from socialapi.bulk.products.merchant_values import (
 from socialapi.bulk.products.rows import FIELDS, IDENTIFYING, REQUIRED, ProductRow, printable
 from socialapi.bulk.rejects import HEADER, PLACE
 from socialapi.errors import InvalidInput
-from socialapi.models.audiences import AudienceUser, DoNotReachOperation, DoNotReachUser, Operation
 from socialapi.models.products import Product
 from socialapi.reports import LOOKS_LIKE_FLOAT
 
@@ -107,7 +106,6 @@ class ProductColumns:
     why_no_xml: ClassVar[str | None] = None
     models: ClassVar[tuple[type, ...]] = (Product,)
     bundles: ClassVar[tuple[type, ...]] = ()
-    foreign_models: ClassVar[tuple[type, ...]] = (AudienceUser, DoNotReachUser, Operation, DoNotReachOperation)
 
     @classmethod
     def of(cls, mapping: ColumnMapping | None) -> Self:

@@ -2,12 +2,10 @@
 
 import collections
 import re
-from collections.abc import Callable, Generator, Iterator, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from io import BufferedReader
-from typing import Any, Final, Protocol, Self, TypeVar
-
-import attrs
+from itertools import chain
+from typing import Any, Final, Protocol, TypeVar
 
 from socialapi.bulk.inputs.columns import quoted
 from socialapi.bulk.inputs.numbers import ShortFloat, Unreadable
@@ -37,24 +35,60 @@ def pyarrow_for(what: str) -> Any:
 
 
 class ArrowBlocks:
-    """Makes blocks of record batches of one schema, which has the columns that the layout selects."""
+    """Makes blocks of record batches of one schema, which has the columns that the layout
+    selects.
+    """
 
     def __init__(self, schema: Any, layout: Layout) -> None:
+        is_dictionary = pyarrow_for("a table").types.is_dictionary
         self._layout = layout
         self._columns = [(at, _values_of(schema.types[at])) for at in layout.positions]
+        self._measured = [at for at in layout.positions if not is_dictionary(schema.types[at])]
 
     def blocks(self, batch: Any, first_number: int) -> Iterator[Block[Any]]:
-        """The rows of a batch, numbered from `first_number`; slices of it are made without copying."""
+        """The rows of a batch, numbered from `first_number`; slices of it are made without
+        copying.
+        """
         for start in range(0, batch.num_rows, ROWS_PER_BLOCK):
             size = min(ROWS_PER_BLOCK, batch.num_rows - start)
-            columns = [values(batch.column(at).slice(start, size)) for at, values in self._columns]
-            yield Block(first_number + start, size, self._layout, columns)
+            yield Block(first_number + start, size, self._layout, self._cells(batch.slice(start, size)))
+
+    def gathered(self, batches: Iterator[Any]) -> Iterator[Block[Any]]:
+        """The rows of batches that are smaller than a block; those before a fault come before its
+        error.
+        """
+        number, size_bytes = 1, 0
+        columns: list[list[Any]] = [[] for _ in self._columns]
+        rows, fault = 0, None
+        while fault is None:
+            batch = None
+            try:
+                if (batch := next(batches, None)) is not None:
+                    for cells, more in zip(columns, self._cells(batch), strict=True):
+                        cells.extend(more)
+                    rows += batch.num_rows
+                    size_bytes += sum(batch.column(at).nbytes for at in self._measured)
+            except InvalidInput as error:
+                fault = error
+            if rows and (batch is None or rows >= ROWS_PER_BLOCK or size_bytes > _GATHERED_BYTES or fault is not None):
+                yield Block(number, rows, self._layout, columns)
+                number, rows, size_bytes = number + rows, 0, 0
+                columns = [[] for _ in self._columns]
+            if batch is None and fault is None:
+                return
+        raise fault
+
+    def _cells(self, batch: Any) -> list[Sequence[Any]]:
+        try:
+            return [values(batch.column(at)) for at, values in self._columns]
+        except Exception as error:  # noqa: BLE001 - of a library whose words may quote values
+            raise InvalidInput(f"the table cannot be read any further: {_why(error)}") from None
 
 
 def _values_of(kind: Any) -> Values:
     """How the cells of a type become values."""
     types = pyarrow_for("a table").types
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+    if _is_text(kind):
         return _texts
     if types.is_dictionary(kind):
         return _Words(_values_of(kind.value_type))
@@ -71,7 +105,9 @@ def _values_of(kind: Any) -> Values:
 
 
 def _list_of(inner: Values, array: Any) -> Any:
-    """The values of one cell. No identifier and no field has thousands, so that they are not made."""
+    """The values of one cell. No identifier and no field has thousands, so that they are not
+    made.
+    """
     return list(inner(array)) if len(array) <= MAX_VALUES_PER_CELL else Unreadable()
 
 
@@ -84,7 +120,7 @@ class _Words:
         self._values = values
         self._dictionary: Any = None
         self._key: object = None
-        self._words: Sequence[Any] = ()
+        self._words: Mapping[int | None, Any] = {}
 
     def __call__(self, array: Any) -> Sequence[Any]:
         dictionary = array.dictionary
@@ -93,9 +129,11 @@ class _Words:
         key = (len(dictionary), dictionary.offset, *(each and each.address for each in dictionary.buffers()))
         if key != self._key:
             # The dictionary is kept as well, so that nothing else comes to lie where it is.
-            self._key, self._dictionary, self._words = key, dictionary, self._values(dictionary)
-        words = self._words
-        return [None if index is None else words[index] for index in array.indices.to_pylist()]
+            self._key, self._dictionary = key, dictionary
+            # Of a damaged table, a number may be any: below zero, a sequence would take it for one
+            # from the end.
+            self._words = {None: None, **dict(enumerate(self._values(dictionary)))}
+        return list(map(self._words.__getitem__, array.indices.to_pylist()))
 
 
 def _texts(array: Any) -> Sequence[str | None]:
@@ -136,18 +174,14 @@ def _value(scalar: Any) -> Any:
         return Unreadable()
 
 
-PARQUET_BATCH_ROWS: Final = 8 * 1_250
-"""Rows of a Parquet file that are decoded in one go: some megabytes of texts."""
-_BATCH_BYTES: Final = 8_388_608
-_REPEATED_BYTES: Final = 2 * _BATCH_BYTES
-"""Of a batch whose rows all repeat what takes as much as the whole column of a small row group."""
-_BATCH_VALUES: Final = 250_000
-"""Of a column of lists."""
-_REPETITIVE_BYTES: Final = 8
-"""A column of texts that takes less for each of them, or little in all, repeats some, which may be
-long.
+PARQUET_BATCH_ROWS: Final = 250
+"""Rows of a Parquet file that are decoded in one go, at most: a text that all of them repeat is
+decoded for each.
 """
-_LITTLE_BYTES: Final = 4_194_304
+_FEWEST_ROWS: Final = 4
+"""As many when the first ones are large."""
+_GATHERED_BYTES: Final = 4_194_304
+"""After so many, what is decoded is a block."""
 _BUFFER_BYTES: Final = 65_536
 _ONE_COLUMN: Final = "non-struct type"
 """What pyarrow says of the schema of something that has no columns."""
@@ -200,63 +234,32 @@ def read_parquet(file: BufferedReader, selection: Selection[L]) -> Generator[Blo
     pyarrow = pyarrow_for("Parquet")
     from pyarrow.parquet import ParquetFile
 
-    # Page by page and in this thread alone: what pyarrow does by itself holds several row groups in
-    # memory.
-    how = {"memory_map": False, "pre_buffer": False, "buffer_size": _BUFFER_BYTES}
     try:
-        parquet = ParquetFile(file, **how)
-        _refuse_nothing(parquet.schema_arrow)
-        all_names = parquet.schema_arrow.names
-        names = list(dict.fromkeys(all_names[at] for at in selection.of_table(all_names).positions))
-        shape = _ParquetShape.of(parquet, frozenset(names))
-        if shape.repetitive:
-            # As words and their numbers: a long text that a million rows share is there once.
-            parquet = ParquetFile(file, read_dictionary=shape.repetitive, metadata=parquet.metadata, **how)
+        # Page by page and in this thread alone: what pyarrow does by itself holds several row
+        # groups in memory.
+        parquet = ParquetFile(file, memory_map=False, pre_buffer=False, buffer_size=_BUFFER_BYTES)
+        schema = parquet.schema_arrow
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"the Parquet file cannot be read: {_why(error)}") from None
-    number = 0
-    rows: ArrowBlocks | None = None
-    for batch in _batches(parquet.iter_batches(batch_size=shape.batch_rows, columns=names, use_threads=False)):
-        rows = rows or ArrowBlocks(batch.schema, selection.of_table(batch.schema.names))
-        yield from rows.blocks(batch, number + 1)
-        number += batch.num_rows
-    if not number:
+    _refuse_nothing(schema)
+    wanted = [schema.field(at) for at in selection.of_table(schema.names).positions]
+    names = list(dict.fromkeys(field.name for field in wanted))
+    batches = _batches(parquet.iter_batches(batch_size=_FEWEST_ROWS, columns=names, use_threads=False))
+    if (first := next(batches, None)) is None:
         raise NoRows("the file has no rows, only column names")
+    # What the metadata say of a column is not asked: if that is damaged, pyarrow ends the process.
+    size = _GATHERED_BYTES * first.num_rows // max(1, first.nbytes)
+    if size > _FEWEST_ROWS:
+        size = min(size, PARQUET_BATCH_ROWS)
+        batches = _batches(parquet.iter_batches(batch_size=size, columns=names, use_threads=False))
+    else:
+        batches = chain((first,), batches)
+    yield from ArrowBlocks(first.schema, selection.of_table(first.schema.names)).gathered(batches)
 
 
-@attrs.frozen
-class _ParquetShape:
-    """How much of a Parquet file is decoded in one go, by what its metadata say, and the columns
-    that repeat texts.
-    """
-
-    batch_rows: int
-    repetitive: list[str]
-
-    @classmethod
-    def of(cls, parquet: Any, names: AbstractSet[str]) -> Self:
-        """Of these columns."""
-        metadata, rows, repetitive = parquet.metadata, PARQUET_BATCH_ROWS, dict[str, None]()
-        # A batch of words does not go beyond its row group, and blocks of a few rows would take too
-        # long.
-        takes_words = metadata.num_row_groups <= 1 + metadata.num_rows // ROWS_PER_BLOCK
-        paths = [parquet.schema.column(at).path for at in range(metadata.num_columns)]
-        leaves = [at for at, path in enumerate(paths) if path in names or path.partition(".")[0] in names]
-        for group in map(metadata.row_group, range(metadata.num_row_groups)):
-            count, stored = max(1, group.num_rows), 0
-            for chunk in map(group.column, leaves):
-                size = max(1, chunk.total_uncompressed_size)
-                stored += size
-                if chunk.num_values > count:
-                    rows = min(rows, _BATCH_VALUES * count // chunk.num_values)
-                if chunk.physical_type != "BYTE_ARRAY" or not chunk.has_dictionary_page:
-                    continue
-                if not takes_words:
-                    rows = min(rows, _REPEATED_BYTES // size)
-                elif chunk.path_in_schema in names and size <= max(_LITTLE_BYTES, _REPETITIVE_BYTES * chunk.num_values):
-                    repetitive[chunk.path_in_schema] = None
-            rows = min(rows, _BATCH_BYTES * count // max(1, stored))
-        return cls(max(1, rows), list(repetitive))
+def _is_text(kind: Any) -> bool:
+    types = pyarrow_for("a table").types
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 def _refuse_nothing(schema: Any) -> None:

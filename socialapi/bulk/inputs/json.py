@@ -258,9 +258,10 @@ class JsonWindow:
             except RecursionError:
                 raise self._fault(NOT_READABLE) from None
             else:
-                # A number at the very end of the window may go on.
-                if end < len(self._text) or not self._more_of_item():
-                    self._go_to(min(end, len(self._text)))
+                # A number close to the end of the window may go on: of `1.` only the `1` is taken.
+                start, is_number = self._at, self._text[self._at] in "-0123456789"
+                if end < len(self._text) - (_TAIL if is_number else 0) or not self._more_of_item():
+                    self._go_to(end - (start - self._at))
                     return value, line
 
     def _more_of_item(self) -> bool:

@@ -263,3 +263,19 @@ async def test_blanks_between_items_are_passed_over_at_once(monkeypatch: pytest.
     blanks = Repeated(b'[{"email": "a@b.example"},', b" \n", 3_000_000, b'{"email": "c@d.example"}]')
     assert values(await read(blanks)) == [["a@b.example"], ["c@d.example"]]
     assert len(steps) < 200
+
+
+@pytest.mark.parametrize("number", ["1.5", "-0.25", "1e5", "1E+5", "-17.25e-3", "12"])
+async def test_a_number_is_the_same_wherever_the_parts_of_the_file_end(number: str) -> None:
+    text = f'[{number}, {{"email": "a@b.example"}}, {number}]'.encode()
+    for size in range(2, len(text)):
+
+        class Parts:
+            def __init__(self, *parts: bytes) -> None:
+                self.parts = list(parts)
+
+            def read(self, _: int) -> bytes:
+                return self.parts.pop(0) if self.parts else b""
+
+        rows = await read(Parts(text[:size], text[size:]))
+        assert [row.problem is None for row in rows] == [False, True, False]

@@ -73,7 +73,7 @@ class Repeated:
 
     def __init__(self, start: bytes, part: bytes, size: int, end: bytes = b"") -> None:
         self._waiting = start
-        self._parts = part * max(1, 65_536 // len(part))
+        self._parts = part * max(1, min(65_536, size) // len(part))
         self._left = size
         self._end = end
 

@@ -353,7 +353,7 @@ def ignored_names(noted: Mapping[str, str]) -> tuple[str, ...]:
 
 def shown_name(name: str) -> str:
     """A name for a report; what may be data is not shown."""
-    return "<hidden>" if looks_personal(name) else name
+    return "<hidden>" if looks_personal(name) else printable(name)
 
 
 def with_article(noun: str) -> str:
@@ -364,7 +364,12 @@ def with_article(noun: str) -> str:
 def quoted(name: object) -> str:
     """A name for a message; what may be data is not shown."""
     text = str(name)
-    return "<hidden>" if looks_personal(text) else f'"{text.encode("utf-8", "replace").decode()}"'
+    return "<hidden>" if looks_personal(text) else f'"{printable(text)}"'
+
+
+def printable(text: str) -> str:
+    """The text for a message, with a question mark for each letter that cannot be shown."""
+    return text if text.isprintable() else "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def printable_names(names: Sequence[str]) -> str:

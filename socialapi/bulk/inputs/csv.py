@@ -65,11 +65,11 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
     """
     parts = _Parts(file)
     lines = parts.lines()
-    line, text = _first_line(lines, 0)
+    line, text = _first_line(lines, parts, 0)
     delimiter = None
     if (separator := _SEPARATOR(text)) is not None:
         delimiter = separator[1]
-        line, text = _first_line(lines, line)
+        line, text = _first_line(lines, parts, line)
     table = _Table(chain((text,), lines), delimiter or _delimiter(text), line, parts)
     names = table.names()
     if len(names) > MAX_COLUMNS:
@@ -316,9 +316,10 @@ def _block(rows: _Rows, layout: L, width: int, first_number: int) -> Block[L]:
     return Block(first_number, len(records), layout, columns, faults, doubts, rows.lines, is_text=True)
 
 
-def _first_line(lines: Iterator[str], before: int) -> tuple[int, str]:
+def _first_line(lines: Iterator[str], parts: "_Parts", before: int) -> tuple[int, str]:
     """The next line that is not blank, with its number. Raises NoRows if there is none."""
     for number, text in enumerate(lines, before + 1):
+        parts.begin_block()
         if not text.isspace():
             return number, text
     raise NoRows("the file is empty")

@@ -31,7 +31,7 @@ from socialapi.bulk.products.merchant_values import (
     understood,
     with_currency,
 )
-from socialapi.bulk.products.rows import FIELDS, IDENTIFYING, REQUIRED, ProductRow, printable
+from socialapi.bulk.products.rows import FIELDS, IDENTIFYING, REQUIRED, ProductRow
 from socialapi.bulk.rejects import HEADER, PLACE
 from socialapi.errors import InvalidInput
 from socialapi.models.products import Product
@@ -232,7 +232,7 @@ class ProductColumns:
         plain = [name.strip().lower().removeprefix("g:").replace(" ", "_").replace("-", "_") for name in few]
         guesses = [(name, difflib.get_close_matches(name, plain, n=1)) for name in missing]
         close = [f"{found[0]} might be meant for {name}" for name, found in guesses if found]
-        shown = ", ".join(printable(shown_name(name))[:40] for name in names[:40])
+        shown = ", ".join(shown_name(name)[:40] for name in names[:40])
         option = (
             f'; say which column it is with columns={{"{missing[0]}": "<column>"}} or --column {missing[0]}=<column>'
         )
@@ -358,7 +358,7 @@ class _Reading:
             return None
         if field == "id":  # nobody knows which
             self.shape.pop(field, None)
-        return f"is there twice, as {printable(self._names[field])} and as {printable(name)}"
+        return f"is there twice, as {shown_name(self._names[field])} and as {shown_name(name)}"
 
     def _of_text(self, field: str, text: str) -> tuple[Any, str | None]:
         """What a text says of a field, and what is wrong with it; the rules judge what is not

@@ -57,7 +57,7 @@ class ProductRow:
     def known_id(self) -> str | None:
         """The id of any product, as far as there is one that UTF-8 has a form for."""
         found = self.shape.get("id")
-        return found if isinstance(found, str) and found and printable(found) == found else None
+        return found if isinstance(found, str) and found and _is_unicode(found) else None
 
 
 @attrs.define(eq=False)
@@ -93,6 +93,6 @@ class ProductBatch:
         self.rows = []
 
 
-def printable(text: str) -> str:
-    """The text with what UTF-8 has no form for written out."""
-    return text.encode("utf-8", "backslashreplace").decode()
+def _is_unicode(text: str) -> bool:
+    """Whether UTF-8 has a form for the whole text: it has none for half a surrogate pair."""
+    return text.encode("utf-8", "replace").decode() == text

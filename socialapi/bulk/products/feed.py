@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Final, Self
 import attrs
 
 from socialapi.bulk.inputs.columns import (
-    MAX_NAME_LENGTH,
     MAX_NAMES_KEPT,
     ColumnMapping,
     ignored_names,
+    looks_personal,
     noted_as,
     positions_of,
     printable_names,
@@ -228,7 +228,7 @@ class ProductColumns:
 
     def _hint(self, missing: Sequence[str], names: Sequence[str]) -> str:
         # A wide table would keep the search busy for minutes.
-        few = [name for name in names[:_NAMES_COMPARED] if len(name) <= MAX_NAME_LENGTH]
+        few = [shown_name(name) for name in names[:_NAMES_COMPARED] if not looks_personal(name)]
         plain = [name.strip().lower().removeprefix("g:").replace(" ", "_").replace("-", "_") for name in few]
         guesses = [(name, difflib.get_close_matches(name, plain, n=1)) for name in missing]
         close = [f"{found[0]} might be meant for {name}" for name, found in guesses if found]

@@ -254,3 +254,11 @@ async def test_a_table_of_people_does_not_get_into_the_message(tmp_path: Path) -
     file.write_text("ada@example.com,Ada,+14155552671\n", "utf-8")
     with pytest.raises(InvalidInput, match="columns: <hidden>, Ada, <hidden>"):
         await read(file)
+
+
+async def test_names_that_may_be_data_or_cannot_be_shown_are_not_in_the_message(tmp_path: Path) -> None:
+    file = csv_file(tmp_path / "feed.csv", "1,2", header="ada@b.example,+14155550123,t\0tle\x1b[31m,name")
+    with pytest.raises(InvalidInput) as caught:
+        await read(file)
+    assert "(columns: <hidden>, <hidden>, t?tle?[31m, name)" in str(caught.value)
+    assert str(caught.value).isprintable()

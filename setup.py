@@ -1,0 +1,18 @@
+"""Builds the optional extension in C. Everything else about the package is in pyproject.toml."""
+
+import os
+from pathlib import Path
+
+from setuptools import Extension, setup
+
+FOLDER = Path("socialapi/_speedups")
+SWITCH = "SOCIALAPI_NO_SPEEDUPS"
+
+native = Extension(
+    "socialapi._speedups._native",
+    sources=sorted(map(str, FOLDER.glob("*.c"))),
+    depends=sorted(map(str, FOLDER.glob("*.h"))),
+    extra_compile_args=[] if os.name == "nt" else ["-std=c11", "-fvisibility=hidden"],
+    optional=True,  # the package does everything without it, so that an install needs no compiler
+)
+setup(ext_modules=[] if os.environ.get(SWITCH, "0") not in ("", "0") else [native])

@@ -1,0 +1,40 @@
+"""The optional extension in C.
+
+Every function of the extension has a twin in Python that does the same, and is the reference: the
+tests hold them equal. Modules that have such a twin take one of them when they are imported, by
+`IS_ENABLED`.
+
+An install without a C compiler succeeds, and has no extension. `SOCIALAPI_NO_SPEEDUPS=1` switches
+it off for a process, and leaves it out of a wheel that is built.
+"""
+
+import os
+from typing import Final
+
+SWITCH: Final = "SOCIALAPI_NO_SPEEDUPS"
+INTERFACE: Final = 1
+"""Of the functions that Python calls. An extension that was built from other sources is not used."""
+
+
+def _why_disabled() -> str:
+    if os.environ.get(SWITCH, "0") not in ("", "0"):
+        return f"switched off by {SWITCH}"
+    try:
+        from socialapi._speedups import _native
+    except ImportError:
+        return "not built: there was no C compiler when the package was installed"
+    return "" if _native.INTERFACE == INTERFACE else "built for another version: install the package again"
+
+
+WHY_DISABLED: Final = _why_disabled()
+"""Why the extension is not used; empty if it is."""
+IS_ENABLED: Final = not WHY_DISABLED
+
+
+def description() -> str:
+    """Returns whether the extension is used, and how it hashes, as a line for people."""
+    if WHY_DISABLED:
+        return f"without speedups ({WHY_DISABLED})"
+    from socialapi._speedups import _native
+
+    return f"with speedups ({_native.sha256_implementation()})"

@@ -1,0 +1,5 @@
+from typing import Final
+
+INTERFACE: Final[int]
+
+def sha256_implementation() -> str: ...

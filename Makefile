@@ -16,10 +16,20 @@ RUNTIME := $(VENV)/.runtime-installed
 DEVELOPMENT := $(VENV)/.development-installed
 PEERS := $(BENCH)/.peers-installed
 OTHERS := $(CLIENTS)/.clients-installed
+# What the package is built from: the extension is compiled again when one of these changes.
+BUILD := pyproject.toml setup.py constraints.txt $(wildcard socialapi/_speedups/*.[ch])
+
+# What the extension has a part in. The rest of the tests are the same with it and without.
+PURE_TESTS := tests/bulk tests/models tests/proofs tests/resources tests/session tests/speedups tests/streams tests/wire
+
+# A copy of the package whose extension watches its own memory. Python's allocator is off, which would hide what it does;
+# what Python itself never frees is no leak.
+SANITIZED := .sanitize
+SANITIZE_FLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint prove bench bench-growth journeys format clean
+.PHONY: help demo test test-pure lint sanitize prove bench bench-growth journeys format clean
 
 help: ## list the targets (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +42,17 @@ test: $(DEVELOPMENT) $(OTHERS) ## run the tests with branch coverage, which has 
 	@SOCIALAPI_REQUIRE_CLIENTS=1 $(BIN)/coverage run -m pytest --numprocesses=$(WORKERS) --dist=loadgroup
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
+
+test-pure: $(DEVELOPMENT) ## run what the extension has a part in once more, without it
+	@SOCIALAPI_NO_SPEEDUPS=1 $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadgroup $(PURE_TESTS)
+
+sanitize: $(DEVELOPMENT) ## run the tests of the extension under the sanitizers for addresses and undefined behaviour
+	@rm -rf $(SANITIZED)
+	@CFLAGS="$(SANITIZE_FLAGS)" LDFLAGS="-fsanitize=address,undefined" \
+		$(BIN)/python setup.py --quiet build --build-base $(SANITIZED)/build --build-lib $(SANITIZED)
+	@LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
+		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc \
+		$(BIN)/python -m pytest -o pythonpath=$(SANITIZED) tests/speedups --timeout=600
 
 lint: $(DEVELOPMENT) ## check the format, the style and the types
 	@$(BIN)/ruff format --check .
@@ -56,7 +77,8 @@ format: $(DEVELOPMENT) ## rewrite the sources in the house format
 	@$(BIN)/ruff check --fix .
 
 clean: ## remove everything that these targets made, the environments included
-	@rm -rf $(VENV) $(BENCH) $(CLIENTS) .coverage .coverage.* htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .prove dist build
+	@rm -rf $(VENV) $(BENCH) $(CLIENTS) .coverage .coverage.* htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .prove $(SANITIZED) dist build *.egg-info
+	@rm -f socialapi/_speedups/*.so
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python $(BENCH)/bin/python $(CLIENTS)/bin/python:
@@ -66,18 +88,18 @@ $(BIN)/python $(BENCH)/bin/python $(CLIENTS)/bin/python:
 	@echo "Setting up $(@:/bin/python=) …"
 	@$(PYTHON) -m venv $(@:/bin/python=) || { rm -rf $(@:/bin/python=); exit 1; }
 
-$(RUNTIME): pyproject.toml constraints.txt | $(BIN)/python
+$(RUNTIME): $(BUILD) | $(BIN)/python
 	@echo "Installing what the package needs …"
 	@$(PIP) install --constraint constraints.txt --editable .
 	@touch $@
 
-$(DEVELOPMENT): pyproject.toml constraints.txt | $(BIN)/python
+$(DEVELOPMENT): $(BUILD) | $(BIN)/python
 	@echo "Installing what the tests need …"
 	@$(PIP) install --constraint constraints.txt --editable '.[dev]'
 	@touch $@ $(RUNTIME)
 
 # The peers may want other versions of what the package needs, and come second: this environment is for comparing only.
-$(PEERS): benchmarks/requirements.txt pyproject.toml constraints.txt | $(BENCH)/bin/python
+$(PEERS): benchmarks/requirements.txt $(BUILD) | $(BENCH)/bin/python
 	@echo "Installing what is compared …"
 	@$(BENCH)/bin/python -m pip --quiet --disable-pip-version-check install --constraint constraints.txt --editable .
 	@$(BENCH)/bin/python -m pip --quiet --disable-pip-version-check install --requirement benchmarks/requirements.txt

@@ -40,7 +40,20 @@ from socialapi.webhooks import Receiver
 ROOT: Final = Path(__file__).parents[1]
 NONE: Final = "\N{EN DASH}"
 TARGETS: Final = frozenset(
-    {"help", "demo", "test", "lint", "prove", "bench", "bench-growth", "journeys", "format", "clean"}
+    [
+        "help",
+        "demo",
+        "test",
+        "test-pure",
+        "lint",
+        "sanitize",
+        "prove",
+        "bench",
+        "bench-growth",
+        "journeys",
+        "format",
+        "clean",
+    ]
 )
 
 

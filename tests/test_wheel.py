@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import venv
@@ -20,9 +21,10 @@ VERSION: Final = socialapi.__version__
 pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("wheel")]
 
 
-def run(command: Sequence[str | Path], *, cwd: Path) -> str:
+def run(command: Sequence[str | Path], *, cwd: Path, **variables: str) -> str:
     """The output of a command that has to succeed, run without anything that leads back to the checkout."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COVERAGE_"))}
+    unwanted = ("PYTHON", "COVERAGE_", "SOCIALAPI_NO_SPEEDUPS")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)} | variables
     done = subprocess.run(
         command,
         cwd=cwd,
@@ -37,12 +39,25 @@ def run(command: Sequence[str | Path], *, cwd: Path) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("wheel")
-    run([sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", out, ROOT], cwd=out)
+def build(out: Path, **variables: str) -> Path:
+    """A wheel, built from a copy of what the package is built from: a build leaves files behind."""
+    source = out / "source"
+    shutil.copytree(ROOT / "socialapi", source / "socialapi", ignore=shutil.ignore_patterns("__pycache__", "*.so"))
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    run(
+        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", out, source],
+        cwd=out,
+        **variables,
+    )
     (built,) = out.glob("*.whl")
     return built
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel without the extension, which is the same on every machine."""
+    return build(tmp_path_factory.mktemp("wheel"), SOCIALAPI_NO_SPEEDUPS="1")
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +92,36 @@ def test_every_module_of_the_package_and_its_data_are_in_the_wheel(wheel: Path) 
         str(path.relative_to(ROOT)) for path in (ROOT / "socialapi").rglob("*") if path.suffix in suffixes
     }
     assert "socialapi/emulator/seed/users.json" in packed
+
+
+def extensions(built: Path) -> list[str]:
+    with zipfile.ZipFile(built) as archive:
+        return [name for name in archive.namelist() if "_native." in name and not name.endswith(".pyi")]
+
+
+def description_by(built: Path, room: Path) -> str:
+    """What the package says of its extension, imported from where the wheel is unpacked."""
+    with zipfile.ZipFile(built) as archive:
+        archive.extractall(room)
+    script = "import sys; sys.path.insert(0, '.'); from socialapi import _speedups; print(_speedups.description())"
+    return run([sys.executable, "-I", "-c", script], cwd=room).strip()
+
+
+def test_a_wheel_has_the_extension_where_there_is_a_compiler(tmp_path: Path) -> None:
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler")
+    built = build(tmp_path)
+    assert "none-any" not in built.name
+    assert len(extensions(built)) == 1
+    assert description_by(built, tmp_path / "room").startswith("with speedups (")
+
+
+def test_an_install_without_a_compiler_succeeds_and_says_that_it_has_no_extension(tmp_path: Path) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    built = build(tmp_path, PATH=str(programs), CC="cc")
+    assert not extensions(built)
+    assert "not built" in description_by(built, tmp_path / "room")
 
 
 def test_the_installed_package_is_complete_and_can_be_imported(installed: Path) -> None:

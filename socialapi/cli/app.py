@@ -15,6 +15,7 @@ from typing import NoReturn
 
 from cyclopts import App, CycloptsError
 
+from socialapi import _speedups
 from socialapi.cli import ads, audience, auth, catalog, jobs, output, posts, stream, webhooks
 from socialapi.cli.demo import demo
 from socialapi.cli.emulator import emulator
@@ -23,7 +24,8 @@ from socialapi.version import __version__
 app: App = App(
     name="socialapi",
     help="A social platform's APIs from the command line, with an emulator of the service to try them on.",
-    version=f"socialapi {__version__}",
+    version=f"socialapi {__version__}\n{_speedups.description()}",
+    version_format="plaintext",
     help_epilogue="Hosts and credentials come from SOCIALAPI_* variables; `socialapi emulator` prints a set that works, and "
     "`socialapi auth login` keeps the credentials of a user.",
     suppress_keyboard_interrupt=False,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from socialapi import cli
+from socialapi import _speedups, cli
 from socialapi.cli import app, output
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, TransportError
 from socialapi.reports import UploadReport
@@ -44,9 +44,11 @@ def test_a_do_not_reach_upload_has_no_time_of_effect(capsys: pytest.CaptureFixtu
     assert "--effective-at" not in capsys.readouterr().out
 
 
-def test_it_tells_its_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_tells_its_version_and_whether_the_extension_is_used(capsys: pytest.CaptureFixture[str]) -> None:
     assert app.run(["--version"]) == 0
-    assert re.fullmatch(r"socialapi \d+\.\d+\.\d+\n", capsys.readouterr().out)
+    version, speedups = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"socialapi \d+\.\d+\.\d+", version)
+    assert speedups == _speedups.description()
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,9 @@
-"""Compares this package with what else there is: `make bench`, or `python -m benchmarks.run --help`."""
+"""Compares this package with what else there is: `make bench`, or `python -m benchmarks.run
+--help`.
+"""
 
 import argparse
+import contextlib
 import datetime
 import time
 import tomllib
@@ -8,9 +11,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from benchmarks.harness.against import checkout, compare
+from benchmarks.harness.floor import Floor, measure_floor, read_floor, record_floor
 from benchmarks.harness.page import Results, page
 from benchmarks.harness.plots import draw
-from benchmarks.harness.processes import stub
+from benchmarks.harness.processes import ROOT, StubProcess, stub
 from benchmarks.harness.rounds import Measured, measure
 from benchmarks.harness.work import Work
 from benchmarks.works import audience, imports, memory, paging, products, quota, small, stream
@@ -32,6 +37,8 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, help="instead of the number that each work has; memory is measured once")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that all of it runs")
     parser.add_argument("--out", type=Path, help="folder of RESULTS.md and the plots")
+    parser.add_argument("--against", metavar="COMMIT", help="compare ours without C with an earlier commit of itself")
+    parser.add_argument("--record-floor", action="store_true", help="make this run the one of reference")
     parsed = parser.parse_args(arguments)
     unknown = [name for name in parsed.only if name not in WORKS]
     if unknown:
@@ -39,35 +46,61 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parsed
 
 
-def _write(out: Path, results: Results, plots: Mapping[str, str], *, quick: bool) -> Path:
+def _folder(asked: argparse.Namespace) -> Path:
+    """Where the results go: beside this file those of a whole run alone."""
+    out: Path | None = asked.out
+    if out is None:
+        scratch = "against" if asked.against else "quick" if asked.quick else None
+        out = ROOT / ".bench" / scratch if scratch else HERE
+    out.mkdir(parents=True, exist_ok=True)
+    return out
+
+
+def _write(out: Path, results: Results, plots: Mapping[str, str], floor: Floor, *, quick: bool) -> Path:
     """Writes the page; returns where it is."""
     reasons = tomllib.loads((HERE / "reasons.toml").read_text("utf-8"))
-    today = datetime.datetime.now(datetime.UTC).date()
     written = out / "RESULTS.md"
-    written.write_text(page(results, reasons, plots=plots, day=today, quick=quick), "utf-8")
+    written.write_text(page(results, reasons, plots=plots, day=_today(), floor=floor, quick=quick), "utf-8")
     return written
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Measures work by work, and writes the page anew after each, so that a run that is stopped leaves what it has."""
-    asked = _arguments(arguments)
-    out: Path = asked.out or (HERE.parent / ".bench" / "quick" if asked.quick else HERE)
-    out.mkdir(parents=True, exist_ok=True)
-    started = time.monotonic()
+def _today() -> datetime.date:
+    return datetime.datetime.now(datetime.UTC).date()
+
+
+def _measure_all(works: Sequence[Work], service: StubProcess, asked: argparse.Namespace, out: Path) -> list[float]:
+    """Measures work by work, and writes the page anew after each, so that a run that is stopped
+    leaves what it has.
+
+    Returns the floors, one before each work and one at the end.
+    """
+    started, floors = time.monotonic(), [measure_floor(service)]
     results: dict[str, tuple[Work, Measured]] = {}
     plots: dict[str, str] = {}
-    with stub() as service:
-        for name in asked.only:
-            work = WORKS[name]
-            rounds = work.rounds if work.rounds == 1 else asked.rounds or (QUICK_ROUNDS if asked.quick else work.rounds)
-            measured = measure(
-                work, service, quick=asked.quick, rounds=rounds, contestants=asked.contestants, say=print
-            )
-            results[name] = (work, measured)
-            if draw(work, measured, out / "plots"):
-                plots[name] = f"plots/{name}.svg"
-            written = _write(out, results, plots, quick=asked.quick)
-            print(f"{written} after {time.monotonic() - started:,.0f} s")
+    for work in works:
+        rounds = work.rounds if work.rounds == 1 else asked.rounds or (QUICK_ROUNDS if asked.quick else work.rounds)
+        measured = measure(work, service, quick=asked.quick, rounds=rounds, contestants=asked.contestants, say=print)
+        floors.append(measure_floor(service))
+        results[work.name] = (work, measured)
+        if draw(work, measured, out / "plots"):
+            plots[work.name] = f"plots/{work.name}.svg"
+        written = _write(out, results, plots, read_floor(floors), quick=asked.quick)
+        print(f"{written} after {time.monotonic() - started:,.0f} s")
+    return floors
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measures what is asked for, and writes the page."""
+    asked = _arguments(arguments)
+    works = [WORKS[name] for name in asked.only]
+    with contextlib.ExitStack() as stack:
+        if asked.against:
+            earlier = stack.enter_context(checkout(asked.against))
+            works = [pair for work in works if (pair := compare(work, asked.against, earlier)) is not None]
+        floors = _measure_all(works, stack.enter_context(stub()), asked, _folder(asked))
+    if asked.record_floor:
+        record_floor(floors, _today())
+    print(read_floor(floors).says())
 
 
 if __name__ == "__main__":

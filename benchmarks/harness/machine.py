@@ -14,6 +14,7 @@ LIBRARIES: Final = (
     "cattrs",
     "orjson",
     "oauthlib",
+    "requests-oauthlib",
     "pyarrow",
     "tweepy",
     "xdk",

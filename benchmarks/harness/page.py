@@ -4,18 +4,23 @@ import datetime
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from benchmarks.harness.floor import Floor
 from benchmarks.harness.machine import machine, versions
-from benchmarks.harness.rounds import Measured, Spread
-from benchmarks.harness.work import Target, Work
+from benchmarks.harness.rounds import ONE_WAY, Measured
+from benchmarks.harness.work import Spread, Target, Work
+from socialapi._speedups import description
 
 Results = Mapping[str, tuple[Work, Measured]]
 
 INTRODUCTION: Final = """# What it costs
 
-`make bench` writes this page. Every figure is the median of several rounds, with the least and the most beside it. In a
-round every contestant does the same job once, in a fresh process, against the same stub of the service in another
-process; a ratio is taken within a round. Only the processor time of the contestant's own process counts, where a unit
-says CPU. How it measures, and how to add a contestant: [README](README.md)."""
+`make bench` writes this page. Every figure is the median of several rounds, with the lower and the
+upper quartile beside it; a target is met when three quarters of the rounds meet it. In a round
+every contestant does the same job once, in a fresh process, against the same stub of the service in
+another process; a ratio is taken within a round. Only the processor time of the contestant's own
+process counts, where a unit says CPU. “Without C” is ours with its extension switched off; targets
+are for ours as it is installed. How it measures, and how to add a contestant:
+[README](README.md)."""
 
 
 QUICK: Final = (
@@ -29,13 +34,17 @@ def page(
     *,
     plots: Mapping[str, str],
     day: datetime.date,
+    floor: Floor,
     quick: bool = False,
 ) -> str:
-    """The whole page. `reasons` say why a target is missed, by its id; `plots` are files, by the name of the work."""
+    """The whole page. `reasons` say why a target is missed, by its id; `plots` are files, by the
+    name of the work.
+    """
     parts = [
         INTRODUCTION,
         *([QUICK] if quick else []),
-        f"Measured on {day:%d %B %Y}: {machine()}; {versions()}.",
+        f"Measured on {day:%d %B %Y}: {machine()}; {versions()}. Ours is {description()}.",
+        floor.says(),
         "## Targets",
     ]
     parts.append("\n".join(_targets(results)))
@@ -60,14 +69,16 @@ def _reached(work: Work, target: Target, measured: Measured) -> str:
     if not values:
         return "–"
     unit = target.unit if target.to is None else " ×"
-    return _said(Spread.of(values), 2 if target.to else work.digits, unit)
+    said = _said(Spread.of(values), 2 if target.to else work.digits, unit)
+    return said if target.or_else is None else f"{said}; {_reached(work, target.or_else, measured)}"
 
 
 def _met(work: Work, target: Target, measured: Measured) -> str:
     values = measured.reached(target, work.metric)
     if not values:
         return "not measured"
-    return "yes" if target.is_met(Spread.of(values).median) else "**no**"
+    is_met = target.is_met(values) or (target.or_else is not None and _met(work, target.or_else, measured) == "yes")
+    return "yes" if is_met else "**no**"
 
 
 def _missed(results: Results, reasons: Mapping[str, str]) -> Iterator[str]:
@@ -92,12 +103,21 @@ def _section(work: Work, measured: Measured, plot: str | None) -> list[str]:
     if plot is not None:
         parts.append(f"![{work.title}]({plot})")
     parts.append("\n".join(_table(work, measured)))
-    absent = {**measured.absent, **work.cannot}
+    absent = {name: reason for name, reason in measured.absent.items() if reason != ONE_WAY} | {**work.cannot}
     if absent:
-        parts.append("\n".join(f"- {name} is not compared: {reason.rstrip('.')}." for name, reason in absent.items()))
+        parts.append("\n".join(_not_compared(absent)))
     if work.notes:
         parts.append(" ".join(work.notes))
     return parts
+
+
+def _not_compared(absent: Mapping[str, str]) -> Iterator[str]:
+    """A line for each reason, with all whom it holds for."""
+    names: dict[str, list[str]] = {}
+    for name, reason in absent.items():
+        names.setdefault(reason.rstrip("."), []).append(name)
+    for reason, those in names.items():
+        yield f"- Not compared: {'; '.join(those)} ({reason})."
 
 
 def _table(work: Work, measured: Measured) -> Iterator[str]:
@@ -109,7 +129,8 @@ def _table(work: Work, measured: Measured) -> Iterator[str]:
         if work.base:
             ratios = measured.ratios(name, work.base, work.metric)
             cells.append(_said(Spread.of(ratios), 2) if ratios else "–")
-        cells += [_said(Spread.of(measured.values(name, metric)), 0) for metric in work.also]
+        also = (measured.values(name, metric) for metric in work.also)
+        cells += [_said(Spread.of(values), 0) if values else "–" for values in also]
         yield f"| {' | '.join(cells)} |"
 
 
@@ -119,5 +140,5 @@ def present(work: Work, measured: Measured) -> Iterable[str]:
 
 
 def _said(spread: Spread, digits: int, unit: str = "") -> str:
-    median, least, most = (f"{each:,.{digits}f}" for each in (spread.median, spread.least, spread.most))
-    return f"{median}{unit}" if least == most else f"{median}{unit} ({least} – {most})"
+    median, lower, upper = (f"{each:,.{digits}f}" for each in (spread.median, spread.lower, spread.upper))
+    return f"{median}{unit}" if lower == upper else f"{median}{unit} ({lower} – {upper})"

@@ -1,12 +1,14 @@
-"""Pictures of what was measured: bars for ratios, lines for what changes over time. Nothing without matplotlib."""
+"""Pictures of what was measured: bars for ratios, lines for what changes over time. Nothing without
+matplotlib.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.harness.page import present
-from benchmarks.harness.rounds import Measured, Spread
-from benchmarks.harness.work import Work
+from benchmarks.harness.rounds import Measured
+from benchmarks.harness.work import Spread, Work
 
 OURS: Final = "#2a6f97"
 OTHERS: Final = "#b8c4cc"
@@ -29,7 +31,7 @@ def _pyplot() -> Any | None:
 
 
 def bars(work: Work, measured: Measured, path: Path) -> bool:
-    """One bar for each contestant, with the spread; False where nothing could be drawn."""
+    """One bar for each contestant, with its quartiles; False where nothing could be drawn."""
     plt = _pyplot()
     names = list(present(work, measured))
     if plt is None or not names:
@@ -39,13 +41,13 @@ def bars(work: Work, measured: Measured, path: Path) -> bool:
     else:
         spreads = [Spread.of(measured.values(name, work.metric)) for name in names]
     medians = [each.median for each in spreads]
-    errors = [[each.median - each.least for each in spreads], [each.most - each.median for each in spreads]]
+    errors = [[each.median - each.lower for each in spreads], [each.upper - each.median for each in spreads]]
     figure, axes = plt.subplots(figsize=(WIDTH, 0.5 + 0.32 * len(names)))
     colors = [OURS if name.startswith("ours") else OTHERS for name in names]
     axes.barh(names, medians, xerr=errors, color=colors, height=0.62, error_kw={"ecolor": INK, "lw": 0.8})
     for place, spread in enumerate(spreads):
-        text = f"{spread.median:.2f} ×" if work.base else f"{spread.median:.0f}"
-        axes.annotate(text, (spread.most, place), xytext=(4, 0), textcoords="offset points", va="center")
+        text = f"{spread.median:.2f} ×" if work.base else f"{spread.median:,.{work.digits}f}"
+        axes.annotate(text, (spread.upper, place), xytext=(4, 0), textcoords="offset points", va="center")
     axes.invert_yaxis()
     axes.margins(x=0.12)
     axes.set_xlabel(f"× {work.base} ({work.unit})" if work.base else work.unit)
@@ -54,7 +56,9 @@ def bars(work: Work, measured: Measured, path: Path) -> bool:
 
 
 def lines(series: Sequence[Line], path: Path, *, x: str, y: str, logarithmic: str = "") -> bool:
-    """Lines over time, or over a size; axes named in `logarithmic` are so. False where nothing could be drawn."""
+    """Lines over time, or over a size; axes named in `logarithmic` are so. False where nothing
+    could be drawn.
+    """
     plt = _pyplot()
     if plt is None or not series:
         return False

@@ -1,4 +1,6 @@
-"""The stub and the contestants, each in a process of its own, so that only what is compared is measured."""
+"""The stub and the contestants, each in a process of its own, so that only what is compared is
+measured.
+"""
 
 import contextlib
 import json
@@ -67,7 +69,7 @@ def run(contestant: Contestant, order: Order) -> Told:
         capture_output=True,
         text=True,
         cwd=ROOT,
-        env=_environment(),
+        env={**_environment(), **contestant.environment},
         timeout=LONGEST_SECONDS,
         check=False,
     )
@@ -78,5 +80,7 @@ def run(contestant: Contestant, order: Order) -> Told:
 
 
 def _environment() -> dict[str, str]:
-    """Ours without what would keep byte code from being written, since every import would then compile anew."""
+    """Ours without what would keep byte code from being written, since every import would then
+    compile anew.
+    """
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}

@@ -1,28 +1,35 @@
-"""Rounds: every contestant once, one after another, again and again, so that what disturbs one disturbs all."""
+"""Rounds: every contestant once, one after another, again and again, so that what disturbs one
+disturbs all.
+"""
 
-import statistics
 import tempfile
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Final
 
 import attrs
 
 from benchmarks.harness.processes import Failed, StubProcess, run
 from benchmarks.harness.work import Contestant, Order, Target, Work, WrongOutcome
+from socialapi._speedups import IS_ENABLED, description
 
 Metrics = Mapping[str, Any]
+
+HAS_SPEEDUPS: Final = IS_ENABLED
+ONE_WAY: Final = f"ours is {description()} anyway"
 
 
 @attrs.define
 class Measured:
-    """What a work came to: the metrics of every contestant round by round, and who did not take part and why."""
+    """What a work came to: the metrics of every contestant round by round, and who did not take
+    part and why.
+    """
 
     rounds: list[dict[str, Metrics]] = attrs.field(factory=list)
     absent: dict[str, str] = attrs.field(factory=dict)
 
     def values(self, name: str, metric: str) -> list[float]:
         """One metric of a contestant, by round."""
-        return [metrics[name][metric] for metrics in self.rounds if name in metrics]
+        return [metrics[name][metric] for metrics in self.rounds if metric in metrics.get(name, ())]
 
     def ratios(self, name: str, base: str, metric: str) -> list[float]:
         """The metric of one divided by that of another of the same round."""
@@ -35,20 +42,6 @@ class Measured:
         return self.values(target.of, metric) if target.to is None else self.ratios(target.of, target.to, metric)
 
 
-@attrs.frozen
-class Spread:
-    """Several measurements as three numbers."""
-
-    median: float
-    least: float
-    most: float
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> "Spread":
-        """Of at least one."""
-        return cls(statistics.median(values), min(values), max(values))
-
-
 def measure(
     work: Work,
     stub: StubProcess,
@@ -58,12 +51,15 @@ def measure(
     contestants: Collection[str] | None,
     say: Callable[[str], None],
 ) -> Measured:
-    """Runs a work at full size, after a round at quick size that does not count: it compiles what is new.
+    """Runs a work at full size, after a round at quick size that does not count: it compiles what
+    is new.
 
     `contestants` are beginnings of names; without them all take part. The base always does.
     """
-    measured = Measured()
     wanted = [each for each in work.contestants if contestants is None or _is_wanted(each, work, contestants)]
+    measured = Measured()
+    if not HAS_SPEEDUPS:
+        measured.absent = {each.name: ONE_WAY for each in wanted if each.is_without_speedups}
     with tempfile.TemporaryDirectory() as folder:
         for number in range(1 if quick else 0, rounds + 1):
             size = work.quick if quick or number == 0 else work.full
@@ -101,6 +97,9 @@ def _try(
             return
         found[contestant.name] = work.judge({**order, **contestant.options}, told, stub.seen())
     except (Failed, WrongOutcome) as problem:
+        if contestant.is_optional:
+            measured.absent[contestant.name] = f"it does another job, {str(problem).splitlines()[-1]}"
+            return
         raise Failed(f"{work.name}, {contestant.name}: {problem}") from None
 
 

@@ -1,9 +1,12 @@
 """What is compared: works, who does them, and what ours has to reach."""
 
+import statistics
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import attrs
+
+from socialapi._speedups import SWITCH
 
 Order = dict[str, Any]
 """What a contestant is asked for; it arrives at its standard input."""
@@ -17,17 +20,55 @@ class WrongOutcome(Exception):
 
 @attrs.frozen(kw_only=True)
 class Contestant:
-    """One way to do a work: `job` is a function of `benchmarks.contestants.<module>`, `options` go into its order."""
+    """One way to do a work: `job` is a function of `benchmarks.contestants.<module>`, `options` go
+    into its order.
+
+    `environment` are variables of its process.
+    """
 
     name: str
     module: str
     job: str
     options: Mapping[str, Any] = attrs.field(factory=dict)
+    environment: Mapping[str, str] = attrs.field(factory=dict)
+    is_without_speedups: bool = False
+    """Whether this is ours with its C extension switched off, which needs one."""
+    is_optional: bool = False
+    """Whether it is passed over where it fails, or does another job."""
+
+
+NO_SPEEDUPS: Final = {SWITCH: "1"}
+
+
+def both_ways(ours: Contestant) -> tuple[Contestant, Contestant]:
+    """Ours as it is installed, and without its C extension."""
+    name = f"{ours.name}, without C"
+    return ours, attrs.evolve(ours, name=name, environment=NO_SPEEDUPS, is_without_speedups=True)
+
+
+@attrs.frozen
+class Spread:
+    """Several measurements as three numbers: the median and the quartiles around it."""
+
+    median: float
+    lower: float
+    upper: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Spread":
+        """Of at least one. A quartile between two measurements is interpolated."""
+        if len(values) == 1:
+            return cls(values[0], values[0], values[0])
+        lower, median, upper = statistics.quantiles(values, n=4, method="inclusive")
+        return cls(median, lower, upper)
 
 
 @attrs.frozen(kw_only=True)
 class Target:
-    """What is to be reached: the metric of `of`, or its ratio to the one of `to` in the same round."""
+    """What is to be reached: the metric of `of`, or its ratio to the one of `to` in the same round.
+
+    `or_else` is another way to reach it, which is enough.
+    """
 
     id: str
     says: str
@@ -38,10 +79,15 @@ class Target:
     metric: str | None = None
     """Of the work, unless given."""
     unit: str = ""
+    or_else: "Target | None" = None
 
-    def is_met(self, value: float) -> bool:
-        """Whether a measured value is good enough."""
-        return (self.at_most is None or value <= self.at_most) and (self.at_least is None or value >= self.at_least)
+    def is_met(self, rounds: Sequence[float]) -> bool:
+        """Whether three quarters of the rounds are good enough: the quartile on the worse side
+        decides.
+        """
+        spread = Spread.of(rounds)
+        is_low = self.at_most is None or spread.upper <= self.at_most
+        return is_low and (self.at_least is None or spread.lower >= self.at_least)
 
 
 @attrs.frozen(kw_only=True)
@@ -59,6 +105,7 @@ class Work:
     metric: str
     unit: str
     digits: int = 1
+    is_higher_better: bool = False
     base: str | None
     contestants: Sequence[Contestant]
     targets: Sequence[Target]

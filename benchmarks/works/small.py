@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from benchmarks.harness import canned
-from benchmarks.harness.work import Contestant, Order, Target, Told, Work, expect
+from benchmarks.harness.work import Contestant, Order, Target, Told, Work, both_ways, expect
 
 
 def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]:
@@ -24,7 +24,7 @@ WORK: Final = Work(
     base="aiohttp",
     contestants=(
         Contestant(name="aiohttp", module="raw", job="small"),
-        Contestant(name="ours", module="ours", job="small"),
+        *both_ways(Contestant(name="ours", module="ours", job="small")),
         Contestant(name="tweepy, session reused", module="tweepy_async", job="small", options={"reuses_session": True}),
         Contestant(name="tweepy", module="tweepy_async", job="small", options={"reuses_session": False}),
         Contestant(name="requests", module="plain_clients", job="requests_small"),

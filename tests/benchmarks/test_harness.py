@@ -1,4 +1,6 @@
-"""The benchmarks run, and say what they measured; the peers are not installed here, so ours and the raw ones take part."""
+"""The benchmarks run, and say what they measured; the peers are not installed here, so ours and the
+raw ones take part.
+"""
 
 import datetime
 import itertools
@@ -11,11 +13,13 @@ import attrs
 import pytest
 
 from benchmarks import growth, run
-from benchmarks.harness import canned
+from benchmarks.harness import canned, rounds
+from benchmarks.harness.against import compare
+from benchmarks.harness.floor import Floor, read_floor, record_floor
 from benchmarks.harness.page import page
 from benchmarks.harness.processes import ROOT, Failed, StubProcess, stub
-from benchmarks.harness.rounds import Measured, Spread, measure
-from benchmarks.harness.work import Contestant, Target, Work, expect
+from benchmarks.harness.rounds import ONE_WAY, Measured, measure
+from benchmarks.harness.work import Contestant, Spread, Target, Work, expect
 from benchmarks.works.quota import steady_share
 
 pytestmark = pytest.mark.xdist_group("benchmarks")
@@ -32,6 +36,7 @@ TINY: Final[dict[str, Mapping[str, Any]]] = {
     "memory": {"records": 2_000},
 }
 DAY: Final = datetime.date(2026, 11, 20)
+FLOOR: Final = Floor(1.0, "a hut", [1.0])
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +56,9 @@ def test_ours_does_every_work_and_its_outcome_is_right(service: StubProcess, nam
     took_part = measured.rounds[0].keys()
     ours = {each.name for each in work.contestants if each.name.startswith("ours")}
     assert took_part | measured.absent.keys() == ours | ({work.base} if work.base else set())
-    assert set(measured.absent) <= {"ours, Arrow", "ours, Parquet"}
+    without_pyarrow = {name for name in ours if "Arrow" in name or "Parquet" in name}
+    without_extension = {name for name, reason in measured.absent.items() if reason == ONE_WAY}
+    assert measured.absent.keys() <= without_pyarrow | without_extension
     assert all(measured.values(each, work.metric)[0] >= 0 for each in took_part)
 
 
@@ -75,9 +82,12 @@ def test_a_run_writes_a_page_with_the_targets_and_a_table(tmp_path: Path, capsys
     assert re.search(r"\| Paging into typed objects \| at most 2.0 × raw \| \d+\.\d\d × \| (yes|\*\*no\*\*) \|", text)
     assert re.search(r"\| raw \| [\d.]+ \| 1.00 \|", text)
     assert re.search(r"\| ours \| [\d.]+ \| \d+\.\d\d \|", text)
-    assert "- twitter-ads is not compared: it has no timelines" in text
+    assert "- Not compared: twitter-ads (it has no timelines" in text
     assert "This is a run with `--quick`" in text
-    assert "paging: round 1 of 1: raw" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "paging: round 1 of 1: raw" in out
+    assert "The floor, hashlib's own time" in out
+    assert "The floor, hashlib's own time" in text
 
 
 def test_an_unknown_work_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
@@ -116,14 +126,15 @@ def of(rounds: list[dict[str, float]], **absent: str) -> tuple[Work, Measured]:
 
 
 def page_of(result: tuple[Work, Measured], reason: str = "") -> str:
-    return page({"walking": result}, {"walking-raw": reason}, plots={}, day=DAY)
+    return page({"walking": result}, {"walking-raw": reason}, plots={}, day=DAY, floor=FLOOR)
 
 
 def test_a_ratio_is_taken_within_its_round() -> None:
-    # The machine was three times slower in the second round, which the ratio of the medians would show.
+    # The machine was three times slower in the second round, which the ratio of the medians would
+    # show.
     text = page_of(of([{"raw": 1.0, "ours": 1.5}, {"raw": 3.0, "ours": 4.8}, {"raw": 1.0, "ours": 1.7}]))
-    assert "| Walking | at most 2.0 × raw | 1.60 × (1.50 – 1.70) | yes |" in text
-    assert "| ours | 1.7 (1.5 – 4.8) | 1.60 (1.50 – 1.70) |" in text
+    assert "| Walking | at most 2.0 × raw | 1.60 × (1.55 – 1.65) | yes |" in text
+    assert "| ours | 1.7 (1.6 – 3.2) | 1.60 (1.55 – 1.65) |" in text
 
 
 def test_a_missed_target_is_said_with_its_reason() -> None:
@@ -140,7 +151,7 @@ def test_who_did_not_take_part_is_said_with_the_reason() -> None:
     text = page_of(of([{"raw": 1.0}], ours="feet is not installed"))
     assert "| Walking | at most 2.0 × raw | – | not measured |" in text
     assert "not measured, since ours did not take part: feet is not installed." in text
-    assert "- ours is not compared: feet is not installed." in text
+    assert "- Not compared: ours (feet is not installed)." in text
 
 
 def test_a_target_names_the_one_of_its_two_who_did_not_take_part() -> None:
@@ -153,8 +164,72 @@ def test_a_target_of_somebody_who_was_not_asked_is_not_measured() -> None:
     assert "- Walking, at most 2.0 × raw: not measured, since not all whom it compares were asked to take part." in text
 
 
-def test_a_spread_is_the_median_with_the_least_and_the_most() -> None:
-    assert Spread.of([3.0, 1.0, 2.0]) == Spread(2.0, 1.0, 3.0)
+def test_those_with_the_same_reason_not_to_take_part_share_a_line() -> None:
+    text = page_of(of([{"raw": 1.0}], ours="feet is not installed", others="feet is not installed"))
+    assert "- Not compared: ours; others (feet is not installed)." in text
+
+
+def test_a_spread_is_the_median_with_the_quartiles() -> None:
+    assert Spread.of([5.0, 1.0, 2.0, 4.0, 3.0]) == Spread(3.0, 2.0, 4.0)
+    assert Spread.of([2.0]) == Spread(2.0, 2.0, 2.0)
+
+
+def test_a_target_is_met_by_the_quartile_on_the_worse_side() -> None:
+    at_most = Target(id="", says="", of="ours", at_most=2.0)
+    assert at_most.is_met([1.0, 1.0, 1.0, 2.0, 9.0])
+    assert not at_most.is_met([1.0, 1.0, 1.0, 2.1, 2.1])
+    at_least = Target(id="", says="", of="ours", at_least=2.0)
+    assert at_least.is_met([9.0, 9.0, 9.0, 2.0, 1.0])
+    assert not at_least.is_met([9.0, 9.0, 9.0, 1.9, 1.9])
+
+
+def test_a_target_can_be_reached_in_another_way() -> None:
+    work, measured = of([{"raw": 1.0, "ours": 2.5}])
+    (target,) = work.targets
+    either = attrs.evolve(target, or_else=Target(id="", says="", of="ours", at_most=3.0, unit=" µs"))
+    text = page_of((attrs.evolve(work, targets=[either]), measured))
+    assert "| Walking | at most 2.0 × raw | 2.50 ×; 2.5 µs | yes |" in text
+
+
+def test_a_run_on_a_slower_machine_says_so() -> None:
+    assert Floor(1.0, "a hut", [1.1, 1.1]).says() == (
+        "The floor, hashlib's own time for the two digests of a record, is 1.10 µs in this run (1.10 – 1.10), and was "
+        "1.00 in the run of reference (a hut)."
+    )
+    assert "**It is 20 % higher:" in Floor(1.0, "a hut", [1.2]).says()
+
+
+def test_the_floor_of_a_run_can_be_made_that_of_reference(tmp_path: Path) -> None:
+    record_floor([0.9, 0.7, 0.8], DAY, tmp_path / "floor.toml")
+    floor = read_floor([1.0], tmp_path / "floor.toml")
+    assert floor.recorded == 0.8
+    assert floor.recorded_on.endswith(", 20 November 2026")
+    assert floor.is_high
+
+
+def test_ours_without_the_extension_needs_one(service: StubProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounds, "HAS_SPEEDUPS", False)
+    work = only(run.WORKS["small"], TINY["small"])
+    measured = measure(work, service, quick=True, rounds=1, contestants=["ours"], say=lambda _: None)
+    assert measured.absent == {"ours, without C": ONE_WAY}
+
+
+def test_ours_can_be_compared_with_a_package_elsewhere(service: StubProcess, tmp_path: Path) -> None:
+    (tmp_path / "socialapi").symlink_to(ROOT / "socialapi")
+    work = compare(only(run.WORKS["small"], TINY["small"]), "v1", tmp_path)
+    assert work is not None
+    assert [target.says for target in work.targets] == ["ours: at most 1.05 × v1"]
+    measured = measure(work, service, quick=True, rounds=1, contestants=None, say=lambda _: None)
+    assert measured.rounds[0].keys() == {"ours", "ours, v1"}
+
+
+def test_a_package_elsewhere_that_fails_is_passed_over(service: StubProcess, tmp_path: Path) -> None:
+    (tmp_path / "socialapi").mkdir()
+    (tmp_path / "socialapi" / "__init__.py").write_text("raise ValueError('it is broken')", "utf-8")
+    work = compare(only(run.WORKS["small"], TINY["small"]), "v1", tmp_path)
+    assert work is not None
+    measured = measure(work, service, quick=True, rounds=1, contestants=None, say=lambda _: None)
+    assert measured.absent == {"ours, v1": "it does another job, ValueError: it is broken"}
 
 
 def test_the_share_of_a_quota_counts_the_pause_between_bursts() -> None:

@@ -8,11 +8,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks.harness import canned
+from benchmarks.harness.files import write_csv
 from benchmarks.harness.machine import machine, versions
 from benchmarks.harness.plots import lines
 from benchmarks.harness.processes import ROOT, StubProcess, run, stub
 from benchmarks.harness.work import Contestant, Order, expect
-from benchmarks.works.memory import MEGABYTE, write_csv
+from benchmarks.works.memory import MEGABYTE
 
 HERE: Final = Path(__file__).parent
 RECORDS: Final = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
@@ -30,7 +32,7 @@ def of_records(service: StubProcess, sizes: Sequence[int]) -> list[Row]:
     rows: list[Row] = []
     for records in sizes:
         with tempfile.TemporaryDirectory() as folder:
-            write_csv(Path(folder, "people.csv"), records)
+            write_csv(Path(folder, "people.csv"), canned.people({"records": records}))
             told = _run(service, ONE_JOB, {"folder": folder, "file": "people.csv"}, records)
         rows.append(
             {

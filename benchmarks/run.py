@@ -21,8 +21,22 @@ from benchmarks.harness.work import Work
 from benchmarks.works import audience, imports, memory, paging, products, quota, small, stream
 
 HERE: Final = Path(__file__).parent
-MODULES: Final = (paging, stream, small, audience, quota, products, imports, memory)
-WORKS: Final[dict[str, Work]] = {module.WORK.name: module.WORK for module in MODULES}
+WORKS: Final[dict[str, Work]] = {
+    work.name: work
+    for work in (
+        paging.WORK,
+        paging.MIXED,
+        stream.WORK,
+        small.WORK,
+        small.SIGNED,
+        audience.WORK,
+        audience.DIRTY,
+        quota.WORK,
+        products.WORK,
+        imports.WORK,
+        memory.WORK,
+    )
+}
 QUICK_ROUNDS: Final = 2
 
 

@@ -1,7 +1,6 @@
 """Ours: this package, through its public API alone."""
 
 import asyncio
-import csv
 import gc
 import tempfile
 from collections.abc import Iterable
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from benchmarks.contestants.measuring import CollectionWatch, Meter, peak_resident_bytes, resident_bytes
 from benchmarks.contestants.raw import people_of
 from benchmarks.harness import canned
+from benchmarks.harness.files import write_csv
 from socialapi import Bearer, Client, Config, OAuth1, Progress, errors
 from socialapi.streams import MatchedPost
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 LIMIT: Final = "custom_audience_uploads"
 UNLIMITED: Final = {LIMIT: (1_000_000_000, 60.0)}
 SAMPLE_SECONDS: Final = 0.25
+USER: Final = OAuth1("key", "key-secret", "token", "token-secret")
 
 
 def _core(order: dict[str, Any]) -> Client:
@@ -28,7 +29,7 @@ def _core(order: dict[str, Any]) -> Client:
 
 def _ads(order: dict[str, Any], **settings: Any) -> Client:
     config = Config(ads_url=f"{order['url']}/ads", **{"rate_limits": UNLIMITED, **settings})
-    return Client(config, [OAuth1("key", "key-secret", "token", "token-secret")])
+    return Client(config, [USER])
 
 
 def _audience(client: Client, name: str = "c") -> "CustomAudience":
@@ -81,9 +82,17 @@ def stream(order: dict[str, Any]) -> dict[str, Any]:
     return asyncio.run(main())
 
 
+def small_signed(order: dict[str, Any]) -> dict[str, Any]:
+    """Asks for one post again and again in the name of a user, with OAuth 1.0a."""
+    return _small(order, Client(Config(base_url=order["url"]), [USER]))
+
+
 def small(order: dict[str, Any]) -> dict[str, Any]:
     """Asks for one post again and again."""
+    return _small(order, _core(order))
 
+
+def _small(order: dict[str, Any], opened: Client) -> dict[str, Any]:
     async def ask(client: Client, times: int) -> int:
         total = 0
         for _ in range(times):
@@ -92,7 +101,7 @@ def small(order: dict[str, Any]) -> dict[str, Any]:
         return total
 
     async def main() -> dict[str, Any]:
-        async with _core(order) as client:
+        async with opened as client:
             await ask(client, order["warm_requests"])
             meter = Meter()
             total = await ask(client, order["requests"])
@@ -111,10 +120,7 @@ def audience_csv(order: dict[str, Any]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / name for name in ("warm.csv", "people.csv")]
         for path, people in zip(paths, people_of(order), strict=True):
-            with path.open("w", encoding="utf-8", newline="") as file:
-                writer = csv.DictWriter(file, ["email", "phone_number"])
-                writer.writeheader()
-                writer.writerows(people)
+            write_csv(path, ((each["email"], each["phone_number"]) for each in people))
         return asyncio.run(_upload(order, *paths))
 
 
@@ -133,7 +139,7 @@ async def _upload(order: dict[str, Any], warm: Any, records: Any) -> dict[str, A
         await _audience(client).upload(warm)
         meter = Meter()
         report = await _audience(client).upload(records)
-        return meter.told(items=report.accepted)
+        return meter.told(items=report.accepted, rejected=report.rejected, duplicate=report.duplicate)
 
 
 def products(order: dict[str, Any]) -> dict[str, Any]:
@@ -187,7 +193,9 @@ def upload_file(order: dict[str, Any]) -> dict[str, Any]:
 
 
 def many_jobs(order: dict[str, Any]) -> dict[str, Any]:
-    """Uploads to many audiences at once with one client, and watches how long the event loop is held."""
+    """Uploads to many audiences at once with one client, and watches how long the event loop is
+    held.
+    """
 
     async def watch(lags: list[float]) -> None:
         loop = asyncio.get_running_loop()
@@ -206,7 +214,7 @@ def many_jobs(order: dict[str, Any]) -> dict[str, Any]:
         lags, collections = [0.0], CollectionWatch()
         async with _ads(order) as client:
             # What is imported on first use would be the longest hold of all.
-            await _audience(client).upload(people_of({"warm_records": order["warm_records"], "records": 0})[0])
+            await _audience(client).upload(people_of({**order, "records": 0})[0])
             meter = Meter()
             gc.callbacks.append(collections)
             watching = asyncio.create_task(watch(lags))

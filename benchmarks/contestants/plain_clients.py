@@ -62,3 +62,11 @@ def requests_small(order: dict[str, Any]) -> dict[str, Any]:
     with requests.Session() as client:
         client.headers.update(HEADERS)
         return _small(client, order)
+
+
+def requests_oauthlib_small(order: dict[str, Any]) -> dict[str, Any]:
+    """Asks for one post again and again with requests, which requests-oauthlib signs."""
+    from requests_oauthlib import OAuth1Session
+
+    with OAuth1Session("key", "key-secret", "token", "token-secret") as client:
+        return _small(client, order)

@@ -1,6 +1,9 @@
-"""The limit of the stack: what can be written by hand with aiohttp and orjson, with dicts for results and no checks."""
+"""The limit of the stack: what can be written by hand with aiohttp and orjson, with dicts for
+results and no checks.
+"""
 
 import asyncio
+import contextlib
 import hashlib
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
@@ -31,7 +34,9 @@ def paging(order: dict[str, Any]) -> dict[str, Any]:
 
 
 def paging_with(read: Callable[[dict[str, Any]], tuple[int, int]], order: dict[str, Any]) -> dict[str, Any]:
-    """Walks a timeline; `read` goes through the posts of a page, and says how many there are and their checksum."""
+    """Walks a timeline; `read` goes through the posts of a page, and says how many there are and
+    their checksum.
+    """
 
     async def walk(session: aiohttp.ClientSession, pages: int) -> tuple[int, int]:
         items = total = 0
@@ -119,17 +124,32 @@ async def _stream(
 
 def small(order: dict[str, Any]) -> dict[str, Any]:
     """Asks for one post again and again."""
+    url = f"{order['url']}/2/tweets"
+    return _small(order, lambda session: session.get(url, params={"ids": "1"}, headers=HEADERS))
 
+
+def small_signed(order: dict[str, Any]) -> dict[str, Any]:
+    """Asks for one post again and again, with each request signed by oauthlib."""
+    from oauthlib.oauth1 import Client
+
+    signer = Client("key", "key-secret", "token", "token-secret")
+    url = f"{order['url']}/2/tweets?ids=1"
+    return _small(order, lambda session: session.get(url, headers=signer.sign(url)[1]))
+
+
+def _small(
+    order: dict[str, Any], get: Callable[[aiohttp.ClientSession], contextlib.AbstractAsyncContextManager[Any]]
+) -> dict[str, Any]:
     async def ask(session: aiohttp.ClientSession, times: int) -> int:
         total = 0
         for _ in range(times):
-            async with session.get(f"{order['url']}/2/tweets", params={"ids": "1"}) as response:
+            async with get(session) as response:
                 page = orjson.loads(await response.read())
             total += len(page["data"][0]["text"])
         return total
 
     async def main() -> dict[str, Any]:
-        async with aiohttp.ClientSession(headers=HEADERS) as session:
+        async with aiohttp.ClientSession() as session:
             await ask(session, order["warm_requests"])
             meter = Meter()
             total = await ask(session, order["requests"])
@@ -150,55 +170,68 @@ def floor(order: dict[str, Any]) -> dict[str, Any]:
     return meter.told(items=len(people), checksum=total)
 
 
-def _users(people: list[dict[str, str]]) -> bytes:
-    operations = [
-        {
-            "operation_type": "Update",
-            "params": {
-                "users": [
-                    {
-                        "email": [hashlib.sha256(each["email"].strip().lower().encode()).hexdigest()],
-                        "phone_number": [hashlib.sha256(each["phone_number"].strip().encode()).hexdigest()],
-                    }
-                ]
-            },
-        }
+Operations = list[dict[str, Any]]
+
+
+def operation(*identifiers: tuple[str, str]) -> dict[str, Any]:
+    """What adds a user to an audience: kinds and digests."""
+    return {"operation_type": "Update", "params": {"users": [{kind: [digest] for kind, digest in identifiers}]}}
+
+
+def _operations(people: list[dict[str, str]]) -> Operations:
+    return [
+        operation(
+            ("email", hashlib.sha256(each["email"].strip().lower().encode()).hexdigest()),
+            ("phone_number", hashlib.sha256(each["phone_number"].strip().encode()).hexdigest()),
+        )
         for each in people
     ]
-    return orjson.dumps(operations)
 
 
 def audience(order: dict[str, Any]) -> dict[str, Any]:
     """Builds dicts and sends them with orjson, in the shape of the service."""
+    return asyncio.run(audience_with(_operations, order))
+
+
+async def audience_with(
+    operations_of: Callable[[list[dict[str, str]]], Operations], order: dict[str, Any]
+) -> dict[str, Any]:
+    """Sends what `operations_of` makes of so many people at a time."""
 
     async def send(session: aiohttp.ClientSession, people: list[dict[str, str]]) -> int:
         accepted = 0
         url = f"{order['url']}/ads/12/accounts/a/custom_audiences/c/users"
         for start in range(0, len(people), ROWS_A_REQUEST):
-            async with session.post(url, data=_users(people[start : start + ROWS_A_REQUEST])) as response:
+            body = orjson.dumps(operations_of(people[start : start + ROWS_A_REQUEST]))
+            async with session.post(url, data=body) as response:
                 accepted += orjson.loads(await response.read())["data"]["success_count"]
         return accepted
 
-    async def main() -> dict[str, Any]:
-        warm, people = people_of(order)
-        async with aiohttp.ClientSession(headers=JSON) as session:
-            await send(session, warm)
-            meter = Meter()
-            accepted = await send(session, people)
-            return meter.told(items=accepted)
-
-    return asyncio.run(main())
+    warm, people = people_of(order)
+    async with aiohttp.ClientSession(headers=JSON) as session:
+        await send(session, warm)
+        meter = Meter()
+        accepted = await send(session, people)
+        return meter.told(items=accepted)
 
 
 def people_of(order: dict[str, Any]) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
-    """The rows to warm up with, and those that count."""
-    numbers = range(order["warm_records"] + order["records"])
-    people = [{"email": email, "phone_number": phone} for email, phone in map(canned.person, numbers)]
-    return people[: order["warm_records"]], people[order["warm_records"] :]
+    """The rows to warm up with, which are others, and those that count."""
+    records = order["records"]
+    warm, people = (
+        [{"email": email, "phone_number": phone} for email, phone in each]
+        for each in (map(canned.person, range(records, records + order["warm_records"])), canned.people(order))
+    )
+    return warm, people
 
 
 def products(order: dict[str, Any]) -> dict[str, Any]:
     """Puts products 25 at a time, so many requests at once."""
+    return products_with(None, order)
+
+
+def products_with(check: Callable[[list[dict[str, str]]], None] | None, order: dict[str, Any]) -> dict[str, Any]:
+    """Puts products; `check`, if there is one, looks at those of each request first."""
 
     async def main() -> dict[str, Any]:
         shapes = [canned.product(number) for number in range(order["products"])]
@@ -206,6 +239,8 @@ def products(order: dict[str, Any]) -> dict[str, Any]:
         async with aiohttp.ClientSession(headers=JSON) as session:
 
             async def put(part: list[dict[str, str]]) -> int:
+                if check is not None:
+                    check(part)
                 async with (
                     gate,
                     session.put(
@@ -228,7 +263,7 @@ def quota(order: dict[str, Any]) -> dict[str, Any]:
 
     async def main() -> dict[str, Any]:
         url = f"{order['url']}/ads/12/accounts/a/custom_audiences/c/users"
-        body = _users([{"email": "ada@example.com", "phone_number": "+14155552671"}])
+        body = orjson.dumps(_operations([{"email": "ada@example.com", "phone_number": "+14155552671"}]))
         accepted = 0
         meter = Meter()
         async with aiohttp.ClientSession(headers=JSON) as session:

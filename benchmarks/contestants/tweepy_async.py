@@ -31,7 +31,7 @@ def repoint(function: Callable[..., Any], url: str) -> None:
 
 async def _client(order: dict[str, Any]) -> AsyncClient:
     repoint(AsyncBaseClient.request, order["url"])
-    client = AsyncClient("token")
+    client = AsyncClient("token", "key", "key-secret", "token", "token-secret")
     if order["reuses_session"]:
         client.session = aiohttp.ClientSession()
     return client
@@ -71,7 +71,7 @@ def small(order: dict[str, Any]) -> dict[str, Any]:
     async def ask(client: AsyncClient, times: int) -> int:
         total = 0
         for _ in range(times):
-            page = await client.get_tweets(["1"])
+            page = await client.get_tweets(["1"], user_auth=order.get("is_signed", False))
             total += len(page.data[0].text)
         return total
 

@@ -1,4 +1,5 @@
-"""The service as canned bytes, in a process of its own: fast enough never to be what a contestant waits for.
+"""The service as canned bytes, in a process of its own: fast enough never to be what a contestant
+waits for.
 
 `python -m benchmarks.harness.stub` prints its port and ends when standard input does. It speaks the wire shapes of every
 contestant, checks nothing, and counts what arrives. POST `/_stub/set` with `Settings` forgets all that was counted, GET
@@ -6,6 +7,7 @@ contestant, checks nothing, and counts what arrives. POST `/_stub/set` with `Set
 """
 
 import asyncio
+import math
 import re
 import sys
 import time
@@ -22,24 +24,35 @@ _LENGTH: Final = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _DIGEST: Final = re.compile(rb"[0-9a-f]{64}")
 _TOKEN: Final = re.compile(rb"pagination_token=(\d+)")
 _MANY_PAGES: Final = re.compile(rb"/2/users/(\d+)/tweets")
-_STREAM_HEAD: Final = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+_STREAM_HEAD: Final = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n%b\r\n"
 _XDK: Final = b"User-Agent: xdk-python"
+_AUTHORIZATION: Final = re.compile(rb"\r\nauthorization: *([^\r]*)", re.IGNORECASE)
+_PLENTY: Final = 1_000_000
+"""The limit that answers tell of where there is none."""
+_WINDOW_SECONDS: Final = 900
 
 
 @attrs.define(kw_only=True)
 class Settings:
-    """What a work asks of the stub: `quota` is (requests, window in seconds), 0 requests for none."""
+    """What a work asks of the stub: `quota_requests` are for each `quota_seconds`, 0 for as many as
+    there are.
+    """
 
     latency_seconds: float = 0.0
     quota_requests: int = 0
     quota_seconds: float = 60.0
     check_digests: bool = False
     """Whether the digests in a body are summed up, which costs time."""
+    is_mixed: bool = False
+    """Whether the posts of a timeline have different members."""
+    keeps_authorizations: bool = False
 
 
 @attrs.define
 class Seen:
-    """What arrived since the settings were made: requests, rows in them, their bytes, and the times of those accepted."""
+    """What arrived since the settings were made: requests, rows in them, their bytes, and the times
+    of those accepted.
+    """
 
     requests: int = 0
     refused: int = 0
@@ -47,6 +60,7 @@ class Seen:
     sent_bytes: int = 0
     digest_sum: int = 0
     accepted_at: list[float] = attrs.field(factory=list)
+    authorizations: list[str] = attrs.field(factory=list)
 
 
 def response(body: bytes, *, status: bytes = b"200 OK", further: bytes = b"") -> bytes:
@@ -61,10 +75,10 @@ class Stub:
     def __init__(self) -> None:
         self.settings = Settings()
         self.seen = Seen()
-        self._pages: dict[tuple[int, int, bool], bytes] = {}
+        self._pages: dict[tuple[int, int, canned.Shape], bytes] = {}
         self._blocks: dict[bool, bytes] = {}
         self._in_window: deque[float] = deque()
-        self._one_post = {is_xdk: response(_one(is_xdk=is_xdk)) for is_xdk in (False, True)}
+        self._one_post = {is_xdk: _one(is_xdk=is_xdk) for is_xdk in (False, True)}
 
     def answer(self, head: bytes, body: bytes) -> bytes:
         """The answer to a request."""
@@ -73,15 +87,26 @@ class Stub:
         refusal = self._refusal()
         if refusal is not None:
             return refusal
+        if self.settings.keeps_authorizations:
+            found = _AUTHORIZATION.search(head)
+            self.seen.authorizations.append(found[1].decode() if found else "")
+        return response(self._body(head, body), further=self._limit())
+
+    def _body(self, head: bytes, body: bytes) -> bytes:
         if head.startswith(b"GET"):
             return self._read(head)
         self.seen.rows += (count := self._count(head, body))
         self.seen.sent_bytes += len(body)
         if self.settings.check_digests:
-            # A quotation mark of a form is %22, whose digits would be taken for those of the digest behind it.
-            found = _DIGEST.findall(body.replace(b"%22", b'"'))
-            self.seen.digest_sum += sum(int(each[:8], 16) for each in found)
+            # A quotation mark of a form is %22, whose digits would be taken for those of the digest
+            # behind it.
+            digests = _DIGEST.findall(body.replace(b"%22", b'"'))
+            self.seen.digest_sum += sum(int(each[:8], 16) for each in digests)
         return self._written(head, body, count)
+
+    def stream_head(self) -> bytes:
+        """What comes before the lines of a stream."""
+        return _STREAM_HEAD % self._limit()
 
     def block(self, head: bytes) -> bytes:
         """The lines of a stream, each of them a chunk."""
@@ -109,11 +134,29 @@ class Stub:
             if len(window) >= self.settings.quota_requests:
                 self.seen.refused += 1
                 wait = window[0] + self.settings.quota_seconds - now
-                further = b"Retry-After: %d\r\nx-rate-limit-reset: %d\r\n" % (wait + 1, time.time() + wait + 1)
+                further = self._limit() + b"Retry-After: %d\r\n" % math.ceil(wait)
                 return response(b'{"errors":[{"code":"RATE_LIMIT"}]}', status=b"429 Many", further=further)
             window.append(now)
             self.seen.accepted_at.append(now)
         return None
+
+    def _limit(self) -> bytes:
+        """The headers that tell of the limit. Where time runs faster, the reset has decimals: whole
+        seconds are long.
+        """
+        quota, now = self.settings.quota_requests, time.time()
+        if quota:
+            limit, remaining = quota, quota - len(self._in_window)
+            ends_in = self._in_window[0] + self.settings.quota_seconds - time.monotonic()
+            reset = b"%.1f" % (math.ceil(10 * (now + ends_in)) / 10)
+        else:
+            limit, remaining = _PLENTY, _PLENTY - self.seen.requests
+            reset = b"%d" % (now // _WINDOW_SECONDS * _WINDOW_SECONDS + _WINDOW_SECONDS)
+        return b"x-rate-limit-limit: %d\r\nx-rate-limit-remaining: %d\r\nx-rate-limit-reset: %b\r\n" % (
+            limit,
+            remaining,
+            reset,
+        )
 
     def _read(self, head: bytes) -> bytes:
         is_xdk = _XDK in head
@@ -121,18 +164,18 @@ class Stub:
         if many is None:
             return self._one_post[is_xdk]
         token = _TOKEN.search(head, 0, 500)
-        key = (int(token[1]) if token else 0, int(many[1]), is_xdk)
+        plain = canned.mixed_post if self.settings.is_mixed else canned.post
+        key = (int(token[1]) if token else 0, int(many[1]), canned.post_for_xdk if is_xdk else plain)
         if key not in self._pages:
-            shape = canned.post_for_xdk if is_xdk else canned.post
-            self._pages[key] = response(canned.page(key[0], key[1], shape))
+            self._pages[key] = canned.page(*key)
         return self._pages[key]
 
     @staticmethod
     def _count(head: bytes, body: bytes) -> int:
         if b"/users " in head or b"/users?" in head:
-            # Two digests to a person in what facebook-business sends, one key to a person in the others' JSON.
-            keys = body.count(b'"email"')
-            return keys or len(_DIGEST.findall(body)) // 2
+            # Two digests to a person in what facebook-business sends, one operation to a person in
+            # the others' JSON.
+            return body.count(b'"operation_type"') or len(_DIGEST.findall(body)) // 2
         return body.count(b'"id"') + body.count(b"%22id%22")
 
     @staticmethod
@@ -142,11 +185,11 @@ class Stub:
                 {"id": each["id"], "product_key": f"k-{each['id']}", "status": "CREATE_SUCCESS"}
                 for each in orjson.loads(body)["products"]
             ]
-            return response(orjson.dumps({"data": {"products_response": answers}}))
+            return orjson.dumps({"data": {"products_response": answers}})
         if b" /v" in head[:8]:  # the graph of facebook-business
             shape: dict[str, Any] = {"audience_id": "1", "num_received": count, "num_invalid_entries": 0}
-            return response(orjson.dumps(shape if b"/users" in head else {"handles": ["h"]}))
-        return response(b'{"data":{"success_count":%d,"total_count":%d}}' % (count, count))
+            return orjson.dumps(shape if b"/users" in head else {"handles": ["h"]})
+        return b'{"data":{"success_count":%d,"total_count":%d}}' % (count, count)
 
 
 def _one(*, is_xdk: bool) -> bytes:
@@ -192,7 +235,7 @@ class Connection(asyncio.Protocol):
     def _reply(self, body: bytes) -> None:
         if b" /2/tweets/search/stream" in self._head[:64]:
             self._block = self._stub.block(self._head)
-            self._transport.write(_STREAM_HEAD)
+            self._transport.write(self._stub.stream_head())
             self._loop.call_soon(self._flow)
             return
         latency = 0.0 if b" /_stub/" in self._head[:16] else self._stub.settings.latency_seconds

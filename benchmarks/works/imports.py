@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from benchmarks.harness.work import Contestant, Order, Target, Told, Work
+from benchmarks.harness.work import Contestant, Order, Target, Told, Work, both_ways
 
 
 def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]:
@@ -26,7 +26,7 @@ WORK: Final = Work(
     contestants=(
         _import("aiohttp", "aiohttp"),
         _import("ours: import socialapi", "socialapi"),
-        _import("ours: from socialapi import Client", "socialapi", "Client"),
+        *both_ways(_import("ours: from socialapi import Client", "socialapi", "Client")),
         _import("tweepy.asynchronous", "tweepy.asynchronous"),
         _import("xdk", "xdk"),
         _import("httpx", "httpx"),

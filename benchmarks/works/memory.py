@@ -1,15 +1,14 @@
 """Memory over ten million records."""
 
-import csv
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.harness import canned
-from benchmarks.harness.work import Contestant, Order, Target, Told, Work, expect
+from benchmarks.harness.files import write_csv, write_parquet
+from benchmarks.harness.work import Contestant, Order, Target, Told, Work, both_ways, expect
 
 MEGABYTE: Final = 1_000_000
-ROWS_A_GROUP: Final = 100_000
 
 
 def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, Any]:
@@ -29,30 +28,8 @@ def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, Any]:
 def prepare(order: Order) -> None:
     """Writes what is uploaded."""
     folder = Path(order["folder"])
-    write_csv(folder / "people.csv", order["records"])
-    write_parquet(folder / "people.parquet", order["records"])
-
-
-def write_csv(path: Path, records: int) -> None:
-    """A file with so many people."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(("email", "phone_number"))
-        writer.writerows(map(canned.person, range(records)))
-
-
-def write_parquet(path: Path, records: int) -> None:
-    """The same people, in row groups of the usual size; nothing where pyarrow is not installed."""
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ModuleNotFoundError:
-        return
-    schema = pa.schema([("email", pa.string()), ("phone_number", pa.string())])
-    with pq.ParquetWriter(path, schema) as writer:
-        for start in range(0, records, ROWS_A_GROUP):
-            emails, phones = zip(*map(canned.person, range(start, min(start + ROWS_A_GROUP, records))), strict=True)
-            writer.write_table(pa.table([pa.array(emails), pa.array(phones)], schema=schema))
+    write_csv(folder / "people.csv", canned.people(order))
+    write_parquet(folder / "people.parquet", canned.people(order))
 
 
 def _upload(name: str, file: str) -> Contestant:
@@ -67,7 +44,10 @@ WORK: Final = Work(
     unit="MB resident at most",
     digits=0,
     base=None,
-    contestants=(_upload("ours, CSV", "people.csv"), _upload("ours, Parquet", "people.parquet")),
+    contestants=(
+        *both_ways(_upload("ours, CSV", "people.csv")),
+        *both_ways(_upload("ours, Parquet", "people.parquet")),
+    ),
     targets=(
         Target(id="memory-csv", says="under 150 MB from CSV", of="ours, CSV", at_most=150, unit=" MB"),
         Target(id="memory-parquet", says="under 200 MB from Parquet", of="ours, Parquet", at_most=200, unit=" MB"),
@@ -94,8 +74,8 @@ WORK: Final = Work(
     rounds=1,
     also={"grown_mb": "MB more in the second half", "records_a_second": "records a second"},
     cannot={
-        "tweepy": "it has no uploads",
-        "xdk": "it has no uploads",
+        "tweepy": "no uploads",
+        "xdk": "no uploads",
         "twitter-ads": "it reads no files, and sends what it is given in a list as one request",
         "facebook-business": "as twitter-ads",
         "httpx": "it sends what it is given",

@@ -53,6 +53,7 @@ WORK: Final = Work(
     says="Uploads of one row each run into a limit of 1,500 requests a minute, at 20, 200 and 400 ms a reply.",
     metric="share",
     unit="% of the quota",
+    is_higher_better=True,
     base=None,
     contestants=[contestant for latency in LATENCIES_MS for contestant in _at(latency)],
     targets=[
@@ -61,9 +62,9 @@ WORK: Final = Work(
         for target in (
             Target(
                 id=f"quota-{latency}",
-                says=f"at least 95 % of the quota at {latency} ms a reply",
+                says=f"at least 97 % of the quota at {latency} ms a reply",
                 of=f"ours, {latency} ms",
-                at_least=95.0,
+                at_least=97.0,
                 unit=" %",
             ),
             Target(

@@ -2,9 +2,12 @@
 raw ones take part.
 """
 
+import contextlib
 import datetime
+import http.client
 import itertools
 import re
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -21,15 +24,19 @@ from benchmarks.harness.processes import ROOT, Failed, StubProcess, stub
 from benchmarks.harness.rounds import ONE_WAY, Measured, measure
 from benchmarks.harness.work import Contestant, Spread, Target, Work, expect
 from benchmarks.works.quota import steady_share
+from benchmarks.works.small import correct_signatures
 
 pytestmark = pytest.mark.xdist_group("benchmarks")
 
 QUOTA: Final = {"quota_requests": 20, "quota_seconds": 0.2}
 TINY: Final[dict[str, Mapping[str, Any]]] = {
     "paging": {"pages": 2, "warm_pages": 1},
+    "paging_mixed": {"pages": 2, "warm_pages": 1},
     "stream": {"posts": 300, "warm_posts": 100},
     "small": {"requests": 20, "warm_requests": 2},
+    "small_signed": {"requests": 20, "warm_requests": 2},
     "audience": {"records": 300, "warm_records": 50},
+    "audience_dirty": {"records": 1_300, "warm_records": 50},
     "quota": {"seconds": 0.5, "rows": 32, **QUOTA, "stub": QUOTA},
     "products": {"products": 100, "at_once": 4, "stub": {"latency_seconds": 0.0}},
     "imports": {},
@@ -79,7 +86,7 @@ def test_a_contestant_that_breaks_ends_the_run_and_says_why(service: StubProcess
 def test_a_run_writes_a_page_with_the_targets_and_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run.main(["--quick", "--rounds", "1", "--only", "paging", "--contestants", "ours", "--out", str(tmp_path)])
     text = (tmp_path / "RESULTS.md").read_text("utf-8")
-    assert re.search(r"\| Paging into typed objects \| at most 2.0 × raw \| \d+\.\d\d × \| (yes|\*\*no\*\*) \|", text)
+    assert re.search(r"\| Paging into typed objects \| at most 1.6 × raw \| \d+\.\d\d × \| (yes|\*\*no\*\*) \|", text)
     assert re.search(r"\| raw \| [\d.]+ \| 1.00 \|", text)
     assert re.search(r"\| ours \| [\d.]+ \| \d+\.\d\d \|", text)
     assert "- Not compared: twitter-ads (it has no timelines" in text
@@ -214,6 +221,16 @@ def test_ours_without_the_extension_needs_one(service: StubProcess, monkeypatch:
     assert measured.absent == {"ours, without C": ONE_WAY}
 
 
+def test_ours_without_the_extension_has_it_switched_off(service: StubProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounds, "HAS_SPEEDUPS", True)
+    work = only(run.WORKS["small"], TINY["small"])
+    assert [dict(each.environment) for each in work.contestants if each.name == "ours, without C"] == [
+        {"SOCIALAPI_NO_SPEEDUPS": "1"}
+    ]
+    measured = measure(work, service, quick=True, rounds=1, contestants=["ours"], say=lambda _: None)
+    assert measured.rounds[0].keys() == {"aiohttp", "ours", "ours, without C"}
+
+
 def test_ours_can_be_compared_with_a_package_elsewhere(service: StubProcess, tmp_path: Path) -> None:
     (tmp_path / "socialapi").symlink_to(ROOT / "socialapi")
     work = compare(only(run.WORKS["small"], TINY["small"]), "v1", tmp_path)
@@ -250,6 +267,56 @@ def test_a_share_needs_more_than_one_window() -> None:
 def test_what_the_stub_sends_has_the_checksum_that_is_expected() -> None:
     expect("checksum", canned.checksum_of_posts([0]), len(canned.post(0)["text"]))
     assert canned.checksum_of_posts([5, 5]) == 2 * (len(canned.post(5)["text"]) + 5)
+
+
+def test_a_hundred_posts_have_thirty_shapes() -> None:
+    posts = [canned.mixed_post(number) for number in range(100)]
+    assert len({frozenset(post) for post in posts}) == canned.SHAPES
+    assert all(
+        post.items() >= {"id": post["id"], "text": canned.post(number)["text"]}.items()
+        for number, post in enumerate(posts)
+    )
+
+
+def test_of_a_hundred_dirty_people_one_is_odd_and_one_was_there_before() -> None:
+    people = list(canned.dirty_people(12_000))
+    outcomes = [each.outcome for each in people]
+    assert outcomes.count("duplicate") == 120
+    assert outcomes.count("rejected") == 20
+    clean = sum(each.sent == (each.email.lower(), each.phone_number) for each in people)
+    assert clean == 12_000 - 120 - 120
+    for place, each in enumerate(people):
+        if each.outcome == "duplicate":
+            again = (each.email.lower(), each.phone_number)
+            assert again in [earlier.sent for earlier in people[max(0, place - 5_000) : place]]
+
+
+def test_only_correct_signatures_with_nonces_of_their_own_count() -> None:
+    # Made by oauthlib.
+    signed = (
+        'OAuth oauth_nonce="6c65", oauth_timestamp="1795400000", oauth_version="1.0", '
+        'oauth_signature_method="HMAC-SHA1", oauth_consumer_key="key", oauth_token="token", '
+        'oauth_signature="VhW5YleULpE6gzVQ1HqNQH6TK8s%3D"'
+    )
+    assert correct_signatures([signed], "http://127.0.0.1:8000/2/tweets") == 1
+    assert correct_signatures([signed, signed], "http://127.0.0.1:8000/2/tweets") == 1
+    assert correct_signatures([signed], "http://127.0.0.1:8000/2/users") == 0
+    assert (
+        correct_signatures([signed.replace('oauth_nonce="', 'oauth_nonce="1'), ""], "http://127.0.0.1:8000/2/tweets")
+        == 0
+    )
+
+
+def test_every_answer_tells_of_the_limit(service: StubProcess) -> None:
+    service.configure({"quota_requests": 2, "quota_seconds": 60.0})
+    told = []
+    for _ in range(3):
+        with contextlib.closing(http.client.HTTPConnection(service.url.removeprefix("http://"))) as connection:
+            connection.request("GET", "/2/tweets?ids=1")
+            headers = connection.getresponse().headers
+        told.append((headers["x-rate-limit-limit"], headers["x-rate-limit-remaining"]))
+        assert 0 < float(headers["x-rate-limit-reset"]) - time.time() < 62
+    assert told == [("2", "1"), ("2", "0"), ("2", "0")]
 
 
 def test_the_peers_are_pinned_and_no_dependencies_of_the_package() -> None:

@@ -18,7 +18,19 @@ from benchmarks.harness.plots import draw
 from benchmarks.harness.processes import ROOT, StubProcess, stub
 from benchmarks.harness.rounds import Measured, measure
 from benchmarks.harness.work import Work
-from benchmarks.works import audience, imports, memory, paging, products, quota, small, stream
+from benchmarks.works import (
+    audience,
+    command_line,
+    imports,
+    jobs,
+    memory,
+    paging,
+    products,
+    quota,
+    small,
+    stream,
+    sync,
+)
 
 HERE: Final = Path(__file__).parent
 WORKS: Final[dict[str, Work]] = {
@@ -31,13 +43,16 @@ WORKS: Final[dict[str, Work]] = {
         small.SIGNED,
         audience.WORK,
         audience.DIRTY,
+        command_line.WORK,
+        sync.WORK,
+        jobs.WORK,
         quota.WORK,
         products.WORK,
         imports.WORK,
         memory.WORK,
     )
 }
-QUICK_ROUNDS: Final = 2
+QUICK_ROUNDS: Final = 1
 
 
 def _names(text: str) -> list[str]:

@@ -2,7 +2,14 @@
 
 import asyncio
 import gc
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
 import tempfile
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -168,6 +175,69 @@ def quota(order: dict[str, Any]) -> dict[str, Any]:
         return meter.told(items=report.accepted)
 
     return asyncio.run(main())
+
+
+def command_line(order: dict[str, Any]) -> dict[str, Any]:
+    """Uploads a file with the command line, whose whole process is measured from its start to its
+    end.
+    """
+    file = Path(order["folder"], order["file"])
+    if not file.exists():
+        return {"absent": f"{file.name} could not be written without pyarrow"}
+    credentials = ("API_KEY", "API_KEY_SECRET", "ACCESS_TOKEN", "ACCESS_TOKEN_SECRET")
+    environment = {**os.environ, **{f"SOCIALAPI_{name}": "secret" for name in credentials}}
+    environment["SOCIALAPI_ADS_URL"] = f"{order['url']}/ads"
+    options = ["--account=a", "--audience=c", "--json"]
+    command = [sys.executable, "-m", "socialapi", "audience", "upload", str(file), *options]
+    began = time.perf_counter()
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=False)
+    seconds, used = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    report = json.loads(done.stdout)
+    counts = {name: report[name] for name in ("rejected", "duplicate")}
+    return {"cpu_seconds": used.ru_utime + used.ru_stime, "seconds": seconds, "items": report["accepted"], **counts}
+
+
+def sync(order: dict[str, Any]) -> dict[str, Any]:
+    """Syncs a file with an audience that has nobody yet, or those of the file that is `known`."""
+    folder = Path(order["folder"])
+    snapshot = folder / f"{os.getpid()}.snapshot"
+    is_made_now = False
+    if order["known"]:
+        made = folder / f"{order['records']}-{order.get('version', 'ours')}.snapshot"
+        if is_made_now := not made.exists():
+            _sync_in_child({**order, "file": order["known"], "known": None, "keeps": str(made)})
+        shutil.copy(made, snapshot)
+
+    async def main() -> dict[str, Any]:
+        async with _ads(order) as client:
+            # What is imported on first use belongs to no row.
+            await _audience(client).sync(
+                people_of({**order, "records": 0})[0], snapshot=folder / f"{snapshot.stem}.warm"
+            )
+            meter = Meter()
+            report = await _audience(client).sync(folder / order["file"], snapshot=snapshot, dry_run=order["dry_run"])
+            return meter.told(
+                items=report.read,
+                added=report.additions.accepted,
+                removed=report.removals.accepted,
+                unchanged=report.unchanged,
+                is_made_now=is_made_now,
+                identifiers=report.identifiers_after,
+                snapshot_bytes=0 if order["dry_run"] else snapshot.stat().st_size,
+                peak=peak_resident_bytes(),
+            )
+
+    told = asyncio.run(main())
+    if order.get("keeps"):
+        snapshot.rename(order["keeps"])
+    snapshot.unlink(missing_ok=True)
+    return told
+
+
+def _sync_in_child(order: dict[str, Any]) -> None:
+    """Makes the snapshot that `keeps` names in a process of its own, whose memory does not count."""
+    command = [sys.executable, "-m", "benchmarks.contestant", "ours", "sync"]
+    subprocess.run(command, input=json.dumps(order), stdout=subprocess.DEVNULL, text=True, check=True)
 
 
 def upload_file(order: dict[str, Any]) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from benchmarks.harness.rounds import ONE_WAY, Measured, measure
 from benchmarks.harness.work import Contestant, Spread, Target, Work, expect
 from benchmarks.works.quota import steady_share
 from benchmarks.works.small import correct_signatures
+from benchmarks.works.sync import changed_people
 
 pytestmark = pytest.mark.xdist_group("benchmarks")
 
@@ -37,6 +38,9 @@ TINY: Final[dict[str, Mapping[str, Any]]] = {
     "small_signed": {"requests": 20, "warm_requests": 2},
     "audience": {"records": 300, "warm_records": 50},
     "audience_dirty": {"records": 1_300, "warm_records": 50},
+    "command_line": {"records": 300, "warm_records": 0},
+    "sync": {"records": 300, "warm_records": 10},
+    "jobs": {"jobs": 3, "records": 50, "warm_records": 10},
     "quota": {"seconds": 0.5, "rows": 32, **QUOTA, "stub": QUOTA},
     "products": {"products": 100, "at_once": 4, "stub": {"latency_seconds": 0.0}},
     "imports": {},
@@ -289,6 +293,11 @@ def test_of_a_hundred_dirty_people_one_is_odd_and_one_was_there_before() -> None
         if each.outcome == "duplicate":
             again = (each.email.lower(), each.phone_number)
             assert again in [earlier.sent for earlier in people[max(0, place - 5_000) : place]]
+
+
+def test_one_of_a_hundred_people_changes() -> None:
+    before, after = set(map(canned.person, range(300))), set(changed_people(300))
+    assert (len(before - after), len(after - before)) == (3, 3)
 
 
 def test_only_correct_signatures_with_nonces_of_their_own_count() -> None:

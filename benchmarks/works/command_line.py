@@ -1,0 +1,68 @@
+"""The command line: a file of a million rows, in a process from its start to its end."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.harness import canned
+from benchmarks.harness.files import write_csv, write_parquet
+from benchmarks.harness.work import Contestant, Order, Target, Told, Work, both_ways, expect
+from benchmarks.works.audience import judge_dirty
+
+
+def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]:
+    """Every row was accepted, or had the outcome that a dirty one must have."""
+    rate = {"rows_a_second": order["records"] / told["seconds"]}
+    if order.get("is_dirty"):
+        return {**judge_dirty(order, told, seen), **rate}
+    expect("rows", told["items"], order["records"])
+    expect("rows that arrived", seen["rows"], order["records"])
+    return {"us": told["cpu_seconds"] / order["records"] * 1e6, **rate}
+
+
+def prepare(order: Order) -> None:
+    """Writes what is uploaded."""
+    for name, is_dirty in (("people", False), ("dirty", True)):
+        path = Path(order["folder"], f"{name}.csv")
+        write_csv(path, canned.people({**order, "is_dirty": is_dirty}))
+        write_parquet(path.with_suffix(".parquet"), canned.people({**order, "is_dirty": is_dirty}))
+
+
+def _upload(name: str, file: str, **options: Any) -> Contestant:
+    return Contestant(name=name, module="ours", job="command_line", options={"file": file, **options})
+
+
+DIRTY: Final = {"is_dirty": True, "stub": {"check_digests": True}}
+
+WORK: Final = Work(
+    name="command_line",
+    title="The command line",
+    says=(
+        "`socialapi audience upload` of a million rows with an e-mail address and a phone number each, from a file; "
+        "clean ones, and dirty ones as above."
+    ),
+    metric="us",
+    unit="µs of CPU a row",
+    digits=2,
+    base=None,
+    contestants=(
+        *both_ways(_upload("ours, CSV", "people.csv")),
+        *both_ways(_upload("ours, Parquet", "people.parquet")),
+        _upload("ours, dirty CSV", "dirty.csv", **DIRTY),
+        _upload("ours, dirty Parquet", "dirty.parquet", **DIRTY),
+    ),
+    targets=(
+        Target(id="command-line-csv", says="from CSV: at most 3.0 µs", of="ours, CSV", at_most=3.0, unit=" µs"),
+        Target(
+            id="command-line-parquet", says="from Parquet: at most 2.5 µs", of="ours, Parquet", at_most=2.5, unit=" µs"
+        ),
+    ),
+    judge=judge,
+    full={"records": 1_000_000, "warm_records": 0},
+    quick={"records": 20_000, "warm_records": 0},
+    rounds=5,
+    also={"rows_a_second": "rows a second"},
+    cannot={"all others": "they have no command line for it"},
+    notes=("The whole process is measured: starting Python, importing, reading, sending, and printing the report.",),
+    prepare=prepare,
+)

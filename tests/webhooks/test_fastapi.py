@@ -73,6 +73,7 @@ async def uvicorn(
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "uvicorn", app, "--app-dir", app_dir, "--no-access-log"),
         *("--port", str(port), "--workers", str(workers)),
+        *("--timeout-worker-healthcheck", "60"),  # else uvicorn replaces workers that a busy machine leaves no time
         cwd=folder,
         env=os.environ | {"SOCIALAPI_API_KEY_SECRET": secret, "PYTHONPATH": str(ROOT)},
         stdout=asyncio.subprocess.PIPE,

@@ -19,7 +19,7 @@ from socialapi.errors import (
 )
 from socialapi.session.clock import Clock
 from socialapi.session.token_cache import TokenCache, cache_key
-from socialapi.wire.oauth1 import SignIn, basic_header, bearer_header, is_token, oauth1_header
+from socialapi.wire.oauth1 import OAuth1Signer, SignIn, basic_header, bearer_header, is_token
 from socialapi.wire.request import Request
 
 if TYPE_CHECKING:
@@ -86,13 +86,12 @@ class OAuth1Authenticator:
     """
 
     def __init__(self, credential: OAuth1 | SignIn, clock: Clock) -> None:
-        self._credential = credential
+        self._signer = OAuth1Signer(credential)
         self._clock = clock
 
     async def authorize(self, request: Request[Any], options: "CallOptions | None" = None) -> Authorization:
         """Returns the OAuth 1.0a signature of this request."""
-        header = oauth1_header(
-            self._credential,
+        header = self._signer.header(
             request.method,
             request.url,
             form=request.form,

@@ -3,6 +3,9 @@ Basic.
 """
 
 import base64
+import binascii
+import hmac
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
@@ -11,14 +14,6 @@ import attrs
 
 from socialapi.credentials import OAuth1
 from socialapi.errors import ConfigurationError, DecodeError
-
-
-@attrs.frozen(repr=False)
-class _Secrets:
-    """Both secrets, under the names that oauthlib expects."""
-
-    client_secret: str
-    resource_owner_secret: str
 
 
 @attrs.frozen
@@ -37,46 +32,118 @@ class SignIn:
     verifier: str | None = attrs.field(default=None, repr=False)
 
 
-def oauth1_header(
-    credential: OAuth1 | SignIn, method: str, url: str, *, form: str | None = None, nonce: str, timestamp: int
-) -> str:
-    """Returns the `Authorization` header that signs a request with HMAC-SHA1.
+_PART: Final = (
+    r"(?:[A-Za-z0-9._~-]|%(?:[01][0-9A-F]|2[0-9A-CF]|3[A-F]|40|5[B-E]|60|7[B-DF]))*+"  # ASCII, as RFC 3986 writes it
+)
+_PAIRS: Final = rf"{_PART}={_PART}(?:&{_PART}={_PART})*+"
+_CANONICAL_PAIRS: Final = re.compile(_PAIRS)
+_CANONICAL_URL: Final = re.compile(rf"(https?://[A-Za-z0-9.:\[\]-]+)(/[A-Za-z0-9._~/%-]*+)(?:\?({_PAIRS})?)?")
+"""The host, path and query of a URL whose parts go into the signature as they are.
 
-    The query of `url` and a form body are signed; a JSON body is not (RFC 5849, section 3.4.1.3.1).
-    This calls the single steps of oauthlib, because its `Client` logs the key, token and
-    parameters.
+RFC 5849 wants every parameter decoded and encoded again. For what matches, that changes nothing.
+"""
+
+
+class OAuth1Signer:
+    """Signs requests with HMAC-SHA1 and one credential (RFC 5849, section 3).
+
+    oauthlib is the reference, and normalises the host, which is the same for all requests, and
+    whatever is not in canonical form yet. Most requests are, since we encode them ourselves; then
+    sorting and joining the parameters here takes a tenth of the time. This calls the single steps
+    of oauthlib, because its `Client` logs the key, token and parameters.
     """
+
+    def __init__(self, credential: OAuth1 | SignIn) -> None:
+        fields = {
+            "oauth_version": "1.0",
+            "oauth_signature_method": "HMAC-SHA1",
+            "oauth_consumer_key": credential.api_key,
+            **_fields(credential),
+        }
+        key = f"{_encoded(credential.api_key_secret)}&{_encoded(_token_secret(credential))}"
+        self._keyed = hmac.new(key.encode(), digestmod="sha1")
+        self._pairs = [[name, _encoded(value)] for name, value in fields.items()]
+        self._header = ", ".join([f'{name}="{value}"' for name, value in self._pairs])
+        self._hosts: dict[str, str] = {}
+
+    def header(self, method: str, url: str, *, form: str | None = None, nonce: str, timestamp: int) -> str:
+        """Returns the `Authorization` header of a request.
+
+        The query of `url` and a form body are signed; a JSON body is not (RFC 5849, section
+        3.4.1.3.1). `nonce` has letters and digits only.
+        """
+        pairs = [["oauth_nonce", nonce], ["oauth_timestamp", str(timestamp)], *self._pairs]
+        split = _CANONICAL_URL.fullmatch(url)
+        if split is not None and "oauth_" not in url and (not form or _is_canonical(form)):
+            host, path, query = split.groups()
+            for given in (query, form):
+                if given:
+                    pairs += [pair.split("=") for pair in given.split("&")]
+            address = self._host(host) + path.replace("%", "%25").replace("/", "%2F")
+        else:
+            pairs += _collected(url, form)
+            address = _encoded(_base_string_uri(url))
+        pairs.sort()
+        # Their names and values are encoded already, so that nothing else needs encoding here.
+        parameters = "&".join(map("=".join, pairs)).replace("%", "%25").replace("&", "%26").replace("=", "%3D")
+        signature = self._signature(f"{method.upper()}&{address}&{parameters}")
+        return (
+            f'OAuth oauth_nonce="{nonce}", oauth_timestamp="{timestamp}", {self._header}, oauth_signature="{signature}"'
+        )
+
+    def _host(self, origin: str) -> str:
+        """Returns the scheme, host and port as they are signed. There are as many as the
+        configuration has.
+        """
+        found = self._hosts.get(origin)
+        if found is None:
+            found = self._hosts[origin] = _encoded(_base_string_uri(f"{origin}/").removesuffix("/"))
+        return found
+
+    def _signature(self, base: str) -> str:
+        """Returns the signature of a base string, percent-encoded."""
+        keyed = self._keyed.copy()
+        keyed.update(base.encode("ascii"))
+        signature = binascii.b2a_base64(keyed.digest(), newline=False).decode("ascii")
+        return signature.replace("+", "%2B").replace("/", "%2F").replace("=", "%3D")
+
+
+def _encoded(text: str) -> str:
+    return quote(text, safe="")
+
+
+def _is_canonical(form: str) -> bool:
+    return _CANONICAL_PAIRS.fullmatch(form) is not None and "oauth_" not in form
+
+
+def _collected(url: str, form: str | None) -> list[list[str]]:
+    """Returns the parameters of a query and a form, in any encoding, as encoded pairs."""
     from oauthlib.oauth1.rfc5849 import signature
 
-    protocol = [
-        ("oauth_nonce", nonce),
-        ("oauth_timestamp", str(timestamp)),
-        ("oauth_version", "1.0"),
-        ("oauth_signature_method", "HMAC-SHA1"),
-        ("oauth_consumer_key", credential.api_key),
-        *_fields(credential),
-    ]
     steps: Any = signature  # its published types are not those it accepts
     collected = steps.collect_parameters(uri_query=urlsplit(url).query, body=form or "")
-    normalized = steps.normalize_parameters([*collected, *protocol])
-    base = steps.signature_base_string(method, steps.base_string_uri(url), normalized)
-    signed = steps.sign_hmac_sha1_with_client(base, _Secrets(credential.api_key_secret, _token_secret(credential)))
-    pairs = [f'{quote(name, safe="")}="{quote(value, safe="")}"' for name, value in protocol]
-    return f'OAuth {", ".join(pairs)}, oauth_signature="{quote(signed, safe="")}"'
+    return [[_encoded(name), _encoded(value)] for name, value in collected]
 
 
-def _fields(credential: OAuth1 | SignIn) -> list[tuple[str, str]]:
+def _base_string_uri(url: str) -> str:
+    """Returns a URL without its query, normalised (RFC 5849, section 3.4.1.2)."""
+    from oauthlib.oauth1.rfc5849 import signature
+
+    return signature.base_string_uri(url)
+
+
+def _fields(credential: OAuth1 | SignIn) -> dict[str, str]:
     """Returns the OAuth fields besides those of every request. Fields without a value are
     left out.
     """
     if isinstance(credential, OAuth1):
-        return [("oauth_token", credential.access_token)]
+        return {"oauth_token": credential.access_token}
     fields = {
         "oauth_token": credential.request_token,
         "oauth_callback": credential.callback,
         "oauth_verifier": credential.verifier,
     }
-    return [(name, value) for name, value in fields.items() if value is not None]
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _token_secret(credential: OAuth1 | SignIn) -> str:

@@ -1,21 +1,23 @@
 """Signatures, judged by others: oauthlib's server side, and the client of authlib, another library."""
 
 import base64
+import random
+import string
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, quote_plus, unquote
 
 import pytest
 from authlib.oauth1 import ClientAuth
 from hypothesis import given
 from hypothesis import strategies as st
-from oauthlib.oauth1 import RequestValidator, ResourceEndpoint
+from oauthlib.oauth1 import Client, RequestValidator, ResourceEndpoint
 
 from socialapi.config import Config
 from socialapi.credentials import OAuth1
 from socialapi.routes.route import ADS, Route
 from socialapi.wire.encode import query_string
-from socialapi.wire.oauth1 import basic_header, bearer_header, oauth1_header
-from socialapi.wire.request import Request
+from socialapi.wire.oauth1 import OAuth1Signer, basic_header, bearer_header
+from socialapi.wire.request import FORM, Request
 from tests.support.requests import assemble
 
 CREDENTIAL = OAuth1("key", "key-secret&", "token", "token+secret")
@@ -64,7 +66,9 @@ class Validator(RequestValidator):
 
 
 def sign(request: Request[Any], timestamp: int = TIMESTAMP) -> str:
-    return oauth1_header(CREDENTIAL, request.method, request.url, form=request.form, nonce=NONCE, timestamp=timestamp)
+    return OAuth1Signer(CREDENTIAL).header(
+        request.method, request.url, form=request.form, nonce=NONCE, timestamp=timestamp
+    )
 
 
 def signature(header: str) -> str:
@@ -176,6 +180,70 @@ def test_the_header_has_the_documented_fields_and_a_known_signature() -> None:
         "oauth_signature": fields["oauth_signature"],
     }
     assert len(base64.b64decode(signature(header))) == 20
+
+
+PIECES = [*ODD, *string.ascii_letters, "%", "%41", "%2", "oauth_token", "oauth_signature", "Zürich", "\U0001f9a6"]
+USUAL_PIECES = [
+    *string.ascii_letters,
+    *string.digits,
+    "~-._",
+    "*'();:@&=+$,/?#[]",
+    " ",
+    "%",
+    "true",
+    "2026-11-23T09:00Z",
+]
+HOSTS = ["ads-api.example.com", "ADS-API.Example.COM", "127.0.0.1", "[2001:DB8::1]", "a-b.example"]
+PORTS = ["", "", ":443", ":80", ":8443"]
+SEGMENTS = ["12", "accounts", "18ce54", "a%2Fb", "~-._", "%C3%BC", "x;y", "a:b@c", "(1,2)", ""]
+
+
+class RandomRequests:
+    """Requests as any client could send them, in every encoding, and every other one as this one encodes them."""
+
+    def __init__(self, seed: int) -> None:
+        self._rng = random.Random(seed)
+        self._is_usual = False
+
+    def text(self) -> str:
+        return "".join(
+            self._rng.choices(USUAL_PIECES if self._is_usual else PIECES, k=self._rng.choice([0, 1, 1, 2, 5]))
+        )
+
+    def encoded(self, text: str, way: int) -> str:
+        encoded = quote_plus(text, safe="~") if way == 1 else quote(text, safe="~")
+        return encoded.lower() if way == 2 else encoded
+
+    def parameters(self) -> str:
+        names = [self.text() for _ in range(self._rng.choice([0, 1, 1, 2, 6]))]
+        way = 0 if self._is_usual else self._rng.randrange(3)
+        pairs = [f"{self.encoded(name, way)}={self.encoded(self.text(), way)}" for name in [*names, *names[:1]]]
+        odd = [] if self._is_usual else self._rng.choices(["", "", "bare", "a=b=c", "=", "a=1&&a=1"])
+        return "&".join([*pairs, *odd])
+
+    def url(self) -> str:
+        scheme = self._rng.choice(["https", "http"] if self._is_usual else ["https", "HTTP"])
+        segments = self._rng.choices(SEGMENTS[:6] if self._is_usual else SEGMENTS, k=self._rng.randrange(1, 5))
+        query = self.parameters()
+        address = f"{scheme}://{self._rng.choice(HOSTS)}{self._rng.choice(PORTS)}/{'/'.join(segments)}"
+        return address + (f"?{query}" if query else self._rng.choice(["", "?"]))
+
+    def __call__(self) -> tuple[str, str, str | None]:
+        self._is_usual = not self._is_usual
+        method = self._rng.choice(["GET", "POST", "PUT", "DELETE"])
+        return method, self.url(), self.parameters() if method == "POST" and self._rng.random() < 0.5 else None
+
+
+def test_ten_thousand_random_requests_are_signed_as_oauthlib_signs_them_by_itself() -> None:
+    make, signer = RandomRequests(5849), OAuth1Signer(CREDENTIAL)
+    secrets = (CREDENTIAL.api_key, CREDENTIAL.api_key_secret, CREDENTIAL.access_token, CREDENTIAL.access_token_secret)
+    theirs = Client(*secrets, nonce=NONCE, timestamp=str(TIMESTAMP))
+    for _ in range(10_000):
+        method, url, form = make()
+        headers = {"Content-Type": FORM} if form else {}
+        _, signed, _ = theirs.sign(url, method, body=form or None, headers=headers)  # type: ignore[arg-type]  # any text
+        made = signer.header(method, url, form=form, nonce=NONCE, timestamp=TIMESTAMP)
+        assert made == signed["Authorization"], (method, url, form)
 
 
 def test_anything_that_is_signed_changes_the_signature() -> None:

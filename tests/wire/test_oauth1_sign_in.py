@@ -8,7 +8,7 @@ from authlib.oauth1 import ClientAuth
 from oauthlib.oauth1 import Client
 
 from socialapi.credentials import OAuth1
-from socialapi.wire.oauth1 import SignIn, oauth1_header
+from socialapi.wire.oauth1 import OAuth1Signer, SignIn
 from socialapi.wire.request import FORM
 
 NONCE: Final = "kYjzVBB8Y0ZFabxSWbWovY3uYSQ2pTgmZeNu2VS4cg"
@@ -51,7 +51,7 @@ def test_two_libraries_sign_alike(credential: SignIn | OAuth1, form: str | None)
     auth = Frozen(credential.api_key, credential.api_key_secret, **token_fields(credential))
     headers = {"Content-Type": FORM} if form else {}
     _, signed, _ = auth.sign("POST", URL, headers, form or "")
-    made = oauth1_header(credential, "POST", URL, form=form, nonce=NONCE, timestamp=NOW)
+    made = OAuth1Signer(credential).header("POST", URL, form=form, nonce=NONCE, timestamp=NOW)
     assert fields(made) == fields(signed["Authorization"])
 
 
@@ -60,11 +60,11 @@ def test_two_libraries_sign_alike(credential: SignIn | OAuth1, form: str | None)
 def test_the_signature_is_the_one_that_oauthlib_makes_by_itself(method: str, url: str) -> None:
     plain = Client("key", "secret", "token", "token+secret/ü", nonce=NONCE, timestamp=str(NOW))
     _, signed, _ = plain.sign(url, cast("Any", method))
-    assert oauth1_header(USER, method, url, nonce=NONCE, timestamp=NOW) == signed["Authorization"]
+    assert OAuth1Signer(USER).header(method, url, nonce=NONCE, timestamp=NOW) == signed["Authorization"]
 
 
 def test_the_first_step_has_these_very_bytes() -> None:
-    made = oauth1_header(BEGIN, "POST", "https://api.example/oauth/request_token", nonce=NONCE, timestamp=NOW)
+    made = OAuth1Signer(BEGIN).header("POST", "https://api.example/oauth/request_token", nonce=NONCE, timestamp=NOW)
     assert made == (
         f'OAuth oauth_nonce="{NONCE}", oauth_timestamp="1318467427", oauth_version="1.0", '
         'oauth_signature_method="HMAC-SHA1", oauth_consumer_key="cChZNFj6T5R0TigYB9yd1w", '
@@ -75,7 +75,7 @@ def test_the_first_step_has_these_very_bytes() -> None:
 def test_signing_logs_nothing_at_all(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     for credential in (BEGIN, FINISH, USER):
-        oauth1_header(credential, "POST", URL, form="a=b", nonce=NONCE, timestamp=1)
+        OAuth1Signer(credential).header("POST", URL, form="a=b", nonce=NONCE, timestamp=1)
     assert caplog.records == []
 
 

@@ -191,13 +191,15 @@ def _all_of(first: Check, *rest: Check) -> Check:
         return first
     if isinstance(first, _Scalar) and len(rest) == 1 and isinstance(rest[0], _Scalar):
         return _Constrained(first, rest[0])
+    constraints = tuple((each.accepts if isinstance(each, _Scalar) else None, each) for each in rest)
 
     def check(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
         before = len(report)
         first(value, path, report, now)
         if len(report) == before:
-            for constraint in rest:
-                constraint(value, path, report, now)
+            for accepts, constraint in constraints:
+                if accepts is None or not accepts(value):
+                    constraint(value, path, report, now)
 
     return check
 
@@ -249,6 +251,8 @@ class _Constrained:
         self.constraint = constraint
         of_kind, within = kind.accepts, constraint.accepts
         self.accepts: Callable[[Any], bool] = lambda value: of_kind(value) and within(value)
+        if kind is _SCALARS[str]:
+            self.accepts = lambda value: isinstance(value, str) and within(value)
 
     def __call__(self, value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
         if not self.accepts(value):

@@ -6,6 +6,7 @@ import enum
 import functools
 import math
 import operator
+import re
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -135,43 +136,38 @@ def json_bytes(shape: Any) -> bytes:
     raise InvalidInput(f"the body cannot be sent as JSON: {reason}")
 
 
-def parameters(values: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Returns query or form parameters: lists joined with commas, `true` and `false`, empty for
-    None.
+def query_string(values: Mapping[str, Any]) -> str:
+    """Returns query or form parameters percent-encoded per RFC 3986, so that the signed bytes are
+    the sent ones.
 
-    Raises InvalidInput for names that are not strings, and for values that are neither scalars nor
-    lists of them.
+    Lists are joined with commas, None is empty, and `UNSET` is left out. Raises InvalidInput for
+    names that are not strings, for values that are neither scalars nor lists of them, and for text
+    that is not valid Unicode.
     """
-    pairs: list[tuple[str, str]] = []
+    pairs: list[str] = []
     for name, value in values.items():
         if not isinstance(name, str):
             raise InvalidInput(f"the name of a parameter must be a text, not {type(name).__name__}")
         if value is UNSET:
             continue
-        text = _text(value)
+        text = value if value.__class__ is str else _text(value)
         if text is None:
             raise InvalidInput(
                 f"the value of {printable_name(name)!r} must be a text, a number, true or false, a time or a list of these"
             )
-        pairs.append((name, text))
-    return pairs
+        if _is_unreserved(name) and _is_unreserved(text):
+            pairs.append(f"{name}={text}")
+        elif has_lone_surrogate(name + text):
+            raise InvalidInput(f"the value of {printable_name(name)!r} {NOT_UNICODE}")
+        else:
+            pairs.append(f"{quote(name, safe='')}={quote(text, safe='')}")
+    return "&".join(pairs)
 
 
-def query_string(values: Mapping[str, Any]) -> str:
-    """Returns the parameters percent-encoded per RFC 3986, so that the signed bytes are the sent
-    ones.
-
-    Raises InvalidInput as `parameters` does, and for text that is not valid Unicode.
-    """
-    pairs = parameters(values)
-    broken = [name for name, value in pairs if has_lone_surrogate(name + value)]
-    if broken:
-        raise InvalidInput(f"the value of {printable_name(broken[0])!r} {NOT_UNICODE}")
-    return "&".join(f"{_quoted(name)}={_quoted(value)}" for name, value in pairs)
-
-
-def _quoted(text: str) -> str:
-    return text if text.isascii() and text.isalnum() else quote(text, safe="")
+_is_unreserved: Final = re.compile("[A-Za-z0-9._~-]*").fullmatch
+"""Whether a text has only characters that RFC 3986 leaves as they are, in a tenth of the time that
+`quote` takes.
+"""
 
 
 def has_lone_surrogate(text: str) -> bool:
@@ -184,10 +180,20 @@ def _text(value: Any) -> str | None:
     if value.__class__ is str:
         text: str = value
         return text
-    return next((write(value) for kinds, write in _WRITERS if isinstance(value, kinds)), None)
+    if value.__class__ is list:
+        return _joined(value)
+    for kinds, write in _WRITERS:
+        if isinstance(value, kinds):
+            return write(value)
+    return None
+
+
+_TEXT: Final = frozenset((str,))
 
 
 def _joined(values: Iterable[Any]) -> str | None:
+    if _TEXT.issuperset(map(type, values)):
+        return ",".join(values)
     texts = [None if isinstance(each, _LISTS) else _text(each) for each in values]
     return None if None in texts else ",".join(map(str, texts))
 
@@ -222,8 +228,13 @@ def shaped(declared: Any, value: Any) -> Any:
 
 def shaped_query(declared: Any, query: Mapping[str, Any] | None) -> dict[str, Any]:
     """Returns the query parameters of the declared type. None and `UNSET` are left out."""
-    values: dict[str, Any] = shaped(declared, query or {})
-    return {name: value for name, value in values.items() if value is not None}
+    if not query:
+        return {}
+    values: dict[str, Any] = _undeclared(query) if declared is None else shaper(declared)(query)
+    for value in values.values():
+        if value is None:
+            return {name: each for name, each in values.items() if each is not None}
+    return values
 
 
 def _undeclared(value: Any) -> Any:
@@ -243,11 +254,21 @@ def _undeclared(value: Any) -> Any:
     raise InvalidInput(says)
 
 
-def _refuse_slips(given: dict[Any, Any], known: Mapping[str, Any]) -> None:
-    """Replaces values whose name is nearly a known one by `Unshapeable`, with a suggestion."""
-    for name in given:
-        if name not in known and isinstance(name, str) and (meant := near_name(name, tuple(known))) is not None:
-            given[name] = Unshapeable(f"is not a field of this object: did you mean {meant!r}?")
+def _shaped_fields(shapes: Mapping[str, Shape], given: Any) -> Any:
+    """Returns the fields that have a value. A field whose name is nearly a known one becomes
+    `Unshapeable`, with a suggestion. Anything but a mapping is returned as it is.
+    """
+    # The test for the abstract class is slow.
+    if given.__class__ is not dict and not isinstance(given, Mapping):
+        return given
+    found: dict[Any, Any] = {}
+    for name, value in given.items():
+        shape = shapes.get(name)
+        if shape is None and isinstance(name, str) and (meant := near_name(name, tuple(shapes))) is not None:
+            found[name] = Unshapeable(f"is not a field of this object: did you mean {meant!r}?")
+        elif value is not UNSET:
+            found[name] = _undeclared(value) if shape is None else shape(value)
+    return found
 
 
 @functools.cache
@@ -311,7 +332,7 @@ def _array(item: Any) -> Shape:
     def shape(value: Any) -> Any:
         # A tuple of types: a union would be created on every call.
         if isinstance(value, (list, tuple)):
-            return [one(each) for each in value]
+            return list(map(one, value))
         if isinstance(value, alone) and not isinstance(value, bool):
             return [one(value)]
         if not is_several(value):
@@ -347,29 +368,25 @@ def _object(cls: Any) -> Shape:
     Instances of other classes are left to the validation.
     """
     # Filled on first use, because a class may contain itself.
-    fields: dict[str, tuple[str, Shape]] = {}
+    attributes: dict[str, str] = {}
+    shapes: dict[str, Shape] = {}
     is_open = "extra" in attrs.fields_dict(cls)
 
     def shape(value: Any) -> Any:
-        if not fields:
-            fields.update({name: (attribute, shaper(kind)) for name, (attribute, kind) in _fields(cls).items()})
+        if not shapes:
+            attributes.update({name: attribute for name, (attribute, _) in _fields(cls).items()})
+            shapes.update({name: shaper(kind) for name, (_, kind) in _fields(cls).items()})
         if isinstance(value, cls):
-            given = {name: getattr(value, attribute) for name, (attribute, _) in fields.items()}
+            given = {n: each for n, attribute in attributes.items() if (each := getattr(value, attribute)) is not UNSET}
             further = getattr(value, "extra", {}) if is_open else {}
         elif isinstance(value, Mapping):
             given = dict(value)
             further = given.pop("extra", {}) if is_open else {}
-            _refuse_slips(given, fields)
         else:
             return value
-        known = {
-            name: fields[name][1](each) if name in fields else _undeclared(each)
-            for name, each in given.items()
-            if each is not UNSET
-        }
         # A caller may give fields that the class does not have in `extra`; they are sent beside the
         # others.
-        return known | _undeclared(extra_parameters(further))
+        return _shaped_fields(shapes, given) | _undeclared(extra_parameters(further))
 
     return shape
 
@@ -392,15 +409,4 @@ def _parameters(declared: Any) -> Shape:
     hints = typing.get_type_hints(declared, include_extras=True)
     shapes = {name: shaper(value_type(kind)) for name, kind in hints.items()}
 
-    def shape(value: Any) -> Any:
-        if not isinstance(value, Mapping):
-            return value
-        given = dict(value)
-        _refuse_slips(given, shapes)
-        return {
-            name: shapes[name](each) if name in shapes else _undeclared(each)
-            for name, each in given.items()
-            if each is not UNSET
-        }
-
-    return shape
+    return functools.partial(_shaped_fields, shapes)

@@ -1,6 +1,7 @@
 """Rate limiting: one sliding window per limit, shared by all callers of a client."""
 
 import asyncio
+import bisect
 import collections
 import datetime
 import math
@@ -103,19 +104,18 @@ class SlidingWindow:
         if reset > self._reported_reset + SAME_RESET_SECONDS:
             self._former_reset = self._reported_reset
         self._reported_remaining, self._reported_reset, self._unaccounted = reading.remaining, reset, 0
-        self._is_only_caller = self._accounts_for_usage(reading.remaining)
+        if self.limit is not None and self.window_seconds is not None:
+            self._is_only_caller = self._accounts_for_usage(self.limit - reading.remaining, self.window_seconds)
 
-    def _accounts_for_usage(self, remaining: int) -> bool:
+    def _accounts_for_usage(self, used: int, window_seconds: float) -> bool:
         """Returns whether our own requests account for all that is used of the service's window.
 
         If so, only our own count is applied. It is exact, while a reset is reported in whole
         seconds, so that waiting for it would leave up to two seconds of every window unused.
         """
-        if self.limit is None or self.window_seconds is None:
-            return False
-        opened = self._reported_reset - self.window_seconds - SAME_RESET_SECONDS
-        ours = self.in_flight + sum(1 for reply in reversed(self._replies) if reply >= opened)
-        return self.limit - remaining <= ours
+        opened = self._reported_reset - window_seconds - SAME_RESET_SECONDS
+        ours = self.in_flight + len(self._replies) - bisect.bisect_left(self._replies, opened)
+        return used <= ours
 
     def _is_overtaken(self, now: float, remaining: int, reset: float) -> bool:
         """Returns whether a newer report arrived before this one: it had less remaining in the same
@@ -141,12 +141,19 @@ class SlidingWindow:
         0 means now, `UNKNOWN` that it depends on a reply.
         """
         reserve = self._reserve() if bulk else 0
-        return max(
-            0.0,
-            self._blocked_until - now,
-            self._by_our_count(now, reserve, ahead),
-            self._by_report(now, reserve, ahead),
-        )
+        wait_seconds = max(0.0, self._blocked_until - now)
+        if self.limit is not None and self.window_seconds is not None:
+            wait_seconds = max(wait_seconds, self._by_our_count(now, self.limit, self.window_seconds, reserve, ahead))
+        if self._reported_remaining is not None and not self._is_only_caller:
+            wait_seconds = max(wait_seconds, self._by_report(now, reserve, ahead))
+        return wait_seconds
+
+    def try_take(self, now: float, *, bulk: bool) -> bool:
+        """Counts a request as sent if it may go out now. Returns whether it may."""
+        if self.probe_seconds(now) > 0 or self.wait_seconds(now, bulk=bulk) > 0:
+            return False
+        self.take(now)
+        return True
 
     def probe_seconds(self, now: float) -> float:
         """Returns the seconds left to wait for the first reply, which reports the limit.
@@ -160,10 +167,8 @@ class SlidingWindow:
             return 0
         return min(self.limit - 1, max(1, math.ceil(self.limit * self._reserve_share)))
 
-    def _by_our_count(self, now: float, reserve: int, ahead: int) -> float:
-        if self.limit is None or self.window_seconds is None:
-            return 0.0
-        places = self.limit - reserve
+    def _by_our_count(self, now: float, limit: int, window_seconds: float, reserve: int, ahead: int) -> float:
+        places = limit - reserve
         free = places - self.in_flight - self._recent(now)
         # Slots become free one window after their replies, in that order. Requests in flight are
         # assumed to be answered now.
@@ -171,10 +176,10 @@ class SlidingWindow:
         if place < free:
             first = 0.0
         elif place - free < len(self._replies):
-            first = self._replies[place - free] + self.window_seconds - now
+            first = self._replies[place - free] + window_seconds - now
         else:
-            first = self.window_seconds
-        return first + turns * self.window_seconds
+            first = window_seconds
+        return first + turns * window_seconds
 
     def _recent(self, now: float) -> int:
         """Returns how many requests were answered within the last window."""
@@ -183,8 +188,6 @@ class SlidingWindow:
         return len(self._replies)
 
     def _by_report(self, now: float, reserve: int, ahead: int) -> float:
-        if self._reported_remaining is None or self._is_only_caller:
-            return 0.0
         if now >= self._reported_reset:
             # The service has opened a new window, of which only the size is known.
             full = self.limit
@@ -261,7 +264,8 @@ class _LimitQueue:
         return self.window.idle and not any(lane.waiting for lane in self.lanes.values())
 
 
-@attrs.frozen(eq=False)
+# Not frozen, because each field of a frozen class costs a call when an instance is made.
+@attrs.define(eq=False)
 class _WindowSlot:
     paced: _LimitQueue
     clock: Clock
@@ -311,13 +315,8 @@ class SlidingWindowPacer:
         paced = self._paced(key, documented)
         lane = paced.lanes[bulk]
         begin = self._clock.monotonic()
-        if (
-            not lane.waiting
-            and not paced.window.probe_seconds(begin)
-            and paced.window.wait_seconds(begin, bulk=bulk) <= 0
-        ):
+        if not lane.waiting and paced.window.try_take(begin, bulk=bulk):
             # Nobody is waiting and a slot is free: no need for the queue.
-            paced.window.take(begin)
             return _WindowSlot(paced, self._clock)
         await self._until_probed(paced, begin + max_wait_seconds)
         self._refuse_if_too_long(key, paced.window.wait_seconds(begin, bulk=bulk, ahead=lane.waiting), max_wait_seconds)

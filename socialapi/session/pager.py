@@ -155,8 +155,9 @@ class Pager(Generic[T]):
                 yield token, page
                 page = self._counted(await ahead)
             finally:
-                ahead.cancel()
-                await asyncio.gather(ahead, return_exceptions=True)
+                if not ahead.done():  # the caller stopped early
+                    ahead.cancel()
+                    await asyncio.gather(ahead, return_exceptions=True)
             token = upcoming
 
     def _counted(self, page: Page[T]) -> Page[T]:

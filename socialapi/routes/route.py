@@ -116,9 +116,11 @@ class Route(Generic[R]):
         """
         return self.label or self.path
 
-    @property
-    def is_paged(self) -> bool:
-        """Whether the answer is a page of a collection."""
+    is_paged: bool = attrs.field(init=False)
+    """Whether the answer is a page of a collection."""
+
+    @is_paged.default
+    def _is_paged(self) -> bool:
         return getattr(self.result, "__origin__", None) is Page
 
     def limit(self, query: Mapping[str, Any]) -> RateLimit | None:

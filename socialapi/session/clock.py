@@ -29,12 +29,9 @@ class Clock(Protocol):
 class SystemClock:
     """The clock of the operating system."""
 
-    # A static method without a wrapper, because streams call it for every item.
+    # Static methods without a wrapper, because streams call them for every item.
     monotonic: "staticmethod[[], float]" = staticmethod(time.monotonic)
-
-    def time(self) -> float:
-        """Returns the wall time in epoch seconds."""
-        return time.time()
+    time: "staticmethod[[], float]" = staticmethod(time.time)
 
     async def sleep(self, seconds: float) -> None:
         """Waits for `seconds`."""

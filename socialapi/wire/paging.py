@@ -37,10 +37,12 @@ def read_page(result: Any, body: Any) -> Page[Any]:
     if the page as a whole is unusable; without the next page's token, for example, iteration could
     not continue.
     """
-    envelope = _envelope(body)
-    kind = typing.get_args(result)[0]
+    envelope = body if body.__class__ is dict and "data" in body else _envelope(body)
+    (kind,) = result.__args__
     meta, items, included = envelope.get("meta"), envelope.get("data"), envelope.get("includes")
-    if meta.__class__ is not dict:
+    if meta is None:
+        meta = {}
+    elif meta.__class__ is not dict:
         meta = _read_whole("meta", scalars.only_object, meta) or {}
     if items.__class__ is not list:
         items = _items(items, kind)
@@ -54,9 +56,9 @@ def read_page(result: Any, body: Any) -> Page[Any]:
         undecoded=(*undecoded, *odd),
         places=_places(items, undecoded) if undecoded else None,
         next_token=_next_token(meta, envelope),
-        previous_token=_token("meta.previous_token", meta.get("previous_token")),
-        result_count=_count(meta, "result_count"),
-        total_count=_count(envelope, "total_count") if "total_count" in envelope else None,
+        previous_token=_token("meta.previous_token", meta["previous_token"]) if "previous_token" in meta else None,
+        result_count=_count(meta["result_count"]) if "result_count" in meta else None,
+        total_count=_count(envelope["total_count"]) if "total_count" in envelope else None,
         params=_echo(envelope["request"]) if "request" in envelope else {},
         extra={} if envelope.keys() <= _KNOWN else {name: envelope[name] for name in envelope.keys() - _KNOWN},
     )
@@ -124,9 +126,8 @@ def _token(path: str, value: Any) -> str | None:
     return None if value is None else _read_whole(path, scalars.identifier, value) or None
 
 
-def _count(holder: Mapping[str, Any], name: str) -> int | None:
+def _count(value: Any) -> int | None:
     """Returns a count, or None if it cannot be read; nothing depends on it."""
-    value = holder.get(name)
     if value is None or value.__class__ is int:
         return value
     try:

@@ -124,7 +124,8 @@ def read_result(route: Route[R], reply: Reply) -> R:
     if not reply.ok:
         raise read_error(reply)
     try:
-        reply.check_complete(executed=False)
+        if reply.max_bytes is not None:
+            reply.check_complete(executed=False)
         return _read_success(route, reply)
     except DecodeError as problem:
         error = DecodeError(problem.path, problem.reason)
@@ -144,7 +145,7 @@ def _read_success(route: Route[R], reply: Reply) -> R:
     if route.is_paged:
         if _is_refusal(body, names=frozenset()):
             raise read_error(reply)
-        return cast("R", read_page(route.result, body))
+        return read_page(route.result, body)  # type: ignore[return-value]  # R is a page here
     if not isinstance(body, dict):
         return _read_object(route, body, "")
     if _is_refusal(body, wire_names(cast("Any", route.result))):
@@ -168,7 +169,7 @@ def _is_refusal(body: Any, names: AbstractSet[str]) -> bool:
     """Returns whether an answer with a successful status is an error: it has operation errors, or
     errors and nothing else.
     """
-    if not isinstance(body, dict):
+    if not isinstance(body, dict) or not ("operation_errors" in body or "errors" in body):
         return False
     if body.get("operation_errors"):
         return True

@@ -216,7 +216,7 @@ async def send_operations(
     declared = body if most is None else get_args(body)[0]
     refuse([*broken, *broken_rules(declared, shapes, now=now)])
     target = destination.target
-    request = session.plan(target.route).assemble(target.path_parameters, {}, (json_bytes(shapes),))
+    request = session.plan(target.route).assemble(target, {}, (json_bytes(shapes),))
     return await send_until_counted(session, request, users, options=options)
 
 

@@ -215,7 +215,7 @@ class OAuth(Resource):
         return self._url(route, {"oauth_token": name, "force_login": force_login, "screen_name": screen_name})
 
     def _url(self, route: Route[Any], query: Mapping[str, Any]) -> str:
-        return self._session.plan(route).request({}, query, None, self._session.now).url
+        return self._session.plan(route).request(route.at(), query, None, self._session.now).url
 
     # OAuth 2.0 with PKCE (section 5.4)
 

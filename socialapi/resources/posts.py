@@ -9,13 +9,12 @@ from socialapi.errors import ApiError
 from socialapi.models.pages import Includes, Page
 from socialapi.models.posts import Post, PostDraft
 from socialapi.models.queries import MAX_LOOKUP_IDS, Fields, selected_by
-from socialapi.models.validation import AnyId
 from socialapi.resources.arguments import check_argument
 from socialapi.resources.resource import Resource
 from socialapi.routes import platform as routes
 from socialapi.session.pager import Pager
 from socialapi.wire.paging import Position
-from socialapi.wire.request import check, path_id
+from socialapi.wire.request import id_list, path_id
 
 
 class Posts(Resource):
@@ -28,7 +27,7 @@ class Posts(Resource):
         whose answers are merged. Raises InvalidInput if no id is given, and ApiError with the
         problems if none of the posts is available.
         """
-        wanted = list(dict.fromkeys(check(tuple[AnyId, ...], ids, now=self._session.now(), path="ids")))
+        wanted = list(dict.fromkeys(id_list("ids", ids)))
         selected = selected_by(fields)
         pages: list[Page[Post]] = []
         fruitless: list[ApiError] = []
@@ -46,8 +45,9 @@ class Posts(Resource):
         if len(fruitless) == len(pages):
             raise _joined(fruitless)
         whole = pages[0] if len(pages) == 1 else _merged(pages)
-        place = {post_id: index for index, post_id in enumerate(wanted)}
-        whole.data = tuple(sorted(whole.data, key=lambda post: place.get(post.id, len(place))))
+        if [post.id for post in whole.data] != wanted:
+            place = {post_id: index for index, post_id in enumerate(wanted)}
+            whole.data = tuple(sorted(whole.data, key=lambda post: place.get(post.id, len(place))))
         return whole
 
     def by_user(

@@ -1,7 +1,7 @@
 """The base class of resources, and helpers for their arguments."""
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from socialapi.models.pages import Page
@@ -52,7 +52,7 @@ class Resource:
         self._options = options
         self._path = {name: path_id(name, value) for name, value in path.items()}
 
-    async def _call(
+    def _call(
         self,
         route: Route[R],
         *,
@@ -60,15 +60,15 @@ class Resource:
         body: Any = None,
         authenticator: "Authenticator | None" = None,
         **path: str | int,
-    ) -> R:
-        """Returns the decoded result of a route. `path` has the path parameters that are not
-        shared.
+    ) -> Coroutine[Any, Any, R]:
+        """Returns the call of a route, which returns its decoded result. `path` has the path
+        parameters that are not shared.
 
         Every failure is raised as a SocialApiError.
         """
         target = Target(route, self._path | path if path else self._path)
         call = self._session.prepare(target, options=self._options, query=query, body=body, authenticator=authenticator)
-        return await self._session.call(call)
+        return self._session.call(call)
 
     def _pages(
         self,

@@ -22,7 +22,6 @@ from socialapi.models.events import (
 from socialapi.models.pages import Page
 from socialapi.models.queries import Fields, selected_by
 from socialapi.models.streams import Connection, EndedConnections, RuleDraft, RulesChange, StreamRule
-from socialapi.models.validation import AnyId
 from socialapi.models.webhooks import StreamLink
 from socialapi.problems import (
     DuplicateRules,
@@ -38,7 +37,7 @@ from socialapi.routes import platform as routes
 from socialapi.session.pager import Pager
 from socialapi.streams.link import LinkOptions, OnGap, OnSlow
 from socialapi.streams.stream import Stream
-from socialapi.wire.request import check
+from socialapi.wire.request import check, id_list
 
 MAX_AT_ONCE: Final = 100
 """How many rules are added or deleted in one request."""
@@ -224,7 +223,7 @@ class FilteredStream(Resource):
 
         `start` is a stored `Pager.position`. Raises InvalidInput for an invalid id.
         """
-        query = {"ids": ids if ids is None else check(tuple[AnyId, ...], ids, now=self._session.now(), path="ids")}
+        query = {"ids": None if ids is None else id_list("ids", ids)}
         return self._pages(routes.STREAM_RULES, query=query, start=start)
 
     async def add_rules(self, *rules: "AnyRule | Iterable[AnyRule]", dry_run: bool = False) -> Page[StreamRule]:

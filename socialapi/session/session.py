@@ -1,6 +1,7 @@
 """The session: it paces, signs, sends and retries every call."""
 
 import asyncio
+import collections
 import datetime
 import logging
 import random
@@ -22,7 +23,7 @@ from socialapi.session.rate_limiter import Pacer, Slot
 from socialapi.session.token_cache import TokenCache
 from socialapi.session.transport import LiveReply, Transport, close_reply
 from socialapi.wire.oauth1 import refuse_unusable
-from socialapi.wire.rate_limit_headers import names_of_limits, read_limit, retry_after_seconds
+from socialapi.wire.rate_limit_headers import LimitHeaders
 from socialapi.wire.request import Plan, Request
 from socialapi.wire.response import Reply, read_error, read_result
 from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, Failure, GiveUp, RetryPolicy, decide, failure_of_status
@@ -110,6 +111,7 @@ class Call(Generic[R]):
 
 
 Outcome = Reply | LiveReply | TransportError
+_REPLIES: Final = (Reply, LiveReply)
 
 logger: Final = logging.getLogger("socialapi")
 
@@ -143,8 +145,8 @@ class Session:
             credentials, config, token_cache, clock, self._fetch_token, self._ask_for_user_tokens
         )
         self._transport = transport
-        self._budgets: dict[str, RetryBudget] = {}
-        self._limit_headers = names_of_limits(config.rate_limit_header_prefixes)
+        self._budgets = collections.defaultdict[str, RetryBudget](lambda: RetryBudget(config.retry_budget))
+        self._limit_headers = LimitHeaders(config.rate_limit_header_prefixes)
         self._plans: dict[Route[Any], Plan[Any]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closed = False
@@ -167,7 +169,7 @@ class Session:
         Without `authenticator` the credential is the one that the API prefers. Raises InvalidInput
         for arguments that break a rule, ConfigurationError if there is no such credential.
         """
-        request = self.plan(target.route).request(target.path_parameters, query, body, self.now)
+        request = self.plan(target.route).request(target, query, body, self.now)
         return self.prepared(request, options=options, authenticator=authenticator)
 
     def prepared(
@@ -199,6 +201,15 @@ class Session:
         If the route allows it, the request is sent again when its answer cannot be decoded.
         """
         route = call.request.target.route
+        if route.retry_undecodable:
+            return await self._call_until_decoded(call)
+        result = read_result(route, await self.send(call))
+        if route.family is OAUTH:
+            refuse_unusable(result)
+        return result
+
+    async def _call_until_decoded(self, call: Call[R]) -> R:
+        route = call.request.target.route
         results: list[R] = []
 
         def accept(reply: Reply) -> Failure | None:
@@ -210,13 +221,9 @@ class Session:
                 pass  # raised below, when the reply is read again
             return None
 
-        if route.retry_undecodable:
-            call.accept = accept
+        call.accept = accept
         reply = await self.send(call)
-        result = results[0] if results else read_result(route, reply)
-        if route.family is OAUTH:
-            refuse_unusable(result)
-        return result
+        return results[0] if results else read_result(route, reply)
 
     def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Returns a task that ends with this session at the latest. Raises RuntimeError if the
@@ -247,7 +254,7 @@ class Session:
             call.attempt += 1
             outcome = await self._attempt(call, self._transport.send)
             if isinstance(outcome, Reply) and call.failure is None:
-                self._budget(call.request).earn()
+                self._budgets[call.request.origin].earn()
                 return outcome
             if await self._renewed(call, outcome):
                 continue
@@ -305,21 +312,23 @@ class Session:
         finally:
             # Also when cancelled or without a token: the slot must not leak.
             self._settle(slot, outcome, sent=started is not None)
-        call.failure = self._failure(call, outcome)
-        self._observe(call, self.clock.monotonic() - started)
+        if isinstance(outcome, TransportError) or not outcome.ok or call.accept is not None:
+            call.failure = self._failure(call, outcome)
+        else:
+            call.failure = None
+        if call.observer is not None or logger.isEnabledFor(logging.DEBUG):
+            self._observe(call, self.clock.monotonic() - started)
         return outcome
 
     def _settle(self, slot: Slot, outcome: Outcome | None, *, sent: bool) -> None:
         """Reports the outcome to the pacer. An attempt that was cut off on its way may have been
         counted.
         """
-        if isinstance(outcome, Reply | LiveReply):
+        if isinstance(outcome, _REPLIES):
             refused: float | None = None
             if outcome.status == 429:
                 refused = self.retry_after_seconds(outcome.headers) or DEFAULT_RETRY_AFTER_SECONDS
-            limit = None
-            if not outcome.headers.keys().isdisjoint(self._limit_headers):
-                limit = read_limit(outcome.headers, self.config.rate_limit_header_prefixes, self.clock.time())
+            limit = self._limit_headers.read(outcome.headers, self.clock.time())
             slot.replied(limit, refused_for_seconds=refused)
         elif sent and (outcome is None or outcome.may_be_executed):
             slot.replied(None)
@@ -328,15 +337,14 @@ class Session:
 
     def _observe(self, call: Call[Any], seconds: float) -> None:
         failure = call.failure
-        if logger.isEnabledFor(logging.DEBUG):
-            logger.debug(
-                "%s %s: %s in %.0f ms (attempt %d)",
-                call.request.method,
-                call.request.target.route.shown,
-                failure.summary if failure else "done",
-                seconds * 1000,
-                call.attempt,
-            )
+        logger.debug(
+            "%s %s: %s in %.0f ms (attempt %d)",
+            call.request.method,
+            call.request.target.route.shown,
+            failure.summary if failure else "done",
+            seconds * 1000,
+            call.attempt,
+        )
         if call.observer is not None:
             call.observer(Attempt(seconds, call.request.body_bytes, failure))
 
@@ -352,7 +360,7 @@ class Session:
 
     def retry_after_seconds(self, headers: Mapping[str, str]) -> float | None:
         """Returns how many seconds from now the headers ask to wait, or None."""
-        return retry_after_seconds(headers, self.config.rate_limit_header_prefixes, self.clock.time())
+        return self._limit_headers.retry_after_seconds(headers, self.clock.time())
 
     async def _renewed(self, call: Call[Any], outcome: Outcome) -> bool:
         """Replaces a token that was refused, once per call. Returns whether to try again; a 401
@@ -379,7 +387,7 @@ class Session:
         if isinstance(decision, GiveUp):
             self._raise(call, outcome, decision)
         seconds = decision.seconds
-        if not self._budget(call.request).spend():
+        if not self._budgets[call.request.origin].spend():
             if call.options.policy.max_elapsed_seconds is None:
                 self._raise(call, outcome, GiveUp("attempts"))
             # A job keeps retrying until its time is up, but slows down for a host that does not
@@ -408,12 +416,6 @@ class Session:
             resets_at = self.now() + datetime.timedelta(seconds=wait_seconds)
             raise RateLimitTooLong(call.request.limit_key, wait_seconds, resets_at) from error
         raise error
-
-    def _budget(self, request: Request[Any]) -> RetryBudget:
-        host = request.url.split("/", 3)[2]
-        if host not in self._budgets:
-            self._budgets[host] = RetryBudget(self.config.retry_budget)
-        return self._budgets[host]
 
     async def _fetch_token(self, credential: AppOnly, options: CallOptions | None) -> str:
         from socialapi.models.oauth import AppOnlyTokenRequest

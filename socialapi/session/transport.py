@@ -16,7 +16,7 @@ from aiohttp.abc import AbstractStreamWriter
 
 from socialapi.config import Config
 from socialapi.errors import ConfigurationError, OutcomeUnknown, TransportError
-from socialapi.network import Network
+from socialapi.network import ConnectionOptions, Network
 from socialapi.wire.oauth1 import check_headers
 from socialapi.wire.request import Request
 from socialapi.wire.response import Reply
@@ -208,6 +208,7 @@ class Transport:
         self._network = network or Network()
         self._closed = False
         self._live: weakref.WeakSet[LiveReply] = weakref.WeakSet()
+        self._ways: dict[str, ConnectionOptions] = {}
 
     def _open(self) -> aiohttp.ClientSession:
         if self._closed:
@@ -273,7 +274,7 @@ class Transport:
         """Sends the request, returns what `finish` makes of the response, translates errors."""
         url = yarl.URL(request.url, encoded=True)
         connect_seconds = min(self._config.connect_timeout_seconds, CONNECTING_SHARE * timeout_seconds)
-        way = await self._network.options_for(url.scheme, url.host or "", url.port)
+        way = self._ways.get(request.origin) or await self._find_way(request.origin, url)
         sent = {"User-Agent": self._user_agent, **request.headers, **headers, **way.headers}
         check_headers(sent)
         error: TransportError | ConfigurationError
@@ -310,28 +311,32 @@ class Transport:
         # must not be the context of ours.
         raise error
 
+    async def _find_way(self, origin: str, url: yarl.URL) -> ConnectionOptions:
+        """Returns the connection options for a host, and keeps them by its origin, for which no URL
+        has to be taken apart.
+        """
+        way = self._ways[origin] = await self._network.options_for(url.scheme, url.host or "", url.port)
+        return way
+
     async def _reply(self, response: aiohttp.ClientResponse) -> Reply:
         """Returns the response. Of a success that is too large, and of a refusal, only the
         beginning.
         """
-        async with response:
-            return await self._read(response)
-
-    async def _read(self, response: aiohttp.ClientResponse) -> Reply:
-        headers = _headers_of(response)
-        if not _is_success(response.status):
-            return Reply(response.status, headers, await self._read_refusal(response))
         limit = self._config.max_response_bytes
-        chunks: list[bytes] = []
-        size = 0
-        while chunk := await response.content.readany():
-            size += len(chunk)
-            chunks.append(chunk)
-            if size > limit:
-                response.close()
-                break
-        content = b"".join(chunks)[:limit]
-        return Reply(response.status, headers, content, max_bytes=limit if size > limit else None)
+        try:
+            if not _is_success(response.status):
+                return Reply(response.status, _headers_of(response), await self._read_refusal(response))
+            body = await response.content.readany()
+            if not response.content.at_eof():  # it did not arrive at once
+                body = await _read_rest(response.content, body, limit)
+        except BaseException:
+            response.close()
+            raise
+        if len(body) <= limit:
+            # The connection is free for others: aiohttp releases it at the end of the body.
+            return Reply(response.status, _headers_of(response), body)
+        response.close()
+        return Reply(response.status, _headers_of(response), body[:limit], max_bytes=limit)
 
     async def _read_refusal(self, response: aiohttp.ClientResponse) -> bytes:
         """Returns the beginning of the body of a refusal. The rest is not waited for, and a broken
@@ -365,6 +370,15 @@ def _timeout(total_seconds: float | None, connect_seconds: float) -> aiohttp.Cli
     """
     # No rounding, which could let both expire together.
     return aiohttp.ClientTimeout(total=total_seconds, connect=connect_seconds, ceil_threshold=math.inf)
+
+
+async def _read_rest(content: aiohttp.StreamReader, begun: bytes, limit: int) -> bytes:
+    """Returns a body from its beginning on, at least as much as `limit` if it is longer."""
+    chunks, size = [begun], len(begun)
+    while size <= limit and (chunk := await content.readany()):
+        size += len(chunk)
+        chunks.append(chunk)
+    return b"".join(chunks)
 
 
 def _is_success(status: int) -> bool:

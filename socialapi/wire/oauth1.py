@@ -182,6 +182,9 @@ def check_headers(headers: Mapping[str, str]) -> None:
     """Raises ConfigurationError, which shows no value, for a header value that is not printable
     ASCII.
     """
+    together = "".join(headers.values())
+    if together.isascii() and together.isprintable():
+        return
     for name, value in headers.items():
         if not (value.isascii() and value.isprintable()):
             raise ConfigurationError(

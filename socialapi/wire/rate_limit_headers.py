@@ -28,39 +28,42 @@ class LimitReading:
     resets_in_seconds: float | None
 
 
-def names_of_limits(prefixes: Iterable[str]) -> frozenset[str]:
-    """Returns the header names of which at least one is present when a limit is reported."""
-    return frozenset(f"{prefix}{name}" for prefix in prefixes for name in ("limit", "remaining"))
+class LimitHeaders:
+    """Reads the headers of rate limits, whose names are `<prefix>limit`, `-remaining` and `-reset`.
 
-
-def read_limit(headers: Mapping[str, str], prefixes: Iterable[str], now: float) -> LimitReading | None:
-    """Returns the first set of `<prefix>limit`, `-remaining` and `-reset` headers present, or None.
-
-    `headers` have lower-case names. `now` is the wall time in epoch seconds; the `Date` header
-    corrects it for clock skew.
+    The headers read have lower-case names. `now` is the wall time in epoch seconds; the `Date`
+    header corrects it for clock skew.
     """
-    for prefix in prefixes:
-        limit, remaining = _whole(headers.get(f"{prefix}limit")), _whole(headers.get(f"{prefix}remaining"))
-        if limit is not None or remaining is not None:
-            resets_in_seconds = _seconds_until(headers.get(f"{prefix}reset"), service_time(headers, now))
-            return LimitReading(limit, remaining, resets_in_seconds)
-    return None
 
+    def __init__(self, prefixes: Iterable[str]) -> None:
+        self._names = [(f"{prefix}limit", f"{prefix}remaining", f"{prefix}reset") for prefix in prefixes]
 
-def retry_after_seconds(headers: Mapping[str, str], prefixes: Iterable[str], now: float) -> float | None:
-    """Returns the wait the service asks for: `Retry-After` in any form, or the reset of an
-    exhausted limit.
+    def read(self, headers: Mapping[str, str], now: float) -> LimitReading | None:
+        """Returns the limit of the first prefix whose limit or remaining requests are reported, or
+        None.
+        """
+        for limit_name, remaining_name, reset_name in self._names:
+            if limit_name in headers or remaining_name in headers:
+                limit, remaining = _whole(headers.get(limit_name)), _whole(headers.get(remaining_name))
+                if limit is not None or remaining is not None:
+                    resets_in_seconds = _seconds_until(headers.get(reset_name), service_time(headers, now))
+                    return LimitReading(limit, remaining, resets_in_seconds)
+        return None
 
-    Returns None if it names none. A time in the past counts as none, so that a wrong header never
-    causes an immediate retry.
-    """
-    service_now = service_time(headers, now)
-    told = _seconds_until(headers.get("retry-after"), service_now)
-    if told is None:
-        used_up = [prefix for prefix in prefixes if not _whole(headers.get(f"{prefix}remaining"))]
-        resets = (_seconds_until(headers.get(f"{prefix}reset"), service_now) for prefix in used_up)
-        told = next((each for each in resets if each), None)
-    return told or None
+    def retry_after_seconds(self, headers: Mapping[str, str], now: float) -> float | None:
+        """Returns the wait the service asks for: `Retry-After` in any form, or the reset of an
+        exhausted limit.
+
+        Returns None if it names none. A time in the past counts as none, so that a wrong header
+        never causes an immediate retry.
+        """
+        service_now = service_time(headers, now)
+        told = _seconds_until(headers.get("retry-after"), service_now)
+        if told is None:
+            used_up = [reset for _, remaining, reset in self._names if not _whole(headers.get(remaining))]
+            resets = (_seconds_until(headers.get(name), service_now) for name in used_up)
+            told = next((each for each in resets if each), None)
+        return told or None
 
 
 def service_time(headers: Mapping[str, str], now: float) -> float:

@@ -9,10 +9,10 @@ import attrs
 
 from socialapi.config import Config
 from socialapi.errors import InvalidInput
-from socialapi.models.validation import AnyId, broken_rules
+from socialapi.models.validation import AnyId, Unshapeable, broken_rules, checker
 from socialapi.problems import BrokenRule
 from socialapi.routes.route import COUNTED_BY, RateLimit, Route, Target, encode_segment
-from socialapi.wire.encode import json_bytes, query_string, shaped, shaped_query, unsendable
+from socialapi.wire.encode import json_bytes, query_string, shaped, shaped_query, shaper, unsendable
 
 R = TypeVar("R")
 
@@ -28,25 +28,24 @@ _EPOCH: Final = datetime.datetime.fromtimestamp(0, datetime.UTC)
 _UNFIT: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-@attrs.frozen(eq=False, repr=False)
+# Not frozen, because each field of a frozen class costs a call when an instance is made.
+@attrs.define(eq=False, repr=False)
 class Request(Generic[R]):
     """A request without its authorization, which is made for every attempt.
 
-    `body` is in parts, so that writing a large one does not block the event loop. `form` is the
-    same body as text if it is a form, the only kind of body that OAuth 1.0a signs.
+    `origin` is the scheme, host and port of `url`. `body` is in parts, so that writing a large one
+    does not block the event loop. `form` is the same body as text if it is a form, the only kind of
+    body that OAuth 1.0a signs.
     """
 
     target: Target[R]
+    origin: str
     url: str
     headers: Mapping[str, str]
-    body: tuple[bytes, ...] = ()
-    form: str | None = None
-    rate_limit: RateLimit | None = None
-    limit_key: str = attrs.field()
-
-    @limit_key.default
-    def _limit_key(self) -> str:
-        return self.target.limit_key(self.rate_limit)
+    body: tuple[bytes, ...]
+    form: str | None
+    rate_limit: RateLimit | None
+    limit_key: str
 
     @property
     def method(self) -> str:
@@ -71,16 +70,18 @@ class Plan(Generic[R]):
     def __init__(self, route: Route[R], config: Config) -> None:
         self.route = route
         self._address = config.host(route.family.host) + route.template(config.paths, config.ads_versions)
+        self._origin = "/".join(self._address.split("/", 3)[:3])
         self._limit = route.limit({})
         counted_by = self._limit.per if self._limit is not None else COUNTED_BY
         has_key = not any(f"{{{name}}}" in route.path for name in counted_by)
         self._limit_key = Target(route, {}).limit_key(self._limit) if has_key and not route.label else None
         self._takes_nothing = not (route.path_rules or broken_rules(route.query or Any, {}, now=_EPOCH))
+        self._check_query = checker(route.query or Any)
         self._max_body_bytes = (config.max_batch_bytes or route.max_body_bytes) if route.max_body_bytes else None
 
     def request(
         self,
-        path: Mapping[str, str | int],
+        target: Target[R],
         query: Mapping[str, Any] | None,
         body: Any,
         now: Callable[[], datetime.datetime],
@@ -89,23 +90,38 @@ class Plan(Generic[R]):
         rule.
         """
         if not query and body is None and self._takes_nothing and (query is None or query.__class__ is dict):
-            return self.assemble(path, {}, ())
-        route, path = self.route, _as_texts(path)
+            return self.assemble(target, {}, ())
+        route = self.route
         values, shape = shaped_arguments(route, query, body)
-        refuse(_broken(route, path, values, shape if body is not None else None, now()))
-        content: tuple[bytes, ...] = ()
-        form: str | None = None
-        if body is not None and route.body_in == "query":
-            values.update(shape)
-        elif body is not None and route.body_in == "form":
+        if broken := self._broken(target, values, shape if body is not None else None, now()):
+            refuse(broken)
+        if body is None:
+            return self.assemble(target, values, ())
+        if route.body_in == "query":
+            return self.assemble(target, values | shape, ())
+        if route.body_in == "form":
             form = query_string(shape)
-            content = (form.encode("ascii"),)
-        elif body is not None:
-            content = (json_bytes(shape),)
-        return self.assemble(path, values, content, form)
+            return self.assemble(target, values, (form.encode("ascii"),), form)
+        return self.assemble(target, values, (json_bytes(shape),))
+
+    def _broken(
+        self, target: Target[R], query: Mapping[str, Any], shape: Any, now: datetime.datetime
+    ) -> Sequence[BrokenRule]:
+        """Returns every broken rule of the path, the query and the body."""
+        route, broken = self.route, list[BrokenRule]()
+        if route.path_rules:
+            path = _as_texts(target.path_parameters)
+            for name, declared in route.path_rules.items():
+                broken += broken_rules(declared, path[name], now=now, path=name)
+        self._check_query(query, "", broken, now)
+        if shape is not None:
+            broken += broken_rules(route.body or Any, shape, now=now)
+            if not broken and route.body_in == "json":
+                broken += unsendable(shape)
+        return broken
 
     def assemble(
-        self, path: Mapping[str, str | int], query: Mapping[str, Any], body: tuple[bytes, ...], form: str | None = None
+        self, target: Target[R], query: Mapping[str, Any], body: tuple[bytes, ...], form: str | None = None
     ) -> Request[R]:
         """Returns a request from parts that are known to be valid, such as the batches of a job.
 
@@ -114,15 +130,21 @@ class Plan(Generic[R]):
         if self._max_body_bytes is not None and sum(map(len, body)) > self._max_body_bytes:
             most = f"{self._max_body_bytes:,} bytes"
             raise InvalidInput(f"the request body is larger than {most}; send it in several requests")
-        path, encoded = _segments(path)
-        url = self._address.format_map(encoded) if encoded else self._address
+        url = self._address
+        if target.path_parameters:
+            texts, encoded = _segments(target.path_parameters)
+            url = url.format_map(encoded)
+            if texts is not target.path_parameters:
+                target = Target(self.route, texts)
         if query and (text := query_string(query)):
             url = f"{url}?{text}"
         headers = _ACCEPT if not body else _ACCEPT_JSON if form is None else _ACCEPT_FORM
-        target, limit = Target(self.route, path), self.route.limit(query) if query else self._limit
-        if limit is not self._limit or self._limit_key is None:
-            return Request(target, url, headers, body, form, limit)
-        return Request(target, url, headers, body, form, limit, self._limit_key)
+        limit, key = self._limit, self._limit_key
+        if query and self.route.family.total_counts is not None:
+            limit = self.route.limit(query)
+        if key is None or limit is not self._limit:
+            key = target.limit_key(limit)
+        return Request(target, self._origin, url, headers, body, form, limit, key)
 
 
 def _segments(path: Mapping[str, str | int]) -> tuple[Mapping[str, str], Mapping[str, str]]:
@@ -138,28 +160,14 @@ def shaped_arguments(route: Route[Any], query: Mapping[str, Any] | None, body: A
     """Returns query and body in the shape that the route declares. Raises InvalidInput if they have
     none.
     """
-    if query is not None and not isinstance(query, Mapping):
+    # The test for the abstract class is slow.
+    if query is not None and query.__class__ is not dict and not isinstance(query, Mapping):
         raise InvalidInput(f"params must be a mapping of names to values, not {type(query).__name__}")
     try:
         return shaped_query(route.query, query), shaped(route.body, body) if body is not None else None
     except RecursionError:
         pass  # its traceback would hold the arguments
     raise InvalidInput("the arguments are nested too deeply, or hold themselves")
-
-
-def _broken(
-    route: Route[Any], path: Mapping[str, Any], query: Mapping[str, Any], shape: Any, now: datetime.datetime
-) -> Sequence[BrokenRule]:
-    """Returns every broken rule of the path, the query and the body."""
-    broken: list[BrokenRule] = []
-    for name, declared in route.path_rules.items():
-        broken += broken_rules(declared, path[name], now=now, path=name)
-    broken += broken_rules(route.query or Any, query, now=now)
-    if shape is not None:
-        broken += broken_rules(route.body or Any, shape, now=now)
-    if not broken and route.body_in == "json":
-        broken += unsendable(shape)
-    return broken
 
 
 def with_path_texts(path: Mapping[str, str | int]) -> Mapping[str, str]:
@@ -193,6 +201,24 @@ def path_id(name: str, value: object) -> str:
     return text
 
 
+_IDS: Final = tuple[AnyId, ...]
+_shape_ids: Final = shaper(_IDS)
+_check_ids: Final = checker(_IDS)
+
+
+def id_list(name: str, given: Any) -> list[str]:
+    """Returns ids, given as one or several, as a list. Raises InvalidInput, which names the
+    argument, with every broken rule.
+    """
+    ids: list[str] | Unshapeable = _shape_ids(given)
+    broken: list[BrokenRule] = []
+    if isinstance(ids, Unshapeable):
+        raise _refusal([BrokenRule(path=name, reason=ids.says)])
+    _check_ids(ids, name, broken, _EPOCH)
+    refuse(broken)
+    return ids
+
+
 def refuse_odd_ids(given: Mapping[str, object]) -> None:
     """Raises InvalidInput for values that cannot be a path segment, such as None."""
     given = {name: value for name, value in given.items() if not (isinstance(value, str) and value.isalnum())}
@@ -224,5 +250,9 @@ def check(declared: Any, value: Any, *, now: datetime.datetime, path: str = "") 
 def refuse(broken: Sequence[BrokenRule]) -> None:
     """Raises InvalidInput with the broken rules, if there are any."""
     if broken:
-        rules = "1 rule" if len(broken) == 1 else f"{len(broken)} rules"
-        raise InvalidInput(f"the request breaks {rules} of the service; nothing was sent", broken)
+        raise _refusal(broken)
+
+
+def _refusal(broken: Sequence[BrokenRule]) -> InvalidInput:
+    rules = "1 rule" if len(broken) == 1 else f"{len(broken)} rules"
+    return InvalidInput(f"the request breaks {rules} of the service; nothing was sent", broken)

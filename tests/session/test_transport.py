@@ -45,6 +45,26 @@ async def failure(client: Client) -> TransportError:
     return caught.value
 
 
+async def test_a_connection_serves_the_next_call_after_answers_of_every_kind() -> None:
+    large = answer({"data": ["x" * 1_000_000]})
+    chunked = b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n6\r\n{"a":1\r\n1\r\n}\r\n0\r\n\r\n'
+    refusal = answer({"errors": [{"code": 50, "message": "no"}]}, status=404)
+    async with (
+        Server(OK, large, chunked, refusal, answer(status=204), then=OK) as server,
+        client_of(server.url) as client,
+    ):
+        first, second, third = [(await get(client)).content for _ in range(3)]
+        with pytest.raises(errors.NotFound):
+            await get(client)
+        fourth, fifth = (await get(client)).content, (await get(client)).content
+    assert (third, fourth) == (b'{"a":1}', b"")
+    assert OK.endswith(first)
+    assert large.endswith(second)
+    assert len(second) > 1_000_000
+    assert first == fifth
+    assert server.connections == 1
+
+
 # Not connected: the service cannot have executed anything
 
 

@@ -23,11 +23,11 @@ def build_request(
 
     Raises InvalidInput with every broken rule, ConfigurationError if the host is not configured.
     """
-    return Plan(target.route, config).request(target.path_parameters, query, body, lambda: now)
+    return Plan(target.route, config).request(target, query, body, lambda: now)
 
 
 def assemble(
     target: Target[R], config: Config, query: Mapping[str, Any], body: tuple[bytes, ...], form: str | None = None
 ) -> Request[R]:
     """Returns a request from parts that are known to be valid, such as the batches of a job."""
-    return Plan(target.route, config).assemble(target.path_parameters, query, body, form)
+    return Plan(target.route, config).assemble(target, query, body, form)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialapi.wire.rate_limit_headers import LimitReading, read_limit, retry_after_seconds, service_time
+from socialapi.wire.rate_limit_headers import LimitHeaders, LimitReading, service_time
 
 PREFIXES = ("x-account-rate-limit-", "x-rate-limit-")
 NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT
@@ -27,8 +27,8 @@ NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT
     ],
 )
 def test_a_moment_is_read_in_every_form(reset: str, seconds: float) -> None:
-    assert retry_after_seconds({"retry-after": reset}, PREFIXES, NOW) == seconds
-    assert retry_after_seconds({"x-rate-limit-reset": reset}, PREFIXES, NOW) == seconds
+    assert LimitHeaders(PREFIXES).retry_after_seconds({"retry-after": reset}, NOW) == seconds
+    assert LimitHeaders(PREFIXES).retry_after_seconds({"x-rate-limit-reset": reset}, NOW) == seconds
 
 
 @pytest.mark.parametrize(
@@ -51,13 +51,13 @@ def test_a_moment_is_read_in_every_form(reset: str, seconds: float) -> None:
 )
 def test_a_moment_in_the_past_or_garbage_counts_as_silence(reset: str) -> None:
     """The official ads SDK failed with TypeError and ValueError on these."""
-    assert retry_after_seconds({"retry-after": reset}, PREFIXES, NOW) is None
-    assert retry_after_seconds({"x-rate-limit-reset": reset}, PREFIXES, NOW) is None
+    assert LimitHeaders(PREFIXES).retry_after_seconds({"retry-after": reset}, NOW) is None
+    assert LimitHeaders(PREFIXES).retry_after_seconds({"x-rate-limit-reset": reset}, NOW) is None
 
 
 def test_no_header_is_silence() -> None:
-    assert retry_after_seconds({}, PREFIXES, NOW) is None
-    assert read_limit({}, PREFIXES, NOW) is None
+    assert LimitHeaders(PREFIXES).retry_after_seconds({}, NOW) is None
+    assert LimitHeaders(PREFIXES).read({}, NOW) is None
 
 
 @given(
@@ -69,24 +69,24 @@ def test_no_header_is_silence() -> None:
     )
 )
 def test_no_header_whatsoever_raises_or_makes_an_endless_wait(headers: dict[str, str]) -> None:
-    told = retry_after_seconds(headers, PREFIXES, NOW)
+    told = LimitHeaders(PREFIXES).retry_after_seconds(headers, NOW)
     assert told is None or 0 < told <= 366 * 86_400
-    reading = read_limit(headers, PREFIXES, NOW)
+    reading = LimitHeaders(PREFIXES).read(headers, NOW)
     if reading is not None and reading.resets_in_seconds is not None:
         assert 0 <= reading.resets_in_seconds <= 366 * 86_400
 
 
 def test_retry_after_goes_before_the_reset_of_a_limit() -> None:
     headers = {"retry-after": "7", "x-rate-limit-reset": "1800000042"}
-    assert retry_after_seconds(headers, PREFIXES, NOW) == 7.0
+    assert LimitHeaders(PREFIXES).retry_after_seconds(headers, NOW) == 7.0
 
 
 def test_the_clock_of_the_service_counts_and_not_ours() -> None:
     """Its Date header is an hour behind this machine's clock."""
     headers = {"date": "Fri, 15 Jan 2027 07:00:00 GMT", "x-rate-limit-reset": "1799996442", "x-rate-limit-limit": "15"}
     assert service_time(headers, NOW) == NOW - 3600
-    assert retry_after_seconds(headers, PREFIXES, NOW) == 42.0
-    assert read_limit(headers, PREFIXES, NOW) == LimitReading(15, None, 42.0)
+    assert LimitHeaders(PREFIXES).retry_after_seconds(headers, NOW) == 42.0
+    assert LimitHeaders(PREFIXES).read(headers, NOW) == LimitReading(15, None, 42.0)
 
 
 def test_a_date_that_cannot_be_read_leaves_our_clock() -> None:
@@ -105,7 +105,7 @@ def test_a_date_without_a_zone_is_in_utc_wherever_this_machine_is(monkeypatch: p
 
 def test_a_limit_is_read_whole() -> None:
     headers = {"x-rate-limit-limit": "1500", "x-rate-limit-remaining": "1499", "x-rate-limit-reset": "1800000060"}
-    assert read_limit(headers, PREFIXES, NOW) == LimitReading(1500, 1499, 60.0)
+    assert LimitHeaders(PREFIXES).read(headers, NOW) == LimitReading(1500, 1499, 60.0)
 
 
 def test_the_headers_of_the_account_are_preferred_when_present() -> None:
@@ -117,12 +117,12 @@ def test_the_headers_of_the_account_are_preferred_when_present() -> None:
         "x-account-rate-limit-remaining": "3",
         "x-account-rate-limit-reset": "1800000900",
     }
-    assert read_limit(headers, PREFIXES, NOW) == LimitReading(100, 3, 900.0)
-    assert read_limit(headers, tuple(reversed(PREFIXES)), NOW) == LimitReading(1500, 1499, 60.0)
+    assert LimitHeaders(PREFIXES).read(headers, NOW) == LimitReading(100, 3, 900.0)
+    assert LimitHeaders(tuple(reversed(PREFIXES))).read(headers, NOW) == LimitReading(1500, 1499, 60.0)
 
 
 def test_the_names_of_the_headers_can_be_others() -> None:
-    assert read_limit({"ratelimit-remaining": "2"}, ("ratelimit-",), NOW) == LimitReading(None, 2, None)
+    assert LimitHeaders(("ratelimit-",)).read({"ratelimit-remaining": "2"}, NOW) == LimitReading(None, 2, None)
 
 
 def test_the_limit_that_is_used_up_is_the_one_to_wait_for() -> None:
@@ -132,18 +132,18 @@ def test_the_limit_that_is_used_up_is_the_one_to_wait_for() -> None:
         "x-rate-limit-remaining": "0",
         "x-rate-limit-reset": "1800000030",
     }
-    assert retry_after_seconds(headers, PREFIXES, NOW) == 30.0
-    assert retry_after_seconds(headers | {"x-rate-limit-remaining": "9"}, PREFIXES, NOW) is None
+    assert LimitHeaders(PREFIXES).retry_after_seconds(headers, NOW) == 30.0
+    assert LimitHeaders(PREFIXES).retry_after_seconds(headers | {"x-rate-limit-remaining": "9"}, NOW) is None
 
 
 def test_numbers_that_are_none_are_left_out() -> None:
     headers = {"x-rate-limit-limit": "many", "x-rate-limit-remaining": "-3", "x-rate-limit-reset": "later"}
-    assert read_limit(headers, PREFIXES, NOW) == LimitReading(None, 0, None)
+    assert LimitHeaders(PREFIXES).read(headers, NOW) == LimitReading(None, 0, None)
 
 
 @pytest.mark.parametrize("name", ["limit", "remaining", "reset"])
 def test_a_number_beyond_all_bounds_is_as_if_it_were_not_there(name: str) -> None:
     headers = {"x-rate-limit-limit": "10", "x-rate-limit-remaining": "5", "x-rate-limit-reset": "30"}
-    reading = read_limit({**headers, f"x-rate-limit-{name}": "9" * 400}, ["x-rate-limit-"], 0.0)
+    reading = LimitHeaders(["x-rate-limit-"]).read({**headers, f"x-rate-limit-{name}": "9" * 400}, 0.0)
     assert reading is not None
     assert getattr(reading, {"reset": "resets_in_seconds"}.get(name, name)) is None

@@ -241,7 +241,7 @@ class BatchSender:
                 # A large body is encoded in slices, and other jobs continue between them.
                 await self.session.scheduler.yield_turn()
             parts.append(part)
-        return self.session.plan(self.target.route).assemble(self.target.path_parameters, {}, tuple(parts))
+        return self.session.plan(self.target.route).assemble(self.target, {}, tuple(parts))
 
 
 def _isolate(

@@ -147,7 +147,7 @@ def test_every_form_is_signed_as_others_sign_it(parameters: dict[str, str]) -> N
 PATH_TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min_size=1, max_size=12)
 
 
-@given(PATH_TEXT.filter(lambda text: text not in (".", "..")))
+@given(PATH_TEXT.filter(lambda text: text.strip(" ") not in ("", ".", "..")))
 def test_every_path_is_signed_as_others_sign_it(segment: str) -> None:
     route = Route("GET", ADS, "/12/accounts/{account_id}/cards", dict)
     request = assemble(route.at(account_id=segment), CONFIG, {}, ())

@@ -386,8 +386,8 @@ def _is_success(status: int) -> bool:
 
 
 def _headers_of(response: aiohttp.ClientResponse) -> dict[str, str]:
-    found = response.headers
-    return dict(zip(map(str.lower, found), found.values(), strict=True))
+    # By `items`, because the names alone come once each where a header is repeated (multidict 7).
+    return {name.lower(): value for name, value in response.headers.items()}
 
 
 NOT_SENT_REASONS: Final[Mapping[type[Exception], str]] = {

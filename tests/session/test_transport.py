@@ -65,6 +65,13 @@ async def test_a_connection_serves_the_next_call_after_answers_of_every_kind() -
     assert server.connections == 1
 
 
+async def test_a_header_that_comes_twice_counts_with_its_last_value() -> None:
+    twice = b"HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nX-Kept: yes\r\nset-cookie: b=2\r\nContent-Length: 0\r\n\r\n"
+    async with Server(twice) as server, client_of(server.url) as client:
+        reply = await get(client)
+    assert reply.headers == {"set-cookie": "b=2", "x-kept": "yes", "content-length": "0"}
+
+
 # Not connected: the service cannot have executed anything
 
 

@@ -16,7 +16,8 @@ from socialapi.bulk.inputs.columns import ColumnMapping, shown_name
 from socialapi.bulk.inputs.formats import Records, open_records
 from socialapi.bulk.inputs.reader import NoRows
 from socialapi.bulk.linting.duplicates import DuplicateCounter
-from socialapi.bulk.products.feed import ProductColumns, product_rows
+from socialapi.bulk.products.cells import product_rows
+from socialapi.bulk.products.feed import ProductColumns
 from socialapi.bulk.products.job import broken_fields
 from socialapi.bulk.products.rows import ProductRow
 from socialapi.errors import InvalidInput

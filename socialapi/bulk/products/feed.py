@@ -1,8 +1,6 @@
-"""Finds the columns of products in a feed, and turns its rows into products."""
+"""Finds the columns of products in a feed."""
 
 import difflib
-import re
-import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Self
 
@@ -20,37 +18,16 @@ from socialapi.bulk.inputs.columns import (
     shown_name,
     with_article,
 )
-from socialapi.bulk.inputs.numbers import NOT_TEXT, NoDigits, digits_of, is_missing, is_number, looks_like_float
-from socialapi.bulk.inputs.reader import IS_BLANK, Block
-from socialapi.bulk.products.merchant_values import (
-    doubt,
-    fields_of,
-    is_currency,
-    joined,
-    squeezed,
-    understood,
-    with_currency,
-)
-from socialapi.bulk.products.rows import FIELDS, IDENTIFYING, REQUIRED, ProductRow
+from socialapi.bulk.products.merchant_values import fields_of, is_currency, squeezed
+from socialapi.bulk.products.rows import FIELDS, IDENTIFYING, REQUIRED
 from socialapi.bulk.rejects import HEADER, PLACE
 from socialapi.errors import InvalidInput
 from socialapi.models.products import Product
-from socialapi.reports import LOOKS_LIKE_FLOAT
 
-NOT_UTF8: Final = "is not UTF-8 text: save the file as UTF-8"
-NOT_UNICODE: Final = "is not UTF-8 text"
-NUL: Final = "holds a NUL byte"
 IMAGES: Final = "additional_image_link"
 """The one field that may have several columns, and several values in one."""
-CATEGORY: Final = "product_type"
-FIRST_OF_SEVERAL: Final = "has several values, of which the first one is sent"
 _CURRENCY: Final = "currency"
 _NAMES_COMPARED: Final = 200
-_MAX_DEPTH: Final = 10
-_MAX_VALUES: Final = 1_000
-"""Of an array that is looked into."""
-_IDENTIFIERS: Final = frozenset({"id", "gtin", "mpn", "item_group_id", "product_key", "item_group_key"})
-_whole: Final = re.compile(r"([0-9]{1,18})|([0-9]{1,15})\.0+").fullmatch
 
 
 @attrs.frozen
@@ -267,191 +244,3 @@ def _layout(names: Sequence[str], fields: Sequence[str | None], *, every: bool =
         currency,
         currency_name="" if currency is None else names[positions[currency]],
     )
-
-
-def product_rows(block: Block[ProductLayout]) -> list[ProductRow]:
-    """The products of a block. What cannot be used of one is its problem."""
-    return [_product(block, index) for index in range(len(block))]
-
-
-def _product(block: Block[ProductLayout], index: int) -> ProductRow:
-    layout, number = block.layout, block.first_number + index
-    values = None if layout.shown is None else [block.columns[at][index] for at in layout.shown]
-    if (fault := block.faults.get(index)) is not None:
-        place = block.place_of(index, fault.column)
-        return ProductRow(number, {}, ("", place + fault.reason), values, is_blank=fault is IS_BLANK, place=place)
-    reading = _Reading(block, index)
-    for column in layout.columns:
-        cell = block.columns[column.index][index]
-        if not _says_nothing(cell):
-            reading.take(column, cell)
-    if layout.currency is not None:
-        reading.take_currency(block.columns[layout.currency][index])
-    place, problem = reading.place, reading.problem
-    if (odd := block.doubts.get(index)) is not None:
-        place = block.place_of(index, odd.column)
-        problem = ("", place + odd.reason)
-        values = None if values is None else [*values, *odd.surplus]
-        if layout.shown and not any(each.field == "id" and each.index == layout.shown[0] for each in layout.columns):
-            reading.shape.pop("id", None)  # what stands under it may belong under the column before
-    return ProductRow(
-        number, reading.shape, problem, values, warnings=reading.warnings, converted=reading.converted, place=place
-    )
-
-
-class _Reading:
-    """What is known so far of the product in a row."""
-
-    def __init__(self, block: Block[ProductLayout], index: int) -> None:
-        self._block = block
-        self._index = index
-        self._names: dict[str, str] = {}
-        self.shape: dict[str, Any] = {}
-        self.problem: tuple[str, str] | None = None
-        self.warnings: list[tuple[str, str]] = []
-        self.converted: list[str] = []
-        self.place = ""
-
-    def take(self, column: ProductColumn, cell: Any) -> None:
-        """Takes in what a cell says of its field."""
-        field, fault = column.field, None
-        if hasattr(cell, "tolist") and not is_number(cell):  # an array of NumPy or pandas
-            cell = cell.tolist()
-        if isinstance(cell, list | tuple):
-            cell = self._of_several(field, cell)
-        if isinstance(cell, str):
-            cell, fault = self._of_text(field, cell.strip())
-        elif is_number(cell):
-            cell, fault = _of_number(field, cell)
-        elif isinstance(cell, uuid.UUID):
-            cell = str(cell)
-        if field in self._names and _differ(cell, self.shape.get(field)):
-            fault = self._add(field, cell, column.name)
-        else:
-            self._names[field] = column.name
-            self.shape[field] = cell
-        if fault is not None and self.problem is None:
-            number = column.number if self._block.is_text else None
-            self.place = self._block.place_of(self._index, number)
-            self.problem = (field, self.place + fault)
-
-    def _of_several(self, field: str, cell: Sequence[Any]) -> Any:
-        """What an array says. Of categories the service takes one, and merchants give several."""
-        found = _one_of_several(field, cell)
-        if field == CATEGORY and found is cell and all(isinstance(each, str) for each in cell):
-            self.warnings.append((field, FIRST_OF_SEVERAL))
-            return next(each for each in cell if not _says_nothing(each))
-        return found
-
-    def take_currency(self, cell: Any) -> None:
-        """Takes in the currency of prices that are numbers alone."""
-        for field in ("price", "sale_price"):
-            price = self.shape.get(field)
-            if isinstance(cell, str) and isinstance(price, str):
-                self.shape[field] = with_currency(price, cell)
-
-    def _add(self, field: str, cell: Any, name: str) -> str | None:
-        """Takes in a second value of a field, which only images may have."""
-        before = self.shape.get(field)
-        if field == IMAGES and isinstance(before, str) and isinstance(cell, str):
-            self.shape[field] = joined(field, (before, cell))
-            return None
-        if field == "id":  # nobody knows which
-            self.shape.pop(field, None)
-        return f"is there twice, as {shown_name(self._names[field])} and as {shown_name(name)}"
-
-    def _of_text(self, field: str, text: str) -> tuple[Any, str | None]:
-        """What a text says of a field, and what is wrong with it; the rules judge what is not
-        understood.
-        """
-        if (fault := _fault(text)) is not None:
-            has_file = self._block.lines is not None
-            return text, fault if has_file or fault != NOT_UTF8 else NOT_UNICODE
-        if field == "inventory" and (found := _whole(text)) is not None:
-            return int(found[1] or found[2]), None
-        if field in _IDENTIFIERS and looks_like_float(text):
-            self.warnings.append((field, LOOKS_LIKE_FLOAT))
-        meant = understood(field, text)
-        if meant != text:
-            self.converted.append(field)
-        if (doubtful := doubt(field, text)) is None:
-            return meant, None
-        if meant == text and not _is_taken(text):
-            return text, doubtful
-        self.warnings.append((field, doubtful))
-        return meant, None
-
-
-_is_taken: Final = re.compile(r"[0-9]+(?:\.[0-9]+)? [A-Z]{3}").fullmatch
-"""Matches a price that the service takes as it is."""
-
-
-def _one_of_several(field: str, cell: Sequence[Any]) -> Any:
-    """What an array says: several images as one text, a value that stands alone or is repeated, or
-    the array itself.
-    """
-    if len(cell) > _MAX_VALUES:
-        return cell
-    try:
-        texts = [str(each).strip() for each in cell if not _says_nothing(each)]
-    except Exception:  # noqa: BLE001 - of more digits than Python writes, nested deeply, or whatever an object raises
-        return cell
-    if field == IMAGES or all(isinstance(each, str) for each in cell if not _says_nothing(each)):
-        found = joined(field, texts)
-        return cell if found is None else found
-    return cell
-
-
-def _differ(one: Any, other: Any) -> bool:
-    try:
-        return bool(one != other)
-    except Exception:  # noqa: BLE001 - whatever a user's object raises
-        return True
-
-
-def _of_number(field: str, value: Any) -> tuple[Any, str | None]:
-    """What a number says of a field, and what is wrong with it: digits, where an identifier or a
-    text is meant.
-    """
-    if field == "inventory" and isinstance(value, int):
-        return value, None
-    try:
-        digits = digits_of(value)
-    except NoDigits as problem:
-        fault = problem.reason
-    else:
-        return (int(digits) if field == "inventory" else digits), None
-    # A fraction may be a text, such as a size, but no identifier; that a count has none is for the
-    # rules.
-    is_fine = fault == NOT_TEXT and field not in _IDENTIFIERS
-    return (value if field == "inventory" else _written(value)), None if is_fine else fault
-
-
-def _written(value: Any) -> Any:
-    try:
-        return str(value)
-    except ValueError:  # of more digits than Python writes
-        return value
-
-
-def _says_nothing(value: Any, depth: int = 0) -> bool:
-    """Whether an object might as well not have the name; what is nested deeply says something, if
-    no field takes it.
-    """
-    if isinstance(value, str):
-        return not value or value.isspace()
-    if isinstance(value, list | tuple):
-        return (
-            depth < _MAX_DEPTH and len(value) <= _MAX_VALUES and all(_says_nothing(each, depth + 1) for each in value)
-        )
-    return is_missing(value)
-
-
-def _fault(text: str) -> str | None:
-    if "\0" in text:
-        return NUL
-    if text.isascii():
-        return None
-    if any("\udc80" <= letter <= "\udcff" for letter in text):  # what a byte that is not UTF-8 is read as
-        return NOT_UTF8
-    return NOT_UNICODE if any("\ud800" <= letter <= "\udfff" for letter in text) else None

@@ -14,8 +14,9 @@ from socialapi.bulk.inputs.reader import Block, Reader
 from socialapi.bulk.job import JobContext, JobDescription, JobOptions, JobRun, bulk_options, prepare_input, run_job
 from socialapi.bulk.journals.journal import Outcome, Setting, columns_setting
 from socialapi.bulk.products.batcher import Placer, WaitingProducts
+from socialapi.bulk.products.cells import product_rows
 from socialapi.bulk.products.counters import ProductCounters, Refused
-from socialapi.bulk.products.feed import ProductColumns, ProductLayout, product_rows
+from socialapi.bulk.products.feed import ProductColumns, ProductLayout
 from socialapi.bulk.products.resume import INVALID, SKIPPED, LoadJournal, recalled
 from socialapi.bulk.products.rows import ProductBatch, ProductRow
 from socialapi.bulk.products.sender import ProductSender

@@ -26,7 +26,8 @@ from socialapi.bulk.inputs.files import opened, read_file
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK, Selection
 from socialapi.bulk.linting.linter import lint_records
 from socialapi.bulk.linting.product_linter import lint_products
-from socialapi.bulk.products.feed import ProductColumns, product_rows
+from socialapi.bulk.products.cells import product_rows
+from socialapi.bulk.products.feed import ProductColumns
 from socialapi.bulk.sync.job import SyncOptions, sync
 from socialapi.errors import BulkError, InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS, AudienceUser

@@ -13,7 +13,8 @@ import orjson
 
 from socialapi.bulk.inputs.formats import open_records
 from socialapi.bulk.inputs.reader import Block, Reader
-from socialapi.bulk.products.feed import ProductColumns, ProductLayout, product_rows
+from socialapi.bulk.products.cells import product_rows
+from socialapi.bulk.products.feed import ProductColumns, ProductLayout
 from socialapi.bulk.products.job import UpsertJob, UpsertOptions
 from socialapi.bulk.products.rows import ProductRow
 from socialapi.session.session import CallOptions, Session

@@ -8,7 +8,8 @@ from typing import Any, Final
 import pytest
 
 from socialapi.bulk.inputs import json as json_window
-from socialapi.bulk.products.feed import ProductColumns, ProductLayout, product_rows
+from socialapi.bulk.products.cells import product_rows
+from socialapi.bulk.products.feed import ProductColumns, ProductLayout
 from socialapi.bulk.products.rows import FIELDS
 from socialapi.errors import InvalidInput
 from socialapi.models.products import Product

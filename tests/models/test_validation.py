@@ -8,9 +8,20 @@ import annotated_types
 import attrs
 import pytest
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
+from hypothesis import given
+from hypothesis import strategies as st
 
 from socialapi.errors import InvalidInput
-from socialapi.models.validation import Conditions, Pattern, Tagged, broken_rules, format_timestamp, parse_timestamp
+from socialapi.models.products import Product
+from socialapi.models.validation import (
+    Conditions,
+    Pattern,
+    Tagged,
+    broken_rules,
+    format_timestamp,
+    parse_timestamp,
+    text_tests,
+)
 from socialapi.problems import BrokenRule
 from socialapi.unset import UNSET, Unset
 
@@ -59,6 +70,28 @@ def test_constraints_are_asked_only_of_a_value_that_has_the_type() -> None:
     assert reasons(Annotated[int, Ge(3), Lt(2)], 2) == ["must be at least 3", "must be less than 2"]
     assert reasons(Annotated[str, MinLen(1)], 5) == ["must be a string"]
     assert reasons(Annotated[tuple[int, ...], MinLen(1)], [True]) == ["must be a whole number"]
+
+
+@given(
+    st.text() | st.sampled_from(["in stock", "9.99 EUR", "https://a.example/1.pdf", "A > B", "#fff", " ", "x" * 151])
+)
+def test_the_tests_of_texts_take_what_keeps_the_rules(text: str) -> None:
+    for field in attrs.fields(attrs.resolve_types(Product, include_extras=True)):
+        if field.name != "inventory":
+            passes = all(test(text) for test in text_tests(field.type))
+            assert passes == (reasons(field.type, text) == []), field.name
+
+
+@pytest.mark.parametrize("declared", [int, Annotated[int, Ge(0)], int | str, tuple[str, ...], Product])
+def test_of_what_is_no_text_there_are_no_tests_of_texts(declared: Any) -> None:
+    with pytest.raises(TypeError, match="is not a type of texts"):
+        text_tests(declared)
+
+
+def test_an_expression_for_any_character_takes_line_ends() -> None:
+    declared = Annotated[str, Pattern(r"a[\s\S]*z", "must end with z")]
+    assert reasons(declared, "a\n\r\u2028z") == []
+    assert reasons(declared, "a\nz\n") == ["must end with z"]
 
 
 def test_of_a_union_the_first_member_says_what_is_expected() -> None:

@@ -1,17 +1,33 @@
 """Turns the cells of a feed into products."""
 
+import functools
 import re
 import uuid
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any, Final, Literal
+
+import attrs
 
 from socialapi.bulk.inputs.columns import shown_name
 from socialapi.bulk.inputs.numbers import NOT_TEXT, NoDigits, digits_of, is_missing, is_number, looks_like_float
 from socialapi.bulk.inputs.reader import IS_BLANK, Block
 from socialapi.bulk.products.feed import IMAGES, ProductColumn, ProductLayout
-from socialapi.bulk.products.merchant_values import doubt, joined, understood, with_currency
-from socialapi.bulk.products.rows import ProductRow
+from socialapi.bulk.products.merchant_values import (
+    PRICES,
+    doubt,
+    is_amount,
+    joined,
+    known_currency,
+    unchanged_tests,
+    understood,
+    with_currency,
+)
+from socialapi.bulk.products.rows import REQUIRED, ProductRow
+from socialapi.models.products import Product
+from socialapi.models.validation import Test, text_tests
 from socialapi.reports import LOOKS_LIKE_FLOAT
+from socialapi.unset import Unset
 
 NOT_UTF8: Final = "is not UTF-8 text: save the file as UTF-8"
 NOT_UNICODE: Final = "is not UTF-8 text"
@@ -23,11 +39,189 @@ _MAX_VALUES: Final = 1_000
 """Of an array that is looked into."""
 _IDENTIFIERS: Final = frozenset({"id", "gtin", "mpn", "item_group_id", "product_key", "item_group_key"})
 _whole: Final = re.compile(r"([0-9]{1,18})|([0-9]{1,15})\.0+").fullmatch
+_is_count: Final = re.compile("[0-9]{1,18}").fullmatch
+_MAX_PLAIN: Final = 10**18
+"""Whole numbers below it have neither more digits than 64 bits, nor take long to be written out."""
+_REQUIRED: Final = frozenset(REQUIRED)
+_EMPTY: Final = frozenset({type(None), Unset})
 
 
 def product_rows(block: Block[ProductLayout]) -> list[ProductRow]:
-    """The products of a block. What cannot be used of one is its problem."""
-    return [_product(block, index) for index in range(len(block))]
+    """The products of a block. What cannot be used of one is its problem.
+
+    Most cells are texts that raise no question. These are read a column at a time, and a row that
+    has any other cell by itself, with the same result.
+    """
+    columns = _columns(block)
+    if columns is None:
+        return [_product(block, index) for index in range(len(block))]
+    by_itself = set[int]().union(block.faults, block.doubts, *(column.odd for column in columns))
+    converted: dict[int, list[str]] = {}
+    for column in columns:
+        for index in column.converted:
+            converted.setdefault(index, []).append(column.field)
+    shown = block.layout.shown
+    written = None if shown is None else list(map(list, zip(*(block.columns[at] for at in shown), strict=True)))
+    return [
+        _product(block, index)
+        if index in by_itself
+        else ProductRow(
+            block.first_number + index,
+            shape,
+            values=None if written is None else written[index],
+            converted=converted.get(index, ()),
+            keeps_field_rules=True,
+        )
+        for index, shape in enumerate(_shapes(columns))
+    ]
+
+
+@attrs.frozen
+class _Column:
+    """What the cells of a field are sent as, by their rows. An empty text is not sent.
+
+    `odd` are the rows whose cell has to be looked at by itself, and `converted` those in which it
+    is sent otherwise than it was written.
+    """
+
+    field: str
+    values: Sequence[Any]
+    has_gaps: bool
+    odd: Collection[int]
+    converted: Sequence[int] = ()
+
+
+def _columns(block: Block[ProductLayout]) -> Sequence[_Column] | None:
+    """The columns of a block; None where each row has to be read by itself."""
+    layout, found = block.layout, list[_Column]()
+    fields = [column.field for column in layout.columns]
+    if len(set(fields)) < len(fields) or not _REQUIRED.issubset(fields):
+        return None
+    for each in layout.columns:
+        cells = block.columns[each.index]
+        if _EMPTY.issuperset(map(type, cells)) and each.field not in _REQUIRED:
+            continue
+        if each.field == "inventory":
+            column = _counts(cells)
+        elif layout.currency is not None and each.field in PRICES:
+            column = _prices(each.field, cells, block.columns[layout.currency])
+        else:
+            column = _texts(each.field, cells)
+        if len(column.odd) == len(block):
+            return None
+        found.append(column)
+    return found
+
+
+def _shapes(columns: Sequence[_Column]) -> Iterator[dict[str, Any]]:
+    names = [column.field for column in columns]
+    rows = zip(*(column.values for column in columns), strict=True)
+    if any(column.has_gaps for column in columns):
+        return ({name: value for name, value in zip(names, row, strict=True) if value != ""} for row in rows)
+    return (dict(zip(names, row, strict=True)) for row in rows)
+
+
+def _texts(field: str, cells: Sequence[Any]) -> _Column:
+    """The cells of a field whose values are texts."""
+    odd = set[int]()
+    if set(map(type, cells)) != {str}:
+        found = [_text_of(cell) for cell in cells]
+        odd.update(index for index, text in enumerate(found) if text is None)
+        cells = [text or "" for text in found]
+    texts = list(map(str.strip, cells))
+    different = set(texts)
+    if has_gaps := "" in different:
+        different.discard("")
+        if field in _REQUIRED:
+            odd.update(index for index, text in enumerate(texts) if not text)
+    if _tests(field).pass_all(different):
+        return _Column(field, texts, has_gaps, odd)
+    sent = {text: _sent(field, text) for text in different}
+    odd.update(index for index, text in enumerate(texts) if text and sent[text] is None)
+    values = [sent.get(text) or "" for text in texts]
+    return _Column(
+        field,
+        values,
+        has_gaps or "" in values,
+        odd,
+        [index for index, (text, value) in enumerate(zip(texts, values, strict=True)) if text != value],
+    )
+
+
+def _prices(field: str, cells: Sequence[Any], currencies: Sequence[Any]) -> _Column:
+    """As `_texts`, of prices beside a column with their currencies."""
+    codes = [known_currency(cell) if isinstance(cell, str) else None for cell in currencies]
+    priced: list[Any] = []
+    for cell, code in zip(cells, codes, strict=True):
+        text = None if code is None else _text_of(cell)
+        priced.append(cell if text is None or not is_amount(text.strip()) else f"{text.strip()} {code}")
+    column = _texts(field, priced)
+    pairs = enumerate(zip(column.values, codes, strict=True))
+    contradicted = {index for index, (value, code) in pairs if value and code and not value.endswith(f" {code}")}
+    return attrs.evolve(column, odd=contradicted.union(column.odd))
+
+
+def _text_of(cell: Any) -> str | None:
+    """The text of a cell, empty where it says nothing; None for one that has to be looked at."""
+    if cell.__class__ is str:
+        text: str = cell
+        return text
+    if cell.__class__ is int and abs(cell) < _MAX_PLAIN:
+        return str(cell)
+    return "" if _says_nothing(cell) else None
+
+
+def _counts(cells: Sequence[Any]) -> _Column:
+    """The cells of a field whose values are counts."""
+    values = [_count_of(cell) for cell in cells]
+    odd = {index for index, value in enumerate(values) if value is None}
+    return _Column("inventory", values, "" in values, odd)
+
+
+def _count_of(cell: Any) -> int | Literal[""] | None:
+    """As `_text_of`, of a count that keeps the rules."""
+    if cell.__class__ is str:
+        text = cell.strip()
+        return int(text) if _is_count(text) is not None else None if text else ""
+    if cell.__class__ is int:
+        count: int = cell
+        return count if 0 <= count < _MAX_PLAIN else None
+    return "" if _says_nothing(cell) else None
+
+
+def _sent(field: str, text: str) -> str | None:
+    """What is sent for a text; None where there is more to say."""
+    tests = _tests(field)
+    if _fault(text) is not None or doubt(field, text) is not None or not all(test(text) for test in tests.as_written):
+        return None
+    meant = understood(field, text)
+    return meant if all(test(meant) for test in tests.rules) else None
+
+
+@attrs.frozen
+class _Tests:
+    """What the texts of a field have to pass: those that are sent to keep its rules, and those that
+    were written to raise no question. `unchanged` are for what keeps the rules and raises no doubt:
+    that it is sent as it was written.
+    """
+
+    rules: tuple[Test, ...]
+    as_written: tuple[Test, ...]
+    unchanged: tuple[Test, ...]
+
+    def pass_all(self, texts: AbstractSet[str]) -> bool:
+        """Whether all of these texts are sent as they were written, and there is nothing to say."""
+        tests = (*self.rules, *self.as_written, *self.unchanged)
+        return _fault("".join(texts)) is None and all(all(map(test, texts)) for test in tests)
+
+
+@functools.cache
+def _tests(field: str) -> _Tests:
+    """The tests of a field, which are those of `Product`."""
+    attrs.resolve_types(Product, include_extras=True)
+    rules = text_tests(attrs.fields_dict(Product)[field].type)
+    as_written = (lambda text: looks_like_float(text) is None,) if field in _IDENTIFIERS else ()
+    return _Tests(rules, as_written, unchanged_tests(field))
 
 
 def _product(block: Block[ProductLayout], index: int) -> ProductRow:
@@ -208,6 +402,12 @@ def _fault(text: str) -> str | None:
         return NUL
     if text.isascii():
         return None
-    if any("\udc80" <= letter <= "\udcff" for letter in text):  # what a byte that is not UTF-8 is read as
-        return NOT_UTF8
-    return NOT_UNICODE if any("\ud800" <= letter <= "\udfff" for letter in text) else None
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return NOT_UTF8 if _has_undecoded(text) is not None else NOT_UNICODE
+    return None
+
+
+_has_undecoded: Final = re.compile("[\udc80-\udcff]").search
+"""Finds what a byte that is not UTF-8 is read as."""

@@ -26,6 +26,7 @@ from socialapi.bulk.rejects import same_file
 from socialapi.errors import InvalidInput, SocialApiError
 from socialapi.models.products import Product
 from socialapi.models.validation import broken_rules
+from socialapi.problems import BrokenRule
 from socialapi.reports import RowIssue, UpsertReport
 from socialapi.routes import catalogs as routes
 from socialapi.session.session import CallOptions, Session
@@ -40,7 +41,7 @@ def broken_fields(row: ProductRow, now: datetime.datetime) -> list[tuple[str, st
         found.append((field, reason.removeprefix(row.place)))
         if not field:  # nobody knows what belongs to which field
             return found
-    rules = broken_rules(Product, row.shape, now=now)
+    rules = _broken_rules(row, now)
     return [*found, *((rule.path, rule.reason) for rule in rules if not found or rule.path != found[0][0])]
 
 
@@ -48,7 +49,7 @@ def judge(row: ProductRow, now: datetime.datetime) -> tuple[str, str] | None:
     """The fields at fault and why; None for a product that keeps the rules, which is then encoded."""
     if row.problem is not None:
         return row.problem
-    if broken := broken_rules(Product, row.shape, now=now):
+    if broken := _broken_rules(row, now):
         fields = ", ".join(dict.fromkeys(rule.path for rule in broken))
         reasons = [rule.reason if len(broken) == 1 else str(rule) for rule in broken]
         return fields, "; ".join(reasons)
@@ -57,6 +58,12 @@ def judge(row: ProductRow, now: datetime.datetime) -> tuple[str, str] | None:
     except InvalidInput:
         return next(((name, says) for name, value in row.shape.items() if (says := _fault(value))), ("", _NO_JSON))
     return None
+
+
+def _broken_rules(row: ProductRow, now: datetime.datetime) -> Sequence[BrokenRule]:
+    if row.keeps_field_rules:
+        return tuple(Product.conditions(row.shape, now))
+    return broken_rules(Product, row.shape, now=now)
 
 
 _NO_JSON = "cannot be written as JSON"
@@ -72,8 +79,8 @@ def _fault(value: object) -> str | None:
 
 DEFAULT_CONCURRENCY: Final = 8
 ROWS_AT_ONCE: Final = 75
-"""Products judged before they are put into requests and others get their turn: each takes some 60
-microseconds.
+"""Products judged before they are put into requests and others get their turn: one that has to be
+read cell by cell takes some 60 microseconds.
 """
 
 

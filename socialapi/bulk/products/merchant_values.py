@@ -29,6 +29,7 @@ import attrs
 
 from socialapi.models.money import CURRENCIES
 from socialapi.models.products import Levels, Price, Product
+from socialapi.models.validation import Test
 
 OTHER_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "id": ("offer_id", "retailer_id"),
@@ -95,6 +96,7 @@ SHARED_SIGNS: Final[Mapping[str, frozenset[str]]] = {
 }
 """Signs that say nothing alone, and the codes that may stand on the other side of the number."""
 WITHOUT_DECIMALS: Final = _codes("BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF")
+PRICES: Final = frozenset({"price", "sale_price"})
 THREE_DECIMALS: Final = _codes("BHD IQD JOD KWD LYD OMR TND")
 
 TWO_READINGS: Final = (
@@ -164,6 +166,16 @@ def understood(field: str, text: str) -> str:
     return text if convert is None else convert(text)
 
 
+def unchanged_tests(field: str) -> tuple[Test, ...]:
+    """What shows of a text that keeps the rules of its field that `understood` returns the text
+    itself, and that there is no `doubt` about it; nothing where that is always so.
+    """
+    if field in PRICES:
+        return (_has_one_reading,)
+    convert = _CONVERSIONS.get(field)
+    return () if convert is None else (lambda text: convert(text) == text,)
+
+
 def joined(field: str, texts: Sequence[str]) -> str | None:
     """The texts of a field that is there more than once as one text; None if it may have only one.
 
@@ -179,18 +191,28 @@ def with_currency(price: str, currency: str) -> str:
 
     A price that has another currency, or none that is understood, gets both, which no rule takes.
     """
-    code = currency.strip().upper()
-    own = understood("price", price)
-    if code not in CURRENCIES or own.endswith(f" {code}"):
+    code, own = known_currency(currency), understood("price", price)
+    if code is None or own.endswith(f" {code}"):
         return own
     return understood("price", f"{price.strip()} {code}")
+
+
+def known_currency(text: str) -> str | None:
+    """The currency code that a text is, in any case."""
+    code = text.strip().upper()
+    return code if code in CURRENCIES else None
+
+
+def is_amount(text: str) -> bool:
+    """Whether a price is a number alone that can be read in one way."""
+    return _is_amount(text) is not None
 
 
 def doubt(field: str, text: str) -> str | None:
     """Why a price is not understood, or may be meant otherwise than it is, as far as there is more
     to say.
     """
-    if field not in {"price", "sale_price"} or (parts := _is_price(_even_blanks(text))) is None:
+    if field not in PRICES or _has_one_reading(text) is not None or (parts := _is_price(_even_blanks(text))) is None:
         return None
     before, number, after = parts.groups()
     code = _code_of(before, after)
@@ -215,6 +237,9 @@ _keeps_levels_rule: Final = re.compile(get_args(Levels)[1].expression).fullmatch
 _UNIT: Final = "|".join(map(re.escape, sorted({*SIGNS, *SHARED_SIGNS}, key=len, reverse=True))) + "|[A-Za-z]{3}"
 _is_price: Final = re.compile(rf"({_UNIT})? ?([0-9](?:[0-9.,'\u2019 ]*[0-9])?) ?({_UNIT})?").fullmatch
 _is_undecided: Final = re.compile(r"[1-9][0-9]{0,2}[.,][0-9]{3}").fullmatch
+_AMOUNT: Final = r"[0-9]+(?:\.(?:[0-9]{1,2}|[0-9]{4,}))?"
+_is_amount: Final = re.compile(_AMOUNT).fullmatch
+_has_one_reading: Final = re.compile(f"{_AMOUNT} [A-Z]{{3}}").fullmatch
 _is_one_group: Final = re.compile(r"[1-9][0-9]{0,2},[0-9]{3}").fullmatch
 _has_decimals: Final = re.compile(r"([0-9]+)[.,]([0-9]+)").fullmatch
 _GROUPED: Final = tuple(

@@ -29,6 +29,8 @@ class ProductRow:
     was validated. `is_blank` is true for an empty line. `warnings` are (field, reason) pairs about
     values that are sent unchanged, and `converted` the fields whose values are sent otherwise than
     they were written. `place` is the beginning of the reason of the problem: where the row stands.
+    `keeps_field_rules` is true if each value was found to keep the rules of its field, so that only
+    those about several fields are left to be asked.
     """
 
     number: int
@@ -40,6 +42,7 @@ class ProductRow:
     warnings: Sequence[tuple[str, str]] = ()
     converted: Sequence[str] = ()
     place: str = ""
+    keeps_field_rules: bool = False
 
     @property
     def id(self) -> str:

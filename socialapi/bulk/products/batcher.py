@@ -10,7 +10,7 @@ import asyncio
 import pickle
 import tempfile
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import IO, Any, Final
 
 import orjson
@@ -38,16 +38,19 @@ class Placer:
         self._held_groups: Counter[str] = Counter()
         self._freed = asyncio.Event()
 
-    async def place(self, row: ProductRow) -> None:
-        """Puts the product into a batch, now or when it may be."""
-        if self._freed.is_set():
-            await self._release()
-        if not self._has_to_wait(row):
-            await self._join(row)
-            return
-        self._hold(row)
-        while len(self._held) >= MAX_HELD and not self._stopped():
-            await self._go_on()
+    async def place(self, rows: Iterable[ProductRow]) -> None:
+        """Puts the products into batches, now or when they may be."""
+        for row in rows:
+            if self._stopped():
+                return
+            if self._freed.is_set():
+                await self._release()
+            if self._has_to_wait(row):
+                self._hold(row)
+                while len(self._held) >= MAX_HELD and not self._stopped():
+                    await self._go_on()
+            elif self._open.add(row) == MAX_PRODUCTS:
+                await self._dispatch()
 
     async def flush(self) -> None:
         """Submits all that is left."""
@@ -92,13 +95,8 @@ class Placer:
         for row in held:
             if self._has_to_wait(row):
                 self._hold(row)
-            else:
-                await self._join(row)
-
-    async def _join(self, row: ProductRow) -> None:
-        self._open.add(row)
-        if len(self._open.rows) == MAX_PRODUCTS:
-            await self._dispatch()
+            elif self._open.add(row) == MAX_PRODUCTS:
+                await self._dispatch()
 
     async def _dispatch(self) -> None:
         if not self._open.rows:

@@ -52,9 +52,9 @@ class ProductCounters(RowCounters):
         """
         return self.selection.table_names if self.place_of(1) is None else (*PLACE, *FIELDS)
 
-    def took(self, status: str) -> None:
-        """The service took a product."""
-        self._count(COUNTED[status])
+    def took(self, status: str, products: int) -> None:
+        """The service took products, and said this of them."""
+        self._count(COUNTED[status], products)
 
     def resume(self, row: ProductRow, outcome: Outcome) -> None:
         """A product has its outcome from an earlier run."""
@@ -63,11 +63,11 @@ class ProductCounters(RowCounters):
         if outcome.outcome == REFUSED:
             self.refuse([(row, outcome.field, outcome.reason)])
         else:
-            self._count(outcome.outcome)
+            self._count(outcome.outcome, 1)
 
-    def _count(self, name: str) -> None:
-        self.accept(1)
-        setattr(self, name, getattr(self, name) + 1)
+    def _count(self, name: str, products: int) -> None:
+        self.accept(products)
+        setattr(self, name, getattr(self, name) + products)
 
     def skip(self, products: int) -> None:
         """Products are what the catalog has already."""

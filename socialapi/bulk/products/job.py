@@ -218,10 +218,7 @@ class ProductStage:
         return self._counters.report(elapsed_seconds, dry_run=self._options.dry_run)
 
     async def _place(self, rows: Sequence[ProductRow]) -> None:
-        for row in await self._changed(rows):
-            if self._is_stopped():
-                return
-            await self._placer.place(row)
+        await self._placer.place(await self._changed(rows))
 
     async def _judge(self, rows: Sequence[ProductRow], known: Mapping[int, Outcome]) -> list[ProductRow]:
         """Those of the products that may be sent and have no outcome yet; the others are counted."""

@@ -83,13 +83,14 @@ class ProductBatch:
         """How many products there are."""
         return len(self.rows)
 
-    def add(self, row: ProductRow) -> None:
-        """One more product, whose id is not there yet."""
+    def add(self, row: ProductRow) -> int:
+        """One more product, whose id is not there yet; returns how many there are."""
         self.rows.append(row)
         self.ids.add(row.id)
-        if row.group is not None:
-            self.groups.add(row.group)
+        if (group := row.group) is not None:
+            self.groups.add(group)
         self.size_bytes += len(row.json) + 1
+        return len(self.rows)
 
     def release(self) -> None:
         """Lets go of the products."""

@@ -3,6 +3,7 @@
 Answers are matched by id, and products without one are sent again.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -93,13 +94,16 @@ class ProductSender:
             await self.journal.answered(batch, outcomes, is_settled=is_settled)
 
     def _count(self, answered: Sequence[Answered]) -> None:
-        refused: list[Refused] = []
+        warnings, refused = list[RowIssue](), list[Refused]()
         for row, result in answered:
-            self.counters.warn([RowIssue(row.number, *said(each), row.known_id) for each in result.warnings])
-            if result.status in COUNTED:
-                self.counters.took(str(result.status))
-            else:
+            if result.warnings:
+                warnings += [RowIssue(row.number, *said(each), row.known_id) for each in result.warnings]
+            if result.status not in COUNTED:
                 refused.append((row, *reason_of(result)))
+        self.counters.warn(warnings)
+        for status, products in Counter(result.status for _, result in answered).items():
+            if status in COUNTED:
+                self.counters.took(status, products)
         self.counters.refuse(refused)
 
 

@@ -103,11 +103,12 @@ class ProductCounters(RowCounters):
             vanished=self.vanished,
         )
 
-    def noticed_vanished(self, product_id: str) -> None:
-        """A product of the last load is not in this one."""
-        self.vanished += 1
-        if len(self.vanished_ids) < MAX_ISSUES_KEPT:
-            self.vanished_ids.append(product_id)
+    def noticed_vanished(self, products: int, ids: Sequence[str]) -> None:
+        """So many products of earlier loads are not in this one, the first of which have these
+        ids.
+        """
+        self.vanished = products
+        self.vanished_ids = list(ids[:MAX_ISSUES_KEPT])
 
     def report(self, elapsed_seconds: float, *, dry_run: bool) -> UpsertReport:
         """The counts as they stand."""

@@ -20,7 +20,7 @@ from socialapi.bulk.products.feed import ProductColumns, ProductLayout
 from socialapi.bulk.products.resume import INVALID, SKIPPED, LoadJournal, recalled
 from socialapi.bulk.products.rows import ProductBatch, ProductRow
 from socialapi.bulk.products.sender import ProductSender
-from socialapi.bulk.products.snapshot import Digests, Vanished
+from socialapi.bulk.products.snapshot import Digests
 from socialapi.bulk.products.vanished import VanishedProducts
 from socialapi.bulk.rejects import same_file
 from socialapi.errors import InvalidInput, SocialApiError
@@ -200,7 +200,7 @@ class ProductStage:
                 self._is_stopped,
                 self._run.show,
             )
-            gone = await vanished.find()
+            gone = await vanished.count()
             if self._options.delete_vanished:
                 await self._delete(vanished, gone)
         except SocialApiError as problem:
@@ -282,7 +282,7 @@ class ProductStage:
         self._placer.settled(batch)
         batch.release()
 
-    async def _delete(self, vanished: VanishedProducts, gone: Sequence[Vanished]) -> None:
+    async def _delete(self, vanished: VanishedProducts, gone: int) -> None:
         """Deletes what has vanished, once in all runs: what another load has added since then is
         not of this one.
         """
@@ -290,10 +290,10 @@ class ProductStage:
         if journal is not None and await journal.has_deleted():
             return
         if gone:
-            vanished.check(gone, self._options.max_vanished_share)
+            await vanished.check(self._options.max_vanished_share)
         if self._options.dry_run:
             return
-        await vanished.delete(gone)
+        await vanished.delete()
         if journal is not None and not self._is_stopped():
             await journal.deleted(self._counters.deleted)
 

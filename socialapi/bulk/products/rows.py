@@ -30,7 +30,8 @@ class ProductRow:
     values that are sent unchanged, and `converted` the fields whose values are sent otherwise than
     they were written. `place` is the beginning of the reason of the problem: where the row stands.
     `keeps_field_rules` is true if each value was found to keep the rules of its field, so that only
-    those about several fields are left to be asked.
+    those about several fields are left to be asked. `digest` is that of the content, set when it
+    was compared with what was loaded last.
     """
 
     number: int
@@ -43,6 +44,7 @@ class ProductRow:
     converted: Sequence[str] = ()
     place: str = ""
     keeps_field_rules: bool = False
+    digest: bytes = b""
 
     @property
     def id(self) -> str:

@@ -3,7 +3,8 @@
 import hashlib
 import os
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import attrs
@@ -39,19 +40,21 @@ product_key = CASE WHEN deletion THEN excluded.product_key ELSE coalesce(exclude
 run = excluded.run, deletion = {_NONE}
 """  # noqa: S608  # of constants
 _AT_ONCE: Final = 500
+VANISHED_AT_ONCE: Final = 5_000
+"""Vanished products in memory, of any number."""
+# In a temporary file of SQLite, which is gone with the connection; of it, 2 MB are in memory.
+_CREATE_SENT: Final = "CREATE TEMP TABLE sent (id TEXT PRIMARY KEY) WITHOUT ROWID"
 
 
 @attrs.frozen
 class Vanished:
     """A product of earlier loads that is not in the input: its id, and its key if known.
 
-    `is_asked` is true if its deletion was requested before, and `is_doubtful` if the outcome is
-    unknown.
+    `is_doubtful` is true if its deletion was requested before and the outcome is unknown.
     """
 
     id: str
     key: str | None
-    is_asked: bool = False
     is_doubtful: bool = False
 
 
@@ -68,6 +71,9 @@ class Digests:
     a stored digest is that of what the catalog has, wherever the process was stopped. With `keep`
     all digests stay, because nothing is sent.
 
+    In memory there are the ids of products without an answer: those in flight, and those that wait
+    to be sent.
+
     Every method raises ConfigurationError if the file cannot be read or written.
     """
 
@@ -76,7 +82,7 @@ class Digests:
         self._keep = keep
         self._database = SqliteFile(path, _SCHEMA, purpose="digest file")
         self._run = 0
-        self._sent: dict[str, int] = {}
+        self._unanswered = Counter[str]()
         self.new: int = 0
         """How many different products were found that were never loaded."""
         self.renewed: int = 0
@@ -98,21 +104,15 @@ class Digests:
         A product that was sent in this run is always among them: what the catalog has of it is what
         comes last.
         """
-        digests = [digest_of(row.shape) for row in rows]
-        known = await self._database.run(lambda connection: self._known(connection, [row.id for row in rows]))
-        found, renewed = [], []
-        for row, digest in zip(rows, digests, strict=True):
-            if row.id in self._sent or known.get(row.id) != digest:
-                if row.id not in self._sent:
-                    self.renewed, self.new = self.renewed + (row.id in known), self.new + (row.id not in known)
-                self._sent[row.id] = self._sent.get(row.id, 0) + 1
-                found.append(row)
-                if row.id in known:
-                    renewed.append((row.id,))
-        if renewed and not self._keep:
-            statement = "UPDATE products SET digest = NULL WHERE id = ?"
-            await self._database.run(lambda connection: _for_each(connection, statement, renewed))
-        return found
+        for row in rows:
+            row.digest = digest_of(row.shape)
+        # Before the file is asked: a product that is answered meanwhile must get no digest.
+        self._unanswered.update(row.id for row in rows)
+        found = await self._database.run(lambda connection: self._compare(connection, rows))
+        for row in rows if self._keep else found.unchanged:
+            self.answered(row.id)
+        self.new, self.renewed = self.new + found.new, self.renewed + found.renewed
+        return found.changed
 
     async def loaded(self, taken: Sequence[tuple[ProductRow, str | None]]) -> None:
         """The service has taken these products. One that is still to be sent once more gets no
@@ -121,23 +121,36 @@ class Digests:
         values = []
         for row, key in taken:
             self.answered(row.id)
-            values.append((row.id, None if self._sent[row.id] else digest_of(row.shape), key, self._run))
-        await self._database.run(lambda connection: _for_each(connection, _UPSERT, values))
+            values.append((row.id, None if row.id in self._unanswered else row.digest, key, self._run))
+        await self._database.write(lambda connection: _for_each(connection, _UPSERT, values))
 
     def answered(self, product_id: str) -> None:
         """The service has taken or refused a product that was sent."""
-        self._sent[product_id] -= 1
+        self._unanswered[product_id] -= 1
+        if not self._unanswered[product_id]:
+            del self._unanswered[product_id]
 
     async def seen(self, ids: Sequence[str]) -> None:
         """Products of the feed that are not loaded: they are refused, not gone."""
         if ids:
             await self._database.run(lambda connection: self._mark(connection, ids))
 
-    async def vanished(self) -> list[Vanished]:
-        """The products of earlier loads that this feed does not have."""
-        query = "SELECT id, product_key, deletion FROM products WHERE run <> ? ORDER BY id"
-        found = await self._database.run(lambda connection: connection.execute(query, (self._run,)).fetchall())
-        return [Vanished(each, key, deletion != _NONE, deletion == _ASKED) for each, key, deletion in found]
+    async def count_vanished(self) -> tuple[int, int]:
+        """How many products of earlier loads this feed does not have, and of how many of them the
+        deletion was never requested.
+        """
+        query = f"SELECT count(*), count(CASE WHEN deletion = {_NONE} THEN 1 END) FROM products WHERE run <> ?"  # noqa: S608  # of constants
+        gone, new = await self._database.run(lambda connection: connection.execute(query, (self._run,)).fetchone())
+        return gone, new
+
+    async def vanished(self, after: str = "") -> list[Vanished]:
+        """The products of earlier loads that this feed does not have: the first `VANISHED_AT_ONCE`
+        behind an id.
+        """
+        query = "SELECT id, product_key, deletion FROM products WHERE run <> ? AND id > ? ORDER BY id LIMIT ?"
+        values = (self._run, after, VANISHED_AT_ONCE)
+        found = await self._database.run(lambda connection: connection.execute(query, values).fetchall())
+        return [Vanished(each, key, deletion == _ASKED) for each, key, deletion in found]
 
     async def about_to_delete(self, ids: Sequence[str]) -> None:
         """The service is to be asked to delete these products: what the catalog has of them is not
@@ -167,25 +180,58 @@ class Digests:
             raise ConfigurationError(
                 f"the {self._database} is of the catalog {found[0]}, not of {self._catalog_id}: choose another path"
             )
+        connection.execute(_CREATE_SENT)
         (run,) = connection.execute("SELECT coalesce(max(number), 0) + 1 FROM runs").fetchone()
         connection.execute("DELETE FROM runs")
         connection.execute("INSERT INTO runs VALUES (?)", (run,))
         (known,) = connection.execute("SELECT count(*) FROM products").fetchone()
         return run, known
 
-    def _known(self, connection: sqlite3.Connection, ids: Sequence[str]) -> dict[str, bytes | None]:
-        """The digests of those that are there; all of them are in the feed."""
-        known: dict[str, bytes | None] = {}
-        for start in range(0, len(ids), _AT_ONCE):
-            part = ids[start : start + _AT_ONCE]
-            marks = ",".join("?" * len(part))
-            query = f"SELECT id, digest FROM products WHERE id IN ({marks})"  # noqa: S608  # question marks alone
-            known.update(connection.execute(query, part))
+    def _compare(self, connection: sqlite3.Connection, rows: Sequence[ProductRow]) -> "_Comparison":
+        """What is to be sent of the products, all of which are in the feed. The digests of these
+        are removed.
+        """
+        ids = [row.id for row in rows]
+        known: dict[str, bytes | None] = dict(_among(connection, "SELECT id, digest FROM products WHERE id IN", ids))
+        sent = {product_id for (product_id,) in _among(connection, "SELECT id FROM sent WHERE id IN", ids)}
+        before, found = frozenset(sent), _Comparison()
+        for row in rows:
+            if row.id not in sent and known.get(row.id) == row.digest:
+                found.unchanged.append(row)
+                continue
+            sent.add(row.id)
+            found.changed.append(row)
         self._mark(connection, list(known))
-        return known
+        fresh = sent - before
+        found.renewed = len(fresh & known.keys())
+        found.new = len(fresh) - found.renewed
+        _for_each(connection, "INSERT INTO sent VALUES (?)", [(each,) for each in fresh])
+        if not self._keep:
+            renewed = [(each,) for each in sent & known.keys()]
+            _for_each(connection, "UPDATE products SET digest = NULL WHERE id = ?", renewed)
+        return found
 
     def _mark(self, connection: sqlite3.Connection, ids: Sequence[str]) -> None:
         _for_each(connection, "UPDATE products SET run = ? WHERE id = ?", [(self._run, each) for each in ids])
+
+
+@attrs.define
+class _Comparison:
+    """Products that have to be sent and products that have not, and how many different ones of the
+    former were never loaded or are not as they were.
+    """
+
+    changed: list[ProductRow] = attrs.field(factory=list)
+    unchanged: list[ProductRow] = attrs.field(factory=list)
+    new: int = 0
+    renewed: int = 0
+
+
+def _among(connection: sqlite3.Connection, query: str, ids: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """The lines of a query that ends with `IN`, for these ids."""
+    for start in range(0, len(ids), _AT_ONCE):
+        part = ids[start : start + _AT_ONCE]
+        yield from connection.execute(f"{query} ({','.join('?' * len(part))})", part)
 
 
 def _for_each(connection: sqlite3.Connection, statement: str, values: Sequence[tuple[Any, ...]]) -> None:

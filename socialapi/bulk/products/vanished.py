@@ -50,14 +50,14 @@ class VanishedProducts:
     stopped: Callable[[], bool]
     show: Callable[[], None]
 
-    async def find(self) -> Sequence[Vanished]:
-        """The products of earlier loads that this feed does not have, counted as vanished."""
-        gone = await self.digests.vanished()
-        for each in gone:
-            self.counters.noticed_vanished(each.id)
+    async def count(self) -> int:
+        """How many products of earlier loads this feed does not have; counted as vanished."""
+        gone, _ = await self.digests.count_vanished()
+        if gone:
+            self.counters.noticed_vanished(gone, [each.id for each in await self.digests.vanished()])
         return gone
 
-    def check(self, gone: Sequence[Vanished], max_share: float) -> None:
+    async def check(self, max_share: float) -> None:
         """Raises InvalidInput when they may not be deleted.
 
         Either nobody knows what has vanished, since rows could not be read, or they are more than
@@ -67,19 +67,28 @@ class VanishedProducts:
         if unreadable := self.counters.unreadable:
             rows = "1 row" if unreadable == 1 else f"{unreadable:,} rows"
             raise InvalidInput(f"{rows} could not be read, so nobody knows what has vanished; nothing was deleted")
-        known, new = self.digests.known_before, sum(not each.is_asked for each in gone)
+        known, (_, new) = self.digests.known_before, await self.digests.count_vanished()
         if new > max_share * known:
             raise InvalidInput(
                 f"{new:,} of {known:,} products are not in the feed, more than the share of {max_share:.0%} that may "
                 "be deleted (max_vanished_share): is the feed complete? Nothing was deleted"
             )
 
-    async def delete(self, gone: Sequence[Vanished]) -> None:
-        """Deletes them, until the job is stopped.
+    async def delete(self) -> None:
+        """Deletes them, some at a time, until the job is stopped.
 
         What the service has deleted is forgotten; of the others the report has a warning, and the
         next load tries again. Raises what stops the job: that the service cannot be reached, or
         refuses everything.
+        """
+        last, is_patient = "", True
+        while not self.stopped() and (gone := await self.digests.vanished(last)):
+            last = gone[-1].id
+            is_patient = await self._delete_some(gone, is_patient=is_patient)
+
+    async def _delete_some(self, gone: Sequence[Vanished], *, is_patient: bool) -> bool:
+        """Whether there is patience left with a service that leaves keys out of its answers: not
+        for all of them again once it has ended.
         """
         unknown = [each for each in gone if each.key is None]
         await self.digests.not_deleted([each.id for each in unknown])
@@ -91,10 +100,15 @@ class VanishedProducts:
             before, rounds = len(waiting), rounds + 1
             await self._ask_for_all(waiting, doubtful, is_first=rounds == 1)
             fruitless = 0 if len(waiting) < before else fruitless + 1
-            if waiting and not await waited(self.session, _patient_for_attempts(self.options), fruitless or 1, 0.0):
+            if waiting and not (is_patient and await self._waited(fruitless or 1)):
+                is_patient = False
                 break
         if not self.stopped():
             self._not_deleted((each, NO_ANSWER) for each in waiting.values())
+        return is_patient
+
+    async def _waited(self, attempt: int) -> bool:
+        return await waited(self.session, _patient_for_attempts(self.options), attempt, 0.0)
 
     async def _ask_for_all(self, waiting: dict[str, Vanished], doubtful: set[str], *, is_first: bool) -> None:
         """Takes out of `waiting` what is answered; the others are doubtful from now on."""

@@ -10,9 +10,13 @@ from typing import Any, Final
 import pytest
 
 from socialapi.bulk.job import MIN_ATTEMPTS
+from socialapi.bulk.products import snapshot
+from socialapi.bulk.products.batcher import MAX_HELD
+from socialapi.bulk.products.job import ROWS_AT_ONCE
 from socialapi.bulk.products.rows import ProductRow
 from socialapi.bulk.products.snapshot import Digests, digest_of
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, OutcomeUnknown
+from socialapi.models.products import MAX_PRODUCTS
 from socialapi.reports import LoadForecast, Progress, UpsertReport
 from tests.bulk.model_transport import answer, refusal
 from tests.bulk.products.model_catalog import (
@@ -546,6 +550,58 @@ async def test_a_key_that_is_never_answered_is_not_confirmed_and_ends_the_wait(p
     assert (await load(service, numbered(19), path, delete_vanished=True)).deleted == 1
 
 
+async def test_any_number_of_vanished_products_is_deleted_some_at_a_time(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshot, "VANISHED_AT_ONCE", 10)
+    service = ModelCatalog()
+    await load(service, numbered(60), path)
+    says, report = await stopped(service, numbered(15), path, delete_vanished=True)
+    assert "45 of 60 products are not in the feed" in says
+    assert report.vanished == 45
+    options: dict[str, Any] = {"delete_vanished": True, "max_vanished_share": 1.0}
+    service._script = iter([None, lambda keys: said_gone(keys, "is locked")])
+    report = await load(service, numbered(15), path, **options)
+    assert (report.vanished, report.deleted, report.unconfirmed) == (45, 35, 10)
+    assert [len(keys) for keys in service.deletions] == [10, 10, 10, 10, 5]
+    assert (await load(service, numbered(15), path, **options)).deleted == 10
+    assert len(service.products) == 15
+
+
+async def test_the_patience_with_a_service_that_answers_nothing_ends_once(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(snapshot, "VANISHED_AT_ONCE", 10)
+    service = ModelCatalog()
+    await load(service, numbered(60), path)
+    service._script = iter([answer({"data": {"delete_products": []}})] * 100)
+    report = await load(service, numbered(15), path, delete_vanished=True, max_vanished_share=1.0)
+    assert (report.deleted, report.unconfirmed, report.requests) == (0, 45, MIN_ATTEMPTS + 4)
+
+
+# What is held in memory --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+async def test_of_the_products_of_a_load_only_those_without_an_answer_are_in_memory(
+    path: Path, *, dry_run: bool
+) -> None:
+    job = job_of(ModelCatalog(), numbered(3_000), digests=path, concurrency=4, dry_run=dry_run)
+    digests = job.stage._digests = job.stage._sender.digests = Digests(path, "c", keep=dry_run)
+    held: list[int] = []
+    original = digests.changed
+
+    async def changed(rows: Any) -> Any:
+        held.append(len(digests._unanswered))
+        return await original(rows)
+
+    digests.changed = changed  # type: ignore[method-assign]
+    report = await job.run()
+    assert (report.read, digests.new, len(held) >= 3_000 // ROWS_AT_ONCE) == (3_000, 3_000, True)
+    assert max(held) <= ROWS_AT_ONCE + MAX_HELD + 5 * MAX_PRODUCTS
+    assert not digests._unanswered
+
+
 # Dry runs ----------------------------------------------------------------------------------------------------------
 
 
@@ -647,23 +703,25 @@ async def test_two_loads_do_not_share_a_file(path: Path) -> None:
     assert (await running).created == 60
 
 
-@pytest.mark.parametrize("method", ["changed", "loaded", "seen", "vanished"])
+@pytest.mark.parametrize("method", ["changed", "loaded", "seen", "count_vanished", "vanished"])
 async def test_a_file_that_fails_on_the_way_stops_the_load_with_its_report(
     path: Path, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    await load(ModelCatalog(), products("gone"), path)
     job = job_of(ModelCatalog(), [*numbered(60), {"id": "x"}], digests=path)
     assert job.stage._digests is not None
-    original = job.stage._digests._database.run
+    database = job.stage._digests._database
+    original = database._do
 
     async def fail(*arguments: Any) -> Any:
-        def full(connection: sqlite3.Connection) -> Any:
+        def full() -> Any:
             raise sqlite3.OperationalError("database or disk is full")
 
-        job.stage._digests._database.run = original  # type: ignore[method-assign, union-attr]  # once
+        database._do = original  # type: ignore[method-assign]  # once
         return await original(full)
 
     async def failing(*arguments: Any) -> Any:
-        job.stage._digests._database.run = fail  # type: ignore[method-assign, union-attr]
+        database._do = fail  # type: ignore[method-assign, assignment]
         return await getattr(Digests, method)(job.stage._digests, *arguments)
 
     monkeypatch.setattr(job.stage._digests, method, failing)

@@ -12,7 +12,7 @@ from socialapi.errors import DecodeError, InvalidInput, SocialApiError
 from socialapi.models.pages import Page
 from socialapi.models.validation import printable_name
 from socialapi.problems import Problem, ServiceError
-from socialapi.wire.paging import Position, next_token_path
+from socialapi.wire.paging import Position, ReadTokens, next_token_path
 
 T = TypeVar("T")
 
@@ -32,7 +32,9 @@ class Pager(Generic[T]):
 
     Iteration ends when the service names no next page; an empty page does not end it. The next page
     is fetched while the current one is processed, so leaving the loop early wastes at most one
-    request. Raises DecodeError if a page token repeats, because the iteration would never end.
+    request. Raises DecodeError if a page token repeats, because the iteration would never end: at
+    once if it is among the last 1,000, and otherwise before three times as many pages were read as
+    there are.
 
     `undecoded` counts the items that could not be decoded, and `partial_errors` the errors beside
     the items, on the pages so far. Neither ends the iteration; each page holds its own. A warning
@@ -140,16 +142,16 @@ class Pager(Generic[T]):
                     yield earlier, each, 0 if number else skip
 
     async def _walk(self) -> AsyncGenerator[tuple[str | None, Page[T]], None]:
-        token, seen = self._begin.token, set()
+        token = self._begin.token
+        read = ReadTokens(token)
         page = self._counted(await self._fetch(token))
         while True:
             upcoming = page.next_token
             if upcoming is None:
                 yield token, page
                 return
-            if upcoming in seen or upcoming == token:
+            if read.repeats(upcoming):
                 raise DecodeError(next_token_path(page.meta), "names a page that was read already")
-            seen.add(upcoming)
             ahead = self._spawn(self._fetch(upcoming))
             try:
                 yield token, page

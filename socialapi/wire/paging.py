@@ -3,6 +3,7 @@
 import datetime
 import functools
 import typing
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 from urllib.parse import quote, unquote
@@ -25,6 +26,9 @@ T = TypeVar("T")
 MAX_DIGITS: Final = 18
 MAX_ANCHORS: Final = 8
 """The most preceding items that a position names."""
+
+TOKENS_KEPT: Final = 1_000
+"""The most tokens of pages that a walk remembers, those of the last pages."""
 
 _FIXED_TIME: Final = datetime.datetime.fromtimestamp(0, datetime.UTC)
 """A fixed time for the validation of ids, whose rules do not depend on it."""
@@ -246,6 +250,37 @@ class Position:
                 return number, page.index_after(left)
             left -= arrived
         return len(pages) - 1, len(pages[-1].data)
+
+
+class ReadTokens:
+    """The tokens of the pages that a walk has read, of which it remembers `TOKENS_KEPT` and one.
+
+    A walk that goes in a circle is noticed as soon as it comes back to one of the last pages. In a
+    larger circle, it is noticed at the token that was marked (Brent's algorithm): the mark moves to
+    the current page after twice as many pages each time, until the whole circle lies behind it.
+    That is before three times as many pages were read as there are.
+    """
+
+    def __init__(self, first: str | None, most: int = TOKENS_KEPT) -> None:
+        self._most = most
+        self._recent: OrderedDict[str | None, None] = OrderedDict({first: None})
+        self._marked = first
+        self._pages = self._mark_at = 1
+
+    def __len__(self) -> int:
+        return len(self._recent) + 1
+
+    def repeats(self, token: str) -> bool:
+        """Whether the page was read already, as far as is remembered; else it counts as read."""
+        if token == self._marked or token in self._recent:
+            return True
+        self._recent[token] = None
+        if len(self._recent) > self._most:
+            self._recent.popitem(last=False)
+        self._pages += 1
+        if self._pages == 2 * self._mark_at:
+            self._marked, self._mark_at = token, self._pages
+        return False
 
 
 def _key_of(item: Any) -> str | None:

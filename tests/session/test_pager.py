@@ -126,6 +126,22 @@ async def test_a_token_that_repeats_is_an_error_rather_than_a_walk_without_end()
             await Collection(pages).pager().collect()
 
 
+async def test_a_long_walk_ends_and_one_in_a_large_circle_ends_as_well() -> None:
+    walked = list[str | None]()
+
+    async def fetch(token: str | None) -> Page[int]:
+        walked.append(token)
+        page = 0 if token is None else int(token)
+        return Page(data=(page,), next_token=str(page + 1) if page + 1 < 5_000 else end)
+
+    end: str | None = None
+    assert await Pager(fetch, asyncio.ensure_future).collect() == list(range(5_000))
+    walked, end = [], "1"
+    with pytest.raises(DecodeError, match="names a page that was read already"):
+        await Pager(fetch, asyncio.ensure_future).collect()
+    assert 5_000 < len(walked) <= 15_000
+
+
 async def test_the_next_page_is_on_its_way_while_one_is_worked_on() -> None:
     collection = Collection(THREE_PAGES)
     walk = aiter(collection.pager())

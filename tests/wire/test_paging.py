@@ -1,9 +1,12 @@
 """Reading pages, and asking for the next one."""
 
+import itertools
 from typing import Any
 
 import attrs
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from socialapi.errors import DecodeError, InvalidInput
 from socialapi.models.accounts import AccountsQuery, HistoryEntry
@@ -13,7 +16,7 @@ from socialapi.models.pages import Page
 from socialapi.models.posts import Media, Post
 from socialapi.problems import ResourceNotFound, ServiceError
 from socialapi.routes.route import ADS, PLATFORM
-from socialapi.wire.paging import Position, Split, page_query, read_page, split_of
+from socialapi.wire.paging import TOKENS_KEPT, Position, ReadTokens, Split, page_query, read_page, split_of
 
 PLATFORM_PAGE = {
     "data": [
@@ -244,8 +247,8 @@ def test_up_to_200_ids_are_asked_for_at_once(count: int) -> None:
 
 @pytest.mark.parametrize(("count", "sizes"), [(201, [200, 1]), (400, [200, 200]), (401, [200, 200, 1])])
 def test_more_ids_are_asked_for_in_parts(count: int, sizes: list[int]) -> None:
-    for given in (ids(count), list(ids(count))):
-        split = split_of(AccountsQuery, {"account_ids": given, "q": "x"})
+    for several in (ids(count), list(ids(count))):
+        split = split_of(AccountsQuery, {"account_ids": several, "q": "x"})
         assert split is not None
         assert split.parameter == "account_ids"
         assert [len(part) for part in split.parts] == sizes
@@ -325,3 +328,21 @@ def test_the_place_in_a_part_survives_being_stored() -> None:
 def test_a_position_in_another_collection_is_refused(token: str) -> None:
     with pytest.raises(InvalidInput, match="start is a position in another collection"):
         PARTS.ask({}, token)
+
+
+@given(st.integers(1, 300), st.integers(1, 300), st.integers(1, 40))
+def test_a_walk_in_a_circle_is_noticed_with_few_tokens(before: int, circle: int, most: int) -> None:
+    pages = before + circle
+    tokens = itertools.chain(range(1, pages), itertools.cycle(range(before, pages)))
+    read, fetched = ReadTokens(None, most), 1
+    while not read.repeats(str(next(tokens))):
+        fetched += 1
+        assert len(read) <= most + 1
+    assert pages <= fetched <= (pages if circle <= most else 3 * pages)
+
+
+def test_of_a_long_walk_a_thousand_tokens_are_remembered() -> None:
+    read = ReadTokens(None)
+    assert not any(read.repeats(str(page)) for page in range(100_000))
+    assert len(read) == TOKENS_KEPT + 1
+    assert read.repeats("99000")

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Literal
 
@@ -47,6 +48,16 @@ _EMPTY: Final = ("", " ", "\n", "\r\n")
 _ONE_DIGIT: Final = re.compile(r"[+\s().-]*(?:1[\s.-]?)?\(?([0-9])(?:[\s().-]*\1){5,}").fullmatch
 _LONGEST_PHONE: Final = 32
 _COUNTED: Final = re.compile("(?:[+]?1)?0?1234567890?").fullmatch
+
+
+MAX_REASONS_KEPT: Final = 100
+"""How many reasons are counted apart, of one field or of whole rows."""
+OTHER_REASONS: Final = "other reasons"
+
+
+def count_reason(reasons: Counter[str], reason: str) -> None:
+    """Counts a reason by itself, or with others once there are too many."""
+    reasons[reason if reason in reasons or len(reasons) < MAX_REASONS_KEPT else OTHER_REASONS] += 1
 
 
 def _digest(text: str) -> str:

@@ -5,7 +5,7 @@ memory.
 import asyncio
 import datetime
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable
 from itertools import islice
 from typing import Final
@@ -16,11 +16,11 @@ from socialapi.bulk.audiences.cells import UserRow, user_rows
 from socialapi.bulk.audiences.normalize import Unusable, normalizers, trimmed
 from socialapi.bulk.audiences.phone_numbers import NO_REGION
 from socialapi.bulk.audiences.prepare import Preparer
-from socialapi.bulk.inputs.columns import ColumnMapping, IdentifierColumns, shown_name
+from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT, ColumnMapping, IdentifierColumns, shown_name
 from socialapi.bulk.inputs.formats import Records, open_records
 from socialapi.bulk.inputs.reader import NoRows
 from socialapi.bulk.linting.duplicates import DuplicateCounter
-from socialapi.bulk.linting.findings import findings_of, is_placeholder, known_as
+from socialapi.bulk.linting.findings import count_reason, findings_of, is_placeholder, known_as
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED, ColumnLint, KindLint, LintReport
@@ -105,7 +105,7 @@ class Linter:
         self._normalizers = normalizers(selection.kinds, default_region)
         self._has_region = default_region is not None
         self._kinds: dict[str, _Counts] = {kind: _Counts() for kind in selection.kinds}
-        self._columns: defaultdict[tuple[str, str], _Counts] = defaultdict(_Counts)
+        self._columns: dict[tuple[str, str], _Counts] = {}
         self._unusable_rows = 0
         self._rows_with_several = 0
         self._broken_rows = Counter[str]()
@@ -117,8 +117,9 @@ class Linter:
         for row in rows:
             self.rows += 1
             if row.problem is not None:
-                self._broken_rows[row.problem[1]] += 1
-            self._refused_rows.update(f"{field} {reason}" for field, reason in self._preparer.faults_of(row))
+                count_reason(self._broken_rows, row.problem[1])
+            for field, reason in self._preparer.faults_of(row):
+                count_reason(self._refused_rows, f"{field} {reason}")
             values = {
                 (kind, value) for field, kind, text in row.identifiers if (value := self._judge(field, kind, text))
             }
@@ -135,13 +136,22 @@ class Linter:
         counts = self._kinds.get(self._selection.noted.get(field, field))
         if counts is not None:
             counts.present += 1
-            counts.reasons[reason] += 1
+            count_reason(counts.reasons, reason)
+
+    def _column(self, field: str, kind: str) -> _Counts:
+        """The counts of a column; of ever new ones, the first are kept."""
+        column = self._columns.get((field, kind))
+        if column is None:
+            column = _Counts()
+            if len(self._columns) < MAX_NAMES_KEPT:
+                self._columns[field, kind] = column
+        return column
 
     def _judge(self, field: str, kind: IdentifierKind, text: str) -> str:
         """What an upload would send, or an empty text."""
         if not trimmed(text):
             return ""
-        counts, column = self._kinds[kind], self._columns[field, kind]
+        counts, column = self._kinds[kind], self._column(field, kind)
         counts.present += 1
         column.present += 1
         value, reason = "", ""
@@ -152,7 +162,7 @@ class Linter:
             counts.like_floats += remark == LOOKS_LIKE_FLOAT
         except Unusable as unusable:
             reason = unusable.reason
-            counts.reasons[reason] += 1
+            count_reason(counts.reasons, reason)
         text = trimmed(text)
         if kind == "partner_user_id":
             counts.placeholders += is_placeholder(kind, text)

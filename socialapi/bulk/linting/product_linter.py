@@ -16,6 +16,7 @@ from socialapi.bulk.inputs.columns import ColumnMapping, shown_name
 from socialapi.bulk.inputs.formats import Records, open_records
 from socialapi.bulk.inputs.reader import NoRows
 from socialapi.bulk.linting.duplicates import DuplicateCounter
+from socialapi.bulk.linting.findings import count_reason
 from socialapi.bulk.products.cells import product_rows
 from socialapi.bulk.products.feed import ProductColumns
 from socialapi.bulk.products.job import broken_fields
@@ -28,9 +29,6 @@ _HTML_TAG: Final = re.compile(r"<[a-zA-Z/!][^<>]*>").search
 _MANY: Final = 0.1
 _SOME: Final = 0.01
 HAS_TAGS: Final = "HTML tags, of which the service warns"
-MAX_REASONS_KEPT: Final = 100
-"""How many reasons of one field are counted apart."""
-OTHER_REASONS: Final = "other reasons"
 
 
 async def lint_products(
@@ -116,7 +114,7 @@ class ProductLinter:
         for field, reason in broken:
             counts = self._fields.get(field)
             reasons = self._whole_rows if counts is None else counts.reasons
-            reasons[reason if reason in reasons or len(reasons) < MAX_REASONS_KEPT else OTHER_REASONS] += 1
+            count_reason(reasons, reason)
         for field in {field for field, _ in broken} & row.shape.keys():
             self._fields[field].refused += 1
 

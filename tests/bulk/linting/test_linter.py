@@ -4,6 +4,7 @@ import asyncio
 import datetime
 import hashlib
 import itertools
+from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +15,7 @@ import pytest
 
 from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK, ROWS_PER_STEP
+from socialapi.bulk.linting.findings import MAX_REASONS_KEPT, OTHER_REASONS, count_reason
 from socialapi.bulk.linting.linter import Linter, lint_records
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import DO_NOT_REACH_KINDS, AudienceUser
@@ -270,6 +272,20 @@ async def test_ever_new_keys_do_not_fill_the_memory() -> None:
 
     report = await lint_records(rows())
     assert len(report.ignored_columns) == MAX_NAMES_KEPT - 1
+
+
+async def test_neither_do_ever_new_columns_of_identifiers() -> None:
+    report = await lint_records({f"email_{number}": "a@b.example"} for number in range(3 * MAX_NAMES_KEPT))
+    assert (len(report.columns), report.kinds[0].present) == (MAX_NAMES_KEPT, 3 * MAX_NAMES_KEPT)
+
+
+def test_neither_do_ever_new_reasons() -> None:
+    reasons = Counter[str]()
+    for number in range(3 * MAX_REASONS_KEPT):
+        count_reason(reasons, f"has {number} cells")
+    count_reason(reasons, "has 1 cells")
+    assert (len(reasons), reasons["has 1 cells"]) == (MAX_REASONS_KEPT + 1, 2)
+    assert reasons[OTHER_REASONS] == 2 * MAX_REASONS_KEPT
 
 
 async def test_others_get_their_turn_while_a_block_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -218,7 +218,8 @@ class ProductsBody:
 
 def _said(value: Any) -> tuple[Any, ...]:
     """Returns messages as a tuple. Their format is not documented: an array, or a single one."""
-    return tuple(value) if isinstance(value, list | tuple) else (value,)
+    # A tuple of types: a union would be created on every call.
+    return tuple(value) if isinstance(value, (list, tuple)) else (value,)
 
 
 @attrs.define(kw_only=True)

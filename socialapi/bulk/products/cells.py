@@ -4,7 +4,7 @@ import functools
 import re
 import uuid
 from collections.abc import Collection, Iterator, Sequence
-from collections.abc import Set as AbstractSet
+from decimal import Decimal
 from typing import Any, Final, Literal
 
 import attrs
@@ -44,6 +44,7 @@ _MAX_PLAIN: Final = 10**18
 """Whole numbers below it have neither more digits than 64 bits, nor take long to be written out."""
 _REQUIRED: Final = frozenset(REQUIRED)
 _EMPTY: Final = frozenset({type(None), Unset})
+_NUMBERS: Final = frozenset({float, Decimal})
 
 
 def product_rows(block: Block[ProductLayout]) -> list[ProductRow]:
@@ -125,7 +126,7 @@ def _texts(field: str, cells: Sequence[Any]) -> _Column:
     """The cells of a field whose values are texts."""
     odd = set[int]()
     if set(map(type, cells)) != {str}:
-        found = [_text_of(cell) for cell in cells]
+        found = [_text_of(field, cell) for cell in cells]
         odd.update(index for index, text in enumerate(found) if text is None)
         cells = [text or "" for text in found]
     texts = list(map(str.strip, cells))
@@ -134,9 +135,10 @@ def _texts(field: str, cells: Sequence[Any]) -> _Column:
         different.discard("")
         if field in _REQUIRED:
             odd.update(index for index, text in enumerate(texts) if not text)
-    if _tests(field).pass_all(different):
+    tests = _tests(field)
+    if tests.pass_all(different):
         return _Column(field, texts, has_gaps, odd)
-    sent = {text: _sent(field, text) for text in different}
+    sent = {text: text if tests.pass_all((text,)) else _sent(field, text) for text in different}
     odd.update(index for index, text in enumerate(texts) if text and sent[text] is None)
     values = [sent.get(text) or "" for text in texts]
     return _Column(
@@ -153,7 +155,7 @@ def _prices(field: str, cells: Sequence[Any], currencies: Sequence[Any]) -> _Col
     codes = [known_currency(cell) if isinstance(cell, str) else None for cell in currencies]
     priced: list[Any] = []
     for cell, code in zip(cells, codes, strict=True):
-        text = None if code is None else _text_of(cell)
+        text = None if code is None else _text_of(field, cell)
         priced.append(cell if text is None or not is_amount(text.strip()) else f"{text.strip()} {code}")
     column = _texts(field, priced)
     pairs = enumerate(zip(column.values, codes, strict=True))
@@ -161,14 +163,19 @@ def _prices(field: str, cells: Sequence[Any], currencies: Sequence[Any]) -> _Col
     return attrs.evolve(column, odd=contradicted.union(column.odd))
 
 
-def _text_of(cell: Any) -> str | None:
+def _text_of(field: str, cell: Any) -> str | None:
     """The text of a cell, empty where it says nothing; None for one that has to be looked at."""
     if cell.__class__ is str:
         text: str = cell
         return text
     if cell.__class__ is int and abs(cell) < _MAX_PLAIN:
         return str(cell)
-    return "" if _says_nothing(cell) else None
+    if _says_nothing(cell):
+        return ""
+    if cell.__class__ not in _NUMBERS:
+        return None
+    number, fault = _of_number(field, cell)
+    return number if fault is None and isinstance(number, str) else None
 
 
 def _counts(cells: Sequence[Any]) -> _Column:
@@ -186,42 +193,42 @@ def _count_of(cell: Any) -> int | Literal[""] | None:
     if cell.__class__ is int:
         count: int = cell
         return count if 0 <= count < _MAX_PLAIN else None
-    return "" if _says_nothing(cell) else None
+    if _says_nothing(cell):
+        return ""
+    number = _of_number("inventory", cell)[0] if cell.__class__ in _NUMBERS else None
+    return _count_of(number) if number.__class__ is int else None
 
 
 def _sent(field: str, text: str) -> str | None:
     """What is sent for a text; None where there is more to say."""
-    tests = _tests(field)
-    if _fault(text) is not None or doubt(field, text) is not None or not all(test(text) for test in tests.as_written):
+    if _fault(text) is not None or doubt(field, text) is not None:
+        return None
+    if field in _IDENTIFIERS and looks_like_float(text) is not None:
         return None
     meant = understood(field, text)
-    return meant if all(test(meant) for test in tests.rules) else None
+    return meant if all(test(meant) for test in _tests(field).rules) else None
 
 
 @attrs.frozen
 class _Tests:
-    """What the texts of a field have to pass: those that are sent to keep its rules, and those that
-    were written to raise no question. `unchanged` are for what keeps the rules and raises no doubt:
-    that it is sent as it was written.
+    """What the texts of a field have to pass: `rules` are those of `Product`, and `every` has the
+    tests besides that show that a text is sent as it was written, without a word about it.
     """
 
     rules: tuple[Test, ...]
-    as_written: tuple[Test, ...]
-    unchanged: tuple[Test, ...]
+    every: tuple[Test, ...]
 
-    def pass_all(self, texts: AbstractSet[str]) -> bool:
+    def pass_all(self, texts: Collection[str]) -> bool:
         """Whether all of these texts are sent as they were written, and there is nothing to say."""
-        tests = (*self.rules, *self.as_written, *self.unchanged)
-        return _fault("".join(texts)) is None and all(all(map(test, texts)) for test in tests)
+        return _fault("".join(texts)) is None and all(all(map(test, texts)) for test in self.every)
 
 
 @functools.cache
 def _tests(field: str) -> _Tests:
-    """The tests of a field, which are those of `Product`."""
     attrs.resolve_types(Product, include_extras=True)
     rules = text_tests(attrs.fields_dict(Product)[field].type)
-    as_written = (lambda text: looks_like_float(text) is None,) if field in _IDENTIFIERS else ()
-    return _Tests(rules, as_written, unchanged_tests(field))
+    no_float: tuple[Test, ...] = (lambda text: looks_like_float(text) is None,) if field in _IDENTIFIERS else ()
+    return _Tests(rules, (*rules, *no_float, *unchanged_tests(field)))
 
 
 def _product(block: Block[ProductLayout], index: int) -> ProductRow:

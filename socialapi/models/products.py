@@ -216,21 +216,17 @@ class ProductsBody:
     products: Annotated[tuple[Any, ...], MinLen(1), MaxLen(MAX_PRODUCTS)]
 
 
-def _said(value: Any) -> tuple[Any, ...]:
-    """Returns messages as a tuple. Their format is not documented: an array, or a single one."""
-    # A tuple of types: a union would be created on every call.
-    return tuple(value) if isinstance(value, (list, tuple)) else (value,)
-
-
 @attrs.define(kw_only=True)
 class ProductResult(Model):
-    """The result for one product of a request. Errors and warnings are strings or objects."""
+    """The result for one product of a request. Errors and warnings are strings or objects: their
+    format is not documented.
+    """
 
     id: str | None = None
     product_key: str | None = None
     status: UpsertStatus | str | None = None
-    warnings: tuple[Any, ...] = attrs.field(default=(), converter=_said, metadata={"read_as": Any})
-    errors: tuple[Any, ...] = attrs.field(default=(), converter=_said, metadata={"read_as": Any})
+    warnings: tuple[Any, ...] = ()
+    errors: tuple[Any, ...] = ()
 
 
 @attrs.define(kw_only=True)

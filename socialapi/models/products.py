@@ -2,7 +2,7 @@
 
 import datetime
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from decimal import Decimal
 from typing import Annotated, Any, Final, Literal, TypedDict
 
@@ -25,6 +25,24 @@ Gender = Literal["female", "male", "unisex"]
 AgeGroup = Literal["adult", "all ages", "teen", "kids", "toddler", "infant", "newborn"]
 UpsertStatus = Literal["CREATE_SUCCESS", "UPDATE_SUCCESS", "ERROR", "NO_CHANGE"]
 
+
+def _any_of(words: Collection[str], form: Callable[[str], str] = str) -> str:
+    """Returns an expression for any of the words, which takes no letter for a beginning twice: one
+    word after the other would take several times as long. `form` is the expression for a letter.
+    """
+    rests: dict[str, list[str]] = {}
+    for word in sorted(filter(None, words)):
+        rests.setdefault(word[0], []).append(word[1:])
+    branches = [form(letter) + (_any_of(rest, form) if any(rest) else "") for letter, rest in rests.items()]
+    if len(branches) == 1 and "" not in words:
+        return branches[0]
+    return f"(?:{'|'.join(branches)}){'?' if '' in words else ''}"
+
+
+def _in_any_case(letter: str) -> str:
+    return f"[{letter}{letter.upper()}]" if letter.isalpha() else letter
+
+
 _NOT_BLANK: Final = Pattern(r"[\s\S]*\S[\s\S]*", "must not be blank")
 _HTTPS: Final = Pattern(r"[Hh][Tt][Tt][Pp][Ss]://[^\s/]+\S*", "must be an https URL")
 
@@ -32,7 +50,7 @@ Text = Annotated[str, _NOT_BLANK]
 Price = Annotated[
     str,
     Pattern(
-        rf"[0-9]+(\.[0-9]+)? ({'|'.join(sorted(CURRENCIES))})",
+        rf"[0-9]+(\.[0-9]+)? {_any_of(CURRENCIES)}",
         "must be a number with a decimal point, a space and an ISO 4217 currency code, for example 9.99 USD",
     ),
 ]
@@ -43,9 +61,9 @@ _OTHER_KINDS: Final = (
 """Extensions of files that are no JPG, GIF, WEBP or PNG. An address without an extension, or with
 one of a program, such as `.php`, may lead to an image.
 """
-_EXTENSION: Final = "|".join("".join(f"[{c}{c.upper()}]" if c.isalpha() else c for c in each) for each in _OTHER_KINDS)
+_EXTENSION: Final = _any_of(_OTHER_KINDS, _in_any_case)
 _IMAGE_URL: Final = r"[Hh][Tt][Tt][Pp][Ss]?://[^\s/]+\S*"
-_MAY_BE_IMAGE: Final = rf"(?![^?#]*\.(?:{_EXTENSION})(?:[?#]|$))[\s\S]*"
+_MAY_BE_IMAGE: Final = rf"(?![^?#]*\.{_EXTENSION}(?:[?#]|$))[\s\S]*"
 NOT_THIS_KIND: Final = "must be a JPG, GIF, WEBP or PNG, which its extension says that it is not"
 ImageUrl = Annotated[str, Pattern(_IMAGE_URL, "must be the URL of an image"), Pattern(_MAY_BE_IMAGE, NOT_THIS_KIND)]
 

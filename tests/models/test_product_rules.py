@@ -1,12 +1,18 @@
 """The rules of products, catalogs and product sets at their edges, with the literal values of the documentation."""
 
 import datetime
+import itertools
+import re
+import string
 from typing import Any, Final
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from socialapi.models.catalogs import CatalogFields, CatalogName, CatalogsQuery, ProductSetDraft
-from socialapi.models.products import Product, ProductKeys, ProductsBody, ProductsQuery
+from socialapi.models.money import CURRENCIES
+from socialapi.models.products import Product, ProductKeys, ProductsBody, ProductsQuery, _any_of, _in_any_case
 from socialapi.models.validation import broken_rules
 from tests.bulk.products.model_catalog import product
 
@@ -337,3 +343,16 @@ def test_a_set_has_what_its_type_needs() -> None:
         "type: must be one of MANUAL, FILTERED",
         "product_keys: must have at least 1 items or characters",
     ]
+
+
+def test_the_currencies_of_prices_are_those_of_iso_4217_and_no_others() -> None:
+    codes = {"".join(letters) for letters in itertools.product(string.ascii_uppercase, repeat=3)}
+    assert {code for code in codes if not said(price=f"9.99 {code}")} == CURRENCIES & codes
+    assert said(price="9.99 EU") == said(price="9.99 EURO") == [f"price: {A_PRICE}"]
+
+
+@given(st.sets(st.text("abc", min_size=1, max_size=4), min_size=1), st.text("abcABC", max_size=5))
+def test_an_expression_for_words_takes_each_of_them_and_nothing_else(words: set[str], text: str) -> None:
+    assert (re.fullmatch(_any_of(words), text) is not None) == (text in words)
+    assert (re.fullmatch(_any_of(words, _in_any_case), text) is not None) == (text.lower() in words)
+    assert all(re.fullmatch(_any_of(words), word) for word in words)

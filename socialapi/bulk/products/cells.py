@@ -212,23 +212,26 @@ def _sent(field: str, text: str) -> str | None:
 @attrs.frozen
 class _Tests:
     """What the texts of a field have to pass: `rules` are those of `Product`, and `every` has the
-    tests besides that show that a text is sent as it was written, without a word about it.
+    tests besides that show that a text is sent as it was written. An identifier must not look like
+    a number that was rewritten.
     """
 
     rules: tuple[Test, ...]
     every: tuple[Test, ...]
+    is_identifier: bool
 
     def pass_all(self, texts: Collection[str]) -> bool:
         """Whether all of these texts are sent as they were written, and there is nothing to say."""
-        return _fault("".join(texts)) is None and all(all(map(test, texts)) for test in self.every)
+        if _fault("".join(texts)) is not None or (self.is_identifier and any(map(looks_like_float, texts))):
+            return False
+        return all(all(map(test, texts)) for test in self.every)
 
 
 @functools.cache
 def _tests(field: str) -> _Tests:
     attrs.resolve_types(Product, include_extras=True)
     rules = text_tests(attrs.fields_dict(Product)[field].type)
-    no_float: tuple[Test, ...] = (lambda text: looks_like_float(text) is None,) if field in _IDENTIFIERS else ()
-    return _Tests(rules, (*rules, *no_float, *unchanged_tests(field)))
+    return _Tests(rules, (*rules, *unchanged_tests(field)), field in _IDENTIFIERS)
 
 
 def _product(block: Block[ProductLayout], index: int) -> ProductRow:

@@ -65,7 +65,7 @@ class ProductSender:
                 await self._wait(fruitless + 1, self.session.clock.monotonic() - started, list(waiting))
 
     async def _put(self, rows: Iterable[ProductRow]) -> Sequence[ProductResult]:
-        body = b",".join(row.json for row in rows).join(ENVELOPE)
+        body = b",".join([row.json for row in rows]).join(ENVELOPE)
         request = self.session.plan(self.target.route).assemble(self.target, {}, (body,))
         call = self.session.prepared(request, options=self.options, observer=self.observe)
         return (await self.session.call(call)).products_response

@@ -253,10 +253,9 @@ class _Constrained:
         self.kind = kind
         self.constraints = constraints
         of_kind, within = kind.accepts, constraints[0].accepts
-        rest = [each.accepts for each in constraints[1:]]
         self.accepts: Test = lambda value: of_kind(value) and within(value)
-        if rest:
-            self.accepts = lambda value: of_kind(value) and within(value) and all(test(value) for test in rest)
+        if len(constraints) > 1:
+            self.accepts = _all((kind, *constraints))
         elif kind is _SCALARS[str]:
             self.accepts = lambda value: isinstance(value, str) and within(value)
 
@@ -268,6 +267,18 @@ class _Constrained:
             return
         for constraint in self.constraints:
             constraint(value, path, report, now)
+
+
+def _all(rules: Iterable[_Scalar]) -> Test:
+    tests = [rule.accepts for rule in rules]
+
+    def accepts(value: Any) -> bool:
+        for test in tests:  # noqa: SIM110  # a generator would cost as much as two tests
+            if not test(value):
+                return False
+        return True
+
+    return accepts
 
 
 def text_tests(declared: Any) -> tuple[Test, ...]:

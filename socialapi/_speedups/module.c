@@ -13,7 +13,10 @@ fill_module(PyObject *module)
     if (PyModule_AddIntConstant(module, "INTERFACE", INTERFACE) < 0) {
         return -1;
     }
-    if (add_columns(module) < 0 || add_recent(module) < 0 || add_decode(module) < 0) {
+    if (add_digests(module) < 0 || add_columns(module) < 0) {
+        return -1;
+    }
+    if (add_recent(module) < 0 || add_decode(module) < 0) {
         return -1;
     }
     return 0;

@@ -11,4 +11,12 @@
 /* Chooses the fastest implementation that this processor has; returns its name. */
 const char *sha256_choose(void);
 
+/* Writes the digest in DIGEST_DIGITS lower-case hexadecimal digits, without a NUL behind them. */
+void digest_to_hex(const uint8_t digest[DIGEST_BYTES], char *digits);
+
+enum { HEX_NOT, HEX_LOWER, HEX_MIXED };
+
+/* Reads a digest from DIGEST_DIGITS hexadecimal digits; says whether they are ones, and of which case. */
+int digest_from_hex(const uint8_t *digits, uint8_t digest[DIGEST_BYTES]);
+
 #endif

@@ -1,0 +1,441 @@
+/* The type `Digests`: a column of digests, which reads as a sequence of `str | None`. */
+#include "digests.h"
+
+#include <string.h>
+
+Digests *
+Digests_New(Py_ssize_t count)
+{
+    if (count > PY_SSIZE_T_MAX / (DIGEST_BYTES + 1)) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    Digests *column = PyObject_New(Digests, &Digests_Type);
+    if (column == NULL) {
+        return NULL;
+    }
+    column->owner = NULL;
+    column->count = count;
+    column->digests = PyMem_Calloc(count ? count : 1, DIGEST_BYTES + 1);
+    if (column->digests == NULL) {
+        Py_DECREF(column);
+        PyErr_NoMemory();
+        return NULL;
+    }
+    column->states = column->digests + count * DIGEST_BYTES;
+    return column;
+}
+
+static void
+digests_dealloc(Digests *self)
+{
+    if (self->owner == NULL) {
+        PyMem_Free(self->digests);
+    }
+    Py_XDECREF(self->owner);
+    PyObject_Free(self);
+}
+
+static Digests *
+part_of(Digests *self, Py_ssize_t start, Py_ssize_t count)
+{
+    Digests *part = PyObject_New(Digests, &Digests_Type);
+    if (part == NULL) {
+        return NULL;
+    }
+    part->count = count;
+    part->digests = self->digests + start * DIGEST_BYTES;
+    part->states = self->states + start;
+    part->owner = Py_NewRef(self->owner != NULL ? self->owner : (PyObject *)self);
+    return part;
+}
+
+static void
+copy_cell(Digests *to, Py_ssize_t at, const Digests *from, Py_ssize_t index)
+{
+    memcpy(to->digests + at * DIGEST_BYTES, digest_at(from, index), DIGEST_BYTES);
+    to->states[at] = from->states[index];
+}
+
+/* Reading ------------------------------------------------------------------------------------- */
+
+static Py_ssize_t
+digests_length(Digests *self)
+{
+    return self->count;
+}
+
+static PyObject *
+cell_object(const Digests *self, Py_ssize_t index)
+{
+    if (self->states[index] == CELL_ODD) {
+        return Py_NewRef(Py_None);
+    }
+    if (self->states[index] == CELL_EMPTY) {
+        return PyUnicode_New(0, 0);
+    }
+    PyObject *text = PyUnicode_New(DIGEST_DIGITS, 127);
+    if (text != NULL) {
+        digest_to_hex(digest_at(self, index), (char *)PyUnicode_1BYTE_DATA(text));
+    }
+    return text;
+}
+
+static PyObject *
+digests_item(Digests *self, Py_ssize_t index)
+{
+    if (index < 0 || index >= self->count) {
+        PyErr_SetString(PyExc_IndexError, "the column has no such row");
+        return NULL;
+    }
+    return cell_object(self, index);
+}
+
+static PyObject *
+digests_slice(Digests *self, PyObject *slice)
+{
+    Py_ssize_t start, stop, step;
+    if (PySlice_Unpack(slice, &start, &stop, &step) < 0) {
+        return NULL;
+    }
+    Py_ssize_t count = PySlice_AdjustIndices(self->count, &start, &stop, step);
+    if (step == 1) {
+        return (PyObject *)part_of(self, start, count);
+    }
+    Digests *chosen = Digests_New(count);
+    if (chosen == NULL) {
+        return NULL;
+    }
+    for (Py_ssize_t at = 0; at < count; at++) {
+        copy_cell(chosen, at, self, start + at * step);
+    }
+    return (PyObject *)chosen;
+}
+
+static PyObject *
+digests_subscript(Digests *self, PyObject *key)
+{
+    if (PySlice_Check(key)) {
+        return digests_slice(self, key);
+    }
+    Py_ssize_t index = PyNumber_AsSsize_t(key, PyExc_IndexError);
+    if (index == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    return digests_item(self, index < 0 ? index + self->count : index);
+}
+
+/* Writing ------------------------------------------------------------------------------------- */
+
+/* Reads what a cell may hold. Returns its state, or -1 with an exception set. */
+static int
+parse_cell(PyObject *value, uint8_t digest[DIGEST_BYTES])
+{
+    memset(digest, 0, DIGEST_BYTES);
+    if (value == Py_None) {
+        return CELL_ODD;
+    }
+    if (!PyUnicode_Check(value)) {
+        PyErr_Format(PyExc_TypeError, "a cell holds a str or None, not %.100s", Py_TYPE(value)->tp_name);
+        return -1;
+    }
+    Py_ssize_t length = PyUnicode_GET_LENGTH(value);
+    if (length == 0) {
+        return CELL_EMPTY;
+    }
+    if (length == DIGEST_DIGITS && PyUnicode_IS_COMPACT_ASCII(value)
+        && digest_from_hex(PyUnicode_1BYTE_DATA(value), digest) == HEX_LOWER) {
+        return CELL_DIGEST;
+    }
+    PyErr_SetString(PyExc_ValueError, "a cell holds 64 lower-case hexadecimal digits, or nothing");
+    return -1;
+}
+
+static int
+digests_set_item(Digests *self, Py_ssize_t index, PyObject *value)
+{
+    if (index < 0 || index >= self->count) {
+        PyErr_SetString(PyExc_IndexError, "the column has no such row");
+        return -1;
+    }
+    if (value == NULL) {
+        PyErr_SetString(PyExc_TypeError, "a column keeps its length");
+        return -1;
+    }
+    uint8_t digest[DIGEST_BYTES];
+    int state = parse_cell(value, digest);
+    if (state < 0) {
+        return -1;
+    }
+    memcpy(self->digests + index * DIGEST_BYTES, digest, DIGEST_BYTES);
+    self->states[index] = (uint8_t)state;
+    return 0;
+}
+
+static int
+digests_set_subscript(Digests *self, PyObject *key, PyObject *value)
+{
+    Py_ssize_t index = PyNumber_AsSsize_t(key, PyExc_IndexError);
+    if (index == -1 && PyErr_Occurred()) {
+        return -1;
+    }
+    return digests_set_item(self, index < 0 ? index + self->count : index, value);
+}
+
+static PyObject *
+digests_new(PyTypeObject *Py_UNUSED(type), PyObject *arguments, PyObject *keywords)
+{
+    static char *names[] = {"", NULL};
+    PyObject *given;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O:Digests", names, &given)) {
+        return NULL;
+    }
+    /* A tuple of its own, since nothing else can change the length of that. */
+    PyObject *cells = PySequence_Tuple(given);
+    if (cells == NULL) {
+        return NULL;
+    }
+    Digests *column = Digests_New(PyTuple_GET_SIZE(cells));
+    for (Py_ssize_t at = 0; column != NULL && at < column->count; at++) {
+        if (digests_set_item(column, at, PyTuple_GET_ITEM(cells, at)) < 0) {
+            Py_CLEAR(column);
+        }
+    }
+    Py_DECREF(cells);
+    return (PyObject *)column;
+}
+
+/* Searching and choosing ---------------------------------------------------------------------- */
+
+static Py_ssize_t
+find_digest(const Digests *self, const uint8_t digest[DIGEST_BYTES])
+{
+    for (Py_ssize_t at = 0; at < self->count; at++) {
+        if (self->states[at] == CELL_DIGEST && memcmp(digest_at(self, at), digest, DIGEST_BYTES) == 0) {
+            return at;
+        }
+    }
+    return -1;
+}
+
+static int
+digests_contains(Digests *self, PyObject *value)
+{
+    uint8_t digest[DIGEST_BYTES];
+    int state = parse_cell(value, digest);
+    if (state < 0) {
+        PyErr_Clear(); /* no cell can hold it */
+        return 0;
+    }
+    if (state == CELL_DIGEST) {
+        return find_digest(self, digest) >= 0;
+    }
+    return memchr(self->states, state, self->count) != NULL;
+}
+
+static PyObject *
+digests_index(Digests *self, PyObject *value)
+{
+    Py_ssize_t at = PySequence_Index((PyObject *)self, value);
+    return at < 0 ? NULL : PyLong_FromSsize_t(at);
+}
+
+static PyObject *
+digests_count(Digests *self, PyObject *value)
+{
+    Py_ssize_t count = PySequence_Count((PyObject *)self, value);
+    return count < 0 ? NULL : PyLong_FromSsize_t(count);
+}
+
+PyDoc_STRVAR(digests_without_digest_doc, "Returns the indexes of the cells that hold no digest: of empty and odd ones.");
+
+static PyObject *
+digests_without_digest(Digests *self, PyObject *Py_UNUSED(ignored))
+{
+    PyObject *found = PyList_New(0);
+    if (found == NULL) {
+        return NULL;
+    }
+    for (Py_ssize_t at = 0; at < self->count; at++) {
+        if (self->states[at] == CELL_DIGEST) {
+            continue;
+        }
+        PyObject *index = PyLong_FromSsize_t(at);
+        if (index == NULL || PyList_Append(found, index) < 0) {
+            Py_XDECREF(index);
+            Py_DECREF(found);
+            return NULL;
+        }
+        Py_DECREF(index);
+    }
+    return found;
+}
+
+PyDoc_STRVAR(digests_packed_doc, "Returns the digests one behind the other; cells without one add nothing.");
+
+static PyObject *
+digests_packed(Digests *self, PyObject *Py_UNUSED(ignored))
+{
+    Py_ssize_t found = 0;
+    for (Py_ssize_t at = 0; at < self->count; at++) {
+        found += self->states[at] == CELL_DIGEST;
+    }
+    if (found == self->count) {
+        return PyBytes_FromStringAndSize((const char *)self->digests, found * DIGEST_BYTES);
+    }
+    PyObject *packed = PyBytes_FromStringAndSize(NULL, found * DIGEST_BYTES);
+    if (packed == NULL) {
+        return NULL;
+    }
+    char *next = PyBytes_AS_STRING(packed);
+    for (Py_ssize_t at = 0; at < self->count; at++) {
+        if (self->states[at] == CELL_DIGEST) {
+            memcpy(next, digest_at(self, at), DIGEST_BYTES);
+            next += DIGEST_BYTES;
+        }
+    }
+    return packed;
+}
+
+PyDoc_STRVAR(digests_compress_doc, "Returns the cells whose place in a list of booleans says so, as itertools.compress does.");
+
+static PyObject *
+digests_compress(Digests *self, PyObject *selectors)
+{
+    if (!PyList_CheckExact(selectors) || PyList_GET_SIZE(selectors) != self->count) {
+        PyErr_SetString(PyExc_TypeError, "there has to be a list of a boolean for each row");
+        return NULL;
+    }
+    Py_ssize_t kept = 0;
+    for (Py_ssize_t at = 0; at < self->count; at++) {
+        kept += PyList_GET_ITEM(selectors, at) == Py_True;
+    }
+    Digests *chosen = Digests_New(kept);
+    if (chosen == NULL) {
+        return NULL;
+    }
+    Py_ssize_t next = 0;
+    for (Py_ssize_t at = 0; at < self->count; at++) {
+        if (PyList_GET_ITEM(selectors, at) == Py_True) {
+            copy_cell(chosen, next++, self, at);
+        }
+    }
+    return (PyObject *)chosen;
+}
+
+PyDoc_STRVAR(digests_joined_doc, "Returns a column of the cells of several, which are given as a tuple.");
+
+static PyObject *
+digests_joined(PyObject *Py_UNUSED(type), PyObject *columns)
+{
+    if (!PyTuple_CheckExact(columns)) {
+        PyErr_SetString(PyExc_TypeError, "there has to be a tuple of columns");
+        return NULL;
+    }
+    Py_ssize_t count = 0;
+    for (Py_ssize_t each = 0; each < PyTuple_GET_SIZE(columns); each++) {
+        PyObject *column = PyTuple_GET_ITEM(columns, each);
+        if (!Digests_Check(column)) {
+            PyErr_SetString(PyExc_TypeError, "every column has to be one of digests");
+            return NULL;
+        }
+        count += ((Digests *)column)->count;
+    }
+    Digests *joined = Digests_New(count);
+    if (joined == NULL) {
+        return NULL;
+    }
+    Py_ssize_t next = 0;
+    for (Py_ssize_t each = 0; each < PyTuple_GET_SIZE(columns); each++) {
+        const Digests *column = (Digests *)PyTuple_GET_ITEM(columns, each);
+        memcpy(joined->digests + next * DIGEST_BYTES, column->digests, column->count * DIGEST_BYTES);
+        memcpy(joined->states + next, column->states, column->count);
+        next += column->count;
+    }
+    return (PyObject *)joined;
+}
+
+/* The type ------------------------------------------------------------------------------------ */
+
+static PyObject *
+digests_repr(Digests *self)
+{
+    /* Digests of identifiers are personal data, and a repr gets into logs. */
+    return PyUnicode_FromFormat("<Digests of %zd cells>", self->count);
+}
+
+static PyObject *
+digests_sizeof(Digests *self, PyObject *Py_UNUSED(ignored))
+{
+    Py_ssize_t cells = self->owner == NULL ? self->count * (DIGEST_BYTES + 1) : 0;
+    return PyLong_FromSsize_t((Py_ssize_t)sizeof(Digests) + cells);
+}
+
+static PySequenceMethods digests_as_sequence = {
+    .sq_length = (lenfunc)digests_length,
+    .sq_item = (ssizeargfunc)digests_item,
+    .sq_ass_item = (ssizeobjargproc)digests_set_item,
+    .sq_contains = (objobjproc)digests_contains,
+};
+
+static PyMappingMethods digests_as_mapping = {
+    .mp_length = (lenfunc)digests_length,
+    .mp_subscript = (binaryfunc)digests_subscript,
+    .mp_ass_subscript = (objobjargproc)digests_set_subscript,
+};
+
+static PyMethodDef digests_methods[] = {
+    {"index", (PyCFunction)digests_index, METH_O, NULL},
+    {"count", (PyCFunction)digests_count, METH_O, NULL},
+    {"compress", (PyCFunction)digests_compress, METH_O, digests_compress_doc},
+    {"joined", (PyCFunction)digests_joined, METH_O | METH_CLASS, digests_joined_doc},
+    {"packed", (PyCFunction)digests_packed, METH_NOARGS, digests_packed_doc},
+    {"without_digest", (PyCFunction)digests_without_digest, METH_NOARGS, digests_without_digest_doc},
+    {"__sizeof__", (PyCFunction)digests_sizeof, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+PyDoc_STRVAR(digests_doc, "A column of digests: of each row 64 hexadecimal digits, an empty str for none, or None.");
+
+PyTypeObject Digests_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "socialapi._speedups._native.Digests",
+    .tp_doc = digests_doc,
+    .tp_basicsize = sizeof(Digests),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_SEQUENCE,
+    .tp_new = digests_new,
+    .tp_dealloc = (destructor)digests_dealloc,
+    .tp_repr = (reprfunc)digests_repr,
+    .tp_hash = PyObject_HashNotImplemented,
+    .tp_as_sequence = &digests_as_sequence,
+    .tp_as_mapping = &digests_as_mapping,
+    .tp_methods = digests_methods,
+};
+
+/* Makes `isinstance(column, collections.abc.Sequence)` true. */
+static int
+register_sequence(PyObject *type)
+{
+    PyObject *abc = PyImport_ImportModule("collections.abc");
+    if (abc == NULL) {
+        return -1;
+    }
+    PyObject *sequence = PyObject_GetAttrString(abc, "Sequence");
+    Py_DECREF(abc);
+    if (sequence == NULL) {
+        return -1;
+    }
+    PyObject *registered = PyObject_CallMethod(sequence, "register", "O", type);
+    Py_DECREF(sequence);
+    Py_XDECREF(registered);
+    return registered == NULL ? -1 : 0;
+}
+
+int
+add_digests(PyObject *module)
+{
+    if (PyModule_AddType(module, &Digests_Type) < 0) {
+        return -1;
+    }
+    return register_sequence((PyObject *)&Digests_Type);
+}

@@ -129,7 +129,7 @@ digests_subscript(Digests *self, PyObject *key)
 
 /* Reads what a cell may hold. Returns its state, or -1 with an exception set. */
 static int
-parse_cell(PyObject *value, uint8_t digest[DIGEST_BYTES])
+parse_cell(PyObject *value, uint8_t *digest)
 {
     memset(digest, 0, DIGEST_BYTES);
     if (value == Py_None) {
@@ -208,7 +208,7 @@ digests_new(PyTypeObject *Py_UNUSED(type), PyObject *arguments, PyObject *keywor
 /* Searching and choosing ---------------------------------------------------------------------- */
 
 static Py_ssize_t
-find_digest(const Digests *self, const uint8_t digest[DIGEST_BYTES])
+find_digest(const Digests *self, const uint8_t *digest)
 {
     for (Py_ssize_t at = 0; at < self->count; at++) {
         if (self->states[at] == CELL_DIGEST && memcmp(digest_at(self, at), digest, DIGEST_BYTES) == 0) {
@@ -240,33 +240,92 @@ digests_index(Digests *self, PyObject *value)
     return at < 0 ? NULL : PyLong_FromSsize_t(at);
 }
 
+static Py_ssize_t
+count_state(const Digests *self, int state)
+{
+    Py_ssize_t count = 0;
+    for (Py_ssize_t at = 0; at < self->count; at++) {
+        count += self->states[at] == state;
+    }
+    return count;
+}
+
 static PyObject *
 digests_count(Digests *self, PyObject *value)
 {
-    Py_ssize_t count = PySequence_Count((PyObject *)self, value);
-    return count < 0 ? NULL : PyLong_FromSsize_t(count);
+    uint8_t digest[DIGEST_BYTES];
+    int state = parse_cell(value, digest);
+    if (state < 0) {
+        PyErr_Clear(); /* no cell can hold it */
+        return PyLong_FromLong(0);
+    }
+    Py_ssize_t count = 0;
+    for (Py_ssize_t at = 0; at < self->count; at++) {
+        count += self->states[at] == state && memcmp(digest_at(self, at), digest, DIGEST_BYTES) == 0;
+    }
+    return PyLong_FromSsize_t(count);
 }
 
-PyDoc_STRVAR(digests_without_digest_doc, "Returns the indexes of the cells that hold no digest: of empty and odd ones.");
+static int
+append_index(PyObject *list, Py_ssize_t at)
+{
+    PyObject *index = PyLong_FromSsize_t(at);
+    if (index == NULL) {
+        return -1;
+    }
+    int status = PyList_Append(list, index);
+    Py_DECREF(index);
+    return status;
+}
 
+/* The indexes of the cells that are in one of two states. */
 static PyObject *
-digests_without_digest(Digests *self, PyObject *Py_UNUSED(ignored))
+indexes_of(const Digests *self, int state, int or_state)
 {
     PyObject *found = PyList_New(0);
-    if (found == NULL) {
+    for (Py_ssize_t at = 0; found != NULL && at < self->count; at++) {
+        int is_wanted = self->states[at] == state || self->states[at] == or_state;
+        if (is_wanted && append_index(found, at) < 0) {
+            Py_CLEAR(found);
+        }
+    }
+    return found;
+}
+
+PyDoc_STRVAR(digests_gaps_doc, "Returns the indexes of the cells that hold no digest: of empty and odd ones.");
+
+static PyObject *
+digests_gaps(Digests *self, PyObject *Py_UNUSED(ignored))
+{
+    return indexes_of(self, CELL_EMPTY, CELL_ODD);
+}
+
+PyDoc_STRVAR(digests_odd_doc, "Returns the indexes of the odd cells, which read as None.");
+
+static PyObject *
+digests_odd(Digests *self, PyObject *Py_UNUSED(ignored))
+{
+    return indexes_of(self, CELL_ODD, CELL_ODD);
+}
+
+PyDoc_STRVAR(digests_same_as_doc, "Returns the indexes of the digests that another column has in the same row.");
+
+static PyObject *
+digests_same_as(Digests *self, PyObject *other)
+{
+    if (!Digests_Check(other) || ((Digests *)other)->count != self->count) {
+        PyErr_SetString(PyExc_ValueError, "there has to be a column of the same rows");
         return NULL;
     }
-    for (Py_ssize_t at = 0; at < self->count; at++) {
-        if (self->states[at] == CELL_DIGEST) {
+    const Digests *beside = (Digests *)other;
+    PyObject *found = PyList_New(0);
+    for (Py_ssize_t at = 0; found != NULL && at < self->count; at++) {
+        if (self->states[at] != CELL_DIGEST || beside->states[at] != CELL_DIGEST) {
             continue;
         }
-        PyObject *index = PyLong_FromSsize_t(at);
-        if (index == NULL || PyList_Append(found, index) < 0) {
-            Py_XDECREF(index);
-            Py_DECREF(found);
-            return NULL;
+        if (memcmp(digest_at(self, at), digest_at(beside, at), DIGEST_BYTES) == 0 && append_index(found, at) < 0) {
+            Py_CLEAR(found);
         }
-        Py_DECREF(index);
     }
     return found;
 }
@@ -276,10 +335,7 @@ PyDoc_STRVAR(digests_packed_doc, "Returns the digests one behind the other; cell
 static PyObject *
 digests_packed(Digests *self, PyObject *Py_UNUSED(ignored))
 {
-    Py_ssize_t found = 0;
-    for (Py_ssize_t at = 0; at < self->count; at++) {
-        found += self->states[at] == CELL_DIGEST;
-    }
+    Py_ssize_t found = count_state(self, CELL_DIGEST);
     if (found == self->count) {
         return PyBytes_FromStringAndSize((const char *)self->digests, found * DIGEST_BYTES);
     }
@@ -297,30 +353,89 @@ digests_packed(Digests *self, PyObject *Py_UNUSED(ignored))
     return packed;
 }
 
-PyDoc_STRVAR(digests_compress_doc, "Returns the cells whose place in a list of booleans says so, as itertools.compress does.");
+PyDoc_STRVAR(digests_compress_doc,
+"Returns the cells that are to be kept, of which an object with a buffer has a byte for each: not zero.");
 
-static PyObject *
-digests_compress(Digests *self, PyObject *selectors)
+static Digests *
+compressed(const Digests *self, const uint8_t *kept)
 {
-    if (!PyList_CheckExact(selectors) || PyList_GET_SIZE(selectors) != self->count) {
-        PyErr_SetString(PyExc_TypeError, "there has to be a list of a boolean for each row");
-        return NULL;
-    }
-    Py_ssize_t kept = 0;
+    Py_ssize_t count = 0;
     for (Py_ssize_t at = 0; at < self->count; at++) {
-        kept += PyList_GET_ITEM(selectors, at) == Py_True;
+        count += kept[at] != 0;
     }
-    Digests *chosen = Digests_New(kept);
-    if (chosen == NULL) {
-        return NULL;
-    }
+    Digests *chosen = Digests_New(count);
     Py_ssize_t next = 0;
-    for (Py_ssize_t at = 0; at < self->count; at++) {
-        if (PyList_GET_ITEM(selectors, at) == Py_True) {
+    for (Py_ssize_t at = 0; chosen != NULL && at < self->count; at++) {
+        if (kept[at]) {
             copy_cell(chosen, next++, self, at);
         }
     }
+    return chosen;
+}
+
+static PyObject *
+digests_compress(Digests *self, PyObject *given)
+{
+    Py_buffer kept;
+    if (PyObject_GetBuffer(given, &kept, PyBUF_SIMPLE) < 0) {
+        return NULL;
+    }
+    Digests *chosen = NULL;
+    if (kept.len == self->count) {
+        chosen = compressed(self, kept.buf);
+    } else {
+        PyErr_SetString(PyExc_ValueError, "there has to be a byte for each row");
+    }
+    PyBuffer_Release(&kept);
     return (PyObject *)chosen;
+}
+
+PyDoc_STRVAR(digests_unpacked_doc,
+"unpacked(packed, gaps)\n\n"
+"Returns a column of the digests that stand one behind the other, with empty cells at the indexes in the\n"
+"list, which are ascending.");
+
+static PyObject *
+digests_unpacked(PyObject *Py_UNUSED(type), PyObject *arguments)
+{
+    const char *packed;
+    Py_ssize_t size;
+    PyObject *gaps;
+    if (!PyArg_ParseTuple(arguments, "y#O!:unpacked", &packed, &size, &PyList_Type, &gaps)) {
+        return NULL;
+    }
+    if (size % DIGEST_BYTES != 0) {
+        PyErr_SetString(PyExc_ValueError, "the last digest is not whole");
+        return NULL;
+    }
+    Digests *column = Digests_New(size / DIGEST_BYTES + PyList_GET_SIZE(gaps));
+    if (column == NULL) {
+        return NULL;
+    }
+    Py_ssize_t next = 0, rest = size / DIGEST_BYTES;
+    for (Py_ssize_t each = 0; each <= PyList_GET_SIZE(gaps); each++) {
+        Py_ssize_t gap = column->count;
+        if (each < PyList_GET_SIZE(gaps)) {
+            gap = PyLong_AsSsize_t(PyList_GET_ITEM(gaps, each));
+            if (gap == -1 && PyErr_Occurred()) {
+                goto error;
+            }
+        }
+        if (gap < next || gap - next > rest) {
+            PyErr_SetString(PyExc_ValueError, "the gaps are not those of the column");
+            goto error;
+        }
+        memcpy(column->digests + next * DIGEST_BYTES, packed, (size_t)(gap - next) * DIGEST_BYTES);
+        memset(column->states + next, CELL_DIGEST, (size_t)(gap - next));
+        packed += (gap - next) * DIGEST_BYTES;
+        rest -= gap - next;
+        next = gap + 1;
+    }
+    return (PyObject *)column;
+
+error:
+    Py_DECREF(column);
+    return NULL;
 }
 
 PyDoc_STRVAR(digests_joined_doc, "Returns a column of the cells of several, which are given as a tuple.");
@@ -389,8 +504,11 @@ static PyMethodDef digests_methods[] = {
     {"count", (PyCFunction)digests_count, METH_O, NULL},
     {"compress", (PyCFunction)digests_compress, METH_O, digests_compress_doc},
     {"joined", (PyCFunction)digests_joined, METH_O | METH_CLASS, digests_joined_doc},
+    {"unpacked", (PyCFunction)digests_unpacked, METH_VARARGS | METH_CLASS, digests_unpacked_doc},
+    {"same_as", (PyCFunction)digests_same_as, METH_O, digests_same_as_doc},
     {"packed", (PyCFunction)digests_packed, METH_NOARGS, digests_packed_doc},
-    {"without_digest", (PyCFunction)digests_without_digest, METH_NOARGS, digests_without_digest_doc},
+    {"gaps", (PyCFunction)digests_gaps, METH_NOARGS, digests_gaps_doc},
+    {"odd", (PyCFunction)digests_odd, METH_NOARGS, digests_odd_doc},
     {"__sizeof__", (PyCFunction)digests_sizeof, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

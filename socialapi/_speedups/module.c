@@ -5,7 +5,7 @@
  */
 #include "native.h"
 
-#define INTERFACE 1 /* that of __init__.py */
+#define INTERFACE 2 /* that of __init__.py */
 
 static int
 fill_module(PyObject *module)
@@ -14,6 +14,9 @@ fill_module(PyObject *module)
         return -1;
     }
     if (add_digests(module) < 0 || add_columns(module) < 0) {
+        return -1;
+    }
+    if (add_users(module) < 0) {
         return -1;
     }
     if (add_recent(module) < 0 || add_decode(module) < 0) {

@@ -7,6 +7,7 @@
 
 /* Each adds its functions and types to the module. They return 0, or -1 with an exception set. */
 int add_digests(PyObject *module);
+int add_users(PyObject *module);
 int add_columns(PyObject *module);
 int add_recent(PyObject *module);
 int add_decode(PyObject *module);

@@ -7,16 +7,33 @@
 
 #define DIGEST_BYTES 32
 #define DIGEST_DIGITS 64 /* hexadecimal */
+#define BLOCK_BYTES 64
+#define MESSAGE_BLOCKS 4
+#define MESSAGE_BYTES (MESSAGE_BLOCKS * BLOCK_BYTES - 9) /* behind it stand a mark and the length */
 
-/* Chooses the fastest implementation that this processor has; returns its name. */
+/* A message and its padding. Who makes one writes the bytes and the size, and has it padded. */
+typedef struct {
+    uint8_t bytes[MESSAGE_BLOCKS * BLOCK_BYTES];
+    size_t size; /* at most MESSAGE_BYTES */
+    int blocks;
+} Message;
+
+/* Chooses the fastest implementation that this processor has. Returns its name. */
 const char *sha256_choose(void);
+/* Chooses the one that runs everywhere, for the tests. Returns its name. */
+const char *sha256_choose_portable(void);
+
+void message_pad(Message *message);
+/* Both take padded messages. Two at a time take little more time than one. */
+void sha256_one(const Message *message, uint8_t *digest);
+void sha256_two(const Message messages[2], uint8_t *first, uint8_t *second);
 
 /* Writes the digest in DIGEST_DIGITS lower-case hexadecimal digits, without a NUL behind them. */
-void digest_to_hex(const uint8_t digest[DIGEST_BYTES], char *digits);
+void digest_to_hex(const uint8_t *digest, char *digits);
 
 enum { HEX_NOT, HEX_LOWER, HEX_MIXED };
 
-/* Reads a digest from DIGEST_DIGITS hexadecimal digits; says whether they are ones, and of which case. */
-int digest_from_hex(const uint8_t *digits, uint8_t digest[DIGEST_BYTES]);
+/* Reads DIGEST_DIGITS hexadecimal digits; says whether they are ones, and of which case. */
+int digest_from_hex(const uint8_t *digits, uint8_t *digest);
 
 #endif

@@ -1,0 +1,166 @@
+"""A column of digests behaves as the list of its cells does."""
+
+import copy
+import sys
+from collections.abc import Sequence
+from typing import Any, Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from socialapi._speedups import IS_ENABLED
+
+if not IS_ENABLED:
+    pytest.skip("the extension is not used here", allow_module_level=True)
+
+from socialapi._speedups._native import Digests
+
+A: Final = "0123456789abcdef" * 4
+B: Final = "f" * 64
+DIGEST: Final = st.binary(min_size=32, max_size=32).map(bytes.hex)
+CELL: Final = st.sampled_from((A, B, "", None)) | DIGEST
+CELLS: Final = st.lists(CELL, max_size=12)
+BOUND: Final = st.none() | st.integers(-15, 15)
+
+
+@given(CELLS)
+def test_it_has_the_cells_that_it_was_made_of(cells: list[str | None]) -> None:
+    column = Digests(cells)
+    assert (len(column), list(column)) == (len(cells), cells)
+    assert [column[at] for at in range(-len(cells), len(cells))] == cells + cells
+    assert list(reversed(column)) == cells[::-1]
+    assert list(Digests(column)) == list(Digests(iter(cells))) == cells
+    for cell in (A, B, "", None, "x", 7, b""):
+        assert (cell in column, column.count(cell)) == (cell in cells, cells.count(cell))  # type: ignore[arg-type]
+        if cell in cells:
+            assert column.index(cell) == cells.index(cell)
+
+
+@given(CELLS, BOUND, BOUND, st.none() | st.integers(-3, 3).filter(bool), BOUND, BOUND)
+def test_slices_and_slices_of_slices_have_the_cells_of_a_list(
+    cells: list[str | None], start: int | None, stop: int | None, step: int | None, later: int | None, end: int | None
+) -> None:
+    part = Digests(cells)[start:stop:step]
+    assert list(part) == cells[start:stop:step]
+    assert list(part[later:end]) == cells[start:stop:step][later:end]
+
+
+@given(CELLS.filter(bool), st.data())
+def test_a_cell_that_is_set_changes_no_other(cells: list[str | None], data: st.DataObject) -> None:
+    column = Digests(cells)
+    at, value = data.draw(st.integers(-len(cells), len(cells) - 1)), data.draw(CELL)
+    column[at] = cells[at] = value
+    assert list(column) == cells
+
+
+def test_a_slice_shares_its_cells_and_outlives_the_column() -> None:
+    column = Digests([A, "", B])
+    part = column[1:][1:]
+    column[2] = A
+    del column
+    assert list(part) == [A]
+    part[0] = None
+    assert list(part) == [None]
+
+
+@given(st.lists(st.tuples(CELL, st.booleans()), max_size=12))
+def test_rows_are_chosen_by_bytes(rows: list[tuple[str | None, bool]]) -> None:
+    column, kept = Digests(cell for cell, _ in rows), bytes(is_kept for _, is_kept in rows)
+    assert (
+        list(column.compress(kept)) == list(column.compress(bytearray(kept))) == [cell for cell, kept in rows if kept]
+    )
+
+
+@given(st.lists(CELLS, max_size=4))
+def test_columns_are_joined(columns: list[list[str | None]]) -> None:
+    assert list(Digests.joined(tuple(map(Digests, columns)))) == [cell for cells in columns for cell in cells]
+
+
+@given(CELLS)
+def test_digests_are_packed_and_unpacked(cells: list[str | None]) -> None:
+    column = Digests(cells)
+    assert column.packed() == b"".join(bytes.fromhex(cell) for cell in cells if cell)
+    assert column.gaps() == [at for at, cell in enumerate(cells) if not cell]
+    assert column.odd() == [at for at, cell in enumerate(cells) if cell is None]
+    assert list(Digests.unpacked(column.packed(), column.gaps())) == [cell or "" for cell in cells]
+
+
+@given(st.lists(st.tuples(CELL, CELL), max_size=12))
+def test_rows_with_the_same_digest_are_found(rows: list[tuple[str | None, str | None]]) -> None:
+    first, second = Digests(one for one, _ in rows), Digests(other for _, other in rows)
+    assert first.same_as(second) == [at for at, (one, other) in enumerate(rows) if one and one == other]
+
+
+@pytest.mark.parametrize("cell", ["x", A[1:], A + "0", A.upper(), "g" * 64, "é" * 64, "\0" * 64, "\ud800"])
+def test_texts_that_are_no_digests_are_refused(cell: str) -> None:
+    column = Digests([""])
+    for put in (lambda: Digests([cell]), lambda: column.__setitem__(0, cell)):
+        with pytest.raises(ValueError, match="64 lower-case"):
+            put()
+    assert list(column) == [""]
+
+
+@pytest.mark.parametrize("cell", [b"0" * 64, 7, [], object()])
+def test_what_is_no_text_is_refused(cell: Any) -> None:
+    with pytest.raises(TypeError, match="a str or None"):
+        Digests([cell])
+
+
+@pytest.mark.parametrize("at", [2, -3, 2**70, -(2**70)])
+def test_a_row_beyond_the_column_is_refused(at: int) -> None:
+    column = Digests(["", None])
+    with pytest.raises(IndexError):
+        column[at]
+    with pytest.raises(IndexError):
+        column[at] = ""
+
+
+def test_its_length_stays_and_it_is_no_key() -> None:
+    column: Any = Digests([A])
+    with pytest.raises(TypeError):
+        del column[0]
+    with pytest.raises(TypeError):
+        column[0:1] = [A]
+    with pytest.raises(TypeError):
+        hash(column)
+    with pytest.raises(TypeError):
+        column["0"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        Digests,
+        lambda: Digests(7),  # type: ignore[arg-type]
+        lambda: Digests([A]).compress([True]),  # type: ignore[arg-type]
+        lambda: Digests([A]).compress(b""),
+        lambda: Digests.joined([Digests([A])]),  # type: ignore[arg-type]
+        lambda: Digests.joined((Digests([A]), [A])),  # type: ignore[arg-type]
+        lambda: Digests([A]).same_as(Digests([])),
+        lambda: Digests([A]).same_as([A]),  # type: ignore[arg-type]
+        lambda: Digests.unpacked(b"", [1]),
+        lambda: Digests.unpacked(b"x" * 33, []),
+        lambda: Digests.unpacked(b"x" * 64, [1, 1]),
+        lambda: Digests.unpacked(b"x" * 64, [-1]),
+        lambda: Digests.unpacked(b"x" * 64, [2**70]),
+        lambda: Digests.unpacked(b"x" * 64, ["0"]),  # type: ignore[list-item]
+        lambda: Digests.unpacked("x", []),  # type: ignore[arg-type]
+        lambda: copy.deepcopy(Digests([A])),
+    ],
+)
+def test_what_makes_no_sense_is_refused(call: Any) -> None:
+    with pytest.raises((TypeError, ValueError, OverflowError)):
+        call()
+
+
+def test_it_is_a_sequence_that_shows_no_digest_and_takes_33_bytes_a_cell() -> None:
+    column = Digests([A] * 1_000)
+    assert isinstance(column, Sequence)
+    assert repr(column) == str(column) == "<Digests of 1000 cells>"
+    assert sys.getsizeof(column) - sys.getsizeof(column[:]) == 33_000
+    match column[:2]:
+        case [first, second]:
+            assert first == second == A
+        case _:
+            pytest.fail("it matches no sequence")

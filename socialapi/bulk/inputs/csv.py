@@ -300,7 +300,7 @@ def _is_blank(cells: Sequence[str]) -> bool:
 
 def _block(rows: _Rows, layout: L, width: int, first_number: int) -> Block[L]:
     records, doubts = rows.records, rows.doubts
-    if any(len(record) != width for record in records):
+    if not set(map(len, records)) <= {width}:
         padded = []
         for index, record in enumerate(records):
             if len(record) > width and not _is_blank(record[width:]):
@@ -310,9 +310,11 @@ def _block(rows: _Rows, layout: L, width: int, first_number: int) -> Block[L]:
         records = padded
     columns = [list(map(itemgetter(at), records)) for at in layout.positions]
     faults = rows.faults
-    for index, cell in enumerate(columns[0] if columns else [""] * len(records)):
-        if (not cell or cell.isspace()) and index not in faults and _is_blank(records[index]):
-            faults[index] = IS_BLANK
+    first = columns[0] if columns else [""] * len(records)
+    if not all(first) or any(map(str.isspace, first)):
+        for index, cell in enumerate(first):
+            if (not cell or cell.isspace()) and index not in faults and _is_blank(records[index]):
+                faults[index] = IS_BLANK
     return Block(first_number, len(records), layout, columns, faults, doubts, rows.lines, is_text=True)
 
 

@@ -12,7 +12,7 @@ from collections.abc import (
     Sequence,
     Sized,
 )
-from itertools import groupby
+from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import Any, Final, Generic, Literal, TypeVar
 
@@ -118,7 +118,7 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
         return block
 
     def _blocks_of(self, items: Sequence[Any]) -> Iterator[Block[L]]:
-        groups = [(kind, list(some)) for kind, some in groupby(items, key=lambda item: self._kinds[type(item)])]
+        groups = self._groups_of(items)
         if not self._is_checked:
             self._is_checked = True
             self._check_first(groups)
@@ -131,6 +131,13 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
             else:
                 yield from self._keyed_blocks(kind, some, number)
             number += len(some)
+
+    def _groups_of(self, items: Sequence[Any]) -> Sequence[tuple[Kind, Sequence[Any]]]:
+        """The items, those that follow one another and are read in the same way together."""
+        kinds = [self._kinds[each] for each in set(map(type, items))]
+        if all(kind == kinds[0] for kind in kinds):
+            return [(kinds[0], items)]
+        return [(kind, list(some)) for kind, some in groupby(items, key=lambda item: self._kinds[type(item)])]
 
     def _check_first(self, groups: Sequence[tuple[Kind, Sequence[Any]]]) -> None:
         names = dict[str, None]()
@@ -183,16 +190,43 @@ class IterableReader(_ItemReader[L]):
     def __init__(self, records: Iterable[Any], selection: Selection[L]) -> None:
         super().__init__(records, selection)
         self._source = iter(records)
+        self._given = self._source
+        self._reads_ahead = True
+        """Whether all items so far, but for the first ones of their class, were rows."""
 
     async def read_block(self) -> Block[L] | None:
         """The rows of the next items."""
         try:
             self._take_bundled()
             while not self._is_full:
-                self._collect()
+                if self._reads_ahead and self._kinds:
+                    self._collect_together()
+                else:
+                    self._collect()
         except Exception as end:  # noqa: BLE001 - whatever an iterable raises is raised again, after the rows before it
             self._end = end
         return self._hand_out()
+
+    def _collect_together(self) -> None:
+        """Collects as many items as a block has room for, and puts those back that come behind one
+        of a class that was not met before, which may be a bundle.
+        """
+        items, before, room = self._items, len(self._items), ROWS_PER_BLOCK - len(self._items)
+        fault: Exception | None = None
+        try:
+            items.extend(islice(self._source, room))
+        except Exception as error:  # noqa: BLE001 - raised again, after the items before it
+            fault = error
+        if not self._kinds.keys() >= set(map(type, items)):
+            self._reads_ahead = False
+            first = next(at for at in range(before, len(items)) if type(items[at]) not in self._kinds)
+            self._source = chain(items[first:], self._source if fault is None else _raising(fault))
+            del items[first:]
+        elif fault is not None:
+            self._end = fault
+        elif len(items) - before < room:
+            self._end = StopIteration()
+        self._items_read += len(items) - before
 
     def _collect(self) -> None:
         """Collects items up to the first one that is a bundle, or of a class that was not met
@@ -217,8 +251,13 @@ class IterableReader(_ItemReader[L]):
 
     async def aclose(self) -> None:
         """Ends a generator, so that what it holds is let go of now."""
-        if isinstance(self._source, Generator):
-            self._source.close()
+        if isinstance(self._given, Generator):
+            self._given.close()
+
+
+def _raising(fault: Exception) -> Iterator[Any]:
+    yield from ()
+    raise fault
 
 
 class AsyncIterableReader(_ItemReader[L]):

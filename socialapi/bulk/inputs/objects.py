@@ -3,7 +3,8 @@
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
-from typing import Any, Final, Generic, TypeVar
+from operator import itemgetter
+from typing import Any, Final, Generic, TypeVar, cast
 
 from socialapi.bulk.inputs.columns import MAX_NAME_LENGTH
 from socialapi.bulk.inputs.reader import IS_BLANK, Block, Fault, Layout, NoRows, Selection, in_lists
@@ -18,6 +19,8 @@ MAX_NAMES_PER_BLOCK: Final = 500
 """Objects that have more names between them do not share a block, so that its empty cells take no
 memory.
 """
+MAX_KEYS_COMPARED: Final = 16
+"""Of objects with more keys, the values of most would be fetched for nothing."""
 MAX_NAMES_PER_OBJECT: Final = 10_000
 """More are data: each of them would be looked at."""
 _KEPT_LENGTH: Final = 20_000
@@ -51,6 +54,9 @@ class ObjectBlocks(Generic[L]):
         self, objects: Sequence[Object], first_number: int, lines: Sequence[int] | None = None
     ) -> Iterator[Block[L]]:
         """The objects as blocks, of which there is one if one layout suits all of them."""
+        if (block := self._block_of_equal(objects, first_number, lines)) is not None:
+            yield block
+            return
         keys = [None if item.__class__ is Fault else tuple(item) for item in objects]  # type: ignore[arg-type]  # which is no mapping
         different = dict.fromkeys(keys)
         if max((len(each) for each in different if each is not None), default=0) > MAX_NAMES_PER_OBJECT:
@@ -62,6 +68,25 @@ class ObjectBlocks(Generic[L]):
             yield from self._blocks_apart(objects, keys, first_number, lines)
         else:
             yield self._block(objects, shared, first_number, lines, is_same=len(different) == 1)
+
+    def _block_of_equal(
+        self, objects: Sequence[Object], first_number: int, lines: Sequence[int] | None
+    ) -> Block[L] | None:
+        """The block of dictionaries that have the same keys, as nearly all do; None if they are not
+        found to be such without a look at each.
+        """
+        if set(map(type, objects)) != {dict}:
+            return None
+        dictionaries = cast("Sequence[dict[Any, Any]]", objects)
+        keys = tuple(dictionaries[0])
+        if len(keys) > MAX_KEYS_COMPARED or set(map(len, dictionaries)) != {len(keys)}:
+            return None
+        try:  # as many keys, and all of these, are the same
+            cells = {key: list(map(itemgetter(key), dictionaries)) for key in keys}
+        except KeyError:
+            return None
+        names, layout = self._layout_of(keys)
+        return Block(first_number, len(objects), layout, [cells[names[at]] for at in layout.positions], lines=lines)
 
     def _blocks_apart(
         self, objects: Sequence[Object], keys: Sequence[Keys | None], first_number: int, lines: Sequence[int] | None
@@ -118,7 +143,9 @@ class ObjectBlocks(Generic[L]):
         is_same: bool,
     ) -> Block[L]:
         names, layout = found
-        faults = {index: item for index, item in enumerate(objects) if isinstance(item, Fault)}
+        faults: dict[int, Fault] = {}
+        if Fault in set(map(type, objects)):
+            faults = {index: item for index, item in enumerate(objects) if isinstance(item, Fault)}
         columns: list[list[Any]] = []
         for position in layout.positions:
             name = names[position]

@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 import operator
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -98,14 +98,15 @@ async def test_jobs_side_by_side_prepare_one_at_a_time(
     source: Any, rounds: Rounds, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     session = session_of(ModelService())
-    prepare = Preparer.prepare_block
+    prepare = Preparer.prepare
     seen: list[tuple[int, int]] = []
 
-    def watched(self: Preparer, block: UserBlock) -> PreparedBlock:
-        seen.append((rounds.now, id(self)))
-        return prepare(self, block)
+    def watched(self: Preparer, block: UserBlock) -> Iterator[PreparedBlock]:
+        for prepared in prepare(self, block):
+            seen.append((rounds.now, id(self)))
+            yield prepared
 
-    monkeypatch.setattr(Preparer, "prepare_block", watched)
+    monkeypatch.setattr(Preparer, "prepare", watched)
     options, call = UploadOptions(dry_run=True), CallOptions.interactive(session.config)
     inputs = [
         source(people(*(f"p{job}-{row}" for row in range(5_000))), tmp_path / f"{job}.csv") for job in range(CALLERS)

@@ -10,7 +10,7 @@ import attrs
 
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
 from socialapi.bulk.journals.journal import Outcome
-from socialapi.bulk.rows import Action, Identifier, Row, RowBlock
+from socialapi.bulk.rows import Action, Identifier, Row, RowBlock, are_rendered
 
 Packing = Literal["single", "packed"]
 
@@ -19,6 +19,7 @@ BRACKETS: Final = 2
 COMMA: Final = 1
 PART_BYTES: Final = 131_072
 """Of a body that is made in one go, before others get their turn."""
+SMALL_BYTES: Final = 4_096
 
 
 @attrs.define(eq=False)
@@ -137,6 +138,9 @@ class Packer:
         # frame.
         once, each = (0 if batch.row_count else -COMMA) + (0 if single else frame), COMMA + (frame if single else 0)
         room = self._max_bytes - batch.size_bytes - once
+        if are_rendered(run.users):
+            most, added = run.users.fitting(most, each, room)
+            return most, added + once
         sizes = list(map(len, run.users if most == len(run) else run.users[:most]))
         if (added := sum(sizes) + most * each) > room:
             ends = list(itertools.accumulate(size + each for size in sizes))
@@ -172,30 +176,43 @@ class Packer:
         """The body in parts of about `PART_BYTES`, or of `ROWS_PER_BLOCK` long rows: each is quick
         to make.
         """
-        waiting, size = ["["], 0
-        for text in self._texts(runs):
-            waiting.append(text)
-            size += len(text)
+        waiting, size = [b"["], 0
+        for between, users in self._joined_by(runs):
+            # What is large is made in its place, behind the little that waits, rather than copied there.
+            if are_rendered(users) and size < SMALL_BYTES:
+                waiting, size = [users.render(between, b"".join(waiting))], 0
+            else:
+                waiting.append(_joined(between, users))
+            size += len(waiting[-1])
             if size >= PART_BYTES:
-                yield "".join(waiting).encode()
+                yield b"".join(waiting)
                 waiting, size = [], 0
-        yield "".join((*waiting, "]")).encode()
+        yield b"".join((*waiting, b"]"))
 
-    def _texts(self, runs: Iterable[RowBlock]) -> Iterator[str]:
+    def _joined_by(self, runs: Iterable[RowBlock]) -> Iterator[tuple[bytes, Sequence[str]]]:
+        """Texts one after another, some at a time, and what stands between each two of these."""
         first = True
-        for action, users in self._users(runs):
+        for action, all_users in self._users(runs):
             frame = self._frame(action)
             between = f"{frame.behind},{frame.before}" if self._packing == "single" else ","
-            yield frame.before if first else f",{frame.before}"
-            first = False
-            for start in range(0, len(users), ROWS_PER_BLOCK):
-                if start:
-                    yield between
-                yield between.join(users[start : start + ROWS_PER_BLOCK])
-            yield frame.behind
+            yield b"", (frame.before if first else f",{frame.before}",)
+            first, is_first = False, True
+            for users in all_users:
+                for start in range(0, len(users), ROWS_PER_BLOCK):
+                    if not is_first:
+                        yield b"", (between,)
+                    is_first = False
+                    yield between.encode(), users[start : start + ROWS_PER_BLOCK]
+            yield b"", (frame.behind,)
 
-    def _users(self, runs: Iterable[RowBlock]) -> Iterable[tuple[Action, Sequence[str]]]:
+    def _users(self, runs: Iterable[RowBlock]) -> Iterable[tuple[Action, Iterable[Sequence[str]]]]:
         """The users that stand one after another in the request, under the same action."""
         if self._packing == "single":
-            return ((run.action, run.users) for run in runs)
-        return ((same[0].action, [user for run in same for user in run.users]) for same in self.operations(runs))
+            return ((run.action, (run.users,)) for run in runs)
+        return ((same[0].action, [run.users for run in same]) for same in self.operations(runs))
+
+
+def _joined(between: bytes, users: Sequence[str]) -> bytes:
+    if are_rendered(users):
+        return users.render(between, b"")
+    return between.decode().join(users).encode()

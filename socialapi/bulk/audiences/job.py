@@ -379,8 +379,7 @@ class UploadJob:
 
 
 def _prepare_at(destination: Destination, options: UploadOptions, now: datetime.datetime) -> Prepare[UserBlock]:
-    preparer = _preparer(destination, options, now)
-    return lambda block: map(preparer.prepare_block, block.steps())
+    return _preparer(destination, options, now).prepare
 
 
 def _preparer(destination: Destination, options: UploadOptions, now: datetime.datetime) -> Preparer:

@@ -14,8 +14,9 @@ import functools
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
+from socialapi._speedups import IS_ENABLED
 from socialapi.bulk.audiences import phone_numbers
 from socialapi.bulk.audiences.cleanup import (
     ASCII_EMAIL,
@@ -36,6 +37,9 @@ from socialapi.bulk.audiences.cleanup import (
 from socialapi.bulk.inputs.numbers import looks_like_float
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED
+
+if TYPE_CHECKING or IS_ENABLED:
+    from socialapi._speedups._native import Digests, hash_column
 
 NORMALIZER_VERSION: Final = 2
 """Raised whenever the text that is sent for some value is another one than before: journals and
@@ -234,6 +238,19 @@ def column_normalizers(
         )
         for kind, normalize in normalizers(taken, default_region).items()
     }
+
+
+def hashed_plain(kind: IdentifierKind, cells: Sequence[Any]) -> "Digests":
+    """The digests of the plain cells of a kind that is hashed; None for each that takes a look of its own.
+
+    As `column_normalizers`, in C, for cells of any type.
+    """
+    values = hash_column(cells if isinstance(cells, list | tuple) else list(cells), kind)
+    if kind == "phone_number" and None in values:
+        others = (cells[index] for index in values.odd())
+        if phone_numbers.learn(each for each in others if isinstance(each, str)):
+            return hash_column(cells if isinstance(cells, list | tuple) else list(cells), kind)
+    return values
 
 
 def _emails(lines: str) -> str | None:

@@ -8,12 +8,16 @@ takes about ten times as long.
 
 import functools
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 import attrs
 
+from socialapi._speedups import IS_ENABLED
 from socialapi.errors import InvalidInput
+
+if IS_ENABLED:
+    from socialapi._speedups._native import add_phone_plan
 
 NO_REGION: Final = "has no country code: write it as +<country code>…, or give a default region"
 NOT_POSSIBLE: Final = "is not a possible phone number"
@@ -81,6 +85,8 @@ class _Plan:
     starts_abroad: Callable[[str], object] | None
     pattern: str
     """Matches, without their plus sign, the numbers that `e164` leaves as they are."""
+    stripped_starts: tuple[str, ...] | None
+    """With what the national numbers begin that `strip_prefix` may match; None if that is not known."""
 
     def e164(self, digits: str) -> str | None:
         """The number with these national digits; None when the library has to decide."""
@@ -118,6 +124,7 @@ def _plan(region: str, calling_code: int) -> _Plan:
         strip_prefix=re.compile(strip).match if strip else None,
         starts_abroad=re.compile(abroad).match if abroad else None,
         pattern=_pattern(calling_code, strip, judged.possible_length),
+        stripped_starts=starts_of(strip) if strip else (),
     )
 
 
@@ -125,6 +132,63 @@ def _pattern(calling_code: int, strip: str | None, lengths: Iterable[int]) -> st
     unstripped = f"(?!{strip})" if strip else ""
     digits = "|".join(f"[0-9]{{{length}}}" for length in sorted(lengths, reverse=True) if length > 0)
     return f"{calling_code}{unstripped}(?:{digits})$"
+
+
+STARTS_AT_ONCE: Final = 10
+MAX_STARTS: Final = 10
+MAX_START_DIGITS: Final = 6
+_ELEMENT: Final = re.compile(r"(?P<digit>[0-9])|\[(?P<digits>[0-9-]+)\]|(?P<group>\((?:\?:)?)")
+_QUANTIFIERS: Final = tuple("?*+{")
+
+
+def starts_of(pattern: str) -> tuple[str, ...] | None:
+    """With what all texts begin that a pattern of digits matches; None if that is not known.
+
+    It looks as far as there is nothing but digits, classes of digits, groups and alternatives.
+    """
+    starts = sorted({start[:MAX_START_DIGITS] for each in _alternatives(pattern) for start in _starts(each)[0]})
+    return None if "" in starts or len(starts) > MAX_STARTS else tuple(starts)
+
+
+def _alternatives(pattern: str) -> Iterator[str]:
+    depth = begin = 0
+    for at, letter in enumerate(pattern):
+        depth += (letter == "(") - (letter == ")")
+        if letter == "|" and not depth:
+            yield pattern[begin:at]
+            begin = at + 1
+    yield pattern[begin:]
+
+
+def _starts(sequence: str) -> tuple[list[str], bool]:
+    """With what the texts begin that a pattern without alternatives matches, and whether these are whole texts."""
+    found, at = [""], 0
+    while at < len(sequence):
+        element = _ELEMENT.match(sequence, at)
+        if element is None:
+            return found, False
+        end, options, whole = element.end(), [element["digit"] or ""], True
+        if element["digits"]:
+            options = [digit for digit in "0123456789" if re.match(element[0], digit)]
+        elif element["group"]:
+            end = _end_of_group(sequence, at)
+            inner = [_starts(each) for each in _alternatives(sequence[element.end() : end - 1])]
+            options, whole = [start for starts, _ in inner for start in starts], all(each for _, each in inner)
+        if sequence.startswith(_QUANTIFIERS, end) or len(found) * len(options) > MAX_STARTS:
+            return found, False
+        found, at = [start + option for start in found for option in options], end
+        if not whole:
+            return found, False
+    return found, True
+
+
+def _end_of_group(sequence: str, begin: int) -> int:
+    depth = 0
+    for at in range(begin, len(sequence)):
+        depth += (sequence[at] == "(") - (sequence[at] == ")")
+        if not depth:
+            return at + 1
+    return len(sequence)
 
 
 class _Plans(dict[str, _Plan | None]):
@@ -146,6 +210,9 @@ class _Plans(dict[str, _Plan | None]):
         known = (code for code in codes if code in COUNTRY_CODE_TO_REGION_CODE and start[0] != "0")
         found = next((_plan(region_code_for_country_code(code), code) for code in known), None)
         self[start] = found
+        if IS_ENABLED and found is not None and found.stripped_starts is not None:
+            lengths = sum(1 << length for length in found.possible if length > 0)
+            add_phone_plan(int(start), len(found.prefix) - 1, lengths, found.stripped_starts)
         if found is not None and len(self._patterns) < _PLANS_AT_ONCE:
             self._patterns[found.prefix] = found.pattern
             self._lines = re.compile(
@@ -161,6 +228,18 @@ class _Plans(dict[str, _Plan | None]):
 
 
 _PLANS: Final = _Plans()
+
+
+def learn(cells: Iterable[str]) -> bool:
+    """Looks up the countries of the numbers among the cells, and returns whether one was new.
+
+    As many are looked up as take some milliseconds; others have their turn the next time.
+    """
+    known = len(_PLANS)
+    new = {cell[1:4] for cell in cells if cell[:1] == "+"} - _PLANS.keys()
+    for start in sorted(new)[:STARTS_AT_ONCE]:
+        _PLANS[start]
+    return len(_PLANS) > known
 
 
 def are_e164(lines: str) -> bool:

@@ -7,17 +7,25 @@ import datetime
 import functools
 import json
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import compress, groupby
-from typing import Any, Final, cast, get_args
+from itertools import combinations, compress, groupby
+from typing import TYPE_CHECKING, Any, Final, Union, cast, get_args
 
 import attrs
 
+from socialapi._speedups import IS_ENABLED
 from socialapi.bulk.audiences.cells import UserBlock, UserRow, When, overrides_of, texts_of_cells
-from socialapi.bulk.audiences.normalize import Normalizer, Unusable, column_normalizers, normalizers
+from socialapi.bulk.audiences.normalize import (
+    Normalizer,
+    Unusable,
+    column_normalizers,
+    hashed_plain,
+    normalizers,
+)
 from socialapi.bulk.inputs.numbers import texts_of
-from socialapi.bulk.rows import Action, Column, RowBlock
+from socialapi.bulk.inputs.reader import ROWS_PER_STEP
+from socialapi.bulk.rows import Action, Column, RowBlock, are_digests, gaps_of, kept_of, rendered, repeated_within_rows
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import (
     IDENTIFIER_KINDS,
@@ -30,6 +38,9 @@ from socialapi.models.audiences import (
 from socialapi.models.validation import format_timestamp
 from socialapi.problems import BrokenRule
 from socialapi.reports import MENDED, RowIssue
+
+if TYPE_CHECKING or IS_ENABLED:
+    from socialapi._speedups._native import Digests
 
 _as_json: Final = json.JSONEncoder(ensure_ascii=True).encode
 
@@ -102,6 +113,9 @@ _OPERATION_TYPES: Final[dict[str, OperationType]] = {name.lower(): name for name
 _ACTIONS_KEPT: Final = 4_096
 
 Problem = tuple[str, str]
+Values = Union[list[str | None], "Digests"]
+NormalizedColumn = tuple[IdentifierKind, Values]
+"""A kind and a value for each row: empty if there is none, None if that takes a look of its own."""
 
 
 @attrs.define(eq=False)
@@ -148,6 +162,8 @@ class Preparer:
         kinds = tuple(kinds)
         self._normalizers = normalizers(kinds, default_region)
         self._column_normalizers = column_normalizers(kinds, default_region)
+        self._is_in_c = IS_ENABLED
+        self._hashed_kinds = frozenset(kinds) - {"partner_user_id"} if IS_ENABLED else frozenset[IdentifierKind]()
         self._now = now
         self._allow_effective = allow_effective
         self._writes_users = writes_users
@@ -172,23 +188,62 @@ class Preparer:
         decided = self._action(row.operation_type, row.effective_at, row.expires_at)
         return () if isinstance(decided, Action) else decided
 
+    def prepare(self, block: UserBlock) -> Iterator[PreparedBlock]:
+        """As `prepare_block`, in parts of which none takes long."""
+        hashed = self._hashed_columns(block)
+        if self._is_quick(block, hashed):
+            yield self._prepare(block, hashed)
+            return
+        start = 0
+        for step in block.steps():
+            stop = start + len(step)
+            yield self._prepare(step, [values and values[start:stop] for values in hashed])
+            start = stop
+
     def prepare_block(self, block: UserBlock) -> PreparedBlock:
         """The rows that can be sent, in their order, and why others, or parts of them, cannot."""
+        return self._prepare(block, self._hashed_columns(block))
+
+    def _hashed_columns(self, block: UserBlock) -> list["Digests | None"]:
+        """The columns of identifiers whose plain cells were hashed in C; None for each other one."""
+        return [
+            hashed_plain(kind, block.columns[at]) if kind in self._hashed_kinds else None
+            for at, _, kind in block.layout.identifiers
+        ]
+
+    def _is_quick(self, block: UserBlock, hashed: Sequence["Digests | None"]) -> bool:
+        """Whether there is little in the block that takes a look of its own."""
+        if block.layout.has_overrides or block.faults or block.doubts:
+            return False
+        odd = sum(len(block) if values is None else values.count(None) for values in hashed)
+        return odd <= ROWS_PER_STEP
+
+    def _prepare(self, block: UserBlock, hashed: Sequence["Digests | None"]) -> PreparedBlock:
         done = PreparedBlock()
         left_out: set[int] = set()
         for index, fault in block.faults.items():
             done.rejects.append(RowIssue(block.first_number + index, "", fault.reason))
             left_out.add(index)
         actions = self._actions_of(block, done, left_out) if block.layout.has_overrides else None
-        columns, odd = self._normalized_columns(block)
-        is_written = self._writes_users and len(odd) < len(block)
-        users = write_users(columns) if is_written else [""] * len(block)
+        columns = self._normalized_columns(block, hashed)
+        odd = self._odd_rows(block, columns)
+        users = self._users_of(columns, len(block), len(odd))
+        further = _Further(len(block))
         for index in sorted(odd - left_out):
-            if not self._complete(block, index, columns, users, done):
+            found = self._complete(block, index, columns, further, done)
+            if not found:
                 left_out.add(index)
-        done.runs = _runs(block, columns, users, actions or self._default, left_out)
+            elif users is not None and self._writes_users:
+                users[index] = user_json(found)
+        done.runs = _runs(block, further.beside(columns), users, actions or self._default, left_out)
         done.rejects.sort(key=operator.attrgetter("row"))
         return done
+
+    def _users_of(self, columns: Sequence[NormalizedColumn], rows: int, odd: int) -> list[str] | None:
+        """The user objects, of which those of odd rows make no sense; None if they are made of the columns later."""
+        if self._is_in_c and self._writes_users:
+            return None
+        return write_users(columns) if self._writes_users and odd < rows else [""] * rows
 
     def _actions_of(
         self, block: UserBlock, done: PreparedBlock, left_out: set[int]
@@ -204,58 +259,75 @@ class Preparer:
                 left_out.add(index)
         return decided
 
-    def _normalized_columns(self, block: UserBlock) -> tuple[list[tuple[IdentifierKind, list[str | None]]], set[int]]:
-        """The values of each column of identifiers, and the indexes of rows that take another look.
-
-        A value is None where it takes one itself.
-        """
-        columns = list[tuple[IdentifierKind, list[str | None]]]()
-        looked_at = set[int]()
-        for at, _, kind in block.layout.identifiers:
-            texts, odd = (block.columns[at], ()) if block.is_text else texts_of_cells(block.columns[at])
-            values = self._column_normalizers[kind](texts)
-            for index in (*odd, *_misquoted(block, at)):
+    def _normalized_columns(self, block: UserBlock, hashed: Sequence["Digests | None"]) -> list[NormalizedColumn]:
+        """The values of each column of identifiers; None for each that has to be looked at by itself."""
+        columns = list[NormalizedColumn]()
+        for (at, _, kind), found in zip(block.layout.identifiers, hashed, strict=True):
+            cells = block.columns[at]
+            values: Values = self._values(kind, cells, is_text=block.is_text) if found is None else found
+            if found is not None and None in found:
+                odd = found.odd()
+                others = self._values(kind, [cells[index] for index in odd], is_text=block.is_text)
+                for index, value in zip(odd, others, strict=True):
+                    found[index] = value
+            for index in _misquoted(block, at):
                 values[index] = None
-            if None in values or "" in values:
-                looked_at.update(index for index, value in enumerate(values) if not value)
             columns.append((kind, values))
-        if not columns or len({kind for kind, _ in columns}) < len(columns):
-            looked_at.update(range(len(block)))
-        return columns, looked_at
+        return columns
+
+    def _values(self, kind: IdentifierKind, cells: Sequence[Any], *, is_text: bool) -> list[str | None]:
+        texts, several = (cells, ()) if is_text else texts_of_cells(cells)
+        values = self._column_normalizers[kind](texts)
+        for index in several:
+            values[index] = None
+        return values
+
+    def _odd_rows(self, block: UserBlock, columns: Sequence[NormalizedColumn]) -> set[int]:
+        """The rows that have to be looked at by themselves."""
+        if not self._is_in_c:
+            if not columns or len({kind for kind, _ in columns}) < len(columns):
+                return set(range(len(block)))
+            return {index for _, values in columns for index in gaps_of(values)}
+        # A row that lacks a value is rendered like the others, but for one that lacks all of them.
+        gaps = [set(gaps_of(values)) for _, values in columns] or [set(range(len(block)))]
+        odd = set.intersection(*gaps)
+        for (_, values), found in zip(columns, gaps, strict=False):
+            odd.update(index for index in found if values[index] is None)
+        for (kind, values), (other_kind, others) in combinations(columns, 2):
+            if kind == other_kind:
+                odd.update(repeated_within_rows(values, others))
+        return odd
 
     def _complete(
         self,
         block: UserBlock,
         index: int,
-        columns: list[tuple[IdentifierKind, list[str | None]]],
-        users: list[str],
+        columns: Sequence[NormalizedColumn],
+        further: "_Further",
         done: PreparedBlock,
-    ) -> bool:
-        """Completes a row that is not like the others; says whether it can be sent."""
+    ) -> Mapping[IdentifierKind, Sequence[str]]:
+        """Completes a row that is not like the others; returns its values, none if it cannot be sent."""
         problems, mended = list[Problem](), list[Problem]()
         found: dict[IdentifierKind, list[str]] = {}
-        further = list[tuple[IdentifierKind, str]]()
-        for (at, field, kind), (_, values) in zip(block.layout.identifiers, columns, strict=False):
-            several = [values[index]]
-            if values[index] is None and index in _misquoted(block, at):
+        for own, ((at, field, kind), (_, values)) in enumerate(zip(block.layout.identifiers, columns, strict=True)):
+            value = values[index]
+            several = [value]
+            if value is None and index in _misquoted(block, at):
                 problems.append((field, block.doubts[index].reason))
-            elif values[index] is None:
+            elif value is None:
                 several = self._values_of(block.columns[at][index], field, kind, problems, mended)
             same_kind = found.setdefault(kind, [])
             new = [value for value in dict.fromkeys(several) if value and value not in same_kind]
             same_kind += new
             values[index] = new[0] if new else ""
-            further += [(kind, value) for value in new[1:]]
+            further.add(index, own, new[1:])
         number = block.first_number + index
         if not any(found.values()):
             done.rejects.append(_issue(number, problems or (("", NO_IDENTIFIER),)))
-            return False
-        _add_further(columns, len(block.layout.identifiers), index, further, len(block))
+            return {}
         done.warnings += [RowIssue(number, *problem) for problem in problems]
         done.mended += [RowIssue(number, *each) for each in mended]
-        if self._writes_users:
-            users[index] = user_json({kind: values for kind, values in found.items() if values})
-        return True
+        return {kind: values for kind, values in found.items() if values}
 
     def _values_of(
         self, cell: Any, field: str, kind: IdentifierKind, problems: list[Problem], mended: list[Problem]
@@ -296,45 +368,51 @@ def _misquoted(block: UserBlock, at: int) -> Sequence[int]:
     return [index for index, doubt in block.doubts.items() if column in doubt.columns] if block.doubts else ()
 
 
-def _add_further(
-    columns: list[tuple[IdentifierKind, list[str | None]]],
-    own: int,
-    index: int,
-    further: Sequence[tuple[IdentifierKind, str]],
-    rows: int,
-) -> None:
-    """Puts further values of a row into columns behind the block's `own`, which few rows have
-    anything in.
-    """
-    for kind, value in further:
-        for same_kind, values in columns[own:]:
-            if same_kind == kind and not values[index]:
-                values[index] = value
-                break
-        else:
-            values = [""] * rows
-            values[index] = value
-            columns.append((kind, values))
+class _Further:
+    """Values beside the first one of a cell, which few rows have: in columns of their own."""
+
+    def __init__(self, rows: int) -> None:
+        self._rows = rows
+        self._columns: dict[tuple[int, int], list[str]] = {}
+        """By the column that they stand beside, and their place behind it."""
+
+    def add(self, index: int, at: int, values: Sequence[str]) -> None:
+        """Takes the further values that a row has in one of its columns."""
+        for nth, value in enumerate(values):
+            self._columns.setdefault((at, nth), [""] * self._rows)[index] = value
+
+    def beside(self, columns: Sequence[NormalizedColumn]) -> list[tuple[IdentifierKind, Sequence[str | None]]]:
+        """The columns, each with its further ones behind it: the values of a user keep their order."""
+        found = list[tuple[IdentifierKind, Sequence[str | None]]]()
+        for at, (kind, values) in enumerate(columns):
+            found.append((kind, values))
+            for place in sorted(place for place in self._columns if place[0] == at):
+                further = self._columns[place]
+                found.append((kind, Digests(further) if are_digests(values) else further))
+        return found
 
 
 def _runs(
     block: UserBlock,
-    columns: Sequence[tuple[IdentifierKind, list[str | None]]],
-    users: Sequence[str],
+    columns: Sequence[tuple[IdentifierKind, Sequence[str | None]]],
+    users: Sequence[str] | None,
     actions: Action | Sequence[Action | tuple[Problem, ...]],
     left_out: AbstractSet[int],
 ) -> list[RowBlock]:
-    """The rows that are not left out, in blocks of the same action."""
+    """The rows that are not left out, in blocks of the same action; without `users`, these are made
+    of the columns.
+    """
     numbers: Sequence[int] = range(block.first_number, block.first_number + len(block))
     if left_out:
-        kept = [index not in left_out for index in range(len(block))]
-        numbers, users = list(compress(numbers, kept)), list(compress(users, kept))
-        columns = [(kind, list(compress(values, kept))) for kind, values in columns]
+        kept = bytes([index not in left_out for index in range(len(block))])
+        numbers, columns = list(compress(numbers, kept)), [(kind, kept_of(values, kept)) for kind, values in columns]
+        users = users and list(compress(users, kept))
         actions = actions if isinstance(actions, Action) else list(compress(actions, kept))
-    if not users:
+    if not numbers:
         return []
     # The casts: neither a cell without a value nor a row without an action is left by now.
     done = cast("tuple[Column, ...]", tuple(columns))
+    users = rendered(done) if users is None else users
     if isinstance(actions, Action):
         return [RowBlock(actions, numbers, users, done)]
     runs, start = list[RowBlock](), 0

@@ -88,8 +88,7 @@ class ReadingStage:
     async def take(self, block: UserBlock) -> None:
         """Stages the rows of a block that can be used."""
         _refuse_operations(block)
-        for some in block.steps():
-            prepared = _explained(self._preparer.prepare_block(some))
+        for prepared in map(_explained, self._preparer.prepare(block)):
             self._counters.reject(prepared.rejects)
             self._counters.warn([*prepared.warnings, *prepared.mended])
             self.doubtful += len(prepared.rejects) + sum(NOT_SYNCED not in each.reason for each in prepared.warnings)

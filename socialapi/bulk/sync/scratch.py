@@ -13,13 +13,17 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import attrs
 import orjson
 
-from socialapi.bulk.rows import Action, Column, RowBlock
+from socialapi._speedups import IS_ENABLED
+from socialapi.bulk.rows import Action, Column, RowBlock, are_digests, gaps_of, kept_of
 from socialapi.bulk.sync.buckets import CODES, DIGEST_BYTES, BucketFile, Entries, ScratchFile, digests_of
+
+if TYPE_CHECKING or IS_ENABLED:
+    from socialapi._speedups._native import Digests
 
 UNCHANGED: Final = 0
 DUE: Final = 1
@@ -29,10 +33,30 @@ _HEX_DIGITS: Final = 2 * DIGEST_BYTES
 _BUFFER_BYTES: Final = 131_072
 
 
-def hex_of(packed: bytes) -> list[str]:
-    """The digests that stand one after another, as they are sent."""
+def packed_of(values: Sequence[str]) -> bytes:
+    """The digests of a column, one behind the other."""
+    return values.packed() if are_digests(values) else bytes.fromhex("".join(values))
+
+
+def hex_of(packed: bytes, gaps: Sequence[int] = ()) -> Sequence[str]:
+    """The digests that stand one behind the other, as they are sent, and nothing at the ascending indexes of `gaps`."""
+    if IS_ENABLED:
+        return cast("Sequence[str]", Digests.unpacked(packed, list(gaps)))
     text = packed.hex()
-    return [text[at : at + _HEX_DIGITS] for at in range(0, len(text), _HEX_DIGITS)]
+    values = [text[at : at + _HEX_DIGITS] for at in range(0, len(text), _HEX_DIGITS)]
+    for at in gaps:
+        values.insert(at, "")
+    return values
+
+
+def _present(values: Sequence[str]) -> Sequence[str] | bytearray:
+    """Something that is true for each row with a value."""
+    if not are_digests(values):
+        return values
+    found = bytearray(b"\1") * len(values)
+    for gap in values.gaps():
+        found[gap] = 0
+    return found
 
 
 def ranges_of(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -77,7 +101,7 @@ class RowFile(ScratchFile):
             {
                 "numbers": list(ranges_of(block.numbers)),
                 "times": (block.action.effective_at, block.action.expires_at),
-                "columns": [(kind, _gaps(values)) for kind, values in block.columns],
+                "columns": [(kind, gaps_of(values)) for kind, values in block.columns],
             }
         )
         sizes = self._SIZES.pack(len(block), len(description), sum(map(len, columns)))
@@ -105,21 +129,13 @@ class RowFile(ScratchFile):
         return blocks, place
 
 
-def _gaps(values: Sequence[str]) -> list[int]:
-    """The places without a value."""
-    return [at for at, value in enumerate(values) if not value] if "" in values else []
-
-
 def _block(description: bytes, packed: bytes, rows: int) -> RowBlock:
     described: dict[str, Any] = orjson.loads(description)
     numbers = list(itertools.chain.from_iterable(range(first, last + 1) for first, last in described["numbers"]))
     columns, start = list[Column](), 0
     for kind, gaps in described["columns"]:
         stop = start + (rows - len(gaps)) * DIGEST_BYTES
-        values = hex_of(packed[start:stop])
-        for at in gaps:  # ascending, so that each is put where it was
-            values.insert(at, "")
-        columns.append((kind, values))
+        columns.append((kind, hex_of(packed[start:stop], gaps)))
         start = stop
     return RowBlock(Action("Update", *described["times"]), numbers, [], tuple(columns))
 
@@ -128,7 +144,7 @@ def _chosen(block: RowBlock, state: bytearray) -> RowBlock:
     """The rows that are due."""
     if UNCHANGED not in state:
         return block
-    columns = tuple((kind, list(itertools.compress(values, state))) for kind, values in block.columns)
+    columns = tuple((kind, kept_of(values, state)) for kind, values in block.columns)
     return RowBlock(block.action, list(itertools.compress(block.numbers, state)), [], columns)
 
 
@@ -245,11 +261,11 @@ class Scratch:
         start, stop = len(self.state), len(self.state) + len(block)
         columns, digests = list[Column](), list[bytes]()
         for kind, values in block.columns:
-            if not (packed := bytes.fromhex("".join(values))):
+            if not (packed := packed_of(values)):
                 continue  # the column of a kind that is never hashed, for one
             rows: Iterable[int] = range(start, stop)
             if len(packed) < len(block) * DIGEST_BYTES:
-                rows = itertools.compress(rows, values)
+                rows = itertools.compress(rows, _present(values))
             self.entries.add(CODES[kind], Entries(packed, array("I", rows), expiry))
             columns.append((kind, values))
             digests.append(packed)

@@ -8,13 +8,14 @@ batches are settled: a resumed job has to make the same batches again. Time deci
 waits for which.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, Protocol, Self
 
 import attrs
 
+from socialapi._speedups import IS_ENABLED
 from socialapi.bulk.audiences.batches import Batch
-from socialapi.bulk.rows import Action, Column, Identifier, Row, RowBlock
+from socialapi.bulk.rows import Action, Identifier, Row, RowBlock
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 
 REMEMBERED: Final = 50_000
@@ -61,45 +62,113 @@ _NEW: Final = Decision(duplicate=False)
 _SETTLED_DUPLICATE: Final = Decision(duplicate=True)
 
 
+class IdentifierTable(Protocol):
+    """The last placement of each identifier of a kind."""
+
+    def __len__(self) -> int: ...
+
+    def get(self, identifier: str, /) -> _Placement | None:
+        """The placement of an identifier."""
+
+    def put(self, identifier: str, placement: _Placement, /) -> None:
+        """Gives an identifier another placement. An empty text is no identifier."""
+
+    def put_column(self, identifiers: Sequence[str], placement: _Placement, /) -> None:
+        """Gives every identifier of a column another placement."""
+
+    def repeated(self, columns: tuple[Sequence[str], ...], others: tuple[Self, ...], /) -> list[int]:
+        """The indexes of the rows of which this table, one of the others or an earlier row has an
+        identifier. All columns are of the kind of the tables.
+        """
+
+    def placements(self) -> set[_Placement]:
+        """All placements."""
+
+    def take_over(self, other: Self, placements: set[_Placement], /) -> None:
+        """Puts the identifiers of another table that have one of these placements."""
+
+
+class PythonIdentifierTable(dict[str, _Placement]):
+    """An `IdentifierTable` in Python."""
+
+    __repr__ = object.__repr__  # which shows no identifier
+
+    def put(self, identifier: str, placement: _Placement) -> None:
+        """As `IdentifierTable.put`."""
+        if identifier:
+            self[identifier] = placement
+
+    def put_column(self, identifiers: Sequence[str], placement: _Placement) -> None:
+        """As `IdentifierTable.put_column`."""
+        self.update(dict.fromkeys(identifiers, placement))
+        self.pop("", None)
+
+    def repeated(self, columns: tuple[Sequence[str], ...], others: tuple["PythonIdentifierTable", ...]) -> list[int]:
+        """As `IdentifierTable.repeated`."""
+        seen = {""}
+        repeats = len(columns) > 1
+        for values in columns:
+            fresh = dict.fromkeys(values)
+            repeats = repeats or (
+                len(fresh) < len(values) and len(fresh) < len(values) - values.count("") + ("" in fresh)
+            )
+            for table in (self, *others):
+                if not table.keys().isdisjoint(fresh):
+                    seen |= table.keys() & fresh
+        return list(_repeated(columns, seen)) if repeats or len(seen) > 1 else []
+
+    def placements(self) -> set[_Placement]:
+        """As `IdentifierTable.placements`."""
+        return set(self.values())
+
+    def take_over(self, other: "PythonIdentifierTable", placements: set[_Placement]) -> None:
+        """As `IdentifierTable.take_over`."""
+        self.update({identifier: each for identifier, each in other.items() if each in placements})
+
+
+def _repeated(columns: tuple[Sequence[str], ...], seen: set[str]) -> Iterator[int]:
+    """The indexes of the rows with a value that has been seen, but for empty ones."""
+    for index, row in enumerate(zip(*columns, strict=True)):
+        known = False
+        for value in row:
+            if value not in seen:
+                seen.add(value)
+            elif value:
+                known = True
+        if known:
+            yield index
+
+
+def _table_type() -> Callable[[], IdentifierTable]:
+    if not IS_ENABLED:
+        return PythonIdentifierTable
+    from socialapi._speedups import _native
+
+    return _native.IdentifierTable
+
+
+new_table: Final = _table_type()
+
+
 @attrs.define(eq=False, repr=False)
 class _Window:
-    """The last placement of each identifier, by kind and value, and all placements."""
+    """The last placement of each identifier, by kind and value."""
 
-    by_kind: dict[IdentifierKind, dict[str, _Placement]] = attrs.field(
-        factory=lambda: {kind: {} for kind in IDENTIFIER_KINDS}
-    )
-    placements: set[_Placement] = attrs.field(factory=set)
+    by_kind: dict[IdentifierKind, IdentifierTable]
 
-    def __getitem__(self, kind: IdentifierKind) -> dict[str, _Placement]:
+    def __getitem__(self, kind: IdentifierKind) -> IdentifierTable:
         return self.by_kind[kind]
 
     def __len__(self) -> int:
         return sum(map(len, self.by_kind.values()))
 
-    def put(self, identifier: Identifier, placement: _Placement) -> None:
-        kind, value = identifier
-        self.by_kind[kind][value] = placement
-        self.placements.add(placement)
-
-    def unsettled(self) -> "_Window":
-        """What of it is not settled, most often nothing, which is known without a look at every
-        identifier.
+    def take_over_unsettled(self, other: "_Window") -> None:
+        """What of the other is not settled, most often nothing, which is known without a look at
+        every identifier.
         """
-        placements = {each for each in self.placements if each.unsettled}
-        if not placements:
-            return _Window()
-        return _Window(
-            {
-                kind: {value: each for value, each in found.items() if each in placements}
-                for kind, found in self.by_kind.items()
-            },
-            placements,
-        )
-
-    def add(self, other: "_Window") -> None:
-        for kind, found in other.by_kind.items():
-            self.by_kind[kind].update(found)
-        self.placements |= other.placements
+        for kind, table in other.by_kind.items():
+            if unsettled := {each for each in table.placements() if each.unsettled}:
+                self[kind].take_over(table, unsettled)
 
 
 class RecentIdentifiers:
@@ -107,11 +176,12 @@ class RecentIdentifiers:
     is dropped.
     """
 
-    def __init__(self, remembered: int = REMEMBERED) -> None:
+    def __init__(self, remembered: int = REMEMBERED, new_table: Callable[[], IdentifierTable] = new_table) -> None:
         self._remembered = remembered
-        self._young = _Window()
-        self._old = _Window()
-        self._forgotten = _Window()
+        self._new_table = new_table
+        self._young = self._new_window()
+        self._old = self._new_window()
+        self._forgotten = self._new_window()
         """What has left the window and is not settled yet: it makes nothing a duplicate, but others
         wait for it.
         """
@@ -139,34 +209,16 @@ class RecentIdentifiers:
         """The places of the rows that have to be judged, since they repeat or contradict others or
         may do so.
         """
-        columns = run.columns
-        if len({kind for kind, _ in columns}) == len(columns):
-            if not self._differs:
-                columns = next(((column,) for column in columns if "" not in column[1]), columns)
-            if not any(self._repeats(kind, values) for kind, values in columns):
-                return []
-        return list(self._repeated(columns, len(run)))
-
-    def _repeats(self, kind: IdentifierKind, values: Sequence[str]) -> bool:
-        fresh = dict.fromkeys(values)
-        if len(fresh) < len(values) and len(fresh) < len(values) - values.count("") + ("" in fresh):
-            return True
-        windows = (self._young[kind], self._old[kind], self._forgotten[kind])
-        return not all(window.keys().isdisjoint(fresh) for window in windows if window)
-
-    def _repeated(self, columns: Iterable[Column], rows: int) -> Iterator[int]:
-        seen: dict[IdentifierKind, set[str]] = {kind: set() for kind, _ in columns}
-        windows = [
-            (values, seen[kind], self._young[kind], self._old[kind], self._forgotten[kind]) for kind, values in columns
+        columns: dict[IdentifierKind, tuple[Sequence[str], ...]] = {}
+        for kind, values in run.columns:
+            columns[kind] = (*columns.get(kind, ()), values)
+        if not self._differs and len(columns) == len(run.columns):
+            columns = next(({kind: (values,)} for kind, values in run.columns if "" not in values), columns)
+        found = [
+            self._young[kind].repeated(several, (self._old[kind], self._forgotten[kind]))
+            for kind, several in columns.items()
         ]
-        for place in range(rows):
-            known = False
-            for values, before, young, old, forgotten in windows:
-                if value := values[place]:
-                    known = known or value in before or value in young or value in old or value in forgotten
-                    before.add(value)
-            if known:
-                yield place
+        return found[0] if len(found) == 1 else sorted({place for places in found for place in places})
 
     def judge(self, row: Row) -> Decision:
         """What the recent past means for the row."""
@@ -188,31 +240,30 @@ class RecentIdentifiers:
         has to wait for it.
         """
         shared = self._placement(row.action, batch)
-        for identifier in row.identifiers:
-            before = self._last(identifier)
-            if before is None or not before.does(row.action):
-                self._young.put(identifier, shared)
-            elif before.batches[-1] is batch:
-                self._young.put(identifier, before)
-            else:
-                # Whoever does something else to this identifier has to wait for all of them.
-                others = before.unsettled_but(batch)
-                self._young.put(identifier, _Placement(row.action, (*others, batch)) if others else shared)
+        for kind, value in row.identifiers:
+            placement, before = shared, self._last((kind, value))
+            if before is not None and before.does(row.action):
+                if before.batches[-1] is batch:
+                    placement = before
+                elif others := before.unsettled_but(batch):
+                    # Whoever does something else to this identifier has to wait for all of them.
+                    placement = _Placement(row.action, (*others, batch))
+            self._young[kind].put(value, placement)
 
     def refresh(self, row: Row) -> None:
         """The row is a duplicate: its identifiers are recent again, whatever becomes of what it
         repeats.
         """
         for kind, value in row.identifiers:
-            self._young.put((kind, value), self._young[kind].get(value) or self._old[kind][value])
+            known = self._young[kind].get(value) or self._old[kind].get(value)
+            assert known is not None
+            self._young[kind].put(value, known)
 
     def place_new(self, run: RowBlock, batch: Batch) -> None:
         """As `place`, for rows none of whose identifiers is known."""
         shared = self._placement(run.action, batch)
-        self._young.placements.add(shared)
         for kind, values in run.columns:
-            self._young[kind].update(dict.fromkeys(values, shared))
-            self._young[kind].pop("", None)  # stands for none
+            self._young[kind].put_column(values, shared)
 
     def _placement(self, action: Action, batch: Batch) -> _Placement:
         shared = self._shared
@@ -230,9 +281,13 @@ class RecentIdentifiers:
         """
         if len(self._young) < self._remembered:
             return
-        self._forgotten = self._forgotten.unsettled()
-        self._forgotten.add(self._old.unsettled())
-        self._old, self._young = self._young, _Window()
+        forgotten = self._new_window()
+        forgotten.take_over_unsettled(self._forgotten)
+        forgotten.take_over_unsettled(self._old)
+        self._forgotten, self._old, self._young = forgotten, self._young, self._new_window()
+
+    def _new_window(self) -> _Window:
+        return _Window({kind: self._new_table() for kind in IDENTIFIER_KINDS})
 
 
 def _duplicate(row: Row, placements: list[_Placement]) -> Decision:

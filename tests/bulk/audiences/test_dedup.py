@@ -292,7 +292,7 @@ def test_the_rows_that_are_not_repeated_are_exactly_those_that_are_new(
     if done:
         settled(first)
     (run,) = runs_of(rows)
-    known = known_to(recent)
+    known = known_to(recent, [*before, *rows])
     by_one_column = recent.repeated(run)
     recent.begin_to_differ()
     expected, of_nothing_new = [], []
@@ -307,9 +307,10 @@ def test_the_rows_that_are_not_repeated_are_exactly_those_that_are_new(
     assert set(of_nothing_new) <= set(by_one_column) <= set(expected)
 
 
-def known_to(recent: RecentIdentifiers) -> set[Identifier]:
+def known_to(recent: RecentIdentifiers, rows: list[Row]) -> set[Identifier]:
     windows = (recent._young, recent._old, recent._forgotten)
-    return {(kind, value) for window in windows for kind, found in window.by_kind.items() for value in found}
+    asked = {each for row in rows for each in row.identifiers}
+    return {(kind, value) for kind, value in asked if any(window[kind].get(value) for window in windows)}
 
 
 @given(ROWS, ROWS)

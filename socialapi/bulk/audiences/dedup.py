@@ -293,6 +293,12 @@ class RecentIdentifiers:
 def _duplicate(row: Row, placements: list[_Placement]) -> Decision:
     """The latest batch of each placement decides; earlier ones carried the same and are not asked."""
     latest = {each.batches[-1] for each in placements}
+    if len(latest) == 1:
+        (only,) = latest
+        if not only.settled.is_set():
+            return Decision(duplicate=True, duplicate_of=only)
+        if not only.refused:
+            return _SETTLED_DUPLICATE
     unsettled = {batch for batch in latest if not batch.settled.is_set()}
     refusing = {batch for batch in latest - unsettled if not batch.refused.isdisjoint(row.identifiers)}
     if not unsettled:

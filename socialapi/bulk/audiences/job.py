@@ -192,12 +192,14 @@ class UploadStage(Generic[C]):
             self._recent.begin_to_differ()
         start = 0
         for place in self._recent.repeated(run):
-            await self._place_new(run.part(start, place))
+            if start < place:
+                await self._place_new(run.part(start, place))
             if self._dispatcher.failure is not None:
                 return
-            await self._place(run.row(place), run.part(place, place + 1))
+            await self._place(run, place)
             start = place + 1
-        await self._place_new(run.part(start, len(run)))
+        if start < len(run):
+            await self._place_new(run.part(start, len(run)))
 
     async def _place_new(self, run: RowBlock) -> None:
         """Places rows none of whose identifiers is known."""
@@ -213,27 +215,28 @@ class UploadStage(Generic[C]):
                 self._counters.reject([RowIssue(rest.numbers[0], "", TOO_LARGE)])
                 start += 1
 
-    async def _place(self, row: Row, run: RowBlock) -> None:
-        """Places a row some of whose identifiers are known; the run has nothing but that row."""
+    async def _place(self, run: RowBlock, place: int) -> None:
+        """Places a row some of whose identifiers are known."""
+        row = run.row(place)
         if not self._packer.alone_fits(row):
             self._counters.reject([RowIssue(row.number, "", TOO_LARGE)])
             return
         decision = self._recent.judge(row)
         if decision.duplicate:
             self._recent.refresh(row)
-            await self._follow(row, run, decision)
+            await self._follow(row, run, place, decision)
             return
         if self._resend in decision.conflicts:
             await self._dispatch_again()
         if self._open in decision.conflicts:
             await self._dispatch_open()
-        if not self._packer.add(self._open, run):
+        if not self._packer.add(self._open, run.part(place, place + 1)):
             await self._dispatch_open()
-            self._packer.add(self._open, run)
+            self._packer.add(self._open, run.part(place, place + 1))
         self._open.after.update(batch for batch in decision.conflicts if not batch.settled.is_set())
         self._recent.place(row, self._open)
 
-    async def _follow(self, row: Row, run: RowBlock, decision: Decision) -> None:
+    async def _follow(self, row: Row, run: RowBlock, place: int, decision: Decision) -> None:
         """A duplicate is one at once when the row it repeats was accepted, else as soon as it is."""
         original, others = decision.duplicate_of, decision.also_duplicate_of
         if original is not None:
@@ -243,7 +246,7 @@ class UploadStage(Generic[C]):
                 # What is sent must not wait for what is not: there may be no room for it. Meanwhile
                 # others are settled.
                 await self._dispatch_again()
-                await self._place(row, run)
+                await self._place(run, place)
                 return
             original.waiting_duplicates.append(row)
             original.also_original_of |= others
@@ -252,7 +255,7 @@ class UploadStage(Generic[C]):
             self._recent.place(row, original)
             await self._bound_waiting_duplicates(original)
         elif decision.refused:
-            await self._send_again(row, run, decision.refused)
+            await self._send_again(row, run.part(place, place + 1), decision.refused)
         else:
             self._counters.repeat(1)
 

@@ -7,7 +7,7 @@ import pytest
 
 from socialapi.bulk.audiences.batches import Batch
 from socialapi.bulk.audiences.cells import UserBlock
-from socialapi.bulk.rows import Row, RowBlock
+from socialapi.bulk.rows import RowBlock
 from tests.bulk.input_files import open_users
 from tests.bulk.model_service import BAD, ModelService, job_of
 
@@ -48,9 +48,10 @@ async def test_no_object_of_a_job_shows_an_identifier(packing: str) -> None:
         await settle(batch)
         held.extend(everything((batch, stage._recent)))
 
-    async def look_at_the_row(row: Row, run: RowBlock) -> None:
+    async def look_at_the_row(run: RowBlock, index: int) -> None:
+        row = run.row(index)
         held.extend(everything((row, run, stage._recent.judge(row))))
-        await place(row, run)
+        await place(run, index)
 
     async def look_at_the_block(block: UserBlock) -> None:
         held.extend(everything((block, list(stage._prepare(block)))))

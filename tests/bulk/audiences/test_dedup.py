@@ -230,6 +230,30 @@ def test_generations_change_between_two_batches_only() -> None:
     assert recent.judge(row(UPDATE, "person 0")) == Decision(duplicate=True)
 
 
+def test_a_duplicate_of_something_old_makes_it_recent_again() -> None:
+    recent, first = RecentIdentifiers(remembered=1), batch(1)
+    recent.place(row(UPDATE, "a"), first)
+    settled(first)
+    for number in range(2, 5):
+        recent.turn()  # it is old now
+        assert recent.judge(row(UPDATE, "a")) == Decision(duplicate=True)
+        recent.refresh(row(UPDATE, "a"))
+        recent.place(row(UPDATE, f"person {number}"), batch(number))
+    recent.turn()
+    recent.place(row(UPDATE, "somebody else"), batch(5))
+    recent.turn()
+    assert recent.judge(row(UPDATE, "a")) == NEW
+
+
+def test_batches_are_let_go_when_their_identifiers_have_got_into_others() -> None:
+    recent = RecentIdentifiers()
+    for number in range(1_000):
+        current = batch(number)
+        recent.place(row((UPDATE, DELETE)[number % 2], "a", "b"), current)
+        settled(current)
+    assert {each.batches for each in recent._young["partner_user_id"].placements()} == {(current,)}
+
+
 def test_the_window_stays_bounded_however_many_identifiers_come() -> None:
     recent = RecentIdentifiers(remembered=100)
     for number in range(10_000):
@@ -265,6 +289,14 @@ def test_the_places_of_rows_that_are_known_or_repeat_one_of_their_run() -> None:
     recent.begin_to_differ()
     assert recent.repeated(run) == [2, 3, 5, 6, 7]
     assert recent.repeated(run.part(0, 2)) == recent.repeated(run.part(8, 9)) == []
+
+
+def test_rows_with_several_identifiers_of_a_kind_are_compared_in_their_order() -> None:
+    recent = RecentIdentifiers()
+    (run,) = runs_of([row(UPDATE, *values) for values in ("abc", "d", "ef", "ge", "cb", "h", "ii", "d")])
+    assert recent.repeated(run) == [3, 4, 6, 7]
+    recent.place_new(run.part(0, 3), batch(1))
+    assert recent.repeated(run) == [0, 1, 2, 3, 4, 6, 7]
 
 
 ROWS: Final = st.lists(

@@ -1,7 +1,7 @@
 """Ad accounts, their apps, features and history (advertising documentation, sections 2 and 4.2)."""
 
 import datetime
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Literal, Required, TypedDict
 
 import attrs
@@ -148,6 +148,13 @@ class HistoryEntry(Model):
     change_time: datetime.datetime | None = None
     changes: Mapping[str, Any] = attrs.field(factory=dict)
     change_by: ChangedBy | None = None
+
+    @classmethod
+    def _from_wire(cls, data: Any, read: Callable[..., Any]) -> "HistoryEntry":
+        entry: HistoryEntry = read(data, cls)
+        if entry.entity == "CAMPAIGN":
+            entry.entity_data = read(entry.entity_data, CampaignSnapshot, "entity_data")
+        return entry
 
 
 class HistoryFilter(CountQuery, total=False):

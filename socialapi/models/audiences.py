@@ -3,13 +3,13 @@ to 4.10).
 """
 
 import datetime
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Annotated, Any, Final, Literal, TypedDict, TypeVar
 
 import attrs
 from annotated_types import MaxLen
 
-from socialapi.errors import InvalidInput
+from socialapi.errors import DecodeError, InvalidInput
 from socialapi.models.model import Model
 from socialapi.models.queries import TOTAL_OR_CURSOR, CountQuery, CursorQuery, Id, Ids, SortBy
 from socialapi.models.spelling import near_name
@@ -230,6 +230,19 @@ class UploadCounts(Model):
 
     success_count: int
     total_count: int
+
+    @classmethod
+    def _from_wire(cls, data: Any, read: Callable[..., Any]) -> "UploadCounts":
+        """Audiences answer one pair, do-not-reach lists one per operation, which are added up."""
+        if not isinstance(data, list):
+            counts: UploadCounts = read(data, cls)
+            return counts
+        if not data:
+            raise DecodeError("", "expected an object")
+        parts: tuple[UploadCounts, ...] = read(data, tuple[UploadCounts, ...])
+        return cls(
+            success_count=sum(part.success_count for part in parts), total_count=sum(part.total_count for part in parts)
+        )
 
 
 @attrs.define(kw_only=True)

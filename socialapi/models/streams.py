@@ -3,7 +3,7 @@
 """
 
 import datetime
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Final
 
 import attrs
@@ -128,3 +128,13 @@ class EndedConnections(Model):
     def errors(self) -> tuple[Problem | ServiceError, ...]:
         """The problems in the answer; the same as `partial_errors`."""
         return self.partial_errors
+
+    @classmethod
+    def _from_wire(cls, data: Any, read: Callable[..., Any]) -> "EndedConnections":
+        """The answer comes with or without a result per connection (platform section 4.4)."""
+        ended: EndedConnections = read(data, cls)
+        if ended.ended_count is None:
+            ended.ended_count = ended.successful_kills
+        if not ended.uuids:
+            ended.uuids = tuple(each.uuid for each in ended.results if each.success and each.uuid is not None)
+        return ended

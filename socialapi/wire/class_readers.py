@@ -7,6 +7,7 @@ quarter of the time. Both functions convert a value in the same way.
 """
 
 import datetime
+import functools
 import re
 import types
 import typing
@@ -155,7 +156,7 @@ def join_path(name: str, rest: str) -> str:
     """Returns the path of a field within another: `a` and `b` give `a.b`, `a` and `[0]` give
     `a[0]`.
     """
-    return name + rest if rest.startswith("[") else f"{name}.{rest}" if rest else name
+    return f"{name}.{rest}" if name and rest and not rest.startswith("[") else name + rest
 
 
 class Reader(dict[Names, Read]):
@@ -164,14 +165,23 @@ class Reader(dict[Names, Read]):
     `hook_of` returns the reader of a field's kind, `explain` the error for data that cannot be
     read. The functions for nested objects call one another directly; only the outermost caller
     turns a failure into a DecodeError.
+
+    The first object has the functions generated. A class that occurs in no answer costs nothing.
     """
 
     def __init__(self, cls: Any, hook_of: Callable[[Any], Structure], explain: Explain) -> None:
         self._cls = cls
+        self._hook_of = hook_of
         self._explain = explain
-        self._writer = _Writer(cls, hook_of)
-        self._for_all = self._writer.function(None)
         self._counts: dict[Names, int] = {}
+
+    @functools.cached_property
+    def _writer(self) -> "_Writer":
+        return _Writer(self._cls, self._hook_of)
+
+    @functools.cached_property
+    def _for_all(self) -> Read:
+        return self._writer.function(None)
 
     def __call__(self, data: Any, _: Any = None) -> Any:
         """Returns the model instance for the data. Raises DecodeError."""

@@ -11,10 +11,7 @@ import orjson
 from cattrs.preconf.orjson import OrjsonConverter, make_converter
 
 from socialapi.errors import DecodeError
-from socialapi.models.accounts import CampaignSnapshot, HistoryEntry
-from socialapi.models.audiences import UploadCounts
 from socialapi.models.pages import Includes, Undecoded
-from socialapi.models.streams import EndedConnections
 from socialapi.models.validation import Tagged, members_by_tag, wire_name
 from socialapi.problems import PROBLEM_TYPES, Problem, ServiceError
 from socialapi.wire import scalars
@@ -138,8 +135,24 @@ def _tagged_fn(declared: Any) -> Structure:
 
 
 def _structure_fn(cls: Any) -> Structure:
-    """Returns the reader of a class."""
-    return Reader(cls, CONVERTER.get_structure_hook, _explain)
+    """Returns the reader of a class.
+
+    A class whose answers differ from its fields has a class method `_from_wire(data, read)`, where
+    `read(data, kind, path="")` reads data as any type, and as the class itself by its fields.
+    """
+    by_fields = Reader(cls, CONVERTER.get_structure_hook, _explain)
+    from_wire: Callable[[Any, Any], Any] | None = getattr(cls, "_from_wire", None)
+    if from_wire is None:
+        return by_fields
+
+    def read(data: Any, kind: Any, path: str = "") -> Any:
+        try:
+            return by_fields(scalars.only_object(data)) if kind is cls else structure(data, kind)
+        except DecodeError as problem:
+            error = DecodeError(join_path(path, problem.path), problem.reason)
+        raise error
+
+    return lambda data, _: from_wire(data, read)
 
 
 def _explain(cls: Any, data: Any, problem: Exception) -> DecodeError:
@@ -212,70 +225,13 @@ def _make_converter() -> OrjsonConverter:
 CONVERTER: Final = _make_converter()
 
 
-def _upload_counts(data: Any, _: Any) -> UploadCounts:
-    """Returns the counts of an upload. Audiences answer one pair, do-not-reach lists one per
-    operation, which are added up.
-    """
-    if not isinstance(data, list):
-        counts: UploadCounts = _read_counts(data, UploadCounts)
-        return counts
-    if not data:
-        raise DecodeError("", "expected an object")
-    parts: tuple[UploadCounts, ...] = read_items(data, UploadCounts, _read_counts)
-    return UploadCounts(
-        success_count=sum(part.success_count for part in parts), total_count=sum(part.total_count for part in parts)
-    )
-
-
-_read_counts: Final = _structure_fn(UploadCounts)
-CONVERTER.register_structure_hook(UploadCounts, _upload_counts)
-
-
-def _history_entry(data: Any, _: Any) -> HistoryEntry:
-    """Returns a history entry. The snapshot of a campaign becomes a CampaignSnapshot; others stay
-    dicts.
-    """
-    entry: HistoryEntry = _read_history_entry(scalars.only_object(data), HistoryEntry)
-    if entry.entity == "CAMPAIGN":
-        entry.entity_data = _below("entity_data", entry.entity_data, CampaignSnapshot)
-    return entry
-
-
-def _below(path: str, data: Any, cls: Any) -> Any:
-    try:
-        return CONVERTER.structure(data, cls)
-    except DecodeError as problem:
-        error = DecodeError(join_path(path, problem.path), problem.reason)
-    raise error
-
-
-_read_history_entry: Final = _structure_fn(HistoryEntry)
-CONVERTER.register_structure_hook(HistoryEntry, _history_entry)
-
-
-def _ended_connections(data: Any, _: Any) -> EndedConnections:
-    """Returns the counts of ended connections, with or without a result per connection (platform
-    section 4.4).
-    """
-    ended: EndedConnections = _read_ended_connections(scalars.only_object(data), EndedConnections)
-    if ended.ended_count is None:
-        ended.ended_count = ended.successful_kills
-    if not ended.uuids:
-        ended.uuids = tuple(each.uuid for each in ended.results if each.success and each.uuid is not None)
-    return ended
-
-
-_read_ended_connections: Final = _structure_fn(EndedConnections)
-CONVERTER.register_structure_hook(EndedConnections, _ended_connections)
-
-
 def _includes(data: Any, _: Any) -> Includes | None:
     """Returns the included objects. Those that cannot be read are in `undecoded`."""
     given = scalars.only_object(data)
     if given is None:
         return None
     try:
-        found: Includes = _read_includes(given, Includes)
+        found: Includes = _read_includes(given)
     except DecodeError:
         found = Includes()
     else:
@@ -294,7 +250,7 @@ def _includes(data: Any, _: Any) -> Includes | None:
     return found
 
 
-_read_includes: Final = _structure_fn(Includes)
+_read_includes: Final = Reader(Includes, CONVERTER.get_structure_hook, _explain)
 CONVERTER.register_structure_hook(Includes, _includes)
 
 

@@ -11,9 +11,11 @@ from typing import Any, Final, Literal
 
 import attrs
 
+from socialapi.records import FrozenRecord
+
 
 @attrs.frozen(kw_only=True)
-class BrokenRule:
+class BrokenRule(FrozenRecord):
     """A rule that a request breaks.
 
     `path` says where, for example `[3].params.users[0].email[1]`. `reason` says what is wrong and
@@ -29,7 +31,7 @@ class BrokenRule:
 
 
 @attrs.frozen(kw_only=True)
-class ServiceError:
+class ServiceError(FrozenRecord):
     """A coded error.
 
     It is `{code, message}` in the platform API, `{code, message, parameter}` in the advertising
@@ -42,7 +44,7 @@ class ServiceError:
 
 
 @attrs.frozen(kw_only=True)
-class OperationError:
+class OperationError(FrozenRecord):
     """An error of one operation in a batch (advertising section 4.9).
 
     `index` is its position in the request. It is None if the service gave none; then `position` is
@@ -58,7 +60,7 @@ class OperationError:
 
 
 @attrs.frozen(kw_only=True)
-class Problem:
+class Problem(FrozenRecord):
     """A problem of a type that has no class of its own, such as `about:blank`."""
 
     type: str = "about:blank"
@@ -118,7 +120,7 @@ class DuplicateRules(Problem):
 
 
 @attrs.frozen(kw_only=True)
-class InvalidParameters:
+class InvalidParameters(FrozenRecord):
     """One item of an invalid request: a message, and the values of each parameter at fault."""
 
     message: str | None = None

@@ -5,6 +5,8 @@ from typing import Any, Final, Literal
 
 import attrs
 
+from socialapi.records import FrozenRecord
+
 MAX_ISSUES_KEPT: Final = 1_000
 """How many rejected rows and how many warnings a report names. The counts are always complete."""
 MENDED: Final = "was mended"
@@ -17,7 +19,7 @@ LOOKS_LIKE_FLOAT: Final = (
 
 
 @attrs.frozen
-class RowIssue:
+class RowIssue(FrozenRecord):
     """Why a row, or one field of it, was not used. No value is quoted.
 
     `row` counts the data rows from 1. For products, `product_id` is the product's id if it could be
@@ -34,7 +36,7 @@ class RowIssue:
 
 
 @attrs.frozen(kw_only=True)
-class Forecast:
+class Forecast(FrozenRecord):
     """What sending the valid rows would take: the result of a dry run."""
 
     requests: int
@@ -60,7 +62,7 @@ class LoadForecast(Forecast):
 
 
 @attrs.frozen(kw_only=True)
-class UploadReport:
+class UploadReport(FrozenRecord):
     """The result of an upload.
 
     Every row read is in exactly one of accepted, rejected, duplicate and pending.
@@ -178,7 +180,7 @@ class SyncReport(UploadReport):
 
 
 @attrs.frozen(kw_only=True)
-class Progress:
+class Progress(FrozenRecord):
     """The state of a running job: its counts so far and the share of the input read.
 
     `fraction_read` is from 0 to 1, or None if unknown.
@@ -196,7 +198,7 @@ Risk = Literal["low", "medium", "high"]
 
 
 @attrs.frozen
-class Finding:
+class Finding(FrozenRecord):
     """A finding of linting an input.
 
     `is_error` is true if rows, or some of their values, cannot be used. `risk` says how much the
@@ -209,7 +211,7 @@ class Finding:
 
 
 @attrs.frozen(kw_only=True)
-class ColumnLint:
+class ColumnLint(FrozenRecord):
     """A column from which identifiers are read. A name that may be data is not shown."""
 
     name: str
@@ -219,7 +221,7 @@ class ColumnLint:
 
 
 @attrs.frozen(kw_only=True)
-class KindLint:
+class KindLint(FrozenRecord):
     """The counts of values of one identifier kind in an input. Blank values are not counted."""
 
     kind: str
@@ -257,7 +259,7 @@ class KindLint:
 
 
 @attrs.frozen(kw_only=True)
-class LintReport:
+class LintReport(FrozenRecord):
     """The result of linting an input before an upload. It contains no values of the input."""
 
     rows: int

@@ -18,7 +18,7 @@ PACKAGE: Final = Path(__file__).parents[1] / "socialapi"
 FLOORS: Final[tuple[frozenset[str], ...]] = tuple(
     frozenset(floor.split())
     for floor in (
-        "_speedups lazy unset version",
+        "_speedups lazy records unset version",
         "file_lock problems reports",
         "errors",
         "config credentials sqlite_file",
@@ -289,7 +289,7 @@ def test_an_arrow_that_goes_down_is_fine(module: str, source: str) -> None:
 def test_extras_are_not_imported_until_there_is_something_for_them() -> None:
     script = """
 import sys, socialapi
-from socialapi.bulk.inputs.columns import IdentifierColumns
+from socialapi.bulk.audiences.columns import IdentifierColumns
 from socialapi.bulk.inputs.formats import open_records
 open_records("crm.csv", IdentifierColumns.of(None, ["email"]))
 print(*{name.partition(".")[0] for name in sys.modules} & {"pyarrow", "pandas", "numpy"})

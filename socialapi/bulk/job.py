@@ -19,6 +19,7 @@ from socialapi.bulk.rejects import RejectsFile, is_rejects_file, same_file
 from socialapi.config import Config
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, SocialApiError
 from socialapi.file_lock import SUFFIX
+from socialapi.records import FrozenRecord
 from socialapi.reports import Progress, UploadReport
 from socialapi.routes.route import Target
 from socialapi.session.budget import InFlightBudget
@@ -33,7 +34,7 @@ MIN_ATTEMPTS: Final = 12
 
 
 @attrs.frozen(kw_only=True)
-class JobOptions:
+class JobOptions(FrozenRecord):
     """The options of every job, validated before the job opens anything."""
 
     concurrency: int | Literal["auto"] = "auto"
@@ -116,7 +117,7 @@ OURS: Final = (InvalidInput, ConfigurationError)
 
 
 @attrs.frozen
-class JobContext:
+class JobContext(FrozenRecord):
     """What a job uses of the session beside sending: time, configuration, limits, turns and room."""
 
     clock: Clock
@@ -136,7 +137,7 @@ class JobContext:
 
 
 @attrs.frozen(kw_only=True)
-class JobDescription:
+class JobDescription(FrozenRecord):
     """What a job is called, what identifies it, and how its rejected rows are judged."""
 
     noun: str = "upload"

@@ -15,6 +15,7 @@ from socialapi.models.queries import TOTAL_OR_CURSOR, CountQuery, CursorQuery, I
 from socialapi.models.spelling import near_name
 from socialapi.models.validation import Pattern, is_several, parse_timestamp
 from socialapi.problems import BrokenRule
+from socialapi.records import Record
 from socialapi.unset import UNSET, Unset
 
 OperationType = Literal["Update", "Delete"]
@@ -92,7 +93,7 @@ def _users(value: "AudienceUser | Mapping[str, Any] | Iterable[AudienceUser | Ma
 
 
 @attrs.define(kw_only=True)
-class OperationParams:
+class OperationParams(Record):
     """The users of an operation, and the time for which it applies.
 
     It applies from `effective_at` (default: now) until `expires_at` (default: in 13 months).
@@ -145,7 +146,7 @@ def _params(value: "OperationParams | Mapping[str, Any]") -> OperationParams:
 
 
 @attrs.define
-class Operation:
+class Operation(Record):
     """Adds or removes some users: one element of an upload request, or one row for `upload`."""
 
     operation_type: OperationType
@@ -195,7 +196,7 @@ class DoNotReachUser:
 
 
 @attrs.define(kw_only=True)
-class DoNotReachParams:
+class DoNotReachParams(Record):
     """The users of a do-not-reach operation and when it expires. It takes effect at once."""
 
     users: tuple[DoNotReachUser, ...]
@@ -210,7 +211,7 @@ class DoNotReachParams:
 
 
 @attrs.define
-class DoNotReachOperation:
+class DoNotReachOperation(Record):
     """One element of a do-not-reach upload request."""
 
     operation_type: OperationType

@@ -11,6 +11,7 @@ from socialapi.models.model import Model
 from socialapi.models.queries import CursorQuery, Element, Ids, SortBy
 from socialapi.models.validation import AnyId, ListOf, Pattern, Tagged
 from socialapi.problems import BrokenRule
+from socialapi.records import Record
 from socialapi.unset import UNSET, Unset
 
 CardType = Literal[
@@ -44,7 +45,7 @@ IsoCountry = Annotated[str, Pattern(_ISO_3166, "must be an ISO 3166-1 alpha-2 co
 
 
 @attrs.define
-class Website:
+class Website(Record):
     """A destination: a web page."""
 
     url: Annotated[str, MinLen(1)]
@@ -53,7 +54,7 @@ class Website:
 
 
 @attrs.define(kw_only=True)
-class App:
+class App(Record):
     """A destination: an app, by its id in one or both stores of a country."""
 
     country_code: IsoCountry
@@ -84,7 +85,7 @@ _STORE_OF: Final = {
 
 
 @attrs.define
-class Label:
+class Label(Record):
     """The text on a button."""
 
     value: ButtonText
@@ -93,7 +94,7 @@ class Label:
 
 
 @attrs.define
-class CardMedia:
+class CardMedia(Record):
     """A component: one image or video."""
 
     media_key: Annotated[str, MinLen(1)]
@@ -110,7 +111,7 @@ def _keys(value: str | Iterable[str]) -> tuple[str, ...]:
 
 
 @attrs.define
-class SwipeableMedia:
+class SwipeableMedia(Record):
     """A component: two to six images and videos to swipe through."""
 
     media_keys: Annotated[tuple[Element, ...], MinLen(2), MaxLen(6)] = attrs.field(converter=_keys)
@@ -122,7 +123,7 @@ Destination = Annotated[Website | App, Tagged("type")]
 
 
 @attrs.define
-class Details:
+class Details(Record):
     """A component: a title that links to a website."""
 
     title: Annotated[str, MinLen(1)]
@@ -142,7 +143,7 @@ def _label(value: "Label | ButtonText") -> Label:
 
 
 @attrs.define
-class Button:
+class Button(Record):
     """A component: a button that links to an app. The label may be a string: `Button("SHOP",
     App(…))`.
     """
@@ -201,7 +202,7 @@ def _face_rules(path: str, components: Sequence[Mapping[str, Any]]) -> Iterator[
 
 
 @attrs.define(kw_only=True)
-class CardDraft:
+class CardDraft(Record):
     """A card to create: components from top to bottom, or slides with a destination each."""
 
     name: CardName
@@ -217,7 +218,7 @@ class CardDraft:
 
 
 @attrs.define(kw_only=True)
-class CardChanges:
+class CardChanges(Record):
     """The parts of a card to replace. Each given field replaces the stored one as a whole."""
 
     name: CardName | Unset = UNSET

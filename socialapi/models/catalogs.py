@@ -11,6 +11,7 @@ from socialapi.models.model import Model
 from socialapi.models.queries import CursorQuery, Long
 from socialapi.models.validation import AnyId
 from socialapi.problems import BrokenRule
+from socialapi.records import Record
 from socialapi.unset import UNSET, Unset
 
 FilterAttribute = Literal[
@@ -58,7 +59,7 @@ class CatalogName(TypedDict):
 
 
 @attrs.define
-class ProductFilter:
+class ProductFilter(Record):
     """A condition that compares `attribute` of a product with `value`."""
 
     attribute: FilterAttribute
@@ -84,7 +85,7 @@ class ProductSet(Model):
 
 
 @attrs.define(kw_only=True)
-class ProductSetDraft:
+class ProductSetDraft(Record):
     """A product set to create: MANUAL with `product_keys`, or FILTERED with `filters`."""
 
     name: Annotated[str, MinLen(1)]

@@ -10,11 +10,12 @@ from typing import Any, Literal
 import attrs
 
 from socialapi.models.model import Model
+from socialapi.records import Record
 from socialapi.unset import UNSET, Unset
 
 
 @attrs.define(kw_only=True)
-class ArticleDraft:
+class ArticleDraft(Record):
     """An article draft to create: a title, a rich-text content state and optional cover media."""
 
     title: str
@@ -57,7 +58,7 @@ class NewsStory(Model):
 
 
 @attrs.define(kw_only=True)
-class NoteDraft:
+class NoteDraft(Record):
     """A community note to evaluate or submit. None of its fields is documented."""
 
     extra: Mapping[str, Any] = attrs.field(factory=dict)
@@ -82,7 +83,7 @@ class PowerstreamRule(Model):
 
 
 @attrs.define(kw_only=True)
-class ReplayRequest:
+class ReplayRequest(Record):
     """A request to deliver events again. None of its fields is documented."""
 
     extra: Mapping[str, Any] = attrs.field(factory=dict)

@@ -15,6 +15,7 @@ from socialapi.models.posts import Post
 from socialapi.models.spelling import near_name
 from socialapi.models.validation import AnyId
 from socialapi.problems import BrokenRule, Problem, ServiceError
+from socialapi.records import FrozenRecord, Record
 from socialapi.unset import UNSET, Unset
 
 EventType = Literal[
@@ -109,7 +110,7 @@ def refuse_misspelt_event_pattern(pattern: str) -> None:
 
 
 @attrs.define(kw_only=True)
-class SubscriptionFilter:
+class SubscriptionFilter(Record):
     """Which activity to subscribe to: that of a user, optionally with a keyword, and for messages
     in a direction.
     """
@@ -121,7 +122,7 @@ class SubscriptionFilter:
 
 
 @attrs.define(kw_only=True)
-class SubscriptionDraft:
+class SubscriptionDraft(Record):
     """An activity subscription to create. Undocumented fields go into `extra` and are sent as
     given.
     """
@@ -247,7 +248,7 @@ class MatchedPost(Model):
 
 
 @attrs.frozen
-class StreamNotice:
+class StreamNotice(FrozenRecord):
     """A notice of the service within a stream, which then continues."""
 
     problems: tuple[Problem | ServiceError, ...]

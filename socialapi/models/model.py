@@ -6,6 +6,7 @@ from typing import Any, Self, TypeVar
 import attrs
 
 from socialapi.problems import Problem, ServiceError
+from socialapi.records import Record
 
 T = TypeVar("T")
 
@@ -24,7 +25,7 @@ class Items(tuple[T, ...]):  # noqa: SLOT001  # a tuple with slots of its own is
 
 
 @attrs.define(kw_only=True)
-class Model:
+class Model(Record):
     """An object in an answer of the service.
 
     `extra` holds the members that this version does not know, by name. `partial_errors` are the

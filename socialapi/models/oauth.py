@@ -9,18 +9,19 @@ from annotated_types import MaxLen, MinLen
 
 from socialapi.models.model import Model
 from socialapi.problems import BrokenRule
+from socialapi.records import FrozenRecord, Record
 from socialapi.unset import UNSET, Unset
 
 
 @attrs.define(kw_only=True)
-class AppOnlyTokenRequest:
+class AppOnlyTokenRequest(Record):
     """The request for an app-only token."""
 
     grant_type: Literal["client_credentials"] = "client_credentials"
 
 
 @attrs.define(kw_only=True)
-class InvalidateTokenRequest:
+class InvalidateTokenRequest(Record):
     """The app-only token to invalidate."""
 
     access_token: str = attrs.field(repr=False)
@@ -45,7 +46,7 @@ class InvalidatedToken(Model):
 
 
 @attrs.define(kw_only=True)
-class RequestTokenQuery:
+class RequestTokenQuery(Record):
     """The request for a request token, besides the signed `oauth_callback`."""
 
     service_auth_access_type: Literal["read", "write"] | Unset = UNSET
@@ -69,7 +70,7 @@ class AuthorizeQuery(TypedDict, total=False):
 
 
 @attrs.define(kw_only=True)
-class AccessTokenRequest:
+class AccessTokenRequest(Record):
     """The third step. The verifier comes with the callback or from the PIN page."""
 
     oauth_token: str
@@ -102,7 +103,7 @@ class OAuth2AuthorizeQuery(TypedDict, total=False):
 
 
 @attrs.define(kw_only=True)
-class OAuth2TokenRequest:
+class OAuth2TokenRequest(Record):
     """The exchange of a code or a refresh token for tokens."""
 
     grant_type: Literal["authorization_code", "refresh_token"]
@@ -136,7 +137,7 @@ class OAuth2Token(Model):
 
 
 @attrs.frozen(kw_only=True)
-class OAuth2SignIn:
+class OAuth2SignIn(FrozenRecord):
     """A started sign-in: the URL of the page to open, and the values to keep for `exchange_code`.
 
     The page sends the user back with a `code` and a `state`. Use the code only if the state equals

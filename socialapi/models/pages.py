@@ -11,12 +11,13 @@ from socialapi.models.model import Model
 from socialapi.models.posts import Media, Place, Poll, Post
 from socialapi.models.users import User
 from socialapi.problems import Problem, ServiceError
+from socialapi.records import FrozenRecord, Record
 
 T = TypeVar("T")
 
 
 @attrs.frozen
-class Undecoded:
+class Undecoded(FrozenRecord):
     """Data of the service that this version could not decode. Nothing that arrives is dropped.
 
     `raw` is what arrived: the bytes of a line or body, or the decoded JSON of an item. `path` names
@@ -75,7 +76,7 @@ class Includes(Model):
 
 
 @attrs.define(kw_only=True)
-class Page(Generic[T]):
+class Page(Record, Generic[T]):
     """One page of a collection. Iterating over it yields the items in `data`.
 
     `errors` are the partial errors of a successful answer. `next_token` is None on the last page.

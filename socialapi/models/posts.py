@@ -10,6 +10,7 @@ from annotated_types import MaxLen
 from socialapi.models.model import Model
 from socialapi.models.validation import AnyId, ListOf
 from socialapi.problems import BrokenRule
+from socialapi.records import Record
 from socialapi.unset import UNSET, Unset
 
 
@@ -222,7 +223,7 @@ class Post(Model):
 
 
 @attrs.define(kw_only=True)
-class PostReply:
+class PostReply(Record):
     """The post to reply to."""
 
     in_reply_to_tweet_id: AnyId
@@ -230,7 +231,7 @@ class PostReply:
 
 
 @attrs.define(kw_only=True)
-class PostMedia:
+class PostMedia(Record):
     """Uploaded media to show in a post."""
 
     media_ids: ListOf[AnyId]
@@ -238,7 +239,7 @@ class PostMedia:
 
 
 @attrs.define(kw_only=True)
-class EditOptions:
+class EditOptions(Record):
     """The post that an edit replaces: the author's own, at most an hour old, of a premium
     author.
     """
@@ -247,7 +248,7 @@ class EditOptions:
 
 
 @attrs.define(kw_only=True)
-class PostDraft:
+class PostDraft(Record):
     """A post to create. Undocumented fields go into `extra` and are sent as given.
 
     `share_with_followers` also shows a post in a community to the author's followers.

@@ -14,6 +14,7 @@ from socialapi.models.money import CURRENCIES
 from socialapi.models.queries import CursorQuery
 from socialapi.models.validation import AnyId, Pattern
 from socialapi.problems import BrokenRule
+from socialapi.records import Record
 from socialapi.unset import UNSET, Unset
 
 MAX_PRODUCTS: Final = 25
@@ -83,7 +84,7 @@ Levels = Annotated[
 
 
 @attrs.define(kw_only=True)
-class Product:
+class Product(Record):
     """A product to create or update. `id` is your own (such as the SKU); a known id is updated.
 
     One of `brand`, `gtin` and `mpn` is required. Prices are strings such as `9.99 USD`.
@@ -225,7 +226,7 @@ class ProductsQuery(CursorQuery, total=False):
 
 
 @attrs.define(kw_only=True)
-class ProductsBody:
+class ProductsBody(Record):
     """The body of a request to create or update products. Each product succeeds or fails by
     itself.
     """

@@ -14,6 +14,7 @@ from socialapi.errors import InvalidInput
 from socialapi.models.spelling import near_name
 from socialapi.models.validation import AnyId, Conditions, IsId, ListOf, Pattern, WholeText
 from socialapi.problems import BrokenRule
+from socialapi.records import FrozenRecord
 
 PostField = Literal[
     "attachments",
@@ -114,7 +115,7 @@ _JOINED_BY: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
 
 
 @attrs.frozen(kw_only=True)
-class Fields:
+class Fields(FrozenRecord):
     """The fields to select, by kind of object, and the related objects to include.
 
         Fields(post=["author_id", "created_at"], user=["verified"], expansions=["author_id"])

@@ -13,6 +13,7 @@ from socialapi.models.model import Model
 from socialapi.models.queries import Element
 from socialapi.models.validation import AnyId, Pattern
 from socialapi.problems import BrokenRule, Problem, ServiceError
+from socialapi.records import Record
 from socialapi.unset import UNSET, Unset
 
 MAX_RULE_LENGTH: Final = 2_048
@@ -30,7 +31,7 @@ class StreamRule(Model):
 
 
 @attrs.define
-class RuleDraft:
+class RuleDraft(Record):
     """A rule to add."""
 
     value: Annotated[str, MinLen(1), MaxLen(MAX_RULE_LENGTH)]
@@ -38,14 +39,14 @@ class RuleDraft:
 
 
 @attrs.define(kw_only=True)
-class RuleIds:
+class RuleIds(Record):
     """The rules to delete."""
 
     ids: Annotated[tuple[AnyId, ...], MinLen(1)]
 
 
 @attrs.define(kw_only=True)
-class RulesChange:
+class RulesChange(Record):
     """Rules to add, or ids of rules to delete."""
 
     add: Annotated[tuple[RuleDraft, ...], MinLen(1)] | Unset = UNSET
@@ -94,7 +95,7 @@ class Connection(Model):
 
 
 @attrs.define(kw_only=True)
-class ConnectionIds:
+class ConnectionIds(Record):
     """The connections to end, by UUID."""
 
     uuids: Annotated[tuple[Element, ...], MinLen(1)]

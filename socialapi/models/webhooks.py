@@ -8,6 +8,7 @@ import attrs
 from socialapi.models.model import Model
 from socialapi.models.validation import IsId, Pattern
 from socialapi.problems import Problem, ServiceError
+from socialapi.records import Record
 
 WebhookId = Annotated[str, IsId(), Pattern("[0-9]{1,19}", "must be 1 to 19 digits")]
 WebhookUrl = Annotated[
@@ -19,7 +20,7 @@ WebhookUrl = Annotated[
 
 
 @attrs.define(kw_only=True)
-class WebhookDraft:
+class WebhookDraft(Record):
     """A webhook to register. The service sends a challenge to its URL at once."""
 
     url: WebhookUrl

@@ -12,6 +12,7 @@ import attrs
 
 from socialapi.config import Config
 from socialapi.errors import RateLimitTooLong
+from socialapi.records import FrozenRecord
 from socialapi.routes.route import RateLimit
 from socialapi.session.clock import Clock, acquire_with_timeout, wait_for_event
 from socialapi.wire.rate_limit_headers import LimitReading
@@ -26,7 +27,7 @@ time to arrive.
 
 
 @attrs.frozen
-class LimitStatus:
+class LimitStatus(FrozenRecord):
     """The state of a rate limit. `limit` and `remaining` are None until they are known."""
 
     limit: int | None

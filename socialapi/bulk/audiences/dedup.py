@@ -17,6 +17,7 @@ from socialapi._speedups import IS_ENABLED
 from socialapi.bulk.audiences.batches import Batch
 from socialapi.bulk.rows import Action, Identifier, Row, RowBlock
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
+from socialapi.records import FrozenRecord
 
 REMEMBERED: Final = 50_000
 """Identifiers in each of the two generations that the window is made of."""
@@ -41,7 +42,7 @@ class _Placement:
 
 
 @attrs.frozen
-class Decision:
+class Decision(FrozenRecord):
     """What recent rows mean for a row.
 
     `duplicate_of` is the batch whose outcome decides about a duplicate (None if it is one already),

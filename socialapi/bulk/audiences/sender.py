@@ -13,6 +13,7 @@ from socialapi.bulk.rows import Row, RowBlock, halves, joined, runs_of
 from socialapi.errors import ApiError, DecodeError
 from socialapi.models.audiences import UploadCounts
 from socialapi.problems import OperationError
+from socialapi.records import Record
 from socialapi.reports import RowIssue
 from socialapi.routes.route import Target
 from socialapi.session.session import CallOptions, Observer, Session
@@ -44,7 +45,7 @@ async def send_until_counted(
 
 
 @attrs.define
-class _Counting:
+class _Counting(Record):
     """Checks the counts in the successful replies to one upload request."""
 
     request: Request[UploadCounts]

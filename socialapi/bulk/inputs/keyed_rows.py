@@ -14,6 +14,7 @@ import attrs
 
 from socialapi.bulk.inputs.columns import quoted
 from socialapi.errors import InvalidInput
+from socialapi.records import FrozenRecord
 
 _KINDS_KEPT: Final = 256
 
@@ -29,7 +30,7 @@ _TABLE: Final = "a table is given by itself, not in a list: make one of several,
 
 
 @attrs.frozen
-class KeyedRow:
+class KeyedRow(FrozenRecord):
     """Reads rows of one type. Names and values are in the same order.
 
     A name may occur twice, as in a join. Both functions raise InvalidInput, which quotes no value,

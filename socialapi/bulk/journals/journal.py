@@ -14,6 +14,7 @@ import orjson
 
 from socialapi.bulk.inputs.columns import looks_personal
 from socialapi.errors import InvalidInput
+from socialapi.records import FrozenRecord
 
 HEAD_BYTES: Final = 65_536
 DIFFERENCES_SHOWN: Final = 8
@@ -24,7 +25,7 @@ State = Literal["finished", "stopped", "interrupted"]
 
 
 @attrs.frozen(kw_only=True)
-class JobIdentity:
+class JobIdentity(FrozenRecord):
     """The identity of a job, equal for a repeated call. It contains no personal data and no
     secrets.
     """
@@ -49,7 +50,7 @@ class JobIdentity:
 
 
 @attrs.frozen
-class Outcome:
+class Outcome(FrozenRecord):
     """The outcome of a row: `accepted`, `rejected`, or a word of the job. `digest` is a `digest64`.
 
     `field` and `reason` describe a refusal, and `warnings` are pairs of them. None contains a value
@@ -65,7 +66,7 @@ class Outcome:
 
 
 @attrs.frozen
-class RecordedBatch:
+class RecordedBatch(FrozenRecord):
     """A batch that was sent or is about to be: its first and last row, their number, and a digest.
 
     `outcomes` are those of the rows that differ from `accepted`, as far as they were confirmed.
@@ -81,7 +82,7 @@ class RecordedBatch:
 
 
 @attrs.frozen(kw_only=True)
-class Opened:
+class Opened(FrozenRecord):
     """The state of a journal when it is opened.
 
     `started_at` is the start of the first run, from which times are computed. `is_finished` is true

@@ -11,8 +11,10 @@ from typing import Any, Final
 import attrs
 
 import socialapi.routes.ads
+import socialapi.routes.audiences
 import socialapi.routes.catalogs
 import socialapi.routes.creatives
+import socialapi.routes.line_items
 import socialapi.routes.oauth
 import socialapi.routes.platform
 from socialapi import Client, resources
@@ -23,11 +25,11 @@ ROOT: Final = Path(__file__).parents[1]
 TABLE: Final = ROOT / "docs" / "endpoints.md"
 
 AREAS: Final = {
-    "Core platform": socialapi.routes.platform,
-    "Tokens and sign-in": socialapi.routes.oauth,
-    "Advertising": socialapi.routes.ads,
-    "Creatives": socialapi.routes.creatives,
-    "Product catalogs": socialapi.routes.catalogs,
+    "Core platform": [socialapi.routes.platform],
+    "Tokens and sign-in": [socialapi.routes.oauth],
+    "Advertising": [socialapi.routes.ads, socialapi.routes.line_items, socialapi.routes.audiences],
+    "Creatives": [socialapi.routes.creatives],
+    "Product catalogs": [socialapi.routes.catalogs],
 }
 
 
@@ -98,7 +100,7 @@ def rows() -> list[Row]:
     served = {endpoint.route for endpoint in endpoints()}
     methods = _methods()
     found = []
-    for area, module in AREAS.items():
+    for area, module in ((area, module) for area, modules in AREAS.items() for module in modules):
         for name, route in vars(module).items():
             if isinstance(route, Route):
                 used_by = methods.get((module.__name__, name), [])
@@ -113,7 +115,7 @@ def _methods() -> dict[tuple[str, str], list[str]]:
         tree = ast.parse(path.read_text("utf-8"))
         modules = {
             alias.asname or alias.name: f"{node.module}.{alias.name}"
-            for node in tree.body
+            for node in ast.walk(tree)
             if isinstance(node, ast.ImportFrom) and node.module == "socialapi.routes"
             for alias in node.names
         }

@@ -1,9 +1,9 @@
 # The public names of `socialapi.types`, and the only list of them: Python reads it as well, see `socialapi/lazy.py`.
 
 from socialapi.bulk.audiences.batches import Packing as Packing
-from socialapi.bulk.inputs.arrow import ArrowStream as ArrowStream
-from socialapi.bulk.inputs.files import BinaryFile as BinaryFile
 from socialapi.bulk.inputs.formats import Records as Records
+from socialapi.bulk.inputs.reader import ArrowStream as ArrowStream
+from socialapi.bulk.inputs.reader import BinaryFile as BinaryFile
 from socialapi.bulk.job import OnProgress as OnProgress
 from socialapi.models.accounts import Account as Account
 from socialapi.models.accounts import AccountApp as AccountApp
@@ -199,10 +199,10 @@ from socialapi.resources.audiences import LintKeywords as LintKeywords
 from socialapi.resources.audiences import SyncKeywords as SyncKeywords
 from socialapi.resources.audiences import UploadKeywords as UploadKeywords
 from socialapi.resources.catalogs import AnyFilter as AnyFilter
-from socialapi.resources.catalogs import ProductLintKeywords as ProductLintKeywords
-from socialapi.resources.catalogs import UpsertKeywords as UpsertKeywords
 from socialapi.resources.creatives import AnyComponent as AnyComponent
 from socialapi.resources.creatives import Components as Components
+from socialapi.resources.products import ProductLintKeywords as ProductLintKeywords
+from socialapi.resources.products import UpsertKeywords as UpsertKeywords
 from socialapi.resources.streams import AnyRule as AnyRule
 from socialapi.routes.route import Method as Method
 from socialapi.routes.route import RateLimit as RateLimit

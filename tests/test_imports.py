@@ -112,8 +112,9 @@ def test_a_name_that_is_neither_client_nor_stream_loads_no_aiohttp(name: str) ->
         ),
         (
             "client.ads.account('a').custom_audience('c')",
-            ["socialapi.bulk.audiences.job", "socialapi.models.audiences", "socialapi.routes.ads"],
+            ["socialapi.bulk.audiences.job", "socialapi.models.audiences", "socialapi.routes.audiences"],
             [
+                "socialapi.models.line_items",
                 "socialapi.routes.platform",
                 "socialapi.routes.catalogs",
                 "socialapi.models.products",
@@ -121,9 +122,14 @@ def test_a_name_that_is_neither_client_nor_stream_loads_no_aiohttp(name: str) ->
             ],
         ),
         (
+            "client.ads.accounts",
+            ["socialapi.models.accounts", "socialapi.routes.ads"],
+            ["socialapi.routes.audiences", "socialapi.models.audiences", "socialapi.models.cards", "socialapi.bulk"],
+        ),
+        (
             "client.catalog('7pc01').product_sets",
             ["socialapi.models.catalogs", "socialapi.routes.catalogs"],
-            ["socialapi.routes.ads", "socialapi.routes.platform", "socialapi.models.cards", "socialapi.streams"],
+            ["socialapi.routes.ads", "socialapi.routes.platform", "socialapi.models.cards", "socialapi.bulk"],
         ),
         (
             "client.with_options(retries=0).limits",
@@ -146,8 +152,8 @@ def test_a_type_is_loaded_without_those_that_have_nothing_to_do_with_it() -> Non
 
 def test_anything_that_is_written_out_loads_the_limits_of_the_advertising_api_only_for_it() -> None:
     script = "from socialapi.routes.undeclared import ad_hoc_target\nad_hoc_target('GET', '/12/accounts', {!r}, None)"
-    assert "socialapi.routes.ads" not in loaded(script.format("platform"))
-    assert "socialapi.routes.ads" in loaded(script.format("ads"))
+    assert "socialapi.routes.audiences" not in loaded(script.format("platform"))
+    assert "socialapi.routes.audiences" in loaded(script.format("ads"))
 
 
 # The public modules, whose names are in a stub: Python reads its lines, type checkers read what it means.

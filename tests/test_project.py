@@ -21,7 +21,7 @@ from socialapi.config import Config
 from socialapi.emulator import Emulator
 from socialapi.resources.ads import AccountResource, Accounts, Ads, Sandbox
 from socialapi.resources.audiences import AudiencePermissions, CustomAudience
-from socialapi.resources.catalogs import Catalogs, Products, ProductSets
+from socialapi.resources.catalogs import Catalogs, ProductSets
 from socialapi.resources.creatives import (
     AccountMediaResource,
     AdvertiserPosts,
@@ -31,7 +31,8 @@ from socialapi.resources.creatives import (
     VideoConversationCards,
 )
 from socialapi.resources.line_items import CuratedCategories, LineItemCuratedCategories, LineItems
-from socialapi.routes import ads
+from socialapi.resources.products import Products
+from socialapi.routes import audiences
 from socialapi.routes.route import TOTAL_COUNT_READS
 from socialapi.streams.link import LinkOptions
 from socialapi.version import __version__
@@ -104,7 +105,7 @@ def test_every_override_that_the_choices_name_exists() -> None:
     upload = {field.name for options in (UploadOptions, SyncOptions, UpsertOptions) for field in attrs.fields(options)}
     streams = {field.name for field in attrs.fields(LinkOptions)}
     parties = {name for each in (Receiver, Emulator) for name in inspect.signature(each).parameters}
-    limits = {ads.DO_NOT_REACH_UPLOADS.name, TOTAL_COUNT_READS.name}
+    limits = {audiences.DO_NOT_REACH_UPLOADS.name, TOTAL_COUNT_READS.name}
     others = client | upload | streams | parties | limits | {"SOCIALAPI_CREDENTIALS_FILE", "tier"}
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row[2])}
     assert named

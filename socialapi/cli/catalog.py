@@ -31,10 +31,10 @@ from socialapi.client import Client
 from socialapi.models.catalogs import ProductCatalog
 from socialapi.models.products import StoredProduct
 from socialapi.reports import UpsertReport
-from socialapi.resources.catalogs import UpsertKeywords
+from socialapi.resources.products import UpsertKeywords
 from socialapi.wire.encode import json_shape
 
-app: Final = App(name="catalog", help="Product catalogs.")
+app: Final = App(name="catalog")
 
 CatalogId = Annotated[str, Parameter(help="Id of the catalog.")]
 Concurrency = Annotated[int | None, whole_number(help="Requests of 25 products on their way at once; 8 unless given.")]

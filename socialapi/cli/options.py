@@ -9,8 +9,7 @@ from typing import Annotated, Any, Final
 import attrs
 from cyclopts import Parameter, Token, validators
 
-from socialapi.bulk.inputs.files import BinaryFile
-from socialapi.bulk.inputs.reader import NoRows
+from socialapi.bulk.inputs.reader import BinaryFile, NoRows
 from socialapi.errors import InvalidInput
 
 STANDARD_INPUT: Final = "-"

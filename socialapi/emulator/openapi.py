@@ -23,20 +23,21 @@ from socialapi.emulator.request import FORM
 from socialapi.emulator.responses import style_of
 from socialapi.emulator.routing import MOUNTS, mounted_path
 from socialapi.models.events import EventType, scope_of_event
-from socialapi.routes import ads, catalogs, creatives, oauth, platform
+from socialapi.routes import ads, audiences, catalogs, creatives, line_items, oauth, platform
 from socialapi.routes.route import OAUTH, CredentialKind, Route
 from socialapi.version import __version__
 
 _TAGS: Final = {
-    "platform": platform,
-    "advertising": ads,
-    "creatives": creatives,
-    "catalogs": catalogs,
-    "oauth": oauth,
+    "platform": (platform,),
+    "advertising": (ads, line_items, audiences),
+    "creatives": (creatives,),
+    "catalogs": (catalogs,),
+    "oauth": (oauth,),
 }
 _NAMES: Final[Mapping[Route[Any], tuple[str, str]]] = {
     route: (tag, name.lower())
-    for tag, module in _TAGS.items()
+    for tag, modules in _TAGS.items()
+    for module in modules
     for name, route in vars(module).items()
     if isinstance(route, Route)
 }

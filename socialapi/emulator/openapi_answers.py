@@ -12,7 +12,7 @@ from socialapi.emulator.responses import PROBLEM, RESOURCE_TYPES, ApiStyle, styl
 from socialapi.models.events import ActivityEvent, Streamed
 from socialapi.models.pages import Includes
 from socialapi.problems import PROBLEM_TYPES, Problem
-from socialapi.routes import ads, oauth, platform
+from socialapi.routes import audiences, oauth, platform
 from socialapi.routes.route import Route
 
 JSON: Final = "application/json"
@@ -26,7 +26,7 @@ def _ref(name: str) -> Schema:
 _MAY_CREATE: Final = (platform.STREAM_RULES_CHANGE,)
 """The routes that answer 201 only if something was made."""
 
-_IN_LISTS: Final = (ads.DO_NOT_REACH_USERS,)
+_IN_LISTS: Final = (audiences.DO_NOT_REACH_USERS,)
 """The routes whose answer has counts for each operation instead of those of the request."""
 
 _AS_PAIRS: Final = (oauth.REQUEST_TOKEN, oauth.ACCESS_TOKEN)

@@ -10,7 +10,6 @@ from socialapi.resources.audiences import DoNotReachListResource as DoNotReachLi
 from socialapi.resources.audiences import TailoredAudience as TailoredAudience
 from socialapi.resources.catalogs import Catalog as Catalog
 from socialapi.resources.catalogs import Catalogs as Catalogs
-from socialapi.resources.catalogs import Products as Products
 from socialapi.resources.catalogs import ProductSets as ProductSets
 from socialapi.resources.content import Articles as Articles
 from socialapi.resources.content import News as News
@@ -27,6 +26,7 @@ from socialapi.resources.line_items import LineItemCuratedCategories as LineItem
 from socialapi.resources.line_items import LineItems as LineItems
 from socialapi.resources.oauth import OAuth as OAuth
 from socialapi.resources.posts import Posts as Posts
+from socialapi.resources.products import Products as Products
 from socialapi.resources.streams import Activity as Activity
 from socialapi.resources.streams import Connections as Connections
 from socialapi.resources.streams import FilteredStream as FilteredStream

@@ -13,16 +13,15 @@ from socialapi.models.accounts import (
     HistoryEntry,
     HistoryFilter,
 )
-from socialapi.models.insights import Granularity, KeywordInsights
-from socialapi.models.line_items import BusinessCategory
 from socialapi.models.queries import CollectionQuery, RecordQuery
-from socialapi.resources.audiences import CustomAudience, DoNotReachListResource, TailoredAudience
-from socialapi.resources.line_items import CuratedCategories, LineItemCuratedCategories, LineItems
 from socialapi.resources.resource import Resource, unless_empty
 from socialapi.routes import ads as routes
 from socialapi.session.pager import Pager
 
 if TYPE_CHECKING:
+    from socialapi.models.insights import Granularity, KeywordInsights
+    from socialapi.models.line_items import BusinessCategory
+    from socialapi.resources.audiences import CustomAudience, DoNotReachListResource, TailoredAudience
     from socialapi.resources.creatives import (
         AccountMediaResource,
         AdvertiserPosts,
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
         PollCards,
         VideoConversationCards,
     )
+    from socialapi.resources.line_items import CuratedCategories, LineItemCuratedCategories, LineItems
 
 
 class Accounts(Resource):
@@ -118,18 +118,24 @@ class AccountResource(Resource):
         return await self._call(routes.FEATURES, query={"feature_keys": unless_empty(feature_keys)})
 
     @property
-    def curated_categories(self) -> CuratedCategories:
+    def curated_categories(self) -> "CuratedCategories":
         """Curated categories: groups of publishers beside which ads can run."""
+        from socialapi.resources.line_items import CuratedCategories
+
         return CuratedCategories(self._session, self._options, **self._path)
 
     @property
-    def line_items(self) -> LineItems:
+    def line_items(self) -> "LineItems":
         """The line items of the account."""
+        from socialapi.resources.line_items import LineItems
+
         return LineItems(self._session, self._options, **self._path)
 
     @property
-    def line_item_curated_categories(self) -> LineItemCuratedCategories:
+    def line_item_curated_categories(self) -> "LineItemCuratedCategories":
         """The pairs of line items and curated categories."""
+        from socialapi.resources.line_items import LineItemCuratedCategories
+
         return LineItemCuratedCategories(self._session, self._options, **self._path)
 
     @property
@@ -174,16 +180,22 @@ class AccountResource(Resource):
 
         return AdvertiserPosts(self._session, self._options, **self._path)
 
-    def tailored_audience(self, tailored_audience_id: str | int) -> TailoredAudience:
+    def tailored_audience(self, tailored_audience_id: str | int) -> "TailoredAudience":
         """Returns the resource of a tailored audience. Sends nothing."""
+        from socialapi.resources.audiences import TailoredAudience
+
         return TailoredAudience(self._session, self._options, **self._path, tailored_audience_id=tailored_audience_id)
 
-    def custom_audience(self, custom_audience_id: str | int) -> CustomAudience:
+    def custom_audience(self, custom_audience_id: str | int) -> "CustomAudience":
         """Returns the resource of a custom audience. Sends nothing."""
+        from socialapi.resources.audiences import CustomAudience
+
         return CustomAudience(self._session, self._options, **self._path, custom_audience_id=custom_audience_id)
 
-    def do_not_reach_list(self, do_not_reach_list_id: str | int) -> DoNotReachListResource:
+    def do_not_reach_list(self, do_not_reach_list_id: str | int) -> "DoNotReachListResource":
         """Returns the resource of a do-not-reach list. Sends nothing."""
+        from socialapi.resources.audiences import DoNotReachListResource
+
         return DoNotReachListResource(
             self._session, self._options, **self._path, do_not_reach_list_id=do_not_reach_list_id
         )
@@ -206,24 +218,26 @@ class Ads(Resource):
         """Returns the resource of an account. Sends nothing."""
         return AccountResource(self._session, self._options, account_id=account_id)
 
-    def business_categories(self) -> Pager[BusinessCategory]:
+    def business_categories(self) -> "Pager[BusinessCategory]":
         """Returns the business categories of advertisers (section 4.3).
 
         A line item with the objective PREROLL_VIEWS needs one or two of them: pass their
         `iab_categories` as its `categories`.
         """
-        return self._pages(routes.BUSINESS_CATEGORIES)
+        from socialapi.routes import line_items
+
+        return self._pages(line_items.BUSINESS_CATEGORIES)
 
     async def keyword_insights(
         self,
         keywords: str | Sequence[str],
         *,
-        granularity: Granularity,
+        granularity: "Granularity",
         start_time: datetime.datetime,
         end_time: datetime.datetime | None = None,
         location: str | None = None,
         negative_keywords: str | Sequence[str] = (),
-    ) -> KeywordInsights:
+    ) -> "KeywordInsights":
         """Returns how many posts contained any of the keywords per DAY or HOUR, and related
         keywords (section 4.6).
 
@@ -232,6 +246,8 @@ class Ads(Resource):
         kinds of keywords together may number at most ten. Raises InvalidInput with every broken
         rule before anything is sent.
         """
+        from socialapi.routes import line_items
+
         query = {
             "granularity": granularity,
             "keywords": keywords,
@@ -240,4 +256,4 @@ class Ads(Resource):
             "location": location,
             "negative_keywords": unless_empty(negative_keywords),
         }
-        return await self._call(routes.KEYWORD_INSIGHTS, query=query)
+        return await self._call(line_items.KEYWORD_INSIGHTS, query=query)

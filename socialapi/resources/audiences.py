@@ -18,7 +18,6 @@ from socialapi.bulk.audiences.sender import send_until_counted
 from socialapi.bulk.inputs.formats import Records
 from socialapi.bulk.job import OnProgress
 from socialapi.bulk.journals.journal import Journal
-from socialapi.bulk.linting.linter import lint_records
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import (
     DEFAULT_EXPIRY_MONTHS,
@@ -41,7 +40,7 @@ from socialapi.problems import BrokenRule
 from socialapi.reports import LintReport, SyncReport, UploadReport
 from socialapi.resources.arguments import check_argument, check_arguments
 from socialapi.resources.resource import Resource, as_iterable
-from socialapi.routes import ads as routes
+from socialapi.routes import audiences as routes
 from socialapi.session.pager import Pager
 from socialapi.session.session import CallOptions, Session
 from socialapi.wire.encode import json_bytes, shaped
@@ -306,6 +305,8 @@ class CustomAudience(Resource):
         few of them are likely to match. It contains no values, and memory use stays flat. Raises
         InvalidInput as `upload` does.
         """
+        from socialapi.bulk.linting.linter import lint_records
+
         check_options(LintKeywords, options)
         return await lint_records(
             records,
@@ -369,6 +370,8 @@ class DoNotReachListResource(Resource):
         """Reads what `upload` would read and reports what to expect of it, like
         `CustomAudience.lint`.
         """
+        from socialapi.bulk.linting.linter import lint_records
+
         check_options(LintKeywords, options)
         return await lint_records(
             records,

@@ -18,7 +18,7 @@ from socialapi.models.line_items import (
 from socialapi.models.queries import CollectionQuery, RecordQuery
 from socialapi.resources.arguments import check_argument
 from socialapi.resources.resource import Resource, unless_empty
-from socialapi.routes import ads as routes
+from socialapi.routes import line_items as routes
 from socialapi.session.pager import Pager
 from socialapi.wire.encode import json_shape
 from socialapi.wire.request import check, path_id, refuse

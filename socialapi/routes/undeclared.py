@@ -101,10 +101,12 @@ def documented_limit(method: str, family: Family, path: str) -> tuple[RateLimit 
 
 @functools.cache
 def _limited() -> tuple[Route[Any], ...]:
-    """Returns the routes with a limit of their own, all of the advertising API."""
-    from socialapi.routes import ads
+    """Returns the routes with a limit of their own, all of which are about audiences."""
+    from socialapi.routes import audiences
 
-    return tuple(route for route in vars(ads).values() if isinstance(route, Route) and route.rate_limit is not None)
+    return tuple(
+        route for route in vars(audiences).values() if isinstance(route, Route) and route.rate_limit is not None
+    )
 
 
 @functools.cache

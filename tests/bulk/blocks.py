@@ -6,7 +6,8 @@ from typing import Any
 import attrs
 
 from socialapi.bulk.audiences.cells import UserBlock, When
-from socialapi.bulk.inputs.columns import OVERRIDES, IdentifierLayout, Override
+from socialapi.bulk.audiences.columns import IdentifierLayout
+from socialapi.bulk.inputs.columns import OVERRIDES, Override
 from socialapi.bulk.inputs.reader import Block, Fault
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 

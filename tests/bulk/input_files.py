@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from socialapi.bulk.audiences.cells import UserBlock, UserRow, user_rows
-from socialapi.bulk.inputs.columns import IdentifierColumns
+from socialapi.bulk.audiences.columns import IdentifierColumns
 from socialapi.bulk.inputs.formats import open_records
 from socialapi.bulk.inputs.reader import Block, Reader
 from socialapi.models.audiences import IDENTIFIER_KINDS, AudienceUser, DoNotReachUser

@@ -12,7 +12,7 @@ import orjson
 
 from socialapi.bulk.audiences.job import Destination, UploadJob, UploadOptions
 from socialapi.models.audiences import IDENTIFIER_KINDS
-from socialapi.routes import ads
+from socialapi.routes import audiences
 from socialapi.session.session import CallOptions
 from socialapi.wire.request import Request
 from socialapi.wire.response import Reply
@@ -109,7 +109,7 @@ class ModelService(ModelTransport):
 
 DESTINATION: Final = Destination(
     kind="audience upload",
-    target=ads.CUSTOM_AUDIENCE_USERS.at(account_id="a", custom_audience_id="c"),
+    target=audiences.CUSTOM_AUDIENCE_USERS.at(account_id="a", custom_audience_id="c"),
     kinds=IDENTIFIER_KINDS,
     takes_effective_at=True,
 )

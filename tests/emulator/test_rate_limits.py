@@ -9,7 +9,7 @@ from socialapi.emulator import Emulator
 from socialapi.emulator.clock import EmulatorClock
 from socialapi.emulator.rate_limits import RateLimits, route_key
 from socialapi.errors import ConfigurationError
-from socialapi.routes import ads, oauth
+from socialapi.routes import audiences, oauth
 from socialapi.routes.route import RateLimit, Route
 from tests.emulator.asking import Asker, operation, updates
 
@@ -24,15 +24,15 @@ async def emulator() -> AsyncIterator[Emulator]:
 def test_the_documented_window_has_1500_requests_and_lasts_60_seconds() -> None:
     clock = EmulatorClock(lambda: 1_000.5)
     limits = RateLimits(clock, {})
-    usages = [limits.take(ads.CUSTOM_AUDIENCE_UPLOADS, ("account",)) for _ in range(1_501)]
+    usages = [limits.take(audiences.CUSTOM_AUDIENCE_UPLOADS, ("account",)) for _ in range(1_501)]
     assert [usage.granted for usage in usages] == [True] * 1_500 + [False]
     assert [usage.remaining for usage in usages] == [*range(1_499, -1, -1), 0]
     assert {usage.ends_at for usage in usages} == {1_060.5}
     clock.advance(59.9)
-    assert not limits.take(ads.CUSTOM_AUDIENCE_UPLOADS, ("account",)).granted
-    assert limits.take(ads.CUSTOM_AUDIENCE_UPLOADS, ("other",)).granted
+    assert not limits.take(audiences.CUSTOM_AUDIENCE_UPLOADS, ("account",)).granted
+    assert limits.take(audiences.CUSTOM_AUDIENCE_UPLOADS, ("other",)).granted
     clock.advance(0.1)
-    assert limits.take(ads.CUSTOM_AUDIENCE_UPLOADS, ("account",)).remaining == 1_499
+    assert limits.take(audiences.CUSTOM_AUDIENCE_UPLOADS, ("account",)).remaining == 1_499
 
 
 async def test_every_counted_answer_says_how_much_of_the_window_is_left(ask: Asker) -> None:

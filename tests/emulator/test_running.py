@@ -16,8 +16,10 @@ import pytest
 from aiohttp.test_utils import make_mocked_request as request
 
 import socialapi.routes.ads
+import socialapi.routes.audiences
 import socialapi.routes.catalogs
 import socialapi.routes.creatives
+import socialapi.routes.line_items
 import socialapi.routes.oauth
 import socialapi.routes.platform
 from socialapi.config import Config
@@ -49,8 +51,13 @@ async def test_every_route_has_exactly_one_handler() -> None:
     rows = [
         row
         for area in (
-            *(socialapi.routes.ads, socialapi.routes.creatives, socialapi.routes.catalogs),
-            *(socialapi.routes.oauth, socialapi.routes.platform),
+            *(
+                socialapi.routes.ads,
+                socialapi.routes.line_items,
+                socialapi.routes.audiences,
+                socialapi.routes.creatives,
+            ),
+            *(socialapi.routes.catalogs, socialapi.routes.oauth, socialapi.routes.platform),
         )
         for row in vars(area).values()
         if isinstance(row, Route)

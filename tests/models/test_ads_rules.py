@@ -7,7 +7,7 @@ import pytest
 
 from socialapi.models.insights import range_until_now
 from socialapi.models.validation import broken_rules
-from socialapi.routes import ads
+from socialapi.routes import ads, audiences, line_items
 from socialapi.routes.route import Route
 
 NOW = datetime.datetime(2026, 6, 1, 12, tzinfo=datetime.UTC)
@@ -19,8 +19,8 @@ HISTORY = {
 }
 INSIGHTS = {"granularity": "DAY", "keywords": ["ski"], "start_time": "2026-05-30T00:00:00Z"}
 REQUIRED: dict[Route[Any], dict[str, Any]] = {ads.ACCOUNT_HISTORY: HISTORY}
-COLLECTIONS = [ads.ACCOUNTS, ads.ACCOUNT_APPS, ads.LINE_ITEM_CURATED_CATEGORIES]
-COUNTED = [*COLLECTIONS, ads.ACCOUNT_HISTORY, ads.CURATED_CATEGORIES, ads.AUDIENCE_PERMISSIONS]
+COLLECTIONS = [ads.ACCOUNTS, ads.ACCOUNT_APPS, line_items.LINE_ITEM_CURATED_CATEGORIES]
+COUNTED = [*COLLECTIONS, ads.ACCOUNT_HISTORY, line_items.CURATED_CATEGORIES, audiences.AUDIENCE_PERMISSIONS]
 
 
 def broken(declared: Any, data: Any) -> list[str]:
@@ -43,7 +43,7 @@ def test_a_page_has_1_to_1000_records(route: Route[Any]) -> None:
     assert query(route, cursor="anything") == []
 
 
-@pytest.mark.parametrize("route", [*COLLECTIONS, ads.AUDIENCE_PERMISSIONS], ids=lambda route: route.path)
+@pytest.mark.parametrize("route", [*COLLECTIONS, audiences.AUDIENCE_PERMISSIONS], ids=lambda route: route.path)
 def test_a_total_count_does_not_go_with_a_cursor(route: Route[Any]) -> None:
     assert query(route, with_total_count=True) == []
     assert query(route, with_total_count=False, cursor="c") == []
@@ -52,14 +52,14 @@ def test_a_total_count_does_not_go_with_a_cursor(route: Route[Any]) -> None:
     assert rule.code == "EXCLUSIVE_PARAMETERS"
 
 
-@pytest.mark.parametrize("route", [*COLLECTIONS, ads.AUDIENCE_PERMISSIONS], ids=lambda route: route.path)
+@pytest.mark.parametrize("route", [*COLLECTIONS, audiences.AUDIENCE_PERMISSIONS], ids=lambda route: route.path)
 def test_an_order_is_an_attribute_with_its_direction(route: Route[Any]) -> None:
     assert query(route, sort_by="created_at-asc") == query(route, sort_by="id-desc") == []
     for wrong in ("created_at", "created_at-up", "-asc", "created_at asc"):
         assert query(route, sort_by=wrong)[0].startswith("sort_by: must be an attribute with -asc or -desc")
 
 
-@pytest.mark.parametrize("route", [*COLLECTIONS, ads.ACCOUNT, ads.LINE_ITEM_CURATED_CATEGORY])
+@pytest.mark.parametrize("route", [*COLLECTIONS, ads.ACCOUNT, line_items.LINE_ITEM_CURATED_CATEGORY])
 def test_deleted_records_are_asked_for_by_a_boolean(route: Route[Any]) -> None:
     assert query(route, with_deleted=True) == query(route, with_deleted=False) == []
     assert query(route, with_deleted="yes") == ["with_deleted: must be true or false"]
@@ -69,8 +69,8 @@ def test_deleted_records_are_asked_for_by_a_boolean(route: Route[Any]) -> None:
     ("route", "name"),
     [
         (ads.ACCOUNTS, "account_ids"),
-        (ads.AUDIENCE_PERMISSIONS, "granted_account_ids"),
-        (ads.AUDIENCE_PERMISSIONS, "tailored_audience_permission_ids"),
+        (audiences.AUDIENCE_PERMISSIONS, "granted_account_ids"),
+        (audiences.AUDIENCE_PERMISSIONS, "tailored_audience_permission_ids"),
     ],
 )
 def test_a_filter_takes_1_to_200_ids(route: Route[Any], name: str) -> None:
@@ -89,9 +89,9 @@ def test_a_filter_takes_1_to_200_ids(route: Route[Any], name: str) -> None:
         (ads.ACCOUNT, "count"),
         (ads.FEATURES, "cursor"),
         (ads.ACCOUNT_HISTORY, "with_total_count"),
-        (ads.CURATED_CATEGORIES, "with_total_count"),
-        (ads.TARGETED, "count"),
-        (ads.AUDIENCE_PERMISSIONS, "with_deleted"),
+        (line_items.CURATED_CATEGORIES, "with_total_count"),
+        (audiences.TARGETED, "count"),
+        (audiences.AUDIENCE_PERMISSIONS, "with_deleted"),
     ],
 )
 def test_what_an_endpoint_does_not_take_is_refused(route: Route[Any], name: str) -> None:
@@ -193,16 +193,19 @@ def test_a_user_is_a_number_of_up_to_63_bits_as_text_or_number() -> None:
 
 
 def test_a_country_is_two_capital_letters() -> None:
-    assert query(ads.CURATED_CATEGORIES, country_codes=["US", "GB"]) == []
+    assert query(line_items.CURATED_CATEGORIES, country_codes=["US", "GB"]) == []
     for wrong in ("us", "USA", "U", ""):
-        (found,) = query(ads.CURATED_CATEGORIES, country_codes=["US", wrong])
+        (found,) = query(line_items.CURATED_CATEGORIES, country_codes=["US", wrong])
         assert found == "country_codes[1]: must be a country code of two capital letters"
-    assert len(query(ads.CURATED_CATEGORIES, country_codes=[])) == 1
+    assert len(query(line_items.CURATED_CATEGORIES, country_codes=[])) == 1
 
 
 def test_a_new_pair_needs_both_and_a_change_neither() -> None:
     pair = {"line_item_id": "1", "curated_category_id": "2"}
-    create, update = ads.LINE_ITEM_CURATED_CATEGORY_CREATE.body, ads.LINE_ITEM_CURATED_CATEGORY_UPDATE.body
+    create, update = (
+        line_items.LINE_ITEM_CURATED_CATEGORY_CREATE.body,
+        line_items.LINE_ITEM_CURATED_CATEGORY_UPDATE.body,
+    )
     assert broken(create, pair) == broken(update, pair) == broken(update, {}) == []
     assert broken(create, {}) == ["curated_category_id: is required", "line_item_id: is required"]
     assert len(broken(update, {"line_item_id": None})) == 1
@@ -217,7 +220,7 @@ def test_a_new_pair_needs_both_and_a_change_neither() -> None:
 
 
 def insights(**parameters: Any) -> list[str]:
-    return broken(ads.KEYWORD_INSIGHTS.query, INSIGHTS | parameters)
+    return broken(line_items.KEYWORD_INSIGHTS.query, INSIGHTS | parameters)
 
 
 def until_now(start: str, **parameters: Any) -> list[str]:
@@ -227,7 +230,7 @@ def until_now(start: str, **parameters: Any) -> list[str]:
 def test_insights_need_keywords_a_granularity_and_a_start() -> None:
     assert insights() == insights(granularity="HOUR") == insights(location="96683cc9126741d1") == []
     assert len(insights(granularity="WEEK")) == 1
-    assert broken(ads.KEYWORD_INSIGHTS.query, {}) == [
+    assert broken(line_items.KEYWORD_INSIGHTS.query, {}) == [
         "granularity: is required",
         "keywords: is required",
         "start_time: is required",
@@ -273,7 +276,7 @@ def test_a_range_runs_forward() -> None:
 
 @pytest.mark.parametrize("level", ["READ_ONLY", "READ_WRITE"])
 def test_a_permission_has_one_of_two_levels(level: str) -> None:
-    declared = ads.AUDIENCE_PERMISSION_CREATE.body
+    declared = audiences.AUDIENCE_PERMISSION_CREATE.body
     assert broken(declared, {"granted_account_id": "a", "permission_level": level}) == []
     assert len(broken(declared, {"granted_account_id": "a", "permission_level": level.lower()})) == 1
     assert broken(declared, {}) == ["granted_account_id: is required", "permission_level: is required"]
@@ -281,5 +284,5 @@ def test_a_permission_has_one_of_two_levels(level: str) -> None:
 
 
 def test_what_cannot_be_served_is_asked_for_by_a_boolean() -> None:
-    assert query(ads.TARGETED, with_active=True) == query(ads.TARGETED, with_active=False, cursor="c") == []
-    assert query(ads.TARGETED, with_active="no") == ["with_active: must be true or false"]
+    assert query(audiences.TARGETED, with_active=True) == query(audiences.TARGETED, with_active=False, cursor="c") == []
+    assert query(audiences.TARGETED, with_active="no") == ["with_active: must be true or false"]

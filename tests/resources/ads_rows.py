@@ -10,7 +10,7 @@ import attrs
 
 from socialapi import AudienceUser, Client, Operation
 from socialapi.emulator import Emulator
-from socialapi.routes import ads
+from socialapi.routes import ads, audiences, line_items
 from socialapi.routes.route import Route
 from tests.support.independent import Independent
 
@@ -210,12 +210,12 @@ ROWS = [
     ),
     # Categories (sections 4.3 and 4.5)
     Row(
-        ads.BUSINESS_CATEGORIES,
+        line_items.BUSINESS_CATEGORIES,
         "/12/advertiser_business_categories",
         lambda client, scene: client.ads.business_categories().first(),
     ),
     Row(
-        ads.CURATED_CATEGORIES,
+        line_items.CURATED_CATEGORIES,
         f"{ACCOUNT}/curated_categories",
         lambda client, scene: (
             account(client).curated_categories.list(["GB", "JP"], count=2, start=f"0:{scene.cursor}").first()
@@ -224,37 +224,37 @@ ROWS = [
         (a_cursor(f"{ACCOUNT}/curated_categories", country_codes="GB,JP"),),
     ),
     Row(
-        ads.CURATED_CATEGORY,
+        line_items.CURATED_CATEGORY,
         f"{ACCOUNT}/curated_categories/cc0007",
         lambda client, scene: account(client).curated_categories.get("cc0007"),
     ),
     Row(
-        ads.LINE_ITEM_CURATED_CATEGORIES,
+        line_items.LINE_ITEM_CURATED_CATEGORIES,
         PAIRS,
         lambda client, scene: account(client).line_item_curated_categories.list(**ALL_TYPED).first(),
         ALL,
     ),
     Row(
-        ads.LINE_ITEM_CURATED_CATEGORIES,
+        line_items.LINE_ITEM_CURATED_CATEGORIES,
         PAIRS,
         lambda client, scene: account(client).line_item_curated_categories.list(count=2, cursor=scene.cursor).first(),
         NEXT,
         (a_cursor(PAIRS),),
     ),
     Row(
-        ads.LINE_ITEM_CURATED_CATEGORY,
+        line_items.LINE_ITEM_CURATED_CATEGORY,
         f"{PAIRS}/d0018f",
         lambda client, scene: account(client).line_item_curated_categories.get("d0018f", with_deleted=True),
         {"with_deleted": "true"},
     ),
     Row(
-        ads.LINE_ITEM_CURATED_CATEGORY_CREATE,
+        line_items.LINE_ITEM_CURATED_CATEGORY_CREATE,
         PAIRS,
         lambda client, scene: account(client).line_item_curated_categories.create("8xdpe", "cc0001"),
         {"line_item_id": "8xdpe", "curated_category_id": "cc0001"},
     ),
     Row(
-        ads.LINE_ITEM_CURATED_CATEGORY_UPDATE,
+        line_items.LINE_ITEM_CURATED_CATEGORY_UPDATE,
         f"{PAIRS}/c00000",
         lambda client, scene: account(client).line_item_curated_categories.update(
             "c00000", line_item_id="8xdpf", curated_category_id="cc0002"
@@ -262,37 +262,37 @@ ROWS = [
         {"line_item_id": "8xdpf", "curated_category_id": "cc0002"},
     ),
     Row(
-        ads.LINE_ITEM_CURATED_CATEGORY_DELETE,
+        line_items.LINE_ITEM_CURATED_CATEGORY_DELETE,
         f"{PAIRS}/c00001",
         lambda client, scene: account(client).line_item_curated_categories.delete("c00001"),
     ),
     # Line items (section 4.4)
     Row(
-        ads.LINE_ITEM_UPDATE,
+        line_items.LINE_ITEM_UPDATE,
         f"{ACCOUNT}/line_items/8xdpf",
         lambda client, scene: account(client).line_items.update("8xdpf", CHANGED),
         CHANGES,
     ),
     Row(
-        ads.LINE_ITEM_UPDATE,
+        line_items.LINE_ITEM_UPDATE,
         f"{ACCOUNT}/line_items/8xdpf",
         lambda client, scene: account(client).line_items.update("8xdpf", frequency_cap=None, categories=()),
         {"frequency_cap": "", "categories": ""},
     ),
     Row(
-        ads.LINE_ITEM_UPDATE,
+        line_items.LINE_ITEM_UPDATE,
         f"{ACCOUNT}/line_items/8xdpj",
         lambda client, scene: account(client).line_items.update("8xdpj", advertiser_user_id=783214001),
         {"advertiser_user_id": "783214001"},
     ),
     Row(
-        ads.LINE_ITEM_DELETE,
+        line_items.LINE_ITEM_DELETE,
         f"{ACCOUNT}/line_items/8xdpe",
         lambda client, scene: account(client).line_items.delete("8xdpe"),
     ),
     # Keyword insights (section 4.6)
     Row(
-        ads.KEYWORD_INSIGHTS,
+        line_items.KEYWORD_INSIGHTS,
         "/12/insights/keywords/search",
         lambda client, scene: client.ads.keyword_insights(
             ["ski pass", "été"],
@@ -313,7 +313,7 @@ ROWS = [
     ),
     # Audiences (sections 4.7 and 4.8)
     Row(
-        ads.AUDIENCE_PERMISSIONS,
+        audiences.AUDIENCE_PERMISSIONS,
         PERMISSIONS,
         lambda client, scene: (
             account(client)
@@ -337,7 +337,7 @@ ROWS = [
         (a_permission,),
     ),
     Row(
-        ads.AUDIENCE_PERMISSIONS,
+        audiences.AUDIENCE_PERMISSIONS,
         PERMISSIONS,
         lambda client, scene: (
             account(client).tailored_audience("1nmth").permissions.list(count=1, cursor=scene.cursor).first()
@@ -346,19 +346,19 @@ ROWS = [
         (two_permissions, a_cursor(PERMISSIONS, count="1")),
     ),
     Row(
-        ads.AUDIENCE_PERMISSION_CREATE,
+        audiences.AUDIENCE_PERMISSION_CREATE,
         PERMISSIONS,
         lambda client, scene: account(client).tailored_audience("1nmth").permissions.create(SECOND, "READ_WRITE"),
         {"granted_account_id": SECOND, "permission_level": "READ_WRITE"},
     ),
     Row(
-        ads.AUDIENCE_PERMISSION_DELETE,
+        audiences.AUDIENCE_PERMISSION_DELETE,
         PERMISSIONS + "/{permission_id}",
         lambda client, scene: account(client).tailored_audience("1nmth").permissions.delete(scene.permission_id),
         before=(a_permission,),
     ),
     Row(
-        ads.TARGETED,
+        audiences.TARGETED,
         f"{ACCOUNT}/custom_audiences/1nmth/targeted",
         lambda client, scene: (
             account(client).custom_audience("1nmth").targeted(with_active=False, start=f"0:{scene.cursor}").first()
@@ -368,19 +368,19 @@ ROWS = [
     ),
     # Uploads (sections 4.9 and 4.10)
     Row(
-        ads.CUSTOM_AUDIENCE_USERS,
+        audiences.CUSTOM_AUDIENCE_USERS,
         f"{ACCOUNT}/custom_audiences/1nmth/users",
         lambda client, scene: account(client).custom_audience("1nmth").send([OPERATION]),
         json=USERS,
     ),
     Row(
-        ads.DO_NOT_REACH_USERS,
+        audiences.DO_NOT_REACH_USERS,
         f"/12/batch/accounts/{FIRST}{LIST_PATH}/users",
         lambda client, scene: account(client).do_not_reach_list("7b2f1").send([OPERATION]),
         json=USERS,
     ),
     Row(
-        ads.DO_NOT_REACH_LIST_DELETE,
+        audiences.DO_NOT_REACH_LIST_DELETE,
         f"{ACCOUNT}{LIST_PATH}",
         lambda client, scene: account(client).do_not_reach_list("7b2f1").delete(),
     ),

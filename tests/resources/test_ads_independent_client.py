@@ -11,7 +11,7 @@ import pytest
 
 from socialapi import Client
 from socialapi.emulator import Emulator
-from socialapi.routes import ads
+from socialapi.routes import ads, audiences, line_items
 from socialapi.routes.route import Route
 from tests.resources.ads_rows import ROWS, Row, Scene
 from tests.resources.agreeing import name_of
@@ -69,7 +69,7 @@ async def test_the_sdk_and_an_independent_client_get_the_same(
     assert (by_sdk.method, by_sdk.path, by_sdk.status) == (by_hand.method, by_hand.path, answer.status)
     assert sent.queries[0] == query
     body = answer.body
-    if row.route is ads.DO_NOT_REACH_USERS:
+    if row.route is audiences.DO_NOT_REACH_USERS:
         (counts,) = body["data"]
         body = body | {"data": counts}
     assert_holds_answer(result, body)
@@ -77,7 +77,8 @@ async def test_the_sdk_and_an_independent_client_get_the_same(
 
 
 def test_no_route_is_left_out() -> None:
-    declared = {id(each): name_of(each) for each in vars(ads).values() if isinstance(each, Route)}
+    rows = [row for module in (ads, audiences, line_items) for row in vars(module).values()]
+    declared = {id(each): name_of(each) for each in rows if isinstance(each, Route)}
     assert {id(row.route): name_of(row.route) for row in ROWS} == declared
 
 

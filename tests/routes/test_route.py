@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from socialapi.config import ADS_VERSIONS
-from socialapi.routes import ads, catalogs, creatives, oauth, platform
+from socialapi.routes import ads, audiences, catalogs, creatives, line_items, oauth, platform
 from socialapi.routes.route import (
     ADS,
     ADS_SANDBOX,
@@ -23,15 +23,15 @@ from socialapi.routes.route import (
 
 ROUTES = [
     each
-    for module in (ads, catalogs, creatives, oauth, platform)
+    for module in (ads, audiences, catalogs, creatives, line_items, oauth, platform)
     for each in vars(module).values()
     if isinstance(each, Route)
 ]
 REPEATABLE_POSTS = (
     oauth.APP_ONLY_TOKEN,
     oauth.REQUEST_TOKEN,
-    ads.CUSTOM_AUDIENCE_USERS,
-    ads.DO_NOT_REACH_USERS,
+    audiences.CUSTOM_AUDIENCE_USERS,
+    audiences.DO_NOT_REACH_USERS,
 )
 """Twice is as once."""
 PAGES_OF_A_BROWSER = (oauth.AUTHORIZE, oauth.AUTHENTICATE, oauth.OAUTH2_AUTHORIZE)
@@ -54,8 +54,8 @@ def test_no_two_rows_are_the_same_endpoint() -> None:
 
 
 def test_uploads_are_bounded_as_documented() -> None:
-    assert ads.CUSTOM_AUDIENCE_USERS.max_body_bytes == 5_000_000
-    limit = ads.CUSTOM_AUDIENCE_USERS.rate_limit
+    assert audiences.CUSTOM_AUDIENCE_USERS.max_body_bytes == 5_000_000
+    limit = audiences.CUSTOM_AUDIENCE_USERS.rate_limit
     assert limit is not None
     assert (limit.requests, limit.window_seconds, limit.per) == (1_500, 60.0, ("account_id",))
 
@@ -65,19 +65,19 @@ def key(target: Target[Any], **query: Any) -> str:
 
 
 def test_requests_of_one_account_share_a_documented_limit_whatever_the_audience() -> None:
-    one = ads.CUSTOM_AUDIENCE_USERS.at(account_id="a", custom_audience_id="1")
-    same = ads.CUSTOM_AUDIENCE_USERS.at(account_id="a", custom_audience_id="2")
-    other = ads.CUSTOM_AUDIENCE_USERS.at(account_id="b", custom_audience_id="1")
+    one = audiences.CUSTOM_AUDIENCE_USERS.at(account_id="a", custom_audience_id="1")
+    same = audiences.CUSTOM_AUDIENCE_USERS.at(account_id="a", custom_audience_id="2")
+    other = audiences.CUSTOM_AUDIENCE_USERS.at(account_id="b", custom_audience_id="1")
     assert key(one) == key(same) == "custom_audience_uploads/a"
     assert key(other) == "custom_audience_uploads/b"
 
 
 def test_lists_are_counted_apart_from_audiences() -> None:
-    assert key(ads.DO_NOT_REACH_USERS.at(account_id="a", do_not_reach_list_id="1")) == "do_not_reach_uploads/a"
+    assert key(audiences.DO_NOT_REACH_USERS.at(account_id="a", do_not_reach_list_id="1")) == "do_not_reach_uploads/a"
 
 
 def test_a_limit_that_is_not_documented_is_assumed_by_endpoint_and_account() -> None:
-    target = ads.DO_NOT_REACH_LIST_DELETE.at(account_id="a", do_not_reach_list_id="1")
+    target = audiences.DO_NOT_REACH_LIST_DELETE.at(account_id="a", do_not_reach_list_id="1")
     assert key(target) == "DELETE /12/accounts/{account_id}/do_not_reach_lists/{do_not_reach_list_id}/a"
     assert key(oauth.APP_ONLY_TOKEN.at()) == "POST /oauth2/token"
     assert key(ads.ACCOUNTS.at()) == "GET /12/accounts"
@@ -98,7 +98,7 @@ def test_reads_with_a_total_count_share_a_limit_of_200_in_15_minutes_whatever_th
 )
 def test_reads_without_a_total_count_are_not_held_back_by_it(query: dict[str, Any]) -> None:
     assert ads.ACCOUNTS.limit(query) is None
-    assert ads.CUSTOM_AUDIENCE_USERS.limit(query) == ads.CUSTOM_AUDIENCE_USERS.rate_limit
+    assert audiences.CUSTOM_AUDIENCE_USERS.limit(query) == audiences.CUSTOM_AUDIENCE_USERS.rate_limit
 
 
 def test_the_platform_has_no_limit_for_total_counts() -> None:
@@ -120,7 +120,7 @@ def test_the_versions_that_can_be_others_are_those_of_the_rows() -> None:
 def test_a_version_of_the_advertising_api_can_be_another_one() -> None:
     versions = {"12": "13", "5": "6"}
     assert ads.ACCOUNT.at(account_id="12").path({}, versions) == "/13/accounts/12"
-    permissions = ads.AUDIENCE_PERMISSIONS.at(account_id="a", tailored_audience_id="t")
+    permissions = audiences.AUDIENCE_PERMISSIONS.at(account_id="a", tailored_audience_id="t")
     assert permissions.path({}, versions) == "/6/accounts/a/tailored_audiences/t/permissions"
     assert permissions.path({}, {"12": "13"}) == "/5/accounts/a/tailored_audiences/t/permissions"
     assert ads.SANDBOX_ACCOUNT_CREATE.at().path({}, versions) == "/13/accounts"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from socialapi.routes.ads import CUSTOM_AUDIENCE_UPLOADS
+from socialapi.routes.audiences import CUSTOM_AUDIENCE_UPLOADS
 from socialapi.routes.route import ADS, ADS_SANDBOX
 from socialapi.routes.undeclared import documented_limit, label_of
 

@@ -10,7 +10,7 @@ import pytest
 from socialapi import Client, errors
 from socialapi.errors import OutcomeUnknown, RateLimited, ServerError, TransportError
 from socialapi.models.audiences import UploadCounts
-from socialapi.routes import ads
+from socialapi.routes import audiences
 from socialapi.session.session import Attempt, CallOptions
 from socialapi.wire.retry import RetryPolicy
 from tests.support.clients import DIGEST, OPERATION, client_of
@@ -225,7 +225,7 @@ async def test_a_job_goes_on_at_a_slower_pace_when_the_budget_is_used_up(clock: 
     async with Server(then=answer(status=503)) as server, client_of(server, clock, retry_budget=2) as client:
         session = client._session
         request = assemble(
-            ads.CUSTOM_AUDIENCE_USERS.at(account_id="1", custom_audience_id="2"), session.config, {}, (b"[]",)
+            audiences.CUSTOM_AUDIENCE_USERS.at(account_id="1", custom_audience_id="2"), session.config, {}, (b"[]",)
         )
         with pytest.raises(ServerError):
             await session.send(session.prepared(request, options=options))
@@ -273,7 +273,7 @@ async def test_a_body_in_parts_arrives_in_one_piece_also_when_it_is_sent_again(c
     parts = (b"[", b"x" * 300_000, b",", b"y" * 300_000, b"]")
     async with Server(Fault.RESET) as server, client_of(server, clock) as client:
         session = client._session
-        target = ads.CUSTOM_AUDIENCE_USERS.at(account_id="1", custom_audience_id="2")
+        target = audiences.CUSTOM_AUDIENCE_USERS.at(account_id="1", custom_audience_id="2")
         attempts: list[Attempt] = []
         request = assemble(target, session.config, {}, parts)
         reply = await session.send(session.prepared(request, options=client._options, observer=attempts.append))

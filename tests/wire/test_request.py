@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from socialapi.config import Config
 from socialapi.errors import ConfigurationError, InvalidInput
 from socialapi.models.oauth import InvalidateTokenRequest
-from socialapi.routes import ads, oauth
+from socialapi.routes import audiences, oauth
 from socialapi.routes.route import ADS, PLATFORM, Route, Target
 from socialapi.wire.request import Request
 from tests.support.requests import assemble, build_request
 
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 CONFIG = Config(base_url="https://api.example.com", ads_url="https://ads.example.com/api/")
-USERS = ads.CUSTOM_AUDIENCE_USERS.at(account_id="18ce5", custom_audience_id="4f2a")
+USERS = audiences.CUSTOM_AUDIENCE_USERS.at(account_id="18ce5", custom_audience_id="4f2a")
 DIGEST = "49e0be2aeccfb51a8dee4c945c8a70a9ac500cf6f5cb08112575f74db9b1470d"
 
 
@@ -55,7 +55,7 @@ def test_parameters_of_a_write_without_a_body_go_into_the_query() -> None:
 
 
 def test_a_request_without_parameters_has_no_question_mark_and_no_body() -> None:
-    request = build(ads.DO_NOT_REACH_LIST_DELETE.at(account_id="1", do_not_reach_list_id="2"))
+    request = build(audiences.DO_NOT_REACH_LIST_DELETE.at(account_id="1", do_not_reach_list_id="2"))
     assert (request.method, request.url) == (
         "DELETE",
         "https://ads.example.com/api/12/accounts/1/do_not_reach_lists/2",
@@ -76,7 +76,7 @@ def test_a_request_without_parameters_has_no_question_mark_and_no_body() -> None
     ],
 )
 def test_no_path_parameter_leaves_its_segment(value: str, segment: str) -> None:
-    url = build(ads.DO_NOT_REACH_LIST_DELETE.at(account_id=value, do_not_reach_list_id="2")).url
+    url = build(audiences.DO_NOT_REACH_LIST_DELETE.at(account_id=value, do_not_reach_list_id="2")).url
     assert url == f"https://ads.example.com/api/12/accounts/{segment}/do_not_reach_lists/2"
 
 
@@ -85,7 +85,7 @@ PATH_TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min
 
 @given(PATH_TEXT.filter(lambda text: text not in (".", "..")))
 def test_every_path_parameter_arrives_as_it_was_given(value: str) -> None:
-    url = build(ads.DO_NOT_REACH_LIST_DELETE.at(account_id=value, do_not_reach_list_id="2")).url
+    url = build(audiences.DO_NOT_REACH_LIST_DELETE.at(account_id=value, do_not_reach_list_id="2")).url
     before, segment, after = (
         url.removeprefix("https://ads.example.com/api/12/").removesuffix("/do_not_reach_lists/2").partition("/")
     )
@@ -98,19 +98,19 @@ def test_every_path_parameter_arrives_as_it_was_given(value: str) -> None:
 @given(st.text(), st.characters(categories=["Cc", "Cs"]), st.text())
 def test_no_path_parameter_has_control_characters_or_half_a_surrogate_pair(before: str, odd: str, after: str) -> None:
     with pytest.raises(InvalidInput, match="account_id must have neither control characters nor half") as caught:
-        build(ads.DO_NOT_REACH_LIST_DELETE.at(account_id=before + odd + after, do_not_reach_list_id="2"))
+        build(audiences.DO_NOT_REACH_LIST_DELETE.at(account_id=before + odd + after, do_not_reach_list_id="2"))
     assert caught.value.__context__ is None
 
 
 def test_an_empty_path_parameter_is_refused_since_the_path_would_be_that_of_something_else() -> None:
     with pytest.raises(InvalidInput, match=r"account_id and do_not_reach_list_id must not be empty, \. or \.\."):
-        build(ads.DO_NOT_REACH_LIST_DELETE.at(account_id="", do_not_reach_list_id=""))
+        build(audiences.DO_NOT_REACH_LIST_DELETE.at(account_id="", do_not_reach_list_id=""))
 
 
 def test_a_path_can_be_replaced_in_the_configuration() -> None:
     config = Config(
         ads_url="https://ads.example.com",
-        paths={ads.CUSTOM_AUDIENCE_USERS.path: "/13/a/{account_id}/{custom_audience_id}"},
+        paths={audiences.CUSTOM_AUDIENCE_USERS.path: "/13/a/{account_id}/{custom_audience_id}"},
     )
     assert build(USERS, config).url == "https://ads.example.com/13/a/18ce5/4f2a"
 
@@ -163,6 +163,6 @@ def test_the_repr_of_a_request_shows_neither_parameters_nor_body() -> None:
 
 @pytest.mark.parametrize("odd", [".", ".."])
 def test_an_id_that_a_proxy_would_resolve_is_refused(odd: str) -> None:
-    target = ads.DO_NOT_REACH_LIST_DELETE.at(account_id=odd, do_not_reach_list_id="7b2f1")
+    target = audiences.DO_NOT_REACH_LIST_DELETE.at(account_id=odd, do_not_reach_list_id="7b2f1")
     with pytest.raises(InvalidInput, match=r"account_id must not be empty, \. or \.\."):
         assemble(target, Config(ads_url="https://ads.example"), {}, ())

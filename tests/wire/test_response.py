@@ -12,7 +12,7 @@ from socialapi.models.audiences import DoNotReachList, UploadCounts
 from socialapi.models.model import Items
 from socialapi.models.oauth import AppOnlyToken
 from socialapi.problems import OperationError, Problem, ServiceError
-from socialapi.routes import ads, oauth, platform
+from socialapi.routes import ads, audiences, oauth, platform
 from socialapi.wire.decode import read_problem
 from socialapi.wire.response import Reply, decode, read_error, read_result
 
@@ -34,19 +34,21 @@ def refusal(body: Any, status: int = 400, content_type: str = "application/json"
 
 def test_the_result_is_taken_out_of_its_envelope() -> None:
     found = read_result(
-        ads.CUSTOM_AUDIENCE_USERS, reply({"data": {"success_count": 3, "total_count": 3}, "request": {}})
+        audiences.CUSTOM_AUDIENCE_USERS, reply({"data": {"success_count": 3, "total_count": 3}, "request": {}})
     )
     assert found == UploadCounts(success_count=3, total_count=3)
 
 
 def test_a_result_without_an_envelope_is_read_as_well() -> None:
-    found = read_result(ads.CUSTOM_AUDIENCE_USERS, reply({"success_count": 3, "total_count": 4}))
+    found = read_result(audiences.CUSTOM_AUDIENCE_USERS, reply({"success_count": 3, "total_count": 4}))
     assert (found.success_count, found.total_count) == (3, 4)
 
 
 def test_the_counts_of_a_do_not_reach_upload_are_summed_over_its_operations() -> None:
     data = [{"success_count": 2, "total_count": 2}, {"success_count": 0, "total_count": 1}]
-    assert read_result(ads.DO_NOT_REACH_USERS, reply({"data": data})) == UploadCounts(success_count=2, total_count=3)
+    assert read_result(audiences.DO_NOT_REACH_USERS, reply({"data": data})) == UploadCounts(
+        success_count=2, total_count=3
+    )
 
 
 def test_a_token_comes_without_an_envelope() -> None:
@@ -57,13 +59,13 @@ def test_a_token_comes_without_an_envelope() -> None:
 
 def test_errors_beside_data_do_not_hide_the_data() -> None:
     body = {"data": {"success_count": 1, "total_count": 1}, "errors": [{"title": "Gone", "type": f"{BASE}/conflict"}]}
-    assert read_result(ads.CUSTOM_AUDIENCE_USERS, reply(body)).success_count == 1
+    assert read_result(audiences.CUSTOM_AUDIENCE_USERS, reply(body)).success_count == 1
 
 
 @pytest.mark.parametrize("empty", [{}, {"data": None}])
 def test_errors_without_data_are_an_error_even_with_status_200(empty: dict[str, Any]) -> None:
     with pytest.raises(errors.ApiError) as caught:
-        read_result(ads.CUSTOM_AUDIENCE_USERS, reply({**empty, "errors": [{"code": 88, "message": "no"}]}))
+        read_result(audiences.CUSTOM_AUDIENCE_USERS, reply({**empty, "errors": [{"code": 88, "message": "no"}]}))
     assert (caught.value.status, caught.value.codes) == (200, (88,))
 
 
@@ -81,7 +83,7 @@ def test_operation_errors_are_never_plain_success_and_name_the_operation(operati
     """The official ads SDK returned 2,499 accepted of 2,500 as plain success."""
     body = {"data": {"success_count": 2499, "total_count": 2500}, "operation_errors": operation_errors}
     with pytest.raises(errors.ApiError) as caught:
-        read_result(ads.CUSTOM_AUDIENCE_USERS, reply(body, status))
+        read_result(audiences.CUSTOM_AUDIENCE_USERS, reply(body, status))
     assert caught.value.status == status
     assert caught.value.operation_errors == (
         OperationError(index=1, code="INVALID_PARAMETER", message="bad hash", parameter="users"),
@@ -116,31 +118,33 @@ def test_operation_errors_are_never_plain_success_and_name_the_operation(operati
 )
 def test_an_answer_of_another_shape_names_the_field_and_no_value(body: Any, path: str, reason: str) -> None:
     with pytest.raises(errors.DecodeError) as caught:
-        read_result(ads.CUSTOM_AUDIENCE_USERS, reply(body))
+        read_result(audiences.CUSTOM_AUDIENCE_USERS, reply(body))
     assert caught.value.path == path
     assert caught.value.reason.startswith(reason)
 
 
 def test_counts_may_come_as_texts() -> None:
     counts = {"success_count": "1", "total_count": "1"}
-    assert read_result(ads.CUSTOM_AUDIENCE_USERS, reply({"data": counts})) == UploadCounts(
+    assert read_result(audiences.CUSTOM_AUDIENCE_USERS, reply({"data": counts})) == UploadCounts(
         success_count=1, total_count=1
     )
 
 
 def test_a_number_where_text_is_documented_is_read_as_it_is_written() -> None:
-    assert read_result(ads.DO_NOT_REACH_LIST_DELETE, reply({"data": {"id": 12345}})).id == "12345"
+    assert read_result(audiences.DO_NOT_REACH_LIST_DELETE, reply({"data": {"id": 12345}})).id == "12345"
 
 
 def test_the_path_goes_through_lists() -> None:
     with pytest.raises(errors.DecodeError) as caught:
-        read_result(ads.DO_NOT_REACH_LIST_DELETE, reply({"data": {"id": "1", "reasons_not_targetable": ["x", {}]}}))
+        read_result(
+            audiences.DO_NOT_REACH_LIST_DELETE, reply({"data": {"id": "1", "reasons_not_targetable": ["x", {}]}})
+        )
     assert caught.value.path == "data.reasons_not_targetable[1]"
 
 
 def test_unknown_fields_and_unknown_values_of_enumerations_survive() -> None:
     data = {"id": "1", "reasons_not_targetable": ["TOO_SMALL", "TOO_NEW"], "colour": "blue", "deleted": True}
-    found = read_result(ads.DO_NOT_REACH_LIST_DELETE, reply({"data": data}))
+    found = read_result(audiences.DO_NOT_REACH_LIST_DELETE, reply({"data": data}))
     assert found == DoNotReachList(
         id="1", reasons_not_targetable=("TOO_SMALL", "TOO_NEW"), deleted=True, extra={"colour": "blue"}
     )
@@ -184,7 +188,7 @@ def test_a_body_without_a_reason_keeps_the_status(content: bytes, content_type: 
     assert isinstance(error, errors.ServerError)
     assert str(error) == f"HTTP 503: {says}"
     with pytest.raises(errors.ServerError):
-        read_result(ads.CUSTOM_AUDIENCE_USERS, reply(content, 503, content_type))
+        read_result(audiences.CUSTOM_AUDIENCE_USERS, reply(content, 503, content_type))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import attrs
 
-from socialapi.bulk.inputs.columns import IdentifierLayout
+from socialapi.bulk.audiences.columns import IdentifierLayout
 from socialapi.bulk.inputs.numbers import is_missing, texts_of
 from socialapi.bulk.inputs.reader import Block
 from socialapi.models.audiences import IdentifierKind

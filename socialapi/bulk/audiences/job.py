@@ -12,13 +12,13 @@ import attrs
 from socialapi.bulk.audiences import phone_numbers
 from socialapi.bulk.audiences.batches import PACKINGS, Batch, Packer, Packing
 from socialapi.bulk.audiences.cells import UserBlock
+from socialapi.bulk.audiences.columns import IdentifierColumns
 from socialapi.bulk.audiences.dedup import Decision, RecentIdentifiers
 from socialapi.bulk.audiences.normalize import NORMALIZER_VERSION
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
 from socialapi.bulk.audiences.resume import Recorder
 from socialapi.bulk.audiences.sender import BatchSender, OnAccept
 from socialapi.bulk.counters import RowCounters
-from socialapi.bulk.inputs.columns import IdentifierColumns
 from socialapi.bulk.inputs.formats import Records, open_records
 from socialapi.bulk.inputs.reader import Reader
 from socialapi.bulk.job import JobContext, JobDescription, JobOptions, JobRun, bulk_options, prepare_input, run_job
@@ -28,13 +28,14 @@ from socialapi.config import Config
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import MAX_OPERATIONS, IdentifierKind, OperationType, UploadCounts, months_later
 from socialapi.models.validation import format_timestamp
+from socialapi.records import FrozenRecord
 from socialapi.reports import RowIssue, UploadReport
 from socialapi.routes.route import Target
 from socialapi.session.session import CallOptions, Session
 
 
 @attrs.frozen(kw_only=True)
-class Destination:
+class Destination(FrozenRecord):
     """The destination of an upload, and what the service accepts there."""
 
     kind: str
@@ -325,6 +326,19 @@ class UploadStage(Generic[C]):
         await self._dispatcher.submit(batch)
 
 
+class _UserStage(UploadStage[UserBlock]):
+    """Loads the library for phone numbers off the event loop, before the first row that may have one."""
+
+    _may_meet_phone_numbers = False
+
+    async def take(self, block: UserBlock) -> None:
+        """As `UploadStage` says."""
+        if not self._may_meet_phone_numbers and any(kind == "phone_number" for *_, kind in block.layout.identifiers):
+            await asyncio.to_thread(phone_numbers.load)
+            self._may_meet_phone_numbers = True
+        await super().take(block)
+
+
 def batch_sender(
     session: Session,
     target: Target[UploadCounts],
@@ -365,7 +379,7 @@ class UploadJob:
         self.counters: RowCounters = RowCounters(rate, ignored_columns=selection.ignored_columns)
         sender = batch_sender(session, destination.target, options, call, self.counters)
         prepare_at = functools.partial(_prepare_at, destination, options)
-        self.stage: UploadStage[UserBlock] = UploadStage(prepare_at, sender, self._context, dry_run=options.dry_run)
+        self.stage: UploadStage[UserBlock] = _UserStage(prepare_at, sender, self._context, dry_run=options.dry_run)
         self.reader: Reader[UserBlock] = open_records(records, selection)
         self._description = JobDescription(
             kind=destination.kind,
@@ -377,7 +391,6 @@ class UploadJob:
 
     async def run(self) -> UploadReport:
         """As `run_job`."""
-        await asyncio.to_thread(phone_numbers.load)
         return await run_job(self.reader, self.stage, self.counters, self._description, self._options, self._context)
 
 

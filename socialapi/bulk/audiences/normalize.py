@@ -104,10 +104,10 @@ def email(text: str) -> Normalized:
     text = text.strip()
     address = text.lower()
     removed: tuple[str, ...] = ()
-    if is_ascii_email(address) is None and is_email(address) is None:
+    if is_ascii_email(address) is None and not is_email(address):
         bare = bare_email(text)
         address, removed = bare.text.lower(), bare.removed
-        if is_email(address) is None:
+        if not is_email(address):
             if holds_several_emails(text):
                 raise Unusable(SEVERAL_EMAILS)
             return _digest_or(trimmed(bare.text), IMPLAUSIBLE_EMAIL, removed)
@@ -219,7 +219,6 @@ def normalizers(
 ColumnNormalizer = Callable[[Sequence[str]], list[str | None]]
 
 _are_ascii_emails: Final = re.compile(rf"(?:(?:{ASCII_EMAIL})?+\n)*+").fullmatch
-_are_emails: Final = re.compile(rf"(?:(?:{EMAIL})?+\n)*+").fullmatch
 _are_digests: Final = re.compile(r"(?:(?:[0-9a-fA-F]{64})?+\n)*+").fullmatch
 
 
@@ -258,8 +257,13 @@ def _emails(lines: str) -> str | None:
     them.
     """
     lines = lines.lower()
-    are_emails = _are_ascii_emails if lines.isascii() and '"' not in lines else _are_emails
+    are_emails = _are_ascii_emails if lines.isascii() and '"' not in lines else _other_emails().fullmatch
     return lines if are_emails(lines) else None
+
+
+@functools.cache
+def _other_emails() -> re.Pattern[str]:
+    return re.compile(rf"(?:(?:{EMAIL})?+\n)*+")
 
 
 def _phone_numbers(lines: str) -> str | None:

@@ -5,11 +5,11 @@ import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from io import BufferedReader
 from itertools import chain
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 from socialapi.bulk.inputs.columns import quoted
 from socialapi.bulk.inputs.numbers import ShortFloat, Unreadable
-from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK, Block, Layout, NoRows, Selection, ThreadedReader
+from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK, ArrowStream, Block, Layout, NoRows, Selection, ThreadedReader
 from socialapi.errors import InvalidInput
 
 L = TypeVar("L", bound=Layout)
@@ -186,15 +186,6 @@ _BUFFER_BYTES: Final = 65_536
 _ONE_COLUMN: Final = "non-struct type"
 """What pyarrow says of the schema of something that has no columns."""
 _MIXED: Final = re.compile("Conversion failed for column (.+) with type")
-
-
-class ArrowStream(Protocol):
-    """A table that can be read through Arrow: a DataFrame, a table, a relation or a stream of
-    batches.
-    """
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """A capsule with the stream, as Arrow's PyCapsule interface defines it."""
 
 
 class ArrowReader(ThreadedReader[L]):

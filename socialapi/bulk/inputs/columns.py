@@ -8,21 +8,11 @@ identify a customer elsewhere (`customer_id`, `customer`, `id`, `user_id`) are n
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final, Literal, Self
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Literal
 
-import attrs
-
-from socialapi.errors import InvalidInput
-from socialapi.models.audiences import (
-    IDENTIFIER_KINDS,
-    AudienceUser,
-    DoNotReachOperation,
-    DoNotReachUser,
-    IdentifierKind,
-    Operation,
-)
-from socialapi.unset import UNSET
+if TYPE_CHECKING:
+    from socialapi.models.audiences import IdentifierKind
 
 ColumnMapping = Mapping[str, str | Sequence[str]]
 Override = Literal["operation_type", "effective_at", "expires_at"]
@@ -36,7 +26,7 @@ WHICH_ONE: Final = (
 )
 """Words that may stand before a name of an e-mail address or a phone number."""
 
-SYNONYMS: Final[Mapping[IdentifierKind, tuple[str, ...]]] = {
+SYNONYMS: Final[Mapping["IdentifierKind", tuple[str, ...]]] = {
     "email": ("email", "mail", "emailaddress", "mailaddress", "emailaddr", "emailid", "useremail"),
     "device_id": (
         *("deviceid", "deviceidentifier", "mobiledeviceid", "idfa", "gaid", "aaid", "adid", "ifa", "rdid"),
@@ -64,54 +54,6 @@ SYNONYMS: Final[Mapping[IdentifierKind, tuple[str, ...]]] = {
 """The names of each kind, in lower case and without blanks, `_`, `-` and `.`."""
 
 
-@attrs.frozen
-class IdentifierLayout:
-    """Which columns of a block hold identifiers and overrides, by their indexes in the block.
-
-    `identifiers` are (index, name, kind) triples in the order of the kinds. The overrides are None
-    if there is no such column.
-    """
-
-    positions: tuple[int, ...]
-    identifiers: tuple[tuple[int, str, IdentifierKind], ...]
-    operation_type: int | None = None
-    effective_at: int | None = None
-    expires_at: int | None = None
-    roles: frozenset[tuple[str, str]] = frozenset()
-
-    @property
-    def has_overrides(self) -> bool:
-        """Whether a row can say for itself what is done with it, or when."""
-        return not self.operation_type is self.effective_at is self.expires_at is None
-
-    @classmethod
-    def of(cls, names: Sequence[str], found: Mapping[str, Sequence[int]]) -> Self:
-        """The layout of a table with these names, of which those at the positions found are of
-        interest, by key.
-        """
-        wanted = [(key, at) for key, positions in found.items() for at in positions]
-        positions = tuple(dict.fromkeys(at for _, at in wanted))
-        indexes = {at: index for index, at in enumerate(positions)}
-        overrides = {override: next((indexes[at] for at in found[override]), None) for override in OVERRIDES}
-        identifiers = tuple((indexes[at], names[at], kind) for kind in IDENTIFIER_KINDS for at in found.get(kind, ()))
-        return cls(positions, identifiers, **overrides, roles=frozenset((names[at], key) for key, at in wanted))
-
-
-@attrs.define(repr=False)
-class BundledUser:
-    """A user of an operation, with the values of each kind, and what the operation says."""
-
-    operation_type: Any
-    effective_at: Any
-    expires_at: Any
-    email: Sequence[Any] = ()
-    device_id: Sequence[Any] = ()
-    handle: Sequence[Any] = ()
-    service_id: Sequence[Any] = ()
-    phone_number: Sequence[Any] = ()
-    partner_user_id: Sequence[Any] = ()
-
-
 MAX_NAMES_KEPT: Final = 1_000
 """How many names of columns are noted: objects may have ever new ones."""
 MAX_NAME_LENGTH: Final = 256
@@ -121,181 +63,13 @@ length.
 _LONGEST_SHOWN: Final = 60
 
 
-@attrs.frozen
-class IdentifierColumns:
-    """The columns to look for: kinds to detect, and names that were given for a kind or an
-    override.
-
-    `noted` are the names that were met, each with what it was taken for (empty for nothing).
-    """
-
-    kinds: tuple[IdentifierKind, ...]
-    given: Mapping[str, tuple[str, ...]]
-    noted: dict[str, str] = attrs.field(factory=dict, eq=False, repr=False)
-
-    noun: ClassVar[str] = "records"
-    items: ClassVar[str] = "AudienceUser or Operation"
-    instead_of_paths: ClassVar[str] = (
-        "identifiers are given as records, for example [AudienceUser(email=…)] or [{'email': …}]"
-    )
-    why_no_xml: ClassVar[str | None] = (
-        "this is XML, which is read as a feed of products: give people as CSV, JSON Lines or Parquet"
-    )
-    models: ClassVar[tuple[type, ...]] = (AudienceUser, DoNotReachUser, BundledUser)
-    bundles: ClassVar[tuple[type, ...]] = (Operation, DoNotReachOperation)
-
-    @classmethod
-    def of(cls, mapping: ColumnMapping | None, kinds: Iterable[IdentifierKind]) -> Self:
-        """Checks a mapping. Raises InvalidInput for a key that is neither one of `kinds` nor an
-        override.
-        """
-        taken = tuple(kind for kind in IDENTIFIER_KINDS if kind in frozenset(kinds))
-        given: dict[str, tuple[str, ...]] = {}
-        for key, names in (mapping or {}).items():
-            if key not in taken and key not in OVERRIDES:
-                raise InvalidInput(
-                    f"{quoted(key)} is not a kind of identifier taken here; these are: "
-                    f"{', '.join((*taken, *OVERRIDES))} (a column is given as kind and name, not the other way round)"
-                )
-            given[key] = tuple(n for n in ((names,) if isinstance(names, str) else tuple(names)) if n)
-            if key in OVERRIDES and len(given[key]) > 1:
-                raise InvalidInput(f"{key} comes from one column, and {len(given[key])} are given")
-        return cls(taken, given)
-
-    def of_table(self, names: Sequence[str], line: int | None = None) -> IdentifierLayout:
-        """As `of_keys`. Raises InvalidInput also when a given column is missing, or no column holds
-        identifiers.
-        """
-        layout = self.of_keys(names)
-        self._require(names, found_identifiers=bool(layout.identifiers))
-        return layout
-
-    def of_keys(self, names: Sequence[str]) -> IdentifierLayout:
-        """The columns among these names. Raises InvalidInput when two are equally good for an
-        override.
-        """
-        found = self._find(names)
-        for override in OVERRIDES:
-            if len(found[override]) > 1:
-                option = f'columns={{"{override}": "<column>"}}'
-                raise InvalidInput(f"{len(found[override])} columns are called {override}: choose one with {option}")
-        self._note(names, found)
-        return IdentifierLayout.of(names, found)
-
-    def role_of(self, name: str) -> str:
-        """The kind or override for which a name is taken where there is no other."""
-        return next((key for key, positions in self._find((name,)).items() if positions), "")
-
-    def knows_any(self, names: Sequence[str]) -> bool:
-        """Whether some of these names are of interest."""
-        return any(self._find(names).values())
-
-    def _find(self, names: Sequence[str]) -> dict[str, list[int]]:
-        """The positions of the columns of each kind and override."""
-        found: dict[str, list[int]] = {key: [] for key in (*self.kinds, *OVERRIDES)}
-        claimed: set[int] = set()
-        for key, given in self.given.items():
-            found[key] = positions_of(given, names)
-            claimed.update(found[key])
-        for position, name in enumerate(names):
-            key = detected_as(name)
-            if key in found and key not in self.given and position not in claimed:
-                found[key].append(position)
-        return found
-
-    def check_keys(self, names: Collection[str]) -> None:
-        """Raises InvalidInput when a given column is not among the names of the first objects, or
-        no identifiers are.
-        """
-        detected = {detected_as(name) for name in names} - self.given.keys()
-        has_identifiers = any(kind in detected or self.given.get(kind) for kind in self.kinds)
-        self._require(tuple(names), found_identifiers=has_identifiers)
-
-    def _note(self, names: Sequence[str], found: Mapping[str, Sequence[int]]) -> None:
-        taken = {names[at]: key for key, positions in found.items() for at in positions}
-        for name in names:
-            known = noted_as(name)
-            if known in self.noted or len(self.noted) < MAX_NAMES_KEPT:
-                self.noted[known] = taken.get(name, "")
-
-    def _require(self, names: Sequence[str], *, found_identifiers: bool) -> None:
-        for key, wanted in self.given.items():
-            for each in wanted:
-                if not positions_of((each,), names):
-                    raise InvalidInput(
-                        f"there is no column {quoted(each)} for {key}; there are: {printable_names(names)}"
-                    )
-        if found_identifiers:
-            return
-        if any(map(looks_personal, names)):
-            raise InvalidInput(
-                "no column of identifiers was found, and the names look like data: the first line of a table has to "
-                f"name its columns, for example {self.kinds[0]}"
-            )
-        raise InvalidInput(
-            f"no column of identifiers was found; there are: {printable_names(names)}. Say which column it is with "
-            'columns={"email": "<column>"} or --column email=<column>; '
-            f"the kinds are: {', '.join(self.kinds)}"
-        )
-
-    def ignored_columns(self) -> Sequence[str]:
-        """The names that were met and taken for nothing."""
-        return ignored_names(self.noted)
-
-    def of_models(self, items: Sequence[Any]) -> tuple[IdentifierLayout, Sequence[Sequence[Any]]]:
-        """The layout and columns of users, which have all kinds, also those that are not taken
-        here.
-        """
-        columns = dict[str, Sequence[Any]]()
-        for kind in IDENTIFIER_KINDS:
-            values: list[Sequence[Any]] = [getattr(user, kind, ()) for user in items]
-            if any(values):
-                columns[kind] = [value[0] if len(value) == 1 else value or None for value in values]
-        for override in OVERRIDES:
-            said = [getattr(user, override, None) for user in items]
-            if any(each is not None for each in said):
-                columns[override] = said
-        found: dict[str, Sequence[int]] = {name: (at,) for at, name in enumerate(columns)}
-        found |= {override: () for override in OVERRIDES if override not in columns}
-        return IdentifierLayout.of(tuple(columns), found), tuple(columns.values())
-
-    def unbundled(self, bundle: Any) -> Iterator[Any]:
-        """The users of an operation. One on nobody is a row all the same: every item that is read
-        has an outcome.
-        """
-        params = bundle.params
-        said = (bundle.operation_type, getattr(params, "effective_at", None), params.expires_at)
-        operation_type, effective_at, expires_at = (None if each is UNSET else each for each in said)
-        for user in params.users or (AudienceUser(),):
-            if isinstance(user, Mapping):
-                yield BundledUser(operation_type, effective_at, expires_at, **self._identifiers_of(user))
-            elif isinstance(user, AudienceUser | DoNotReachUser):
-                values = {kind: getattr(user, kind) for kind in IDENTIFIER_KINDS if hasattr(user, kind)}
-                yield BundledUser(operation_type, effective_at, expires_at, **values)
-            else:
-                yield user  # which is refused as any item of its class is
-
-    def _identifiers_of(self, user: Mapping[Any, Any]) -> Mapping[str, Sequence[Any]]:
-        names = tuple(name for name in user if isinstance(name, str))
-        found: dict[str, list[Any]] = {}
-        for _, name, kind in self.of_keys(names).identifiers:
-            value = user[name]
-            found.setdefault(kind, []).extend(value if isinstance(value, list | tuple) else (value,))
-        return found
-
-    def why_not(self, item: object) -> str:
-        """What is said of an item that is no row."""
-        kind = with_article(type(item).__name__)
-        return f"is or holds {kind}, where an AudienceUser, an Operation or a mapping is expected"
-
-
 _SEPARATORS: Final = re.compile(r"[\s_.\-\ufeff\u200b]+")
 _FORM_BEFORE: Final = re.compile("^(?:sha256|hashed|hash)(?:of)?")
 # `value` is how address books name the column beside a type: `E-mail 1 - Value`.
 _FORM_AFTER: Final = re.compile("[0-9]*(?:sha256|hashed|hash|e164|value)+[0-9]*$")
 _NUMBER_AFTER: Final = re.compile("[0-9]+$")
 
-_BY_NAME: Final[Mapping[str, IdentifierKind]] = {
+_BY_NAME: Final[Mapping[str, "IdentifierKind"]] = {
     **{word + name: kind for kind in ("email", "phone_number") for word in WHICH_ONE for name in SYNONYMS[kind]},
     **{name: kind for kind, names in SYNONYMS.items() for name in names},
 }

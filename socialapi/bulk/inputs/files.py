@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from io import BufferedReader
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeGuard, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeGuard, TypeVar, cast
 
 import attrs
 
@@ -27,7 +27,7 @@ from socialapi.bulk.inputs.columns import looks_personal
 from socialapi.bulk.inputs.csv import read_csv
 from socialapi.bulk.inputs.feed_xml import looks_like_xml, read_xml
 from socialapi.bulk.inputs.json import is_wrapped, read_json_array, read_json_lines
-from socialapi.bulk.inputs.reader import Block, Layout, NoRows, Selection, ThreadedReader
+from socialapi.bulk.inputs.reader import BinaryFile, Block, Layout, NoRows, Selection, ThreadedReader
 from socialapi.bulk.rejects import same_file
 from socialapi.errors import InvalidInput
 from socialapi.file_lock import is_lock_file
@@ -101,13 +101,6 @@ def unpacked(stored: BufferedReader) -> BufferedReader:
 
 
 _BUFFER_BYTES: Final = 131_072
-
-
-class BinaryFile(Protocol):
-    """An open file, pipe or download that returns bytes."""
-
-    def read(self, size: int, /) -> bytes:
-        """At most so many of the next bytes; none at the end."""
 
 
 Input = str | os.PathLike[str] | BinaryFile
@@ -394,13 +387,16 @@ def is_pattern(records: Any) -> TypeGuard[str | os.PathLike[str]]:
     return glob.has_magic(text) and text.isprintable() and not os.path.lexists(text)
 
 
-def are_paths(records: Any) -> TypeGuard[Sequence[str | os.PathLike[str]]]:
-    """Whether it lists paths and patterns, and nothing else."""
-    return (
-        isinstance(records, list | tuple)
-        and bool(records)
-        and all(isinstance(each, str | os.PathLike) for each in records)
-    )
+def open_files(records: Any, selection: Selection[L]) -> ThreadedReader[L]:
+    """The reader of a path, a pattern, a list of these or an open file. Raises InvalidInput for a file
+    that returns no bytes, and for a pattern without a match.
+    """
+    given = [records] if is_pattern(records) else records
+    if isinstance(given, list | tuple):
+        return FilesReader(given, selection)
+    if (fault := why_not_binary(records)) is not None:
+        raise InvalidInput(fault)
+    return FileReader(records, selection)
 
 
 class FilesReader(ThreadedReader[L]):

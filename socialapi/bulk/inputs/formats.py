@@ -4,11 +4,9 @@ import os
 from collections.abc import AsyncIterable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from socialapi.bulk.inputs.arrow import ArrowReader, ArrowStream
-from socialapi.bulk.inputs.files import BinaryFile, FileReader, FilesReader, are_paths, is_pattern, why_not_binary
 from socialapi.bulk.inputs.iterables import AsyncIterableReader, IterableReader
 from socialapi.bulk.inputs.keyed_rows import keyed_row
-from socialapi.bulk.inputs.reader import Block, Layout, Reader, Selection
+from socialapi.bulk.inputs.reader import ArrowStream, BinaryFile, Block, Layout, Reader, Selection
 from socialapi.errors import InvalidInput
 
 L = TypeVar("L", bound=Layout)
@@ -39,16 +37,24 @@ def open_records(records: Any, selection: Selection[L]) -> Reader[Block[L]]:
     Raises InvalidInput for something that cannot be read at all; a file is opened, and found
     unusable, when its first block is asked for.
     """
-    given = [records] if is_pattern(records) else records
-    if are_paths(given):
-        return FilesReader(given, selection)
     if hasattr(records, "__arrow_c_stream__"):
+        from socialapi.bulk.inputs.arrow import ArrowReader
+
         return ArrowReader(records, selection)
-    if isinstance(records, str | os.PathLike) or hasattr(records, "read"):
-        if (fault := why_not_binary(records)) is not None:
-            raise InvalidInput(fault)
-        return FileReader(records, selection)
+    if isinstance(records, str | os.PathLike) or _are_paths(records) or hasattr(records, "read"):
+        from socialapi.bulk.inputs.files import open_files
+
+        return open_files(records, selection)
     return _open_items(records, selection)
+
+
+def _are_paths(records: Any) -> bool:
+    """Whether it lists paths and patterns, and nothing else."""
+    return (
+        isinstance(records, list | tuple)
+        and bool(records)
+        and all(isinstance(each, str | os.PathLike) for each in records)
+    )
 
 
 def _open_items(records: Any, selection: Selection[L]) -> Reader[Block[L]]:

@@ -49,6 +49,22 @@ class Fault:
 IS_BLANK: Final = Fault("is blank")
 
 
+class BinaryFile(Protocol):
+    """An open file, pipe or download that returns bytes."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most so many of the next bytes; none at the end."""
+
+
+class ArrowStream(Protocol):
+    """A table that can be read through Arrow: a DataFrame, a table, a relation or a stream of
+    batches.
+    """
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """A capsule with the stream, as Arrow's PyCapsule interface defines it."""
+
+
 class Layout(Protocol):
     """What the columns of a block hold. `positions` are those of its columns among all names."""
 

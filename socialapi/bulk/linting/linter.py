@@ -13,10 +13,11 @@ from typing import Final
 import attrs
 
 from socialapi.bulk.audiences.cells import UserRow, user_rows
+from socialapi.bulk.audiences.columns import IdentifierColumns
 from socialapi.bulk.audiences.normalize import Unusable, normalizers, trimmed
 from socialapi.bulk.audiences.phone_numbers import NO_REGION
 from socialapi.bulk.audiences.prepare import Preparer
-from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT, ColumnMapping, IdentifierColumns, shown_name
+from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT, ColumnMapping, shown_name
 from socialapi.bulk.inputs.formats import Records, open_records
 from socialapi.bulk.inputs.reader import NoRows
 from socialapi.bulk.linting.duplicates import DuplicateCounter

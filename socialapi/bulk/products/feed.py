@@ -1,6 +1,5 @@
 """Finds the columns of products in a feed."""
 
-import difflib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Self
 
@@ -23,6 +22,7 @@ from socialapi.bulk.products.rows import FIELDS, IDENTIFYING, REQUIRED
 from socialapi.bulk.rejects import HEADER, PLACE
 from socialapi.errors import InvalidInput
 from socialapi.models.products import Product
+from socialapi.records import FrozenRecord
 
 IMAGES: Final = "additional_image_link"
 """The one field that may have several columns, and several values in one."""
@@ -31,7 +31,7 @@ _NAMES_COMPARED: Final = 200
 
 
 @attrs.frozen
-class ProductColumn:
+class ProductColumn(FrozenRecord):
     """A column of a block that holds a field: its index there, its number in the table and its
     name.
     """
@@ -43,7 +43,7 @@ class ProductColumn:
 
 
 @attrs.frozen
-class ProductLayout:
+class ProductLayout(FrozenRecord):
     """Which columns of a block hold which fields of products.
 
     `currency` is the index of the column with the currency of `price`, which has the name
@@ -92,6 +92,8 @@ class ProductColumns:
         given: dict[str, tuple[str, ...]] = {}
         for field, names in (mapping or {}).items():
             if field not in FIELDS:
+                import difflib
+
                 near = difflib.get_close_matches(field, FIELDS, n=1)
                 hint = f"; did you mean {near[0]}?" if near else ""
                 raise InvalidInput(
@@ -204,6 +206,8 @@ class ProductColumns:
             first[field] = at
 
     def _hint(self, missing: Sequence[str], names: Sequence[str]) -> str:
+        import difflib
+
         # A wide table would keep the search busy for minutes.
         few = [shown_name(name) for name in names[:_NAMES_COMPARED] if not looks_personal(name)]
         plain = [name.strip().lower().removeprefix("g:").replace(" ", "_").replace("-", "_") for name in few]

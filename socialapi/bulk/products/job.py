@@ -4,7 +4,7 @@ import datetime
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import attrs
 
@@ -20,8 +20,6 @@ from socialapi.bulk.products.feed import ProductColumns, ProductLayout
 from socialapi.bulk.products.resume import INVALID, SKIPPED, LoadJournal, recalled
 from socialapi.bulk.products.rows import ProductBatch, ProductRow
 from socialapi.bulk.products.sender import ProductSender
-from socialapi.bulk.products.snapshot import Digests
-from socialapi.bulk.products.vanished import VanishedProducts
 from socialapi.bulk.rejects import same_file
 from socialapi.errors import InvalidInput, SocialApiError
 from socialapi.models.products import Product
@@ -31,6 +29,10 @@ from socialapi.reports import RowIssue, UpsertReport
 from socialapi.routes import catalogs as routes
 from socialapi.session.session import CallOptions, Session
 from socialapi.wire.encode import json_bytes
+
+if TYPE_CHECKING:
+    from socialapi.bulk.products.snapshot import Digests
+    from socialapi.bulk.products.vanished import VanishedProducts
 
 
 def broken_fields(row: ProductRow, now: datetime.datetime) -> list[tuple[str, str]]:
@@ -189,6 +191,8 @@ class ProductStage:
             await self._load_journal.check_end(self._counters.read)
         if self._digests is None:
             return
+        from socialapi.bulk.products.vanished import VanishedProducts
+
         try:
             vanished = VanishedProducts(
                 self._sender.session,
@@ -282,7 +286,7 @@ class ProductStage:
         self._placer.settled(batch)
         batch.release()
 
-    async def _delete(self, vanished: VanishedProducts, gone: int) -> None:
+    async def _delete(self, vanished: "VanishedProducts", gone: int) -> None:
         """Deletes what has vanished, once in all runs: what another load has added since then is
         not of this one.
         """
@@ -353,8 +357,10 @@ def _check_files(products: Records, options: UpsertOptions) -> None:
         raise InvalidInput(f"the digest file {options.digests} is the rejects file, too; choose another path")
 
 
-def _digests(options: UpsertOptions, catalog_id: str) -> Digests | None:
+def _digests(options: UpsertOptions, catalog_id: str) -> "Digests | None":
     """The digest file; a dry run makes none."""
     if options.digests is None or (options.dry_run and not Path(options.digests).exists()):
         return None
+    from socialapi.bulk.products.snapshot import Digests
+
     return Digests(options.digests, catalog_id, keep=options.dry_run)

@@ -19,7 +19,6 @@ Left out on purpose, since they would be guesses:
   exactly three digits (`1,299 EUR`), which is 1.299 or 1299.
 """
 
-import html
 import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -338,6 +337,8 @@ def _levels(text: str) -> str:
     """Levels with blanks around the sign between them."""
     if "&gt;" not in text and _keeps_levels_rule(text) is not None:
         return text
+    import html
+
     plain = text
     while "&gt;" in plain:  # escaped for HTML before it was escaped for XML, if it was at all
         plain = html.unescape(plain)

@@ -5,7 +5,7 @@ Answers are matched by id, and products without one are sent again.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
@@ -13,13 +13,15 @@ from socialapi.bulk.journals.journal import Outcome, digest64
 from socialapi.bulk.products.counters import COUNTED, ProductCounters, Refused
 from socialapi.bulk.products.resume import REFUSED, LoadJournal
 from socialapi.bulk.products.rows import ENVELOPE, ProductBatch, ProductRow
-from socialapi.bulk.products.snapshot import Digests
 from socialapi.errors import ApiError
 from socialapi.models.products import ProductResult, ProductResults
 from socialapi.reports import RowIssue
 from socialapi.routes.route import Target
 from socialapi.session.session import CallOptions, Observer, Session
 from socialapi.wire.retry import Failure, Wait, decide
+
+if TYPE_CHECKING:
+    from socialapi.bulk.products.snapshot import Digests
 
 NO_REASON: Final = "refused by the service without a reason"
 LONGEST_REASON: Final = 500
@@ -38,7 +40,7 @@ class ProductSender:
     target: Target[ProductResults]
     options: CallOptions
     counters: ProductCounters
-    digests: Digests | None
+    digests: "Digests | None"
     journal: LoadJournal | None = None
     observe: Observer | None = None
 

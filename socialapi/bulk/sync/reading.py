@@ -11,11 +11,11 @@ import attrs
 
 from socialapi.bulk.audiences.batches import Batch
 from socialapi.bulk.audiences.cells import UserBlock, overrides_of
+from socialapi.bulk.audiences.columns import IdentifierColumns
 from socialapi.bulk.audiences.job import Destination, UploadOptions
 from socialapi.bulk.audiences.normalize import NOT_TAKEN
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
 from socialapi.bulk.counters import RowCounters
-from socialapi.bulk.inputs.columns import IdentifierColumns
 from socialapi.bulk.inputs.formats import Records, open_records
 from socialapi.bulk.job import JobContext, JobDescription, JobRun, prepare_input, run_job
 from socialapi.bulk.rejects import RejectsFile

@@ -19,7 +19,7 @@ from socialapi.emulator.state import DoNotReach
 from socialapi.models.audiences import DEFAULT_EXPIRY_MONTHS, MAX_OPERATIONS, months_later
 from socialapi.models.validation import broken_rules, parse_timestamp
 from socialapi.problems import BrokenRule
-from socialapi.routes import ads as routes
+from socialapi.routes import audiences as routes
 
 ERRORS_PER_OPERATION: Final = 10
 """The number of broken rules that are listed for an operation, which may hold tens of

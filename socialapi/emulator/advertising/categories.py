@@ -11,7 +11,7 @@ from socialapi.emulator.clock import timestamp
 from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.responses import Answer, ads_not_found
 from socialapi.problems import BrokenRule
-from socialapi.routes import ads as routes
+from socialapi.routes import line_items as routes
 
 _KIND: Final = "line_item_curated_categories"
 _ID: Final = "line_item_curated_category_id"

@@ -13,7 +13,7 @@ from socialapi.emulator.responses import Answer, ads_data
 from socialapi.models.insights import range_until_now
 from socialapi.models.validation import parse_timestamp
 from socialapi.problems import BrokenRule
-from socialapi.routes import ads as routes
+from socialapi.routes import line_items as routes
 
 COUNTRIES: Final[Mapping[str, str]] = {
     "96683cc9126741d1": "US",

@@ -14,7 +14,8 @@ from socialapi.emulator.state import State
 from socialapi.models.line_items import rules_with_stored
 from socialapi.models.validation import parse_timestamp
 from socialapi.problems import BrokenRule
-from socialapi.routes import ads as routes
+from socialapi.routes import audiences
+from socialapi.routes import line_items as routes
 
 _TIMES: Final = ("start_time", "end_time")
 _MAX_BUSINESS_CATEGORIES: Final = 2
@@ -99,7 +100,7 @@ def _stored(name: str, value: Any) -> Any:
     return list(value or ()) if name == "categories" else value
 
 
-@serves(routes.TARGETED)
+@serves(audiences.TARGETED)
 async def list_targeting_campaigns(call: Call) -> Answer:
     """Returns the account's own campaigns with those of their line items that
     target the audience.

@@ -14,7 +14,7 @@ from socialapi.bulk.audiences.job import Destination, UploadJob
 from socialapi.errors import BulkError, InvalidInput
 from socialapi.models.audiences import DO_NOT_REACH_KINDS, IDENTIFIER_KINDS
 from socialapi.reports import UploadReport
-from socialapi.routes import ads
+from socialapi.routes import audiences
 from tests.bulk.model_service import BAD, DESTINATION, ModelService, job_of, people
 from tests.bulk.model_transport import refusal
 from tests.bulk.resuming import BrokenInput, MemoryJournal, digest_of
@@ -26,7 +26,7 @@ DIFFERENT: Final = "the input is not what it was when the journal was written: "
 PRIVATE: Final = {"email": "jane@private.example"}
 LIST: Final = Destination(
     kind="do-not-reach upload",
-    target=ads.DO_NOT_REACH_USERS.at(account_id="a", do_not_reach_list_id="d"),
+    target=audiences.DO_NOT_REACH_USERS.at(account_id="a", do_not_reach_list_id="d"),
     kinds=DO_NOT_REACH_KINDS,
     takes_effective_at=False,
     default_expiry_months=13,
@@ -233,7 +233,7 @@ async def test_a_file_has_no_value_that_was_given_for_the_name_of_a_column(tmp_p
 async def test_a_journal_of_another_audience_or_another_kind_of_job_is_refused(tmp_path: Path) -> None:
     journal = tmp_path / "job.journal"
     await begun(people(*NAMES), journal)
-    other = attrs.evolve(DESTINATION, target=ads.CUSTOM_AUDIENCE_USERS.at(account_id="a", custom_audience_id="e"))
+    other = attrs.evolve(DESTINATION, target=audiences.CUSTOM_AUDIENCE_USERS.at(account_id="a", custom_audience_id="e"))
     assert "belongs to another job: custom_audience_id c then, e now;" in await refused(
         people(*NAMES), journal, destination=other
     )

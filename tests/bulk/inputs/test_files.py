@@ -14,7 +14,7 @@ from typing import Final
 import pytest
 
 from socialapi.bulk.audiences.cells import UserBlock
-from socialapi.bulk.inputs.columns import IdentifierLayout
+from socialapi.bulk.audiences.columns import IdentifierLayout
 from socialapi.bulk.inputs.files import why
 from socialapi.bulk.inputs.reader import BYTES_PER_BLOCK, ROWS_PER_BLOCK, THREAD_NAME, Block, ThreadedReader
 from socialapi.errors import InvalidInput

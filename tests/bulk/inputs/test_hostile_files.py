@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from socialapi.bulk.audiences.cells import user_rows
-from socialapi.bulk.inputs.columns import IdentifierColumns
+from socialapi.bulk.audiences.columns import IdentifierColumns
 from socialapi.bulk.inputs.files import opened, read_file
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK, Selection
 from socialapi.bulk.linting.linter import lint_records

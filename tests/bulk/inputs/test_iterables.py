@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from socialapi.bulk.inputs.columns import IdentifierColumns
+from socialapi.bulk.audiences.columns import IdentifierColumns
 from socialapi.bulk.inputs.formats import open_records
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK, Selection
 from socialapi.bulk.products.feed import ProductColumns

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.bulk.audiences.cells import UserBlock
-from socialapi.bulk.inputs.columns import IdentifierLayout
+from socialapi.bulk.audiences.columns import IdentifierLayout
 from socialapi.bulk.inputs.reader import CUT, ROWS_PER_BLOCK, ROWS_PER_STEP, Block, Fault, in_lists
 from tests.bulk.blocks import user_block
 

@@ -7,14 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialapi.bulk.inputs.columns import (
-    OVERRIDES,
-    SYNONYMS,
-    ColumnMapping,
-    IdentifierColumns,
-    IdentifierLayout,
-    detected_as,
-)
+from socialapi.bulk.audiences.columns import IdentifierColumns, IdentifierLayout
+from socialapi.bulk.inputs.columns import OVERRIDES, SYNONYMS, ColumnMapping, detected_as
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import DO_NOT_REACH_KINDS, IDENTIFIER_KINDS, IdentifierKind
 

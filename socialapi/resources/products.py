@@ -1,0 +1,188 @@
+"""The products of a catalog (catalogs documentation, section 4.7)."""
+
+import datetime
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, TypedDict, Unpack
+
+import attrs
+
+from socialapi.bulk.inputs.formats import Records
+from socialapi.bulk.job import OnProgress
+from socialapi.bulk.journals.journal import Journal
+from socialapi.bulk.products.job import UpsertJob, UpsertOptions
+from socialapi.models.model import Items
+from socialapi.models.products import (
+    Product,
+    ProductDeletion,
+    ProductResult,
+    ProductsBody,
+    ProductsQuery,
+    StoredProduct,
+)
+from socialapi.models.validation import broken_rules
+from socialapi.problems import BrokenRule
+from socialapi.reports import LintReport, UpsertReport
+from socialapi.resources.arguments import check_arguments
+from socialapi.resources.resource import Resource, as_iterable
+from socialapi.routes import catalogs as routes
+from socialapi.session.pager import Pager
+from socialapi.wire.encode import shaped
+from socialapi.wire.request import refuse
+
+
+def check_products(shapes: Sequence[Any], *, now: datetime.datetime) -> None:
+    """Raises InvalidInput with every rule that a product breaks, and for ids that occur more than
+    once.
+    """
+    refuse([*_broken(shapes, now), *_repeated(shapes)])
+
+
+def _broken(shapes: Sequence[Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+    for index, shape in enumerate(shapes):
+        name = shape.get("id") if isinstance(shape, Mapping) else None
+        place = f"products[{index}]" + (f" ({name})" if isinstance(name, str) else "")
+        for rule in broken_rules(Product, shape, now=now):
+            yield attrs.evolve(rule, path=f"{place}.{rule.path}" if rule.path else place)
+
+
+def _repeated(shapes: Sequence[Any]) -> Iterator[BrokenRule]:
+    seen: set[Any] = set()
+    for index, shape in enumerate(shapes):
+        product_id = shape.get("id") if isinstance(shape, Mapping) else None
+        if isinstance(product_id, str):
+            if product_id in seen:
+                reason = "stands in this request more than once, which makes the service ignore all of them"
+                yield BrokenRule(path=f"products[{index}] ({product_id}).id", reason=reason)
+            seen.add(product_id)
+
+
+class UpsertKeywords(TypedDict, total=False):
+    """The options of a product load. All are optional."""
+
+    columns: Mapping[str, str | Sequence[str]] | None
+    """Columns or keys by field (`{"price": "Preis"}`), where their names do not say which field
+    they hold; an empty name ignores a field.
+    """
+    concurrency: int | Literal["auto"]
+    """Requests of up to 25 products in flight at once, 8 by default."""
+    journal: str | os.PathLike[str] | Journal | None
+    """A file that makes the load resumable, also after a kill: repeat the call with the same
+    journal. It is created if missing. A load of another input, catalog or digest file is refused.
+    An object with the methods of `Journal` is accepted too.
+    """
+    rejects: str | os.PathLike[str] | None
+    """File for the rejected products, with row, field, reason and the whole row, to be corrected
+    and loaded again.
+    """
+    dry_run: bool
+    """Read and validate everything, send nothing, and forecast requests and bytes in the report."""
+    on_progress: OnProgress | None
+    """Called with a `Progress` after each slice that was read and each request that was
+    completed.
+    """
+    digests: str | os.PathLike[str] | None
+    """File that remembers what was loaded: products that have not changed are skipped. It is
+    created if missing.
+    """
+    delete_vanished: bool
+    """Delete the products of earlier loads that are not in this input, once all of it was loaded.
+    Needs `digests`. If a row could not be read, nothing is deleted and the load raises BulkError,
+    because it is not known which products have vanished.
+    """
+    max_vanished_share: float
+    """The largest share of the products that may be deleted as vanished, 0.1 by default. Beyond it
+    nothing is deleted, and the load raises BulkError.
+    """
+    max_reject_share: float | None
+    """The largest share of the products read that may be rejected, by the SDK or the service; no
+    limit by default. It is checked once 10,000 are read and at the end, and with `delete_vanished`
+    before anything is sent. Beyond it no new requests start, and the load raises BulkError.
+    """
+    allow_empty: bool
+    """If True (the default), an input without products gives an empty report; if False,
+    InvalidInput. With `delete_vanished` such an input is always refused.
+    """
+
+
+class ProductLintKeywords(TypedDict, total=False):
+    """The options of `lint`. All are optional."""
+
+    columns: Mapping[str, str | Sequence[str]] | None
+    """The same as for a load."""
+    sample: int | None
+    """Read at most this many rows, from the start."""
+
+
+class Products(Resource):
+    """The products of a catalog."""
+
+    def list(self, *, start: str | None = None, **query: Unpack[ProductsQuery]) -> Pager[StoredProduct]:
+        """Returns the products (section 4.7).
+
+        Of an item group only the product submitted first is returned, unless `item_group_key`
+        selects the group. `start` is a stored `Pager.position`.
+        """
+        return self._pages(routes.PRODUCTS, query=query, start=start)
+
+    async def put(
+        self, products: Product | Mapping[str, Any] | Iterable[Product | Mapping[str, Any]]
+    ) -> Items[ProductResult]:
+        """Creates or updates up to 25 products, by id, in one request (section 4.7).
+
+        Returns one result per product: its `status`, and the service's errors and warnings. Raises
+        InvalidInput with every broken rule, by product and field, before anything is sent. A
+        repeated id is refused too, because the service would ignore all its products. Use `upsert`
+        for more products.
+        """
+        shapes = shaped(tuple[Product, ...], tuple(as_iterable(products)))
+        check_products(shapes, now=self._session.now())
+        results = await self._call(routes.PRODUCTS_PUT, body=ProductsBody(products=tuple(shapes)))
+        return Items.of(results.products_response, results.partial_errors)
+
+    async def upsert(self, products: Records, **options: Unpack[UpsertKeywords]) -> UpsertReport:
+        """Loads any number of products as a job. Returns a report that accounts for every one
+        (section 4.7).
+
+        `products` is a path, a pattern, a list of these or an open binary file (CSV, TSV, JSON
+        Lines, a JSON array, RSS or Atom, each optionally compressed with gzip or Zstandard;
+        Parquet), a table (any object with `__arrow_c_stream__`, such as a DataFrame), or an
+        iterable or async iterable of `Product`, mappings or rows with names. Names and values are
+        understood as merchants write them (`g:price`, `in_stock`, `9,99 EUR`). They are sent 25 at
+        a time, in several requests at once. Products with the same id are never in one request and
+        keep their order, and so do the variants of an item group. Products without an answer, and
+        no others, are sent again. With `digests`, products that have not changed since the last
+        load are skipped. With `journal`, products that an earlier run of the same load confirmed
+        are counted and not sent again.
+
+        Raises InvalidInput for options or input that cannot be used at all. Raises BulkError, with
+        the report so far, if the service refuses the whole job, if it cannot be reached for
+        `Config.max_elapsed_seconds`, or if reading the input fails.
+        """
+        check_arguments(UpsertKeywords, options)
+        job = UpsertJob(
+            self._session, self._path["product_catalog_id"], products, UpsertOptions(**options), self._options
+        )
+        return await job.run()
+
+    async def lint(self, products: Records, **options: Unpack[ProductLintKeywords]) -> LintReport:
+        """Reads the products and returns what a load of them has to expect. Nothing is sent.
+
+        The report counts, for each field, values that are missing, understood in another notation
+        and refused, with the reasons, and names the columns that are ignored. Raises InvalidInput
+        for options or input that cannot be used at all.
+        """
+        from socialapi.bulk.linting.product_linter import lint_products
+
+        check_arguments(ProductLintKeywords, options)
+        return await lint_products(products, now=self._session.now(), **options)
+
+    async def delete(self, product_keys: str | int | Sequence[str | int]) -> Items[ProductDeletion]:
+        """Deletes the products with the given keys for good (section 4.7).
+
+        Returns one result per product: its `product_key`, or `failed_product_key` and a `message`.
+        Not repeated if its outcome is unknown.
+        """
+        body = {"product_keys": product_keys}
+        results = await self._call(routes.PRODUCTS_DELETE, body=body)
+        return Items.of(results.delete_products, results.partial_errors)

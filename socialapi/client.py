@@ -150,6 +150,9 @@ class Client:
         return client
 
     async def __aenter__(self) -> Self:
+        """Loads what every call needs, so that the first one does not take that time."""
+        import socialapi.resources.resource  # noqa: F401
+
         return self
 
     async def __aexit__(

@@ -145,6 +145,16 @@ def test_an_area_is_loaded_on_first_use_and_no_other_with_it(used: str, needed: 
     assert not below(modules, *OUTER, *WEB, "oauthlib", "phonenumbers", "filelock", "platformdirs", "rich", "cyclopts")
 
 
+def test_entering_a_client_loads_what_every_call_needs_and_no_area() -> None:
+    modules = loaded(
+        f"{CLIENT}\nimport asyncio\nasync def enter():\n    async with client:\n        pass\nasyncio.run(enter())"
+    )
+    assert {"socialapi.session.session", "socialapi.wire.response", "cattrs", "orjson"} <= modules
+    areas = {name for name in modules if name.startswith(("socialapi.resources.", "socialapi.routes."))}
+    assert areas == {"socialapi.resources.resource", "socialapi.routes.route"}
+    assert not below(modules, "socialapi.bulk", "socialapi.streams", "socialapi.models.audiences", "oauthlib", *WEB)
+
+
 def test_a_type_is_loaded_without_those_that_have_nothing_to_do_with_it() -> None:
     modules = loaded("from socialapi.types import Micros")
     assert of_package(modules) == BASE | {"socialapi.types", "socialapi.models", "socialapi.models.money"}

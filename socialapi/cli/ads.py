@@ -21,7 +21,7 @@ from socialapi.models.insights import KeywordInsights
 from socialapi.models.money import Micros
 from socialapi.wire.encode import json_shape
 
-app: Final = App(name="ads", help="Advertising accounts, their line items and history, insights.")
+app: Final = App(name="ads")
 line_item_app: Final = App(name="line-item", help="Line items.")
 app.command(line_item_app)
 

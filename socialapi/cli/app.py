@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import inspect
 import io
 import os
@@ -11,15 +12,27 @@ import sys
 import threading
 from collections.abc import Coroutine, Sequence
 from types import FrameType
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from cyclopts import App, CycloptsError
 
 from socialapi import _speedups
-from socialapi.cli import ads, audience, auth, catalog, jobs, output, posts, stream, webhooks
-from socialapi.cli.demo import demo
-from socialapi.cli.emulator import emulator
+from socialapi.cli import output
 from socialapi.version import __version__
+
+DEMO_HELP: Final = """Upload a dirty CRM export and load a dirty product feed into a private emulator, with faults,
+and prove the outcome.
+
+Writes both to a temporary folder, uploads them, and compares what the emulator then holds with
+what it should: the audience identifier by identifier, the catalog product by product. Exits
+with 0 only if they are the same.
+"""
+EMULATOR_HELP: Final = """Run the service on this machine until interrupted.
+
+The first line of output is a JSON object with the addresses and with credentials that work. The
+control plane under /_emulator shows what the service holds, scripts faults and moves its clock;
+opened in a browser it is a page.
+"""
 
 app: App = App(
     name="socialapi",
@@ -31,35 +44,21 @@ app: App = App(
     suppress_keyboard_interrupt=False,
     result_action="return_value",
 )
-for group in (
-    audience.app,
-    audience.do_not_reach_app,
-    catalog.app,
-    jobs.app,
-    auth.app,
-    ads.app,
-    posts.app,
-    stream.app,
-    webhooks.app,
+for _name, _imports, _help in (
+    ("audience", "audience:app", "Custom audiences."),
+    ("do-not-reach", "audience:do_not_reach_app", "Do-not-reach lists."),
+    ("catalog", "catalog:app", "Product catalogs."),
+    ("jobs", "jobs:app", "Jobs that were started with --journal: see them, go on with them, forget them."),
+    ("auth", "auth:app", "Sign in as a user, see who is signed in, sign out."),
+    ("ads", "ads:app", "Advertising accounts, their line items and history, insights."),
+    ("posts", "posts:app", "Posts."),
+    ("stream", "stream:app", "Posts and activity as they happen."),
+    ("webhooks", "webhooks:app", "Addresses that events are delivered to."),
+    ("demo", "demo:demo", DEMO_HELP),
+    ("emulator", "emulator:emulator", EMULATOR_HELP),
 ):
-    app.command(group)
-app.command(demo)
-app.command(emulator)
-
-
-@jobs.app.command
-def resume(job: jobs.JobArgument, /) -> int:
-    """Go on with a job: run its command again, with the same journal. What is confirmed there is
-    not sent again.
-
-    Hosts and credentials are not kept with a job: they come from the environment, or from
-    `socialapi auth login`, as they did the first time. A job that is finished sends nothing, and
-    reports once more what it did.
-
-    Exit status: that of the command, or 2 when there is no such job or it is running.
-    """
-    result = call(jobs.arguments_to_resume(job))
-    return result if isinstance(result, int) else output.DONE
+    # A command is imported when it is called: a process pays for its own alone.
+    app.command(f"socialapi.cli.{_imports}", name=_name, help=_help)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -82,6 +81,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
 def call(arguments: list[str]) -> object:
     """Calls the command that the arguments name and returns its result."""
     command, bound, _ = app.parse_args(arguments, exit_on_error=False, print_error=False)
+    if gc.get_freeze_count():  # in a process of our own, see `main`: what was imported stays, too
+        gc.freeze()
     result = command(*bound.args, **bound.kwargs)
     return asyncio.run(_woken_by_signals(result)) if inspect.iscoroutine(result) else result
 

@@ -31,8 +31,8 @@ from socialapi.models.audiences import DO_NOT_REACH_KINDS, IDENTIFIER_KINDS, Ide
 from socialapi.reports import SyncReport, UploadReport
 from socialapi.resources.audiences import RowKeywords, UploadKeywords
 
-app: Final = App(name="audience", help="Custom audiences.")
-do_not_reach_app: Final = App(name="do-not-reach", help="Do-not-reach lists.")
+app: Final = App(name="audience")
+do_not_reach_app: Final = App(name="do-not-reach")
 
 
 @Parameter(name="*")

@@ -19,7 +19,7 @@ from socialapi.session.auth import INVALID_TOKEN_CODE
 from socialapi.session.oauth2_user import pair_key
 from socialapi.session.token_cache import FileTokenCache, cache_key
 
-app: Final = App(name="auth", help="Sign in as a user, see who is signed in, sign out.")
+app: Final = App(name="auth")
 
 NAMES: Final[Mapping[str, str]] = {
     "AppOnly": "app (app-only token)",

@@ -107,13 +107,7 @@ async def demo(
     rows: Annotated[int, whole_number(help="Rows of the CRM export.", least=1)] = 100_000,
     products: Annotated[int, whole_number(help="Rows of the product feed.", least=1)] = 5_000,
 ) -> int:
-    """Upload a dirty CRM export and load a dirty product feed into a private emulator, with faults,
-    and prove the outcome.
-
-    Writes both to a temporary folder, uploads them, and compares what the emulator then holds with
-    what it should: the audience identifier by identifier, the catalog product by product. Exits
-    with 0 only if they are the same.
-    """
+    """Runs the demo. Returns the exit status."""
     console = Output()
     with tempfile.TemporaryDirectory(prefix="socialapi-demo-") as folder:
         path = Path(folder) / "crm.csv"

@@ -104,12 +104,7 @@ async def emulator(
         bool, Parameter(help="Also end when standard input does, so that it never outlives its parent.", negative=())
     ] = False,
 ) -> int:
-    """Run the service on this machine until interrupted.
-
-    The first line of output is a JSON object with the addresses and with credentials that work. The
-    control plane under /_emulator shows what the service holds, scripts faults and moves its clock;
-    opened in a browser it is a page.
-    """
+    """Serves until interrupted. Returns the exit status."""
     from socialapi.emulator.server import serve
 
     def write_env_file(ready: Mapping[str, str]) -> None:

@@ -19,12 +19,13 @@ from socialapi.bulk.journals.journal import JobIdentity, Opened
 from socialapi.bulk.journals.journal_view import JournalView, erase, is_journal, look
 from socialapi.bulk.journals.sqlite_journal import SqliteJournal
 from socialapi.cli import output
+from socialapi.cli.app import call
 from socialapi.cli.listing import AsJson
 from socialapi.cli.options import STANDARD_INPUT
 from socialapi.cli.output import moment, printable
 from socialapi.errors import ConfigurationError, InvalidInput
 
-app: Final = App(name="jobs", help="Jobs that were started with --journal: see them, go on with them, forget them.")
+app: Final = App(name="jobs")
 
 
 @attrs.frozen(kw_only=True)
@@ -390,3 +391,18 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 def _moment(text: str) -> str:
     return moment(datetime.fromisoformat(text), seconds=False) if text else "-"
+
+
+@app.command
+def resume(job: JobArgument, /) -> int:
+    """Go on with a job: run its command again, with the same journal. What is confirmed there is
+    not sent again.
+
+    Hosts and credentials are not kept with a job: they come from the environment, or from
+    `socialapi auth login`, as they did the first time. A job that is finished sends nothing, and
+    reports once more what it did.
+
+    Exit status: that of the command, or 2 when there is no such job or it is running.
+    """
+    result = call(arguments_to_resume(job))
+    return result if isinstance(result, int) else output.DONE

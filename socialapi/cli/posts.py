@@ -16,7 +16,7 @@ from socialapi.models.queries import Fields
 from socialapi.models.users import User
 from socialapi.wire.encode import json_shape
 
-app: Final = App(name="posts", help="Posts.")
+app: Final = App(name="posts")
 
 
 @app.command(name="by-user")

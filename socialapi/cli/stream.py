@@ -23,7 +23,7 @@ from socialapi.problems import Problem, ServiceError
 from socialapi.streams import Gap, Stream
 from socialapi.unset import UNSET
 
-app: Final = App(name="stream", help="Posts and activity as they happen.")
+app: Final = App(name="stream")
 rule_app: Final = App(name="rules", help="Rules of the filtered stream.")
 app.command(rule_app)
 

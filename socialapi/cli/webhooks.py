@@ -21,7 +21,7 @@ from socialapi.network import Network
 from socialapi.session.forwarder import Forwarder
 from socialapi.wire.encode import json_shape
 
-app: Final = App(name="webhooks", help="Addresses that events are delivered to.")
+app: Final = App(name="webhooks")
 
 if TYPE_CHECKING:
     from socialapi.webhooks import Receiver

@@ -1,8 +1,10 @@
 """The command line as a whole: help, wrong usage, and what becomes of errors."""
 
+import gc
 import io
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -202,8 +204,60 @@ def test_an_interruption_while_everything_is_imported_is_no_traceback(monkeypatc
             if name == "socialapi.cli.app":
                 raise KeyboardInterrupt
 
+    # Of the process that runs the tests.
+    monkeypatch.setattr(gc, "set_threshold", lambda *_: None)
+    monkeypatch.setattr(gc, "freeze", lambda: None)
     monkeypatch.delitem(sys.modules, "socialapi.cli.app")
     monkeypatch.setattr(sys, "meta_path", [Interrupting, *sys.meta_path])
     with pytest.raises(SystemExit) as ended:
         cli.main()
     assert ended.value.code == output.INTERRUPTED
+
+
+SETTINGS_OF_GC = "print(*gc.get_threshold(), gc.get_freeze_count() > 0)"
+
+
+def in_a_process(program: str, *arguments: str) -> str:
+    command = [sys.executable, "-c", f"import atexit, gc, sys\natexit.register(lambda: {SETTINGS_OF_GC})\n{program}"]
+    return subprocess.run([*command, *arguments], capture_output=True, text=True, check=True).stdout.splitlines()[-1]
+
+
+def test_a_process_of_the_command_line_collects_garbage_less_often(tmp_path: Path) -> None:
+    people = tmp_path / "people.csv"
+    people.write_text("email\nada@example.com\n")
+    main = "from socialapi.cli import main\nmain()"
+    assert in_a_process(main, "audience", "lint", str(people)) == "50000 20 100 True"
+
+
+def test_the_package_leaves_the_settings_of_the_garbage_collector_to_the_program(tmp_path: Path) -> None:
+    people = tmp_path / "people.csv"
+    people.write_text("email\nada@example.com\n")
+    job = f"""
+import asyncio
+from socialapi import Client, OAuth1
+from socialapi.cli import app
+
+async def upload():
+    async with Client(credentials=[OAuth1("k", "s", "t", "ts")]) as client:
+        report = await client.ads.account("a").custom_audience("c").upload({str(people)!r}, dry_run=True)
+        assert report.read == 1
+
+asyncio.run(upload())
+assert app.run(["audience", "lint", {str(people)!r}]) == 0
+"""
+    untouched = subprocess.run(
+        [sys.executable, "-c", f"import gc; {SETTINGS_OF_GC}"], capture_output=True, text=True, check=True
+    )
+    assert in_a_process(job) == untouched.stdout.strip()
+    assert untouched.stdout.endswith(" False\n")
+
+
+def test_a_command_loads_no_other_command() -> None:
+    program = "from socialapi.cli import main\nsys.argv[1:] = ['--version']\natexit.register(lambda: print(*sys.modules))\nmain()"
+    command = [sys.executable, "-c", f"import atexit, sys\n{program}"]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[-1].split()
+    assert {name for name in loaded if name.startswith("socialapi.cli.")} == {
+        "socialapi.cli.app",
+        "socialapi.cli.output",
+    }
+    assert not {"aiohttp", "cattrs", "socialapi.bulk", "socialapi.models"} & set(loaded)

@@ -21,6 +21,7 @@ from benchmarks.harness.work import Work
 from benchmarks.works import (
     audience,
     command_line,
+    first_use,
     imports,
     jobs,
     memory,
@@ -49,6 +50,7 @@ WORKS: Final[dict[str, Work]] = {
         quota.WORK,
         products.WORK,
         imports.WORK,
+        first_use.WORK,
         memory.WORK,
     )
 }

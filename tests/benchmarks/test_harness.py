@@ -44,6 +44,7 @@ TINY: Final[dict[str, Mapping[str, Any]]] = {
     "quota": {"seconds": 0.5, "rows": 32, **QUOTA, "stub": QUOTA},
     "products": {"products": 100, "at_once": 4, "stub": {"latency_seconds": 0.0}},
     "imports": {},
+    "first_use": {},
     "memory": {"records": 2_000},
 }
 DAY: Final = datetime.date(2026, 11, 20)

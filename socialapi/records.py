@@ -17,7 +17,7 @@ class _ByFields:
     """The methods themselves."""
 
     __slots__ = ()
-    _METHODS: ClassVar = ("__eq__", "__hash__", "__repr__")
+    _METHODS: ClassVar[tuple[str, ...]] = ("__eq__", "__hash__", "__repr__")
 
     def __init_subclass__(cls) -> None:
         """Makes the methods the class's own: attrs generates those that a class only inherits."""
@@ -47,7 +47,7 @@ class Record(_ByFields):
     """The base of attrs classes whose objects can be changed, and therefore not hashed."""
 
     __slots__ = ()
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
 
 class FrozenRecord(_ByFields):

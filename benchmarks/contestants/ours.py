@@ -285,6 +285,10 @@ def many_jobs(order: dict[str, Any]) -> dict[str, Any]:
         async with _ads(order) as client:
             # What is imported on first use would be the longest hold of all.
             await _audience(client).upload(people_of({**order, "records": 0})[0])
+            if order.get("sets_collector"):  # as docs/performance.md says
+                gc.collect()
+                gc.freeze()
+                gc.set_threshold(50_000, 20, 100)
             meter = Meter()
             gc.callbacks.append(collections)
             watching = asyncio.create_task(watch(lags))

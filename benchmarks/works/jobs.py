@@ -68,8 +68,10 @@ WORK: Final = Work(
     },
     cannot={"all others": "they have no jobs, or one at a time"},
     notes=(
-        f"“{SET}” does what docs/performance.md advises programs to do when they start; without, a search "
-        "through all that is imported is the longest wait.",
+        (
+            f"“{SET}” does what docs/performance.md advises programs to do when they start; without, a search "
+            "through all that is imported is the longest wait."
+        ),
         "The clock runs while the records are made, too.",
         "A machine that has other things to do makes rates smaller and waits longer, but not the records a second of CPU.",
     ),

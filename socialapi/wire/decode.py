@@ -15,20 +15,16 @@ from socialapi.models.pages import Includes, Undecoded
 from socialapi.models.validation import Tagged, members_by_tag, wire_name
 from socialapi.problems import PROBLEM_TYPES, Problem, ServiceError
 from socialapi.wire import scalars
-from socialapi.wire.class_readers import (
-    UNREADABLE,
-    Reader,
+from socialapi.wire.class_plans import (
     Structure,
     is_tagged,
     is_tuple,
     item_kind,
-    join_path,
     kind_of,
-    read_items,
-    read_value,
     scalar_reader,
     without_none,
 )
+from socialapi.wire.class_readers import UNREADABLE, Reader, join_path, read_items, read_value
 
 
 def decode_json(content: bytes) -> Any:
@@ -56,7 +52,7 @@ def structure(data: Any, cls: Any) -> Any:
     hook = CONVERTER.get_structure_hook(cls)
     if isinstance(hook, Reader):
         try:
-            return hook[tuple(data)](data)
+            return hook.read(data)
         except UNREADABLE as problem:
             error = hook.explain(data, problem)
     else:
@@ -76,7 +72,7 @@ def structure_each(items: list[Any], cls: Any, path: str) -> tuple[tuple[Any, ..
     hook = CONVERTER.get_structure_hook(cls)
     if isinstance(hook, Reader):
         try:
-            return tuple([hook[tuple(item)](item) for item in items]), ()
+            return hook.read_each(items), ()
         except UNREADABLE:
             pass  # the item at fault is found below
     read: list[Any] = []

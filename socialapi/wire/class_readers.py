@@ -188,10 +188,12 @@ class _Writer:
                 self._scope[f"set_{field.attribute}"] = field.slot.__set__
 
     def takes(self, names: Names) -> bool:
-        """Returns whether to generate a function for these names. Not if a required one is missing:
-        then nothing can be read.
+        """Returns whether to generate a function for these names.
+
+        Not if a required one is missing: then nothing can be read. Not for none at all either,
+        which an empty array or string has as well.
         """
-        return len(names) <= len(self._plan.named) + MAX_LEFT_OVER and self._required.issubset(names)
+        return 0 < len(names) <= len(self._plan.named) + MAX_LEFT_OVER and self._required.issubset(names)
 
     @functools.cached_property
     def general(self) -> Read:
@@ -207,7 +209,7 @@ class _Writer:
         values = {name: f"v{index}" for index, name in enumerate(known if names is None else names)}
         if names is None:
             lines.append("    get = data.get")
-        elif names:
+        else:
             lines.append(f"    {', '.join(values.values())}, = data.values()")
         for name, field in known.items():
             v = values.get(name)

@@ -23,6 +23,11 @@ class Point:
 
 
 @attrs.define(kw_only=True)
+class Bag:
+    extra: dict[str, Any] = attrs.field(factory=dict)
+
+
+@attrs.define(kw_only=True)
 class Drawing:
     id: str
     at: datetime.datetime | None = None
@@ -147,6 +152,15 @@ def test_an_array_that_reads_like_the_names_of_an_object_is_no_object() -> None:
     with pytest.raises(DecodeError) as caught:
         structure({"id": "d", "points": [{"x": 1}, ["x"]]}, Drawing)
     assert (caught.value.path, caught.value.reason) == ("points[1]", "expected an object")
+
+
+@pytest.mark.parametrize("empty", [[], "", ()])
+def test_an_empty_array_or_text_is_no_object_without_names(empty: Any) -> None:
+    reader = reader_of(Bag)
+    for _ in range(MIN_OCCURRENCES + 1):
+        assert reader({}) == Bag()
+    with pytest.raises(DecodeError):
+        reader(empty)
 
 
 # What is made when it is asked for

@@ -12,7 +12,7 @@ import os
 from typing import Final
 
 SWITCH: Final = "SOCIALAPI_NO_SPEEDUPS"
-INTERFACE: Final = 2
+INTERFACE: Final = 3
 """Of the functions that Python calls. An extension that was built from other sources is not used."""
 
 

@@ -1,4 +1,4 @@
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, Generic, Self, TypeVar, final, overload
 
 _P = TypeVar("_P")
@@ -53,3 +53,15 @@ class IdentifierTable(Generic[_P]):
     def repeated(self, columns: tuple[Sequence[str], ...], others: tuple[Self, ...], /) -> list[int]: ...
     def placements(self) -> set[_P]: ...
     def take_over(self, other: Self, placements: set[_P], /) -> None: ...
+
+@final
+class ObjectReader:
+    def __init__(
+        self,
+        read_by_python: Callable[[Any], Any],
+        describe: Callable[[], tuple[type, tuple[tuple[Any, ...], ...], Any] | None],
+        unreadable: tuple[type[BaseException], ...],
+        /,
+    ) -> None: ...
+    def read(self, data: Any, /) -> Any: ...
+    def read_each(self, items: list[Any], /) -> tuple[Any, ...]: ...

@@ -1,7 +1,645 @@
+/* Objects of attrs classes, read from decoded JSON by the plan of their class.
+ *
+ * A reader walks the members of an object once, in whatever order they come, and stores each
+ * value in the slot of its field. What is as the plan says it costs no call into Python. Any
+ * other value (a number as a string, an array of one, …) goes to the function of its field, and
+ * anything but a plain dict to the Python reader, so that both readers always agree.
+ *
+ * What cannot be read raises some exception of a few types. The caller in Python catches it, and
+ * reads the data again to say which member is at fault.
+ */
 #include "native.h"
 
-int
-add_decode(PyObject *Py_UNUSED(module))
+#include <datetime.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <structmember.h>
+
+/* How a value is read: `Form` of socialapi/wire/class_plans.py. */
+enum form { ANY, TEXT, BOOLEAN, WHOLE_NUMBER, NUMBER, TIME, OBJECT, OTHER };
+
+typedef struct ObjectReader ObjectReader;
+
+typedef struct {
+    PyObject *name;       /* on the wire; NULL for a field that only has its default */
+    PyObject *key;        /* the string that was this name the last time, to compare addresses */
+    Py_hash_t hash;       /* of the name */
+    Py_ssize_t follower;  /* the index of the field that came next the last time */
+    Py_ssize_t offset;    /* of the slot within the object */
+    int form;
+    int is_array;
+    int is_required;
+    PyObject *fallback;   /* what a missing or empty value becomes; NULL: the slot stays empty */
+    ObjectReader *nested; /* reads an object, or each item of an array; NULL for other forms */
+    PyObject *convert;    /* reads any value; may return None */
+} Field;
+
+/* Without `cls`, before the first object has come or if its objects have to be made by Python, the
+ * reader has no fields either. */
+struct ObjectReader {
+    PyObject_HEAD
+    PyObject *describe;       /* tells of the class when the first object comes; NULL afterwards */
+    PyTypeObject *cls;
+    Field *fields;
+    Py_ssize_t field_count;
+    Py_ssize_t *buckets;      /* of a hash table: indexes into `fields`, or EMPTY */
+    size_t bucket_mask;
+    Py_ssize_t extra_offset;  /* of the slot for members without a field; NO_SLOT if there is none */
+    PyObject *read_by_python; /* reads what is no plain dict */
+    PyObject *unreadable;     /* the types of exceptions that say: not readable */
+};
+
+#define EMPTY (-1)
+#define NO_SLOT (-1)
+
+static PyTypeObject ObjectReaderType;
+static int be_told(ObjectReader *self);
+static PyObject *read_object(ObjectReader *self, PyObject *data);
+
+static inline PyObject **
+slot_of(PyObject *object, Py_ssize_t offset)
 {
+    return (PyObject **)((char *)object + offset);
+}
+
+/* Times ------------------------------------------------------------------------------------- */
+
+/* Returns the number that `count` digits are, or -1 if one of them is none. */
+static int
+read_digits(const Py_UCS1 *text, int count)
+{
+    int number = 0;
+    for (int i = 0; i < count; i++) {
+        unsigned digit = (unsigned)text[i] - '0';
+        if (digit > 9) {
+            return -1;
+        }
+        number = number * 10 + (int)digit;
+    }
+    return number;
+}
+
+/* Returns the microseconds of what follows the seconds, `Z` or `.123Z`; -1 for anything else. */
+static int
+read_fraction(const Py_UCS1 *text, Py_ssize_t length)
+{
+    if (length == 1) {
+        return text[0] == 'Z' ? 0 : -1;
+    }
+    if (length != 5 || text[0] != '.' || text[4] != 'Z') {
+        return -1;
+    }
+    int milliseconds = read_digits(text + 1, 3);
+    return milliseconds < 0 ? -1 : milliseconds * 1000;
+}
+
+/* Returns the time of a string like 2026-01-31T09:00:00.000Z, as `datetime.fromisoformat` does.
+ * Returns NULL without an exception for any other form, and for a time that does not exist. */
+static PyObject *
+read_plain_time(PyObject *value)
+{
+    if (!PyUnicode_CheckExact(value) || !PyUnicode_IS_COMPACT_ASCII(value)) {
+        return NULL;
+    }
+    Py_ssize_t length = PyUnicode_GET_LENGTH(value);
+    if (length != 20 && length != 24) {
+        return NULL;
+    }
+    const Py_UCS1 *text = PyUnicode_1BYTE_DATA(value);
+    if (text[4] != '-' || text[7] != '-' || text[10] != 'T' || text[13] != ':' || text[16] != ':') {
+        return NULL;
+    }
+    int year = read_digits(text, 4), month = read_digits(text + 5, 2), day = read_digits(text + 8, 2);
+    int hour = read_digits(text + 11, 2), minute = read_digits(text + 14, 2), second = read_digits(text + 17, 2);
+    int microsecond = read_fraction(text + 19, length - 19);
+    if ((year | month | day | hour | minute | second | microsecond) < 0) {
+        return NULL; /* one of them is -1 */
+    }
+    PyObject *time = PyDateTimeAPI->DateTime_FromDateAndTime(year, month, day, hour, minute, second, microsecond,
+                                                             PyDateTime_TimeZone_UTC, PyDateTimeAPI->DateTimeType);
+    if (time == NULL && PyErr_ExceptionMatches(PyExc_ValueError)) {
+        PyErr_Clear();
+    }
+    return time;
+}
+
+/* Values ------------------------------------------------------------------------------------ */
+
+/* Returns whether a scalar needs no conversion. */
+static inline bool
+is_regular(int form, PyObject *value)
+{
+    switch (form) {
+    case ANY:
+        return true;
+    case TEXT:
+        return PyUnicode_CheckExact(value);
+    case BOOLEAN:
+        return PyBool_Check(value);
+    case WHOLE_NUMBER:
+        return PyLong_CheckExact(value);
+    case NUMBER:
+        return PyFloat_CheckExact(value) || PyLong_CheckExact(value);
+    default:
+        return false;
+    }
+}
+
+/* Returns a new tuple of the objects that `list` holds as dicts. */
+static PyObject *
+read_objects(ObjectReader *reader, PyObject *list)
+{
+    PyObject *objects = PyList_AsTuple(list); /* of the dicts, which are replaced one by one */
+    if (objects == NULL) {
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(objects); i++) {
+        PyObject *data = PyTuple_GET_ITEM(objects, i);
+        PyObject *object = read_object(reader, data);
+        if (object == NULL) {
+            Py_DECREF(objects);
+            return NULL;
+        }
+        PyTuple_SET_ITEM(objects, i, object);
+        Py_DECREF(data);
+    }
+    return objects;
+}
+
+/* Returns a new tuple of the items, or NULL without an exception if one needs conversion. */
+static PyObject *
+read_scalars(int form, PyObject *list)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
+        if (!is_regular(form, PyList_GET_ITEM(list, i))) {
+            return NULL;
+        }
+    }
+    return PyList_AsTuple(list);
+}
+
+static PyObject *
+read_array(const Field *field, PyObject *value, PyObject *unreadable)
+{
+    PyObject *items = NULL;
+    if (PyList_CheckExact(value)) {
+        items = field->nested != NULL ? read_objects(field->nested, value) : read_scalars(field->form, value);
+    }
+    if (items != NULL) {
+        return items;
+    }
+    if (PyErr_Occurred()) {
+        if (!PyErr_ExceptionMatches(unreadable)) {
+            return NULL;
+        }
+        PyErr_Clear();
+    }
+    return PyObject_CallOneArg(field->convert, value);
+}
+
+/* Reads what is no regular scalar. */
+static PyObject *
+read_other(const Field *field, PyObject *value, PyObject *unreadable)
+{
+    if (field->is_array) {
+        return read_array(field, value, unreadable);
+    }
+    if (field->nested != NULL && PyDict_CheckExact(value)) {
+        return read_object(field->nested, value);
+    }
+    if (field->form == TIME) {
+        PyObject *time = read_plain_time(value);
+        if (time != NULL || PyErr_Occurred()) {
+            return time;
+        }
+    }
+    return PyObject_CallOneArg(field->convert, value);
+}
+
+/* Returns a new reference to what a value becomes, perhaps to None. */
+static PyObject *
+read_value(const Field *field, PyObject *value, PyObject *unreadable)
+{
+    if (!field->is_array && is_regular(field->form, value)) {
+        return Py_NewRef(value);
+    }
+    Py_INCREF(value); /* Python code may run, which might drop the last reference to it */
+    PyObject *read = read_other(field, value, unreadable);
+    Py_DECREF(value);
+    return read;
+}
+
+/* Objects ----------------------------------------------------------------------------------- */
+
+/* Returns the index of the field with this name, or EMPTY. */
+static Py_ssize_t
+look_up(ObjectReader *self, PyObject *key, Py_hash_t hash)
+{
+    size_t bucket = (size_t)hash & self->bucket_mask;
+    Py_ssize_t index;
+    while ((index = self->buckets[bucket]) != EMPTY) {
+        Field *field = &self->fields[index];
+        if (field->key == key) {
+            return index;
+        }
+        if (field->hash == hash && PyUnicode_Compare(field->name, key) == 0) {
+            /* The decoder caches its keys: the same string is to be expected again. */
+            Py_SETREF(field->key, Py_NewRef(key));
+            return index;
+        }
+        bucket = (bucket + 1) & self->bucket_mask;
+    }
+    return EMPTY;
+}
+
+/* Stores the value of a field, unless it is null or empty. Returns 0, or -1 with an exception. */
+static int
+store_field(ObjectReader *self, const Field *field, PyObject *object, PyObject *value)
+{
+    bool keeps_null = field->is_required && field->form == ANY && !field->is_array;
+    if (value == Py_None && !keeps_null) {
+        return 0;
+    }
+    PyObject *read = read_value(field, value, self->unreadable);
+    if (read == NULL) {
+        return -1;
+    }
+    if (read == Py_None && !keeps_null) {
+        Py_DECREF(read);
+        return 0;
+    }
+    Py_XSETREF(*slot_of(object, field->offset), read);
     return 0;
+}
+
+/* Stores a member that no field is named after. */
+static int
+store_extra(ObjectReader *self, PyObject *object, PyObject *key, PyObject *value)
+{
+    if (self->extra_offset == NO_SLOT) {
+        return 0;
+    }
+    PyObject **extra = slot_of(object, self->extra_offset);
+    Py_INCREF(key); /* the collector may run, and Python code in it */
+    Py_INCREF(value);
+    if (*extra == NULL) {
+        *extra = PyDict_New();
+    }
+    int stored = *extra == NULL ? -1 : PyDict_SetItem(*extra, key, value);
+    Py_DECREF(key);
+    Py_DECREF(value);
+    return stored;
+}
+
+/* Stores the members in the slots of their fields. Returns 1; 0 if a key is no plain string, so
+ * that Python has to read the data; -1 with an exception. */
+static int
+store_members(ObjectReader *self, PyObject *object, PyObject *data)
+{
+    Py_ssize_t position = 0, guess = 0, *follower = NULL;
+    PyObject *key, *value;
+    while (PyDict_Next(data, &position, &key, &value)) {
+        Py_ssize_t index = guess;
+        if (self->fields[guess].key != key) {
+            if (!PyUnicode_CheckExact(key)) {
+                return 0;
+            }
+            Py_hash_t hash = PyObject_Hash(key);
+            if (hash == -1) {
+                return -1;
+            }
+            index = look_up(self, key, hash);
+            if (index == EMPTY) {
+                if (store_extra(self, object, key, value) < 0) {
+                    return -1;
+                }
+                continue;
+            }
+            if (follower != NULL) {
+                *follower = index;
+            }
+        }
+        Field *field = &self->fields[index];
+        if (store_field(self, field, object, value) < 0) {
+            return -1;
+        }
+        follower = &field->follower;
+        guess = *follower;
+    }
+    return 1;
+}
+
+/* Gives the slots that are still empty their defaults. Raises KeyError if there is none. */
+static int
+store_defaults(ObjectReader *self, PyObject *object)
+{
+    for (Py_ssize_t i = 0; i < self->field_count; i++) {
+        const Field *field = &self->fields[i];
+        PyObject **slot = slot_of(object, field->offset);
+        if (*slot != NULL) {
+            continue;
+        }
+        if (field->is_required) {
+            PyErr_SetObject(PyExc_KeyError, field->name);
+            return -1;
+        }
+        *slot = Py_XNewRef(field->fallback);
+    }
+    return 0;
+}
+
+static PyObject *
+read_dict(ObjectReader *self, PyObject *data)
+{
+    PyObject *object = self->cls->tp_alloc(self->cls, 0); /* with empty slots */
+    if (object == NULL) {
+        return NULL;
+    }
+    int stored = store_members(self, object, data);
+    if (stored > 0 && store_defaults(self, object) == 0) {
+        return object;
+    }
+    Py_DECREF(object);
+    return stored == 0 ? PyObject_CallOneArg(self->read_by_python, data) : NULL;
+}
+
+static PyObject *
+read_object(ObjectReader *self, PyObject *data)
+{
+    if (self->describe != NULL && be_told(self) < 0) {
+        return NULL;
+    }
+    if (self->cls == NULL || !PyDict_CheckExact(data)) {
+        return PyObject_CallOneArg(self->read_by_python, data);
+    }
+    if (Py_EnterRecursiveCall(" while reading an object")) {
+        return NULL;
+    }
+    PyObject *object = read_dict(self, data);
+    Py_LeaveRecursiveCall();
+    return object;
+}
+
+/* Classes -------------------------------------------------------------------------- */
+
+/* Returns the offset of the slot that a descriptor of `cls` stands for; -1 with an exception. */
+static Py_ssize_t
+offset_of(PyTypeObject *cls, PyObject *slot)
+{
+    if (Py_IS_TYPE(slot, &PyMemberDescr_Type)) {
+        PyMemberDescrObject *descriptor = (PyMemberDescrObject *)slot;
+        if (PyType_IsSubtype(cls, PyDescr_TYPE(descriptor)) && descriptor->d_member->type == T_OBJECT_EX) {
+            return descriptor->d_member->offset;
+        }
+    }
+    PyErr_Format(PyExc_TypeError, "no slot of %.100s", cls->tp_name);
+    return -1;
+}
+
+/* Takes the name of a field, which may be None. */
+static int
+set_name(Field *field, PyObject *name)
+{
+    if (name == Py_None) {
+        return 0;
+    }
+    if (!PyUnicode_CheckExact(name)) {
+        PyErr_SetString(PyExc_TypeError, "a name is a str");
+        return -1;
+    }
+    field->name = Py_NewRef(name);
+    field->key = Py_NewRef(name);
+    field->hash = PyObject_Hash(name);
+    return field->hash == -1 ? -1 : 0;
+}
+
+/* Takes the description of a field: (name, form, is_array, is_required, is_late, slot, default,
+ * nested, convert). */
+static int
+set_field(PyTypeObject *cls, Field *field, PyObject *description)
+{
+    PyObject *name, *slot, *fallback, *nested, *convert;
+    int is_late;
+    if (!PyArg_ParseTuple(description, "OipppOOOO", &name, &field->form, &field->is_array, &field->is_required,
+                          &is_late, &slot, &fallback, &nested, &convert)) {
+        return -1;
+    }
+    if (set_name(field, name) < 0 || (field->offset = offset_of(cls, slot)) < 0) {
+        return -1;
+    }
+    if (nested != Py_None) {
+        if (!Py_IS_TYPE(nested, &ObjectReaderType)) {
+            PyErr_SetString(PyExc_TypeError, "objects are read by an ObjectReader");
+            return -1;
+        }
+        field->nested = (ObjectReader *)Py_NewRef(nested);
+    }
+    field->fallback = is_late ? NULL : Py_NewRef(fallback);
+    field->convert = Py_NewRef(convert);
+    return 0;
+}
+
+static int
+set_fields(ObjectReader *self, PyObject *descriptions)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(descriptions);
+    self->fields = PyMem_New(Field, count + 1); /* one more, so that there always is a first */
+    if (self->fields == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    memset(self->fields, 0, sizeof(Field) * (size_t)(count + 1));
+    self->field_count = count;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        self->fields[i].follower = i + 1;
+        if (set_field(self->cls, &self->fields[i], PyTuple_GET_ITEM(descriptions, i)) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Fills the hash table of names, of which at least half stays empty. */
+static int
+fill_buckets(ObjectReader *self)
+{
+    size_t count = 8;
+    while (count < 2 * (size_t)self->field_count) {
+        count *= 2;
+    }
+    self->buckets = PyMem_New(Py_ssize_t, count);
+    if (self->buckets == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    self->bucket_mask = count - 1;
+    for (size_t bucket = 0; bucket < count; bucket++) {
+        self->buckets[bucket] = EMPTY;
+    }
+    for (Py_ssize_t i = 0; i < self->field_count; i++) {
+        if (self->fields[i].name == NULL) {
+            continue;
+        }
+        size_t bucket = (size_t)self->fields[i].hash & self->bucket_mask;
+        while (self->buckets[bucket] != EMPTY) {
+            bucket = (bucket + 1) & self->bucket_mask;
+        }
+        self->buckets[bucket] = i;
+    }
+    return 0;
+}
+
+static void
+forget_class(ObjectReader *self)
+{
+    for (Py_ssize_t i = 0; i < self->field_count; i++) {
+        Field *field = &self->fields[i];
+        Py_XDECREF(field->name);
+        Py_XDECREF(field->key);
+        Py_XDECREF(field->fallback);
+        Py_XDECREF(field->nested);
+        Py_XDECREF(field->convert);
+    }
+    self->field_count = 0;
+    PyMem_Free(self->fields);
+    PyMem_Free(self->buckets);
+    self->fields = NULL;
+    self->buckets = NULL;
+    Py_CLEAR(self->cls);
+}
+
+/* Takes what is told of the class: (class, fields, slot of `extra` or None). */
+static int
+set_class(ObjectReader *self, PyObject *description)
+{
+    PyTypeObject *cls;
+    PyObject *fields, *extra;
+    if (!PyArg_ParseTuple(description, "O!O!O", &PyType_Type, &cls, &PyTuple_Type, &fields, &extra)) {
+        return -1;
+    }
+    if (cls->tp_new != PyBaseObject_Type.tp_new || PyType_HasFeature(cls, Py_TPFLAGS_IS_ABSTRACT)) {
+        PyErr_Format(PyExc_TypeError, "%.100s makes its objects itself, or none", cls->tp_name);
+        return -1;
+    }
+    self->cls = (PyTypeObject *)Py_NewRef(cls);
+    self->extra_offset = NO_SLOT;
+    if (extra != Py_None && (self->extra_offset = offset_of(cls, extra)) < 0) {
+        return -1;
+    }
+    return set_fields(self, fields) < 0 || fill_buckets(self) < 0 ? -1 : 0;
+}
+
+/* Has Python tell of the class. Without a description its objects have to be made by Python. */
+static int
+be_told(ObjectReader *self)
+{
+    PyObject *describe = Py_NewRef(self->describe);
+    PyObject *description = PyObject_CallNoArgs(describe);
+    Py_DECREF(describe);
+    if (description == NULL) {
+        return -1;
+    }
+    int result = 0;
+    if (self->describe != NULL) { /* otherwise another thread was faster */
+        result = description == Py_None ? 0 : set_class(self, description);
+        if (result < 0) {
+            forget_class(self);
+        }
+        else {
+            Py_CLEAR(self->describe);
+        }
+    }
+    Py_DECREF(description);
+    return result;
+}
+
+/* What Python sees -------------------------------------------------------------------------- */
+
+static PyObject *
+reader_read(PyObject *self, PyObject *data)
+{
+    return read_object((ObjectReader *)self, data);
+}
+
+static PyObject *
+reader_read_each(PyObject *self, PyObject *items)
+{
+    if (!PyList_CheckExact(items)) {
+        return PyErr_Format(PyExc_TypeError, "expected a list, not %.100s", Py_TYPE(items)->tp_name);
+    }
+    return read_objects((ObjectReader *)self, items);
+}
+
+static PyObject *
+reader_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
+{
+    PyObject *read_by_python, *describe, *unreadable;
+    if (!PyArg_ParseTuple(args, "OOO!", &read_by_python, &describe, &PyTuple_Type, &unreadable)) {
+        return NULL;
+    }
+    ObjectReader *self = (ObjectReader *)type->tp_alloc(type, 0);
+    if (self != NULL) {
+        self->read_by_python = Py_NewRef(read_by_python);
+        self->describe = Py_NewRef(describe);
+        self->unreadable = Py_NewRef(unreadable);
+    }
+    return (PyObject *)self;
+}
+
+/* There is no `tp_clear`, as tuples have none: every cycle has a function, a class or the reader in
+ * Python in it, and these can be cleared. */
+static int
+reader_traverse(PyObject *object, visitproc visit, void *arg)
+{
+    ObjectReader *self = (ObjectReader *)object;
+    Py_VISIT(self->describe);
+    Py_VISIT(self->cls);
+    Py_VISIT(self->read_by_python);
+    Py_VISIT(self->unreadable);
+    for (Py_ssize_t i = 0; i < self->field_count; i++) {
+        Py_VISIT(self->fields[i].fallback);
+        Py_VISIT(self->fields[i].nested);
+        Py_VISIT(self->fields[i].convert);
+    }
+    return 0;
+}
+
+static void
+reader_dealloc(PyObject *object)
+{
+    ObjectReader *self = (ObjectReader *)object;
+    PyObject_GC_UnTrack(object);
+    forget_class(self);
+    Py_XDECREF(self->describe);
+    Py_XDECREF(self->read_by_python);
+    Py_XDECREF(self->unreadable);
+    Py_TYPE(object)->tp_free(object);
+}
+
+static PyMethodDef reader_methods[] = {
+    {"read", reader_read, METH_O, "Returns the object for a dict."},
+    {"read_each", reader_read_each, METH_O, "Returns the objects for a list of dicts, as a tuple."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyTypeObject ObjectReaderType = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "socialapi._speedups._native.ObjectReader",
+    .tp_doc = "Reads the objects of a class by its plan.",
+    .tp_basicsize = sizeof(ObjectReader),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .tp_new = reader_new,
+    .tp_dealloc = reader_dealloc,
+    .tp_traverse = reader_traverse,
+    .tp_methods = reader_methods,
+};
+
+int
+add_decode(PyObject *module)
+{
+    PyDateTime_IMPORT;
+    if (PyDateTimeAPI == NULL) {
+        return -1;
+    }
+    return PyModule_AddType(module, &ObjectReaderType);
 }

@@ -5,7 +5,7 @@
  */
 #include "native.h"
 
-#define INTERFACE 2 /* that of __init__.py */
+#define INTERFACE 3 /* that of __init__.py */
 
 static int
 fill_module(PyObject *module)

@@ -1,6 +1,9 @@
-"""Generates the functions that read models from decoded JSON, one set per class.
+"""Makes what reads models from decoded JSON, one reader per class, by the plan of the class.
 
-Every class has a general function that reads any object, name by name. Objects of a collection
+With the optional extension, an object of its own fills the slots of a model. It hands what it does
+not take to the functions of this module, which also read everything without the extension.
+
+They are generated. Every class has a general function that reads any object, name by name. Objects of a collection
 mostly have the same names in the same order, so names that keep coming get a specialised function.
 It knows which fields are present, missing or unknown and takes all values at once, which saves a
 quarter of the time. Both functions convert a value in the same way.
@@ -9,8 +12,9 @@ quarter of the time. Both functions convert a value in the same way.
 import datetime
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from socialapi._speedups import IS_ENABLED
 from socialapi.errors import DecodeError
 from socialapi.wire import scalars
 from socialapi.wire.class_plans import (
@@ -23,6 +27,9 @@ from socialapi.wire.class_plans import (
     plan_of,
     scalar_reader,
 )
+
+if TYPE_CHECKING:
+    from socialapi._speedups._native import ObjectReader
 
 Explain = Callable[[Any, Any, Exception], DecodeError]
 Names = tuple[str, ...]
@@ -114,14 +121,29 @@ class Reader(dict[Names, Read], PlannedReader):
     read. The functions for nested objects call one another directly; only the outermost caller
     turns a failure, which is one of UNREADABLE, into a DecodeError.
 
-    The first object has the functions generated. A class that occurs in no answer costs nothing.
+    `read` and `read_each` return the instance for an object, and those for the objects of a list.
+    They raise one of UNREADABLE. They are those of `native`, the reader of the extension, if it is
+    enabled.
+
+    The first object has the functions generated, or `native` told of the class. A class that occurs
+    in no answer costs nothing.
     """
 
-    def __init__(self, cls: Any, hook_of: Callable[[Any], Structure], explain: Explain) -> None:
+    def __init__(
+        self, cls: Any, hook_of: Callable[[Any], Structure], explain: Explain, *, is_native: bool = IS_ENABLED
+    ) -> None:
         self._cls = cls
         self._hook_of = hook_of
         self._explain = explain
         self._counts: dict[Names, int] = {}
+        self.native: ObjectReader | None = None
+        self.read: Read = self._read
+        self.read_each: Callable[[list[Any]], tuple[Any, ...]] = self._read_each
+        if is_native:
+            from socialapi._speedups import _native
+
+            self.native = _native.ObjectReader(self._read, self._describe, UNREADABLE)
+            self.read, self.read_each = self.native.read, self.native.read_each
 
     @functools.cached_property
     def plan(self) -> ClassPlan:
@@ -140,12 +162,13 @@ class Reader(dict[Names, Read], PlannedReader):
             error = self.explain(data, problem)
         raise error
 
-    def read(self, data: Any) -> Any:
-        """Returns the model instance for the data. Raises one of UNREADABLE."""
+    def _describe(self) -> "tuple[Any, tuple[tuple[Any, ...], ...], Any] | None":
+        return description(self.plan)
+
+    def _read(self, data: Any) -> Any:
         return self[tuple(data)](data)
 
-    def read_each(self, items: list[Any]) -> tuple[Any, ...]:
-        """Returns the model instances for the items. Raises one of UNREADABLE."""
+    def _read_each(self, items: list[Any]) -> tuple[Any, ...]:
         return tuple([self[tuple(item)](item) for item in items])
 
     def explain(self, data: Any, problem: Exception) -> DecodeError:
@@ -329,3 +352,58 @@ def _default(field: FieldPlan) -> str:
     if field.make_default is None:
         return f"default_{field.attribute}"
     return "{}" if field.make_default is dict else f"default_{field.attribute}()"
+
+
+# What the extension needs -----------------------------------------------------------------------
+
+
+def description(plan: ClassPlan) -> tuple[Any, tuple[tuple[Any, ...], ...], Any] | None:
+    """Returns what the reader of the extension is told of a class: the class, its fields, and the
+    slot of `extra`. None for a class whose objects have to be made by Python.
+    """
+    every = (*plan.fields, *filter(None, [plan.extra]))
+    if not plan.is_bare or any(field.slot is None or (field.make_default and not field.is_late) for field in every):
+        return None
+    if plan.extra is not None and not plan.extra.is_late:
+        return None
+    return plan.cls, tuple(map(_description, plan.fields)), plan.extra and plan.extra.slot
+
+
+def _description(field: FieldPlan) -> tuple[Any, ...]:
+    nested = field.hook.native if isinstance(field.hook, Reader) else None
+    return (
+        field.name,
+        field.form,
+        field.is_array,
+        field.is_required,
+        field.is_late,
+        field.slot,
+        field.default,
+        nested,
+        functools.partial(_convert, field),
+    )
+
+
+def _convert(field: FieldPlan, value: Any) -> Any:
+    """Returns any value of a field as the generated functions read it, None for an empty one.
+    Raises one of UNREADABLE.
+    """
+    if field.is_array:
+        items = scalars.as_list(value)
+        if items is None or field.form is Form.ANY:
+            return None if items is None else tuple(items)
+        return read_items(items, field.kind, field.hook)
+    if field.form is Form.TIME:
+        return _time(value)
+    if isinstance(field.hook, Reader):
+        data = scalars.only_object(value)
+        return None if data is None else field.hook.read(data)
+    return field.hook(value, field.kind) if field.form is Form.OTHER else field.hook(value)
+
+
+def _time(value: Any) -> datetime.datetime | None:
+    try:
+        found: datetime.datetime | None = datetime.datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        found = scalars.moment(value)
+    return found.replace(tzinfo=datetime.UTC) if found is not None and found.tzinfo is None else found

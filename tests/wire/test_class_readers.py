@@ -60,8 +60,8 @@ class Counted:
 
 
 def reader_of(kind: Any) -> Reader:
-    """A reader that has seen nothing yet, but for the classes within."""
-    return Reader(kind, CONVERTER.get_structure_hook, _explain)
+    """A reader by generated functions that has seen nothing yet, but for the classes within."""
+    return Reader(kind, CONVERTER.get_structure_hook, _explain, is_native=False)
 
 
 def _explain(cls: Any, data: Any, problem: Exception) -> DecodeError:

@@ -1,0 +1,447 @@
+"""The reader of the extension and the generated functions, which must agree on every model and anything it may come as."""
+
+import copy
+import datetime
+import gc
+import importlib
+import itertools
+import pickle
+import pkgutil
+import sys
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import orjson
+import pytest
+from cattrs import StructureHandlerNotFoundError
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import socialapi.models
+from socialapi.errors import DecodeError
+from socialapi.models.model import Model
+from socialapi.models.posts import Post
+from socialapi.wire.class_plans import ClassPlan, FieldPlan, Form
+from socialapi.wire.class_readers import UNREADABLE, Reader, description
+from socialapi.wire.decode import CONVERTER, _explain, structure
+
+_native = pytest.importorskip("socialapi._speedups._native")
+
+
+def _models() -> list[Any]:
+    """Every class of the models that objects of answers are read as."""
+    modules = [each.name for each in pkgutil.iter_modules(socialapi.models.__path__, "socialapi.models.")]
+    modules.remove("socialapi.models.queries")  # which are only sent
+    found = {
+        each
+        for name in [*modules, "socialapi.problems"]
+        for each in vars(importlib.import_module(name)).values()
+        if isinstance(each, type) and each.__module__ == name and attrs.has(each) and _is_read(each)
+    }
+    return sorted(found, key=lambda cls: (cls.__module__, cls.__name__))
+
+
+def _is_read(cls: Any) -> bool:
+    try:
+        plan = Reader(cls, CONVERTER.get_structure_hook, _explain, is_native=False).plan
+    except (StructureHandlerNotFoundError, TypeError):
+        return False  # a request, with fields of types that no answer has
+    return all(_is_read(field.kind) for field in plan.fields if field.form is Form.OBJECT)
+
+
+class Twins:
+    """Readers of classes, all of them with the extension or all without."""
+
+    def __init__(self, *, is_native: bool) -> None:
+        self._is_native = is_native
+        self._readers: dict[Any, Reader] = {}
+
+    def of(self, cls: Any) -> Reader:
+        """The reader of a class."""
+        if cls not in self._readers:
+            self._readers[cls] = Reader(cls, self._hook_of, _explain, is_native=self._is_native)
+        return self._readers[cls]
+
+    def _hook_of(self, kind: Any) -> Any:
+        hook = CONVERTER.get_structure_hook(kind)
+        return self.of(kind) if isinstance(hook, Reader) else hook
+
+
+NATIVE, GENERATED = Twins(is_native=True), Twins(is_native=False)
+MODELS = _models()
+
+
+def parts(value: Any) -> Any:
+    """All that a value is made of, its types and what its slots hold or lack included."""
+    if isinstance(value, datetime.datetime):
+        return (value, value.tzinfo, value.fold, id(value.tzinfo) == id(datetime.UTC))
+    if attrs.has(type(value)):
+        slots = [getattr(type(value), field.name, None) for field in attrs.fields(type(value))]
+        return (type(value), [parts(_held(value, getattr(slot, "slot", slot))) for slot in slots])
+    if isinstance(value, list | tuple):
+        return (type(value), [parts(each) for each in value])
+    if isinstance(value, dict):
+        return (type(value), [(name, parts(each)) for name, each in value.items()])
+    return (type(value), repr(value))
+
+
+def _held(owner: Any, slot: Any) -> Any:
+    try:
+        return slot.__get__(owner, type(owner))
+    except AttributeError:
+        return "empty slot"
+
+
+def outcome(reader: Reader, data: Any) -> Any:
+    """The parts of what is read, or the path and the reason of the refusal."""
+    try:
+        return parts(reader(data))
+    except DecodeError as problem:
+        return (problem.path, problem.reason)
+
+
+# What an answer may hold -----------------------------------------------------------------------------------------------
+
+TIMES = st.one_of(
+    st.datetimes().map(lambda time: time.isoformat(timespec="milliseconds") + "Z"),
+    st.datetimes(timezones=st.just(datetime.UTC)).map(datetime.datetime.isoformat),
+    st.from_regex(r"[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-6][0-9]:[0-6][0-9](\.[0-9]{3})?Z", fullmatch=True),
+    st.from_regex(r"[0-9٣]{4}.[0-9]{2}.[0-9]{2}.[0-9]{2}.[0-9]{2}.[0-9]{2}(.[0-9]{3})?.", fullmatch=True),
+    st.sampled_from(["", " ", "2026-01-31", "2026-01-31T09:00.5", "2026-01-31T24:00:00.000Z", "2026-02-29T09:00:00Z"]),
+)
+ODD = st.one_of(
+    st.sampled_from([None, True, False, 0, 1, -1, 10**40, 2**63, 1.0, 1.5, 1e300, "", " ", "7", "7.0", "true", "x"]),
+    st.sampled_from(["\ud800", "\0", "ß" * 300, [], {}, [None], [[]], [[["deep"]]], [1, None], ["a", 1], [{}, {}]]),
+    TIMES,
+    st.recursive(
+        st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5)),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+        max_leaves=5,
+    ),
+)
+REGULAR: dict[Form, st.SearchStrategy[Any]] = {
+    Form.ANY: ODD,
+    Form.TEXT: st.text(max_size=8),
+    Form.BOOLEAN: st.booleans(),
+    Form.WHOLE_NUMBER: st.integers(),
+    Form.NUMBER: st.floats(allow_nan=False) | st.integers(),
+    Form.TIME: TIMES,
+    Form.OTHER: ODD | st.fixed_dictionaries({"type": st.sampled_from(["MEDIA", "WEBSITE", "APP", "BUTTON"])}),
+}
+
+
+def values_of(field: FieldPlan) -> st.SearchStrategy[Any]:
+    """Regular values of a field, and now and then any other."""
+    is_object = field.form is Form.OBJECT
+    item = st.deferred(lambda: objects_of(field.hook.plan)) if is_object else REGULAR[field.form]
+    regular = st.lists(item, max_size=3) if field.is_array else item
+    return st.one_of(regular, regular, regular, regular, item, ODD)
+
+
+def objects_of(plan: ClassPlan) -> st.SearchStrategy[dict[str, Any]]:
+    """Objects with some members of a class, in any order, and some that it does not know."""
+    required = [name for name, field in plan.named.items() if field.is_required]
+    known = st.lists(st.sampled_from([*plan.named, "extra"]), max_size=8)
+    unknown = st.sampled_from([[], [], [], ["new"], ["\ud800", "new", ""], [*map(str, range(20))]])
+    kept = st.sampled_from([required] * 9 + [[]])
+    names = st.tuples(known, unknown, kept).map(lambda lists: list(dict.fromkeys(itertools.chain(*lists))))
+
+    @st.composite
+    def members(draw: st.DrawFn) -> dict[str, Any]:
+        chosen = draw(names.flatmap(st.permutations))
+        return {name: draw(values_of(plan.named[name]) if name in plan.named else ODD) for name in chosen}
+
+    return members()
+
+
+@pytest.mark.parametrize("cls", MODELS, ids=lambda cls: cls.__name__)
+def test_both_read_a_model_alike_or_refuse_it_alike(cls: Any) -> None:
+    native, generated = NATIVE.of(cls), GENERATED.of(cls)
+
+    @given(objects_of(native.plan) | ODD)
+    @settings(max_examples=30, deadline=None)
+    def check(data: Any) -> None:
+        given = copy.deepcopy(data)
+        assert outcome(native, data) == outcome(generated, data)
+        assert parts(data) == parts(given)
+
+    check()
+
+
+@given(st.lists(objects_of(NATIVE.of(Post).plan) | ODD, max_size=4))
+@settings(max_examples=200, deadline=None)
+def test_both_read_a_list_alike_or_refuse_it_alike(items: list[Any]) -> None:
+    found = []
+    for reader in (NATIVE.of(Post), GENERATED.of(Post)):
+        try:
+            found.append(parts(reader.read_each(items)))
+        except UNREADABLE as problem:
+            found.append(type(problem))
+    assert found[0] == found[1] or all(isinstance(each, type) for each in found)
+
+
+@given(TIMES)
+@settings(max_examples=500)
+def test_both_read_a_time_alike_or_refuse_it_alike(text: str) -> None:
+    data = {"id": "1", "created_at": text}
+    assert outcome(NATIVE.of(Post), data) == outcome(GENERATED.of(Post), data)
+
+
+def test_most_models_are_read_by_the_extension() -> None:
+    by_python = {cls.__name__ for cls in MODELS if description(NATIVE.of(cls).plan) is None}
+    frozen = {cls.__name__ for cls in MODELS if cls.__setattr__ is not object.__setattr__}
+    assert by_python == frozen
+    assert len(MODELS) - len(frozen) > 100
+    assert all(GENERATED.of(cls).native is None for cls in MODELS)
+
+
+# What the package reads is as it was ----------------------------------------------------------------------------------
+
+
+def post() -> Any:
+    """A post as the decoder of JSON gives it."""
+    return orjson.loads(
+        b'{"id":"1","text":"hut","created_at":"2026-01-31T09:00:00.250Z","edit_history_tweet_ids":["1","0"],"soil":"clay",'
+        b'"public_metrics":{"like_count":3},"entities":{"urls":[{"start":0,"end":1,"url":"u"},null]},"lang":null}'
+    )
+
+
+def test_what_is_read_can_be_compared_copied_pickled_and_shown() -> None:
+    native, generated = NATIVE.of(Post)(post()), GENERATED.of(Post)(post())
+    assert native == generated
+    assert repr(native) == repr(generated)
+    assert attrs.asdict(native) == attrs.asdict(generated)
+    for copied in (copy.copy(native), copy.deepcopy(native), pickle.loads(pickle.dumps(native)), attrs.evolve(native)):
+        assert copied == generated
+        assert copied.extra == {"soil": "clay"}
+
+
+def test_a_time_in_utc_is_that_of_the_standard_library() -> None:
+    read: Post = NATIVE.of(Post)(post())
+    assert read.created_at == datetime.datetime(2026, 1, 31, 9, 0, 0, 250_000, datetime.UTC)
+    assert read.created_at.tzinfo is datetime.UTC
+
+
+def test_what_is_made_late_is_not_shared() -> None:
+    one, other = NATIVE.of(Post)({"id": "1"}), NATIVE.of(Post)({"id": "1"})
+    one.extra["a"] = 1
+    assert (one.extra, other.extra, other.partial_errors) == ({"a": 1}, {}, ())
+
+
+class Text(str):
+    """A key that is no plain string."""
+
+    __slots__ = ()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {Text("id"): "1", Text("new"): 2},
+        {"id": "1", 2: 3},
+        {"new": 1, "id": "1", ("a", "b"): 3},
+        Text("id"),
+        [("id", "1")],
+        ["id"],
+        None,
+        type("Dict", (dict,), {})(id="1", new=2),
+    ],
+    ids=repr,
+)
+def test_what_is_no_plain_object_of_json_is_read_by_python(data: Any) -> None:
+    assert outcome(NATIVE.of(Post), data) == outcome(GENERATED.of(Post), data)
+
+
+def test_keys_that_are_equal_but_other_objects_are_the_same_names() -> None:
+    for _ in range(3):
+        data = {"".join(name): name for name in ("id", "text", "lang")}
+        read: Post = NATIVE.of(Post)(data)
+        assert (read.id, read.text, read.lang, read.extra) == ("id", "text", "lang", {})
+
+
+def test_the_depth_of_calls_is_limited() -> None:
+    def dive() -> Any:
+        NATIVE.of(Post)(post())
+        return dive()
+
+    with pytest.raises(RecursionError):
+        dive()
+    assert NATIVE.of(Post)(post()) == GENERATED.of(Post)(post())
+
+
+def test_an_error_that_says_nothing_about_the_data_is_raised_as_it_is() -> None:
+    @attrs.define
+    class Leaf:
+        name: str
+
+    @attrs.define
+    class Tree:
+        leaves: tuple[Leaf, ...] = ()
+
+    def fail(value: Any, _: Any) -> Any:
+        raise InterruptedError
+
+    reader = Reader(Tree, lambda _: fail, _explain, is_native=True)
+    assert reader.native is not None
+    with pytest.raises(InterruptedError):
+        reader({"leaves": [{"name": "a"}]})
+
+
+# Memory ---------------------------------------------------------------------------------------------------------------
+
+
+def refused(data: Any) -> None:
+    """Reads what cannot be read."""
+    with pytest.raises(DecodeError):
+        NATIVE.of(Post)(data)
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda: NATIVE.of(Post)(post()),
+        lambda: NATIVE.of(Post).read_each([post(), post()]),
+        lambda: refused({"text": "no id"}),
+        lambda: refused({"id": "1", "soil": "clay", "public_metrics": {"like_count": "many"}}),
+        lambda: refused({"id": "1", "entities": {"urls": [{"start": 0, "end": 1, "url": "u"}, {"start": "x"}]}}),
+        lambda: NATIVE.of(Post)({"id": ["1"], "created_at": "2026-01-31", 2: 3}),
+        lambda: Reader(Model, CONVERTER.get_structure_hook, _explain, is_native=True)({"a": 1}),
+    ],
+    ids=["object", "list", "without an id", "odd within", "odd in a list", "by Python", "reader"],
+)
+def test_nothing_is_left_behind(work: Callable[[], Any]) -> None:
+    def blocks() -> int:
+        for _ in range(200):
+            work()
+        gc.collect()
+        return sys.getallocatedblocks()
+
+    blocks()
+    before = blocks()
+    assert blocks() - before < 100  # and not 200, as if each left one
+
+
+def test_references_are_counted_right() -> None:
+    text, key = "a text of its own".upper(), "a key of its own".upper()
+    data = {"id": "1", "text": text, key: text}
+
+    def held() -> list[int]:
+        return [sys.getrefcount(each) for each in (text, key, Post, data)]
+
+    before = held()
+    read = NATIVE.of(Post)(data)
+    # The text is also in `extra`; the key is a key there.
+    assert [now - then for now, then in zip(held(), before, strict=True)] == [2, 1, 1, 0]
+    del read
+    gc.collect()
+    assert held() == before
+
+
+def test_an_object_in_a_circle_is_collected() -> None:
+    read = NATIVE.of(Post)(post())
+    read.extra["self"] = read.partial_errors = [read]
+    watched = weakref.ref(read)
+    assert gc.is_tracked(read)
+    del read
+    gc.collect()
+    assert watched() is None
+
+
+def test_a_reader_is_collected_with_its_class() -> None:
+    @attrs.define(kw_only=True)
+    class Passing(Model):
+        at: datetime.datetime | None = None
+        inner: Post | None = None
+
+    reader = Reader(Passing, CONVERTER.get_structure_hook, _explain, is_native=True)
+    read = reader({"at": "2026-01-31T09:00:00Z", "inner": {"id": "1"}})
+    assert read.inner.id == "1"
+    watched = [weakref.ref(each) for each in (reader, Passing)]
+    del reader, Passing, read
+    gc.collect()
+    assert watched[0]() is None
+
+
+# What the extension refuses to make a reader of -----------------------------------------------------------------------
+
+
+@attrs.define
+class Holder:
+    a: int
+
+
+def native_reader(model: Any, slot: Any, nested: Any = None, name: Any = "a", convert: Any = int) -> Any:
+    """A reader of one field, made by hand."""
+    fields = ((name, Form.WHOLE_NUMBER, False, True, False, slot, None, nested, convert),)
+    return _native.ObjectReader(print, lambda: (model, fields, None), UNREADABLE)
+
+
+def test_a_reader_is_made_of_slots_of_the_class_alone() -> None:
+    slot = Holder.__dict__["a"]
+    assert native_reader(Holder, slot).read({"a": 3}) == Holder(3)
+    for wrong in (None, Post.__dict__["text"], property()):
+        with pytest.raises(TypeError, match="no slot of Holder"):
+            native_reader(Holder, wrong).read({"a": 3})
+
+
+def test_a_reader_asks_for_its_class_with_the_first_object_until_it_is_told() -> None:
+    told = [OSError("not now"), (Holder, ((3,),), None), (Holder, (), None), AssertionError("told already")]
+
+    def describe() -> Any:
+        if isinstance(found := told.pop(0), Exception):
+            raise found
+        return found
+
+    reader = _native.ObjectReader(print, describe, UNREADABLE)
+    with pytest.raises(OSError, match="not now"):
+        reader.read({})
+    with pytest.raises(TypeError):
+        reader.read({})
+    assert [type(reader.read({})), type(reader.read({}))] == [Holder, Holder]
+
+
+def test_a_class_without_a_description_is_read_by_python() -> None:
+    reader = _native.ObjectReader(len, lambda: None, UNREADABLE)
+    assert (reader.read({"a": 1}), reader.read_each([{}, {"a": 1, "b": 2}])) == (1, (0, 2))
+
+
+def test_a_reader_refuses_what_it_cannot_make_objects_of() -> None:
+    slot = Holder.__dict__["a"]
+    with pytest.raises(TypeError, match="makes its objects itself"):
+        native_reader(tuple, slot).read({})
+    with pytest.raises(TypeError):
+        native_reader(3, slot).read({})
+    with pytest.raises(TypeError, match="read by an ObjectReader"):
+        native_reader(Holder, slot, nested=3).read({})
+    with pytest.raises(TypeError, match="a name is a str"):
+        native_reader(Holder, slot, name=3).read({})
+    with pytest.raises(TypeError, match="expected a list, not tuple"):
+        native_reader(Holder, slot).read_each(())
+    with pytest.raises(KeyError, match="a"):
+        native_reader(Holder, slot).read({})
+
+
+def test_data_that_change_while_they_are_read_do_no_harm() -> None:
+    data: dict[str, Any] = {}
+
+    def convert(value: Any) -> Any:
+        data.clear()
+        data.update({f"later {number}": [number] for number in range(100)})
+        return len(value)
+
+    reader = native_reader(Holder, Holder.__dict__["a"], convert=convert)
+    for _ in range(20):
+        data.clear()
+        data.update({"new": [1], "a": ["a"] * 3, "b": ["b"] * 3})
+        assert reader.read(data) == Holder(3)
+
+
+def test_the_package_reads_by_the_extension_where_it_is_enabled() -> None:
+    from socialapi._speedups import IS_ENABLED
+
+    hook = CONVERTER.get_structure_hook(Post)
+    assert isinstance(hook, Reader)
+    assert (hook.native is not None) == IS_ENABLED
+    assert structure(post(), Post) == GENERATED.of(Post)(post())

@@ -91,7 +91,8 @@ class Link:
 
     Every method that waits can be cancelled and called again. Connecting continues in a task
     meanwhile; otherwise a caller with a timeout shorter than an attempt would never be connected.
-    The stream, which knows what a line means, sets `last_id` and reports what it saw.
+    The stream, which knows what a line means, sets `last_id` and tells the `connection`, if there is
+    one, what it saw.
     """
 
     def __init__(
@@ -110,7 +111,7 @@ class Link:
         self._options = options
         self._counters = counters
         self._schedule = Schedule()
-        self._connection: Connection | None = None
+        self.connection: Connection | None = None
         self._connecting: asyncio.Task[None] | None = None
         self._outage: Outage | None = None
         self._give_up_timer = GiveUpTimer(options.give_up_after_seconds)
@@ -122,7 +123,7 @@ class Link:
     def close(self) -> None:
         """Closes the connection and cancels attempts to connect. Safe to call twice."""
         self.state = "closed"
-        connection, self._connection = self._connection, None
+        connection, self.connection = self.connection, None
         if connection is not None:
             connection.close()
         if self._connecting is not None:
@@ -130,23 +131,15 @@ class Link:
 
     async def aclose(self) -> None:
         """Closes the link like `close`, and leaves no task behind."""
-        watcher = self._connection.watcher if self._connection is not None else None
+        watcher = self.connection.watcher if self.connection is not None else None
         connecting = self._connecting if self._connecting is not asyncio.current_task() else None
         self.close()
         await asyncio.gather(*filter(None, (watcher, connecting)), return_exceptions=True)
 
-    def saw_item(self, *, is_data: bool) -> None:
-        """Records that an item other than a keep-alive is handed out."""
-        connection = self._connection
-        if connection is not None:
-            connection.is_in_use = True
-            if is_data:
-                connection.brought_data = True
-
     def saw_disconnect_notice(self, disconnect_notice: Disconnect) -> None:
         """Records that the service has announced the end of the connection."""
-        if self._connection is not None:
-            self._connection.disconnect_notice = disconnect_notice
+        if self.connection is not None:
+            self.connection.disconnect_notice = disconnect_notice
 
     async def read(self) -> list[bytes]:
         """Returns the next complete lines, in order; perhaps none yet.
@@ -154,14 +147,14 @@ class Link:
         Raises ApiError, StreamEnded, TransportError or RateLimitTooLong if reconnecting does not
         help, DecodeError for a line that is too long, and RuntimeError once the client is closed.
         """
-        connection = self._connection
+        connection = self.connection
         if connection is None or self._connecting is not None:
             await self.connect()
             return []
         if connection.over is None and (lines := await self._lines_of(connection)) is not None:
             return lines
         # Otherwise it was closed by us.
-        if self._connection is connection and connection.over is not None:
+        if self.connection is connection and connection.over is not None:
             self._disconnected(connection, connection.over)
         return []
 
@@ -185,7 +178,7 @@ class Link:
             self._counters.received_bytes += connection.received_bytes - before
         connection.over = disconnect
         connection.close()
-        is_ours = self._connection is connection and connection.disconnect_notice is None
+        is_ours = self.connection is connection and connection.disconnect_notice is None
         # An incomplete line is examined first: it may be the event that made the connection useful,
         # or say why it ended.
         return [connection.rest] if is_ours and is_whole(connection.rest) else None
@@ -195,7 +188,7 @@ class Link:
         missing.
         """
         now, lived_seconds = self._session.clock.monotonic(), connection.lived_seconds
-        self._connection = None
+        self.connection = None
         if connection.disconnect_notice is not None:
             disconnect = connection.disconnect_notice
         elif connection.is_stalled:
@@ -262,7 +255,7 @@ class Link:
 
     async def _connect(self) -> None:
         clock = self._session.clock
-        while self._connection is None:
+        while self.connection is None:
             if self._outage is not None:
                 if self._outage.latest.kind == "final":
                     await self._end(self._outage.latest)
@@ -300,14 +293,14 @@ class Link:
 
     def _connected(self, reply: LiveReply) -> None:
         config = self._session.config
-        self._connection = Connection(
+        self.connection = Connection(
             reply,
             LineFramer(config.max_line_bytes),
             self._session.clock,
             StreamTimeouts(stall_seconds=config.stall_seconds, slow_seconds=config.slow_reader_seconds),
             self._slow,
         )
-        self._connection.start(self._session.spawn)
+        self.connection.start(self._session.spawn)
         self.state = "connected"
         self._counters.connections += 1
         logger.info("%s: connected", self._target.route.shown)

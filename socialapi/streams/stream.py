@@ -225,9 +225,11 @@ class Stream(Generic[T]):
             return None
         item: Any = self._read_line(line, self._paths)
         kind = item.__class__
-        if kind is StreamNotice:
+        if kind is MatchedPost and self._seen is None:
+            self._link.last_id = item.data.id or self._link.last_id
+        elif kind is StreamNotice:
             return self._notice(item)
-        if kind is Undecoded:
+        elif kind is Undecoded:
             if not line.strip():  # a keep-alive of blanks
                 self.counters.keep_alives += 1
                 return None
@@ -238,8 +240,9 @@ class Stream(Generic[T]):
                 return None
             item_id = item.data.id if kind is MatchedPost else item.event_id
             self._link.last_id = item_id or self._link.last_id
-        self._link.saw_item(is_data=True)
         self.counters.items += 1
+        if (connection := self._link.connection) is not None:
+            connection.is_in_use = connection.brought_data = True
         taken: T | Undecoded = item
         return taken
 
@@ -254,8 +257,9 @@ class Stream(Generic[T]):
             if not others:
                 return None
             notice = StreamNotice(others, notice.content)
-        self._link.saw_item(is_data=False)
         self.counters.items += 1
+        if self._link.connection is not None:
+            self._link.connection.is_in_use = True
         return notice
 
     def _is_repeated(self, item: Any) -> bool:

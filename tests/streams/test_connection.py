@@ -156,7 +156,7 @@ async def test_a_consumer_who_does_not_read_blocks_the_service_and_not_the_memor
         await anext(stream)
         blocked_at = await until_blocked(server)
         assert blocked_at < 20_000_000, "what the sockets hold"
-        content = stream._link._connection._reply._response.content  # type: ignore[union-attr]
+        content = stream._link.connection._reply._response.content  # type: ignore[union-attr]
         assert content._size < 600_000, "what aiohttp holds: its bound, and one read of the socket beyond it"
         for _ in range(1_000):
             await anext(stream)
@@ -260,7 +260,7 @@ async def test_what_arrives_while_nobody_reads_ends_the_silence(clock: VirtualCl
             await run_with_timeout(clock, 15.0, take(stream), print)
         clock.busy = lambda: True
         more.set()
-        while stream._link._connection._reply.arrived_bytes < server.sent_bytes or server.sent_bytes == len(post(1)):  # type: ignore[union-attr]
+        while stream._link.connection._reply.arrived_bytes < server.sent_bytes or server.sent_bytes == len(post(1)):  # type: ignore[union-attr]
             await turns(1)
         server.watch(stream)
         await clock.sleep(100.0)
@@ -288,7 +288,7 @@ async def test_an_error_of_on_slow_is_logged_and_costs_nothing(
         if kind == "consumer":
             await clock.sleep(10.0)
         else:
-            stream._link._connection._warn(3.0, consumer=False)  # type: ignore[union-attr]
+            stream._link.connection._warn(3.0, consumer=False)  # type: ignore[union-attr]
         assert ids([await anext(stream) for _ in range(1_000)]) == [str(number) for number in range(1_000)]
         assert ids([await anext(stream)]) == ["1000"], "the silence of the first connection was noticed"
     assert "on_slow failed" in [each.getMessage() for each in caplog.records]
@@ -305,7 +305,7 @@ async def test_a_watch_that_fails_takes_the_connection_with_it(
         with monkeypatch.context() as patched:
             patched.setattr(Connection, "_note_if_empty", None)
             reading = asyncio.create_task(take(stream))
-            connection = stream._link._connection
+            connection = stream._link.connection
             assert connection is not None
             assert connection.watcher is not None
             await connection.watcher
@@ -319,11 +319,11 @@ async def test_the_watch_is_over_with_its_connection(clock: VirtualClock, caplog
     caplog.set_level(logging.WARNING)
     async with StreamServer(clock, [post(1), End.RESET], then=[post(2)]) as server, posts_of(server) as stream:
         await anext(stream)
-        before = stream._link._connection
+        before = stream._link.connection
         await anext(stream)
         await turns(3)
         assert before is not None
         assert before.watcher is not None
         assert before.watcher.done()
         before.close()
-        assert stream._link._connection is not before
+        assert stream._link.connection is not before

@@ -90,7 +90,7 @@ class StreamServer(Server):
         assert stream is not None
         if stream.state == "connecting":
             return not (self._is_silent and len(self.times) >= stream.counters.attempts)
-        connection = stream._link._connection
+        connection = stream._link.connection
         if connection is None or not connection._is_reading:
             return False
         return self._is_over or connection.received_bytes < self.sent_bytes

@@ -380,7 +380,7 @@ read_object(ObjectReader *self, PyObject *data)
     return object;
 }
 
-/* Classes -------------------------------------------------------------------------- */
+/* Classes ----------------------------------------------------------------------------------- */
 
 /* Returns the offset of the slot that a descriptor of `cls` stands for; -1 with an exception. */
 static Py_ssize_t
@@ -561,13 +561,32 @@ reader_read(PyObject *self, PyObject *data)
     return read_object((ObjectReader *)self, data);
 }
 
+/* Puts objects in the place of their data, which is freed at once: the collector is called for by
+ * the number of containers, and would otherwise go through the data of a whole page again and again.
+ * Returns the index of the first item that cannot be read. */
 static PyObject *
-reader_read_each(PyObject *self, PyObject *items)
+reader_replace_each(PyObject *self, PyObject *items)
 {
     if (!PyList_CheckExact(items)) {
         return PyErr_Format(PyExc_TypeError, "expected a list, not %.100s", Py_TYPE(items)->tp_name);
     }
-    return read_objects((ObjectReader *)self, items);
+    Py_ssize_t index = 0;
+    for (; index < PyList_GET_SIZE(items); index++) {
+        PyObject *data = Py_NewRef(PyList_GET_ITEM(items, index));
+        PyObject *object = read_object((ObjectReader *)self, data);
+        Py_DECREF(data);
+        if (object == NULL) {
+            if (!PyErr_ExceptionMatches(((ObjectReader *)self)->unreadable)) {
+                return NULL;
+            }
+            PyErr_Clear();
+            break;
+        }
+        if (PyList_SetItem(items, index, object) < 0) { /* the list may have become shorter */
+            return NULL;
+        }
+    }
+    return PyLong_FromSsize_t(index);
 }
 
 static PyObject *
@@ -618,7 +637,7 @@ reader_dealloc(PyObject *object)
 
 static PyMethodDef reader_methods[] = {
     {"read", reader_read, METH_O, "Returns the object for a dict."},
-    {"read_each", reader_read_each, METH_O, "Returns the objects for a list of dicts, as a tuple."},
+    {"replace_each", reader_replace_each, METH_O, "Replaces the dicts of a list by objects; returns how many."},
     {NULL, NULL, 0, NULL},
 };
 

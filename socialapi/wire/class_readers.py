@@ -121,9 +121,10 @@ class Reader(dict[Names, Read], PlannedReader):
     read. The functions for nested objects call one another directly; only the outermost caller
     turns a failure, which is one of UNREADABLE, into a DecodeError.
 
-    `read` and `read_each` return the instance for an object, and those for the objects of a list.
-    They raise one of UNREADABLE. They are those of `native`, the reader of the extension, if it is
-    enabled.
+    `read` returns the instance for an object, and raises one of UNREADABLE. `replace_each` puts the
+    instances in a list in the place of the objects, up to the first that cannot be read, and returns
+    its index or the length of the list. Both are those of `native`, the reader of the extension, if
+    it is enabled.
 
     The first object has the functions generated, or `native` told of the class. A class that occurs
     in no answer costs nothing.
@@ -138,12 +139,12 @@ class Reader(dict[Names, Read], PlannedReader):
         self._counts: dict[Names, int] = {}
         self.native: ObjectReader | None = None
         self.read: Read = self._read
-        self.read_each: Callable[[list[Any]], tuple[Any, ...]] = self._read_each
+        self.replace_each: Callable[[list[Any]], int] = self._replace_each
         if is_native:
             from socialapi._speedups import _native
 
             self.native = _native.ObjectReader(self._read, self._describe, UNREADABLE)
-            self.read, self.read_each = self.native.read, self.native.read_each
+            self.read, self.replace_each = self.native.read, self.native.replace_each
 
     @functools.cached_property
     def plan(self) -> ClassPlan:
@@ -168,8 +169,16 @@ class Reader(dict[Names, Read], PlannedReader):
     def _read(self, data: Any) -> Any:
         return self[tuple(data)](data)
 
-    def _read_each(self, items: list[Any]) -> tuple[Any, ...]:
-        return tuple([self[tuple(item)](item) for item in items])
+    def _replace_each(self, items: list[Any]) -> int:
+        # What is replaced is freed at once. The collector is called for by the number of
+        # containers, and would otherwise go through the data of a whole page again and again.
+        index = 0
+        try:
+            for index, item in enumerate(items):
+                items[index] = self[tuple(item)](item)
+        except UNREADABLE:
+            return index
+        return len(items)
 
     def explain(self, data: Any, problem: Exception) -> DecodeError:
         """Returns the error that names the field at fault. Slow: it reads the data again."""

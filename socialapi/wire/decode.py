@@ -67,22 +67,21 @@ def structure(data: Any, cls: Any) -> Any:
 def structure_each(items: list[Any], cls: Any, path: str) -> tuple[tuple[Any, ...], tuple[Undecoded, ...]]:
     """Returns the items as instances of `cls`, and those that cannot be read.
 
-    `path` is the path of the array; it begins the path of each fault.
+    `path` is the path of the array; it begins the path of each fault. The list is used up: it keeps
+    its length, and instances replace the items.
     """
     hook = _cached_hook(cls)
-    if isinstance(hook, Reader):
-        try:
-            return hook.read_each(items), ()
-        except UNREADABLE:
-            pass  # the item at fault is found below
-    read: list[Any] = []
+    count = hook.replace_each(items) if isinstance(hook, Reader) else 0
+    if count == len(items):
+        return tuple(items), ()
+    read: list[Any] = items[:count]
     undecoded: list[Undecoded] = []
-    for index, item in enumerate(items):
+    for index in range(count, len(items)):
         try:
-            read.append(required_value(cls, item))
+            read.append(required_value(cls, items[index]))
         except DecodeError as problem:
             at = join_path(f"{path}[{index}]", problem.path)
-            undecoded.append(Undecoded(item, at, problem.reason))
+            undecoded.append(Undecoded(items[index], at, problem.reason))
     return tuple(read), tuple(undecoded)
 
 

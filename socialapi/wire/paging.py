@@ -37,9 +37,9 @@ _FIXED_TIME: Final = datetime.datetime.fromtimestamp(0, datetime.UTC)
 def read_page(result: Any, body: Any) -> Page[Any]:
     """Returns the page in an envelope. A bare array counts as its data.
 
-    Items that cannot be decoded are in `undecoded`. Raises DecodeError with the path of the field
-    if the page as a whole is unusable; without the next page's token, for example, iteration could
-    not continue.
+    Items that cannot be decoded are in `undecoded`. The data in the body are used up: objects
+    replace them. Raises DecodeError with the path of the field if the page as a whole is unusable;
+    without the next page's token, for example, iteration could not continue.
     """
     envelope = body if body.__class__ is dict and "data" in body else _envelope(body)
     (kind,) = result.__args__

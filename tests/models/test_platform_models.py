@@ -1,5 +1,6 @@
 """Posts, users and media with every documented field, with none, and with what is not known yet."""
 
+import copy
 import datetime
 from typing import Any
 
@@ -207,7 +208,7 @@ def test_what_is_included_is_joined_however_often_it_is_asked_for() -> None:
         "data": [POST, {"id": "5", "text": "nobody's"}],
         "includes": {"users": [USER], "media": [MEDIA | {"media_key": "3_2"}], "tweets": [{"id": "2", "text": "two"}]},
     }
-    page: Page[Post] = read_page(Page[Post], body)
+    page: Page[Post] = read_page(Page[Post], copy.deepcopy(body))
     post, bare = page.data
     for _ in range(2):
         assert page.includes.author(post) is page.includes.users[0]

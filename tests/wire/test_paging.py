@@ -1,5 +1,6 @@
 """Reading pages, and asking for the next one."""
 
+import copy
 import itertools
 from typing import Any
 
@@ -39,7 +40,7 @@ PLATFORM_PAGE = {
 
 
 def test_a_platform_page_keeps_everything_that_came_with_the_items() -> None:
-    page = read_page(Page[Post], PLATFORM_PAGE)
+    page = read_page(Page[Post], copy.deepcopy(PLATFORM_PAGE))
     assert [post.id for post in page.data] == ["1", "2"]
     assert (page.next_token, page.previous_token, page.result_count) == ("n", "p", 2)
     assert page.meta["newest_id"] == "2"
@@ -50,7 +51,7 @@ def test_a_platform_page_keeps_everything_that_came_with_the_items() -> None:
 
 
 def test_included_objects_are_joined_back_by_id_and_key() -> None:
-    page = read_page(Page[Post], PLATFORM_PAGE)
+    page = read_page(Page[Post], copy.deepcopy(PLATFORM_PAGE))
     first, second = page.data
     author = page.includes.author(first)
     assert author is not None

@@ -46,8 +46,9 @@ class Pager(Generic[T]):
         self._fetch = fetch
         self._spawn = spawn
         self._begin = Position() if start is None else Position.read(start)
-        # Last item: page token, page, index.
-        self._taken: tuple[str | None, Page[T], int] | None = None
+        # Of the last item: the token of its page, the page, and its index there.
+        self._page: tuple[str | None, Page[T]] | None = None
+        self._index: int = 0
         self.undecoded: int = 0
         self.partial_errors: int = 0
 
@@ -61,7 +62,7 @@ class Pager(Generic[T]):
         that page. An item may then come twice, but none is skipped.
         """
         # Built on access, because few callers need it for every item.
-        return str(self._begin if self._taken is None else Position.behind(*self._taken))
+        return str(self._begin if self._page is None else Position.behind(*self._page, self._index))
 
     def __await__(self) -> Generator[None, None, Page[T]]:
         return self.first().__await__()
@@ -69,7 +70,7 @@ class Pager(Generic[T]):
     async def first(self) -> Page[T]:
         """Returns the first page, beginning at `start`. `position` then points behind it."""
         page = self._counted(await self._fetch(self._begin.token))
-        self._taken = self._begin.token, page, len(page.data) - 1
+        self._page, self._index = (self._begin.token, page), len(page.data) - 1
         return _without(page, self._begin.find([page])[1]) if self._begin.taken else page
 
     async def __aiter__(self) -> AsyncIterator[T]:
@@ -78,23 +79,25 @@ class Pager(Generic[T]):
             async for token, page, skip in walk:
                 if page.errors:
                     _warn_of_errors(page)  # callers who iterate over items never see the page
-                for index in range(skip, len(page.data)):
-                    self._taken = token, page, index
-                    yield page.data[index]
+                here, data = (token, page), page.data  # made once, since this loop is run for every item
+                for index in range(skip, len(data)):
+                    self._page, self._index = here, index
+                    yield data[index]
 
     async def with_pages(self) -> AsyncGenerator[tuple[T, Page[T]], None]:
         """Yields every item with the page it is on, whose `includes` hold the expanded objects."""
         async with contextlib.aclosing(self._walk_from_start()) as walk:
             async for token, page, skip in walk:
-                for index in range(skip, len(page.data)):
-                    self._taken = token, page, index
-                    yield page.data[index], page
+                here, data = (token, page), page.data
+                for index in range(skip, len(data)):
+                    self._page, self._index = here, index
+                    yield data[index], page
 
     async def pages(self) -> AsyncIterator[Page[T]]:
         """Yields every page. `position` points behind the page that was yielded last."""
         async with contextlib.aclosing(self._walk_from_start()) as walk:
             async for token, page, skip in walk:
-                self._taken = token, page, len(page.data) - 1
+                self._page, self._index = (token, page), len(page.data) - 1
                 yield _without(page, skip)
 
     async def collect(self, *, limit: int | None = None) -> list[T]:

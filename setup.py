@@ -7,12 +7,15 @@ from setuptools import Extension, setup
 
 FOLDER = Path("socialapi/_speedups")
 SWITCH = "SOCIALAPI_NO_SPEEDUPS"
+# Said here as well, because CFLAGS in the environment take the place of those that Python was built with.
+OPTIMIZED = [] if "-O" in os.environ.get("CFLAGS", "") else ["-O3"]
+FLAGS = [] if os.name == "nt" else ["-std=c11", "-fvisibility=hidden", *OPTIMIZED]
 
 native = Extension(
     "socialapi._speedups._native",
     sources=sorted(map(str, FOLDER.glob("*.c"))),
     depends=sorted(map(str, FOLDER.glob("*.h"))),
-    extra_compile_args=[] if os.name == "nt" else ["-std=c11", "-fvisibility=hidden"],
+    extra_compile_args=FLAGS,
     optional=True,  # the package does everything without it, so that an install needs no compiler
 )
 setup(ext_modules=[] if os.environ.get(SWITCH, "0") not in ("", "0") else [native])

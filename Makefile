@@ -1,11 +1,13 @@
 # What is needed: Python 3.11 or later with pip and venv, and make. Every target sets up what it uses, inside .venv.
 #   make test PYTHON=python3.13     another interpreter, when .venv does not exist yet
 #   make test WORKERS=1             how many tests run at a time
+#   make fuzz SECONDS=600           how long each target is searched
 #   make bench ARGS="--only paging --rounds 3"     a part of it; `--quick` to see that it runs
 
 PYTHON ?= python3
 ARGS ?=
 WORKERS ?= 2
+SECONDS ?= 60
 
 VENV := .venv
 BENCH := .bench
@@ -29,7 +31,7 @@ SANITIZE_FLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -f
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-pure lint sanitize prove bench bench-growth journeys format clean
+.PHONY: help demo test test-pure lint sanitize fuzz prove bench bench-growth journeys format clean
 
 help: ## list the targets (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +56,12 @@ sanitize: $(DEVELOPMENT) ## run the tests of the extension under the sanitizers 
 		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc \
 		$(BIN)/python -m pytest -o pythonpath=$(SANITIZED) tests/speedups --timeout=600
 
+fuzz: $(DEVELOPMENT) ## search for inputs on which the extension and its twins disagree, SECONDS each
+	@$(PIP) install atheris==3.0.0
+	@for target in columns decode recent; do \
+		$(BIN)/python -m tests.speedups.fuzz $$target $(SECONDS) || exit 1; \
+	done
+
 lint: $(DEVELOPMENT) ## check the format, the style and the types
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
@@ -77,7 +85,7 @@ format: $(DEVELOPMENT) ## rewrite the sources in the house format
 	@$(BIN)/ruff check --fix .
 
 clean: ## remove everything that these targets made, the environments included
-	@rm -rf $(VENV) $(BENCH) $(CLIENTS) .coverage .coverage.* htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .prove $(SANITIZED) dist build *.egg-info
+	@rm -rf $(VENV) $(BENCH) $(CLIENTS) .coverage .coverage.* htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .prove $(SANITIZED) .fuzz dist build *.egg-info
 	@rm -f socialapi/_speedups/*.so
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

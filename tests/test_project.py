@@ -48,6 +48,7 @@ TARGETS: Final = frozenset(
         "test-pure",
         "lint",
         "sanitize",
+        "fuzz",
         "prove",
         "bench",
         "bench-growth",

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import attrs
 
-HERE: Final = Path(__file__).parent
+ROOT: Final = Path(__file__).parents[2]
 UPLOADS: Final = "/ads/12/accounts/*/custom_audiences/*/users"
 EMULATOR: Final = """
 import asyncio, json, sys
@@ -81,13 +81,13 @@ def service(rate_limits: Mapping[str, tuple[int, float]] | None = None) -> Itera
 @contextlib.contextmanager
 def counting_service() -> Iterator[Service]:
     """A service that only counts: it has no control plane."""
-    with _started([sys.executable, HERE / "counting_service.py"]) as running:
+    with _started([sys.executable, "-m", "tests.proofs.counting_service"]) as running:
         yield running
 
 
 @contextlib.contextmanager
 def _started(command: Sequence[str | Path]) -> Iterator[Service]:
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         try:
@@ -145,19 +145,26 @@ def kill_load(service: Service, path: Path, catalog: str, *, after: int, **order
 def telling(program: str, service: Service, path: Path, order: Mapping[str, Any]) -> Iterator["subprocess.Popen[str]"]:
     """A client in a process of its own that tells every step as it is done."""
     order = {**order, "ready": dict(service.ready), "path": str(path), "tells": True}
-    command = [sys.executable, "-W", "error", str(HERE / program)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command_of(program), cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdin is not None
         process.stdin.write(json.dumps(order))
         process.stdin.close()
         yield process
 
 
+def command_of(program: str) -> list[str]:
+    """Runs one of the programs of this folder as a module, so that it can import from others."""
+    return [sys.executable, "-W", "error", "-m", f"tests.proofs.{program.removesuffix('.py')}"]
+
+
 def run_client(program: str, service: Service, path: Path | str, order: Mapping[str, Any]) -> dict[str, Any]:
     """What a client in a process of its own tells."""
     order = {**order, "ready": dict(service.ready), "path": str(path)}
     done = subprocess.run(
-        [sys.executable, "-W", "error", HERE / program],
+        command_of(program),
+        cwd=ROOT,
         input=json.dumps(order),
         stdout=subprocess.PIPE,
         text=True,

@@ -3,7 +3,6 @@
 import json
 import signal
 import subprocess
-import sys
 import urllib.parse
 import urllib.request
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.proofs.processes import HERE, Service, service
+from tests.proofs.processes import ROOT, Service, command_of, service
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("paging")]
 
@@ -38,8 +37,8 @@ def posts_of(emulator: Service, user: str, count: int) -> list[str]:
 
 def read(order: dict[str, Any], *, kill_at_page: int | None = None) -> int:
     """The exit status of a reader, which is killed, if at all, as soon as it begins the page."""
-    command = [sys.executable, "-W", "error", str(HERE / "paging_client.py")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    command = command_of("paging_client.py")
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(json.dumps(order))

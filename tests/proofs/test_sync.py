@@ -115,7 +115,7 @@ def test_a_sync_killed_at_random_moments_sends_again_only_what_is_in_doubt(proof
 SYNC: Final = "socialapi.bulk.sync"
 PHASES: Final[dict[str, tuple[str, int, str]]] = {
     # What is called in the phase, how often at most it is called before the kill, and when that comes.
-    "reading": ("scratch.Scratch.add", 8, "after"),
+    "reading": ("scratch.Scratch.add", 2, "after"),
     "comparing": ("members.compare", 300, "after"),
     "before announcing": ("scratch.Scratch.persist", 0, "before"),
     "while announcing": ("scratch.Scratch.persist", 0, "after"),

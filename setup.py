@@ -1,6 +1,7 @@
 """Builds the optional extension in C. Everything else about the package is in pyproject.toml."""
 
 import os
+import sys
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -18,4 +19,5 @@ native = Extension(
     extra_compile_args=FLAGS,
     optional=True,  # the package does everything without it, so that an install needs no compiler
 )
-setup(ext_modules=[] if os.environ.get(SWITCH, "0") not in ("", "0") else [native])
+is_pure = os.environ.get(SWITCH, "0") not in ("", "0") or "t" in getattr(sys, "abiflags", "")
+setup(ext_modules=[] if is_pure else [native])

@@ -115,7 +115,8 @@ def _measure_all(works: Sequence[Work], service: StubProcess, asked: argparse.Na
         results[work.name] = (work, measured)
         if draw(work, measured, out / "plots"):
             plots[work.name] = f"plots/{work.name}.svg"
-        written = _write(out, results, plots, read_floor(floors), quick=asked.quick)
+        in_order = {name: results[name] for name in (*WORKS, *results) if name in results}
+        written = _write(out, in_order, plots, read_floor(floors), quick=asked.quick)
         print(f"{written} after {time.monotonic() - started:,.0f} s")
     return floors
 

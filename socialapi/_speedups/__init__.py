@@ -9,20 +9,27 @@ it off for a process, and leaves it out of a wheel that is built.
 """
 
 import os
+import sys
 from typing import Final
 
 SWITCH: Final = "SOCIALAPI_NO_SPEEDUPS"
 INTERFACE: Final = 3
-"""Of the functions that Python calls. An extension that was built from other sources is not used."""
+"""The number of the functions that Python calls. An extension with another one was built from other
+sources, and is not used.
+"""
 
 
 def _why_disabled() -> str:
     if os.environ.get(SWITCH, "0") not in ("", "0"):
         return f"switched off by {SWITCH}"
+    if "t" in getattr(sys, "abiflags", ""):  # importing it would turn the lock on for the whole program
+        return "not made for a free-threaded Python: it relies on the global interpreter lock"
     try:
         from socialapi._speedups import _native
-    except ImportError:
-        return "not built: there was no C compiler when the package was installed"
+    except ModuleNotFoundError:
+        return "not built: an install with a C compiler builds it"
+    except ImportError as problem:
+        return f"cannot be loaded: {problem}"
     return "" if _native.INTERFACE == INTERFACE else "built for another version: install the package again"
 
 

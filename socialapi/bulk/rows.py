@@ -102,8 +102,8 @@ class RowBlock:
     """Consecutive rows that are ready to be sent and have the same action.
 
     Every column has one value of its kind per row, or an empty string; a kind may have several
-    columns. `users` are the user objects in ASCII. Strings, rather than an object per row, save work for the garbage collector, which took
-    100 ms at a time for the rows in progress.
+    columns. `users` are the user objects in ASCII. Strings, rather than an object per row, save work
+    for the garbage collector, which took 100 ms at a time for the rows in progress.
     """
 
     action: Action

@@ -37,13 +37,20 @@ opened in a browser it is a page.
 app: App = App(
     name="socialapi",
     help="A social platform's APIs from the command line, with an emulator of the service to try them on.",
-    version=f"socialapi {__version__}\n{_speedups.description()}",
-    version_format="plaintext",
+    version_flags=(),
     help_epilogue="Hosts and credentials come from SOCIALAPI_* variables; `socialapi emulator` prints a set that works, and "
     "`socialapi auth login` keeps the credentials of a user.",
     suppress_keyboard_interrupt=False,
     result_action="return_value",
 )
+
+
+@app.command(name="--version")
+def version() -> None:
+    """Say which version this is, and whether the extension in C is used."""
+    print(f"socialapi {__version__}\n{_speedups.description()}")  # one line each, however narrow the terminal is
+
+
 for _name, _imports, _help in (
     ("audience", "audience:app", "Custom audiences."),
     ("do-not-reach", "audience:do_not_reach_app", "Do-not-reach lists."),

@@ -202,8 +202,9 @@ class Session:
         """
         route = call.request.target.route
         if route.retry_undecodable:
-            return await self._call_until_decoded(call)
-        result = read_result(route, await self.send(call))
+            result = await self._call_until_decoded(call)
+        else:
+            result = read_result(route, await self.send(call))
         if route.family is OAUTH:
             refuse_unusable(result)
         return result

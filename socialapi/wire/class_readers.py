@@ -3,10 +3,10 @@
 With the optional extension, an object of its own fills the slots of a model. It hands what it does
 not take to the functions of this module, which also read everything without the extension.
 
-They are generated. Every class has a general function that reads any object, name by name. Objects of a collection
-mostly have the same names in the same order, so names that keep coming get a specialised function.
-It knows which fields are present, missing or unknown and takes all values at once, which saves a
-quarter of the time. Both functions convert a value in the same way.
+They are generated. Every class has a general function that reads any object, name by name. Objects
+of a collection mostly have the same names in the same order, so names that keep coming get a
+specialised function. It knows which fields are present, missing or unknown and takes all values at
+once, which saves a quarter of the time. Both functions convert a value in the same way.
 """
 
 import datetime

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.proofs.processes import HERE, Service, service
+from tests.proofs.processes import ROOT, Service, service
 
 pytestmark = [pytest.mark.timeout(1800), pytest.mark.xdist_group("streams")]
 
@@ -46,9 +46,7 @@ def read_all(emulator: Service, items: int, each: int) -> tuple[list[int], dict[
     """The ids of all posts published, and what the client tells."""
     published: list[int] = []
     command = [sys.executable, "-W", "error", "-m", "tests.proofs.stream_client"]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=HERE.parents[1]
-    ) as process:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(json.dumps({"ready": dict(emulator.ready), "items": items}) + "\n")

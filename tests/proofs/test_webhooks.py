@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.proofs.processes import HERE, Service, service
+from tests.proofs.processes import ROOT, Service, service
 
 pytestmark = [pytest.mark.timeout(900), pytest.mark.xdist_group("webhooks")]
 
@@ -41,7 +41,7 @@ class Receiver:
 
     def start(self) -> None:
         command = [sys.executable, "-W", "error", "-m", "tests.proofs.webhook_client", *self._arguments]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=HERE.parents[1])
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
         assert self.process.stdout is not None
         assert self.process.stdout.readline() == "ready\n"
 

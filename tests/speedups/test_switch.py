@@ -50,3 +50,17 @@ def test_a_checkout_with_a_compiler_has_the_extension() -> None:
 @pytest.mark.skipif(not _speedups.IS_ENABLED, reason="the extension is not used here")
 def test_the_description_names_how_digests_are_made() -> None:
     assert "SHA-256" in _speedups.description()
+
+
+def test_an_extension_that_cannot_be_loaded_is_told_from_one_that_was_not_built() -> None:
+    broken = "import sys\nclass Finder:\n    def find_spec(self, name, path, target=None):\n        {raises}\n"
+    script = broken + "sys.meta_path.insert(0, Finder())\n" + SCRIPT
+    raises = "if name.endswith('_native'): raise ImportError('libc is too old')"
+    assert told(script.format(raises=raises), SOCIALAPI_NO_SPEEDUPS="") == "False|cannot be loaded: libc is too old"
+    raises = "if name.endswith('_native'): raise ModuleNotFoundError(name)"
+    assert "not built" in told(script.format(raises=raises), SOCIALAPI_NO_SPEEDUPS="")
+
+
+def test_it_is_not_used_where_there_is_no_global_lock() -> None:
+    free_threaded = "import sys; sys.abiflags = 't'\n"
+    assert "free-threaded" in told(free_threaded + SCRIPT, SOCIALAPI_NO_SPEEDUPS="")

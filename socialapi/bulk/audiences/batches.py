@@ -3,6 +3,7 @@
 import asyncio
 import bisect
 import itertools
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal
 
@@ -139,7 +140,7 @@ class Packer:
         once, each = (0 if batch.row_count else -COMMA) + (0 if single else frame), COMMA + (frame if single else 0)
         room = self._max_bytes - batch.size_bytes - once
         if are_rendered(run.users):
-            most, added = run.users.fitting(most, each, room)
+            most, added = run.users.fitting(most, each, min(room, sys.maxsize))
             return most, added + once
         sizes = list(map(len, run.users if most == len(run) else run.users[:most]))
         if (added := sum(sizes) + most * each) > room:
@@ -178,7 +179,8 @@ class Packer:
         """
         waiting, size = [b"["], 0
         for between, users in self._joined_by(runs):
-            # What is large is made in its place, behind the little that waits, rather than copied there.
+            # What is large is made in its place, behind the little that waits, rather than copied
+            # there.
             if are_rendered(users) and size < SMALL_BYTES:
                 waiting, size = [users.render(between, b"".join(waiting))], 0
             else:

@@ -55,7 +55,7 @@ class Decision(FrozenRecord):
     duplicate: bool
     duplicate_of: Batch | None = None
     also_duplicate_of: frozenset[Batch] = frozenset()
-    refused: frozenset[Identifier] = frozenset()
+    refused: frozenset[Identifier] = attrs.field(default=frozenset(), repr=False)
     conflicts: frozenset[Batch] = frozenset()
 
 

@@ -327,7 +327,9 @@ class UploadStage(Generic[C]):
 
 
 class _UserStage(UploadStage[UserBlock]):
-    """Loads the library for phone numbers off the event loop, before the first row that may have one."""
+    """Loads the library for phone numbers off the event loop, before the first row that may have
+    one.
+    """
 
     _may_meet_phone_numbers = False
 

@@ -240,15 +240,17 @@ def column_normalizers(
 
 
 def hashed_plain(kind: IdentifierKind, cells: Sequence[Any]) -> "Digests":
-    """The digests of the plain cells of a kind that is hashed; None for each that takes a look of its own.
+    """The digests of the plain cells of a kind that is hashed; None for each that takes a look of
+    its own.
 
     As `column_normalizers`, in C, for cells of any type.
     """
-    values = hash_column(cells if isinstance(cells, list | tuple) else list(cells), kind)
+    cells = cells if isinstance(cells, list | tuple) else list(cells)
+    values = hash_column(cells, kind)
     if kind == "phone_number" and None in values:
         others = (cells[index] for index in values.odd())
         if phone_numbers.learn(each for each in others if isinstance(each, str)):
-            return hash_column(cells if isinstance(cells, list | tuple) else list(cells), kind)
+            return hash_column(cells, kind)
     return values
 
 

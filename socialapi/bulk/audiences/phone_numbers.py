@@ -161,7 +161,9 @@ def _alternatives(pattern: str) -> Iterator[str]:
 
 
 def _starts(sequence: str) -> tuple[list[str], bool]:
-    """With what the texts begin that a pattern without alternatives matches, and whether these are whole texts."""
+    """With what the texts begin that a pattern without alternatives matches, and whether these are
+    whole texts.
+    """
     found, at = [""], 0
     while at < len(sequence):
         element = _ELEMENT.match(sequence, at)
@@ -236,8 +238,9 @@ def learn(cells: Iterable[str]) -> bool:
     As many are looked up as take some milliseconds; others have their turn the next time.
     """
     known = len(_PLANS)
-    new = {cell[1:4] for cell in cells if cell[:1] == "+"} - _PLANS.keys()
-    for start in sorted(new)[:STARTS_AT_ONCE]:
+    starts = {cell[1:4] for cell in cells if cell[:1] == "+"} - _PLANS.keys()
+    new = sorted(start for start in starts if len(start) == 3 and start.isascii() and start.isdecimal())
+    for start in new[:STARTS_AT_ONCE]:
         _PLANS[start]
     return len(_PLANS) > known
 

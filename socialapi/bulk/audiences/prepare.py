@@ -54,8 +54,8 @@ def user_json(values: Mapping[IdentifierKind, Sequence[str]]) -> str:
 
 
 def write_users(columns: Sequence[tuple[IdentifierKind, Sequence[str | None]]]) -> list[str]:
-    """The user objects of rows that have one value of each of these kinds; those of other rows make
-    no sense.
+    """The user objects of rows that have one value of each of these kinds. Rows that lack one have
+    an invalid object, for the caller to replace.
     """
     ordered = sorted(columns, key=lambda column: IDENTIFIER_KINDS.index(column[0]))
     texts = [map(_as_json, values) if kind == "partner_user_id" else values for kind, values in ordered]
@@ -240,7 +240,9 @@ class Preparer:
         return done
 
     def _users_of(self, columns: Sequence[NormalizedColumn], rows: int, odd: int) -> list[str] | None:
-        """The user objects, of which those of odd rows make no sense; None if they are made of the columns later."""
+        """The user objects, of which those of odd rows are to be replaced; None if they are made of
+        the columns later.
+        """
         if self._is_in_c and self._writes_users:
             return None
         return write_users(columns) if self._writes_users and odd < rows else [""] * rows

@@ -359,3 +359,8 @@ def test_rows_placed_together_are_known_as_if_they_had_been_placed_one_by_one(
         for action in (UPDATE, DELETE):
             asked = Row(1, action, each.identifiers, "{}")
             assert together.judge(asked) == single.judge(asked)
+
+
+def test_a_decision_does_not_show_identifiers() -> None:
+    decision = Decision(duplicate=True, refused=frozenset({("partner_user_id", "customer 17")}))
+    assert "customer 17" not in repr(decision)

@@ -25,7 +25,7 @@ def _why_disabled() -> str:
     if "t" in getattr(sys, "abiflags", ""):  # importing it would turn the lock on for the whole program
         return "not made for a free-threaded Python: it relies on the global interpreter lock"
     try:
-        from socialapi._speedups import _native
+        import socialapi._speedups._native as _native  # `from … import` would not tell a missing module
     except ModuleNotFoundError:
         return "not built: an install with a C compiler builds it"
     except ImportError as problem:

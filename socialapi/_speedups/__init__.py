@@ -8,6 +8,7 @@ An install without a C compiler succeeds, and has no extension. `SOCIALAPI_NO_SP
 it off for a process, and leaves it out of a wheel that is built.
 """
 
+import importlib
 import os
 import sys
 from typing import Final
@@ -25,12 +26,12 @@ def _why_disabled() -> str:
     if "t" in getattr(sys, "abiflags", ""):  # importing it would turn the lock on for the whole program
         return "not made for a free-threaded Python: it relies on the global interpreter lock"
     try:
-        import socialapi._speedups._native as _native  # `from … import` would not tell a missing module
+        native = importlib.import_module("socialapi._speedups._native")
     except ModuleNotFoundError:
         return "not built: an install with a C compiler builds it"
     except ImportError as problem:
         return f"cannot be loaded: {problem}"
-    return "" if _native.INTERFACE == INTERFACE else "built for another version: install the package again"
+    return "" if native.INTERFACE == INTERFACE else "built for another version: install the package again"
 
 
 WHY_DISABLED: Final = _why_disabled()

@@ -23,9 +23,8 @@ are for ours as it is installed. How it measures, and how to add a contestant:
 [README](README.md)."""
 
 
-QUICK: Final = (
-    "This is a run with `--quick`: the sizes are small ones, whatever is said below, and the figures say little."
-)
+QUICK: Final = """This is a run with `--quick`, which shows that everything runs: the sizes are small ones, whatever is
+said below. The figures say little, and no target is judged by them."""
 
 
 def page(
@@ -45,15 +44,18 @@ def page(
         *([QUICK] if quick else []),
         f"Measured on {day:%d %B %Y}: {machine()}; {versions()}. Ours is {description()}.",
         floor.says(),
-        "## Targets",
     ]
-    parts.append("\n".join(_targets(results)))
-    missed = list(_missed(results, reasons))
-    if missed:
-        parts.append("\n".join(missed))
+    if not quick:
+        parts += ["## Targets", "\n".join(_targets(results)), *_one_list(_missed(results, reasons))]
     for work, measured in results.values():
         parts += _section(work, measured, plots.get(work.name))
     return "\n\n".join(parts) + "\n"
+
+
+def _one_list(lines: Iterable[str]) -> Iterator[str]:
+    """The lines as one part of the page, or no part if there are none."""
+    if text := "\n".join(lines):
+        yield text
 
 
 def _targets(results: Results) -> Iterator[str]:

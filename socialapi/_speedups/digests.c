@@ -37,8 +37,23 @@ digests_dealloc(Digests *self)
 }
 
 static Digests *
-part_of(Digests *self, Py_ssize_t start, Py_ssize_t count)
+copied_part(const Digests *self, Py_ssize_t start, Py_ssize_t count)
 {
+    Digests *part = Digests_New(count);
+    if (part != NULL) {
+        memcpy(part->digests, digest_at(self, start), (size_t)count * DIGEST_BYTES);
+        memcpy(part->states, self->states + start, (size_t)count);
+    }
+    return part;
+}
+
+Digests *
+Digests_Part(Digests *self, Py_ssize_t start, Py_ssize_t count)
+{
+    Digests *owner = self->owner != NULL ? (Digests *)self->owner : self;
+    if (is_small_part(count, owner->count)) {
+        return copied_part(self, start, count);
+    }
     Digests *part = PyObject_New(Digests, &Digests_Type);
     if (part == NULL) {
         return NULL;
@@ -46,7 +61,7 @@ part_of(Digests *self, Py_ssize_t start, Py_ssize_t count)
     part->count = count;
     part->digests = self->digests + start * DIGEST_BYTES;
     part->states = self->states + start;
-    part->owner = Py_NewRef(self->owner != NULL ? self->owner : (PyObject *)self);
+    part->owner = Py_NewRef((PyObject *)owner);
     return part;
 }
 
@@ -100,7 +115,7 @@ digests_slice(Digests *self, PyObject *slice)
     }
     Py_ssize_t count = PySlice_AdjustIndices(self->count, &start, &stop, step);
     if (step == 1) {
-        return (PyObject *)part_of(self, start, count);
+        return (PyObject *)Digests_Part(self, start, count);
     }
     Digests *chosen = Digests_New(count);
     if (chosen == NULL) {

@@ -8,8 +8,8 @@
 /* What a cell holds. An empty one has no value; an odd one has to be looked at by Python. */
 enum { CELL_EMPTY, CELL_DIGEST, CELL_ODD };
 
-/* A sequence of `str | None`. Slices with step 1 share the memory of the column that they were cut
- * from, and keep it alive. The bytes of a cell without a digest are zeros. */
+/* A sequence of `str | None`. Slices with step 1 may share the memory of the column that they were
+ * cut from, and keep it alive then. The bytes of a cell without a digest are zeros. */
 typedef struct {
     PyObject_HEAD
     Py_ssize_t count;
@@ -34,5 +34,18 @@ digest_at(const Digests *column, Py_ssize_t index)
 
 /* Returns a new column of empty cells, or NULL with an exception set. */
 Digests *Digests_New(Py_ssize_t count);
+
+/* A part with fewer than one in so many cells of the memory that it is cut from is a copy: it would
+ * keep far more alive than it has. */
+#define COPIED_BELOW 4
+
+static inline int
+is_small_part(Py_ssize_t count, Py_ssize_t whole)
+{
+    return count < whole / COPIED_BELOW;
+}
+
+/* Returns the cells of some rows, all of which the column has, or NULL with an exception set. */
+Digests *Digests_Part(Digests *column, Py_ssize_t start, Py_ssize_t count);
 
 #endif

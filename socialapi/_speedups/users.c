@@ -256,6 +256,48 @@ users_of(UserLayout *layout, Py_ssize_t first, Py_ssize_t count)
     return users;
 }
 
+/* Returns a member with the cells of some rows alone. */
+static PyObject *
+part_of_member(PyObject *member, Py_ssize_t start, Py_ssize_t count)
+{
+    PyObject *columns = PyTuple_GET_ITEM(member, 1);
+    PyObject *parts = PyTuple_New(PyTuple_GET_SIZE(columns));
+    for (Py_ssize_t at = 0; parts != NULL && at < PyTuple_GET_SIZE(parts); at++) {
+        PyObject *column = PyTuple_GET_ITEM(columns, at);
+        PyObject *part = Digests_Check(column) ? (PyObject *)Digests_Part((Digests *)column, start, count)
+                                               : PyTuple_GetSlice(column, start, start + count);
+        if (part == NULL) {
+            Py_CLEAR(parts);
+        } else {
+            PyTuple_SET_ITEM(parts, at, part);
+        }
+    }
+    return parts == NULL ? NULL : Py_BuildValue("ON", PyTuple_GET_ITEM(member, 0), parts);
+}
+
+/* Returns users that keep nothing alive but their own rows. */
+static PyObject *
+copied_users(const UserLayout *whole, Py_ssize_t first, Py_ssize_t count)
+{
+    PyObject *members = PyTuple_New(PyTuple_GET_SIZE(whole->given));
+    for (Py_ssize_t at = 0; members != NULL && at < PyTuple_GET_SIZE(members); at++) {
+        PyObject *member = part_of_member(PyTuple_GET_ITEM(whole->given, at), first, count);
+        if (member == NULL) {
+            Py_CLEAR(members);
+        } else {
+            PyTuple_SET_ITEM(members, at, member);
+        }
+    }
+    UserLayout *layout = members != NULL ? layout_new(members) : NULL;
+    Py_XDECREF(members);
+    if (layout == NULL) {
+        return NULL;
+    }
+    Users *users = users_of(layout, 0, count);
+    Py_DECREF(layout);
+    return (PyObject *)users;
+}
+
 PyDoc_STRVAR(users_doc,
 "Users(members)\n\n"
 "The user objects of rows. Members are (name, columns) pairs; a column is Digests, or a tuple of values in\n"
@@ -318,6 +360,9 @@ users_subscript(Users *self, PyObject *key)
         if (step != 1) {
             PyErr_SetString(PyExc_ValueError, "parts of users have every row");
             return NULL;
+        }
+        if (is_small_part(count, self->layout->count)) {
+            return copied_users(self->layout, self->first + start, count);
         }
         return (PyObject *)users_of(self->layout, self->first + start, count);
     }

@@ -2,6 +2,7 @@
 
 import copy
 import sys
+import tracemalloc
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -62,6 +63,27 @@ def test_a_slice_shares_its_cells_and_outlives_the_column() -> None:
     assert list(part) == [A]
     part[0] = None
     assert list(part) == [None]
+
+
+def test_a_slice_with_little_of_the_memory_of_its_column_is_a_copy() -> None:
+    column = Digests([A, "", B, None] * 10)
+    small, whole = column[1:10], column[:10]
+    column[1] = column[2] = A
+    assert list(small) == ["", B, None, A, "", B, None, A, ""]
+    assert list(whole[:3]) == [A, A, A]
+    assert list(column[30:][1:4]) == [None, A, ""]
+    assert list(column[40:]) == []
+
+
+def test_small_slices_keep_none_of_the_columns_that_they_were_cut_from() -> None:
+    tracemalloc.start()
+    try:
+        parts = [Digests([A] * 1_250)[500:][at : at + 1] for at in range(100)]
+        kept_bytes, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert [list(part) for part in parts] == [[A]] * 100
+    assert kept_bytes < 100 * 1_000  # where each column has 41,250
 
 
 @given(st.lists(st.tuples(CELL, st.booleans()), max_size=12))

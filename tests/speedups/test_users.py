@@ -1,5 +1,6 @@
 """User objects that are made of columns are those that Python writes one by one."""
 
+import tracemalloc
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -147,6 +148,23 @@ def test_parts_and_rows_that_make_no_sense_are_refused() -> None:
         with pytest.raises((IndexError, TypeError, ValueError)):
             call()  # type: ignore[call-arg]
     assert isinstance(users, Users)
+
+
+def test_small_parts_keep_none_of_the_columns_that_they_were_cut_from() -> None:
+    def users_of_block(block: int) -> Users:
+        digests = Digests(f"{block + row:064x}" for row in range(1_250))
+        return Users((("email", (digests,)), ("partner_user_id", (tuple(f'"{row}"' for row in range(1_250)),))))
+
+    tracemalloc.start()
+    try:
+        parts = [users_of_block(block)[100:][block : block + 1] for block in range(50)]
+        kept_bytes, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert [list(part) for part in parts] == [
+        [f'{{"email":["{2 * block + 100:064x}"],"partner_user_id":["{block + 100}"]}}'] for block in range(50)
+    ]
+    assert kept_bytes < 50 * 2_000  # where the digests of each alone have 41,250
 
 
 def test_a_row_without_values_is_an_empty_object() -> None:

@@ -91,16 +91,34 @@ read_columns(UserLayout *layout, PyObject *columns)
     return 0;
 }
 
+/* Takes a name that stands in JSON as it is. */
+static int
+read_name(UserMember *member, PyObject *name)
+{
+    int is_plain = PyUnicode_IS_COMPACT_ASCII(name);
+    for (Py_ssize_t at = 0; is_plain && at < PyUnicode_GET_LENGTH(name); at++) {
+        uint8_t letter = PyUnicode_1BYTE_DATA(name)[at];
+        is_plain = letter >= ' ' && letter < 0x7f && letter != '"' && letter != '\\';
+    }
+    if (!is_plain) {
+        PyErr_SetString(PyExc_ValueError, "a name is ASCII, and has nothing that JSON escapes");
+        return -1;
+    }
+    member->name = (const char *)PyUnicode_1BYTE_DATA(name);
+    member->name_size = PyUnicode_GET_LENGTH(name);
+    return 0;
+}
+
 static int
 read_member(UserLayout *layout, PyObject *given)
 {
     UserMember *member = &layout->member[layout->members];
-    PyObject *columns;
+    PyObject *name, *columns;
     if (!PyTuple_Check(given)) {
         PyErr_SetString(PyExc_TypeError, "a member is a pair of its name and its columns");
         return -1;
     }
-    if (!PyArg_ParseTuple(given, "s#O!", &member->name, &member->name_size, &PyTuple_Type, &columns)) {
+    if (!PyArg_ParseTuple(given, "UO!", &name, &PyTuple_Type, &columns) || read_name(member, name) < 0) {
         return -1;
     }
     member->first = member->stop = layout->members ? layout->member[layout->members - 1].stop : 0;
@@ -111,7 +129,8 @@ read_member(UserLayout *layout, PyObject *given)
     return 0;
 }
 
-/* Returns 0 where that is not what it should be, which `read_member` says. */
+/* Returns how many columns the members have together. Members of a wrong shape count as none:
+ * `read_member` refuses them later. */
 static Py_ssize_t
 count_columns(PyObject *members)
 {
@@ -385,13 +404,17 @@ users_fitting(Users *self, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "nnn:fitting", &most, &more, &room)) {
         return NULL;
     }
+    if (more < 0) {
+        PyErr_SetString(PyExc_ValueError, "a row takes at least what its text has");
+        return NULL;
+    }
     Py_ssize_t rows = 0, taken = 0;
     while (rows < most && rows < self->count) {
-        Py_ssize_t size = row_size(self->layout, self->first + rows) + more;
-        if (taken + size > room) {
+        Py_ssize_t size = row_size(self->layout, self->first + rows);
+        if (more > PY_SSIZE_T_MAX - size || size + more > room - taken) {
             break;
         }
-        taken += size;
+        taken += size + more;
         rows++;
     }
     return Py_BuildValue("nn", rows, taken);

@@ -1,5 +1,7 @@
 """User objects that are made of columns are those that Python writes one by one."""
 
+import itertools
+import sys
 import tracemalloc
 from collections.abc import Sequence
 from typing import Any, Final
@@ -80,6 +82,21 @@ def test_as_many_fit_as_their_sizes_say(blocks: tuple[RowBlock, RowBlock], most:
     assert in_c.users.fitting(most, more, room) == (fitting, sum(sizes[:fitting]))
 
 
+MOST: Final = sys.maxsize
+HUGE: Final = st.sampled_from((MOST, MOST - 1, MOST - 80, MOST // 2, MOST // 3, 80, 0))
+
+
+@given(twin_blocks(), HUGE, HUGE, HUGE | HUGE.map(int.__neg__) | st.just(-MOST - 1))
+def test_sizes_near_the_limit_of_an_index_are_added_as_python_does(
+    blocks: tuple[RowBlock, RowBlock], most: int, more: int, room: int
+) -> None:
+    python, in_c = blocks
+    assert isinstance(in_c.users, Users)
+    totals = [0, *itertools.accumulate(len(user) + more for user in python.users)]
+    fitting = max((rows for rows in range(min(most, len(totals) - 1) + 1) if totals[rows] <= room), default=0)
+    assert in_c.users.fitting(most, more, room) == (fitting, totals[fitting])
+
+
 @given(st.lists(twin_blocks(), max_size=5), st.sampled_from(("single", "packed")), st.integers(100, 2_000))
 def test_batches_and_bodies_are_the_same(
     blocks: list[tuple[RowBlock, RowBlock]], packing: Packing, max_bytes: int
@@ -126,6 +143,13 @@ MEMBER: Final[tuple[Any, ...]] = ("email", (COLUMN,))
         (MEMBER, ("handle", (("", ""),))),
         (MEMBER, None),
         (("\ud800", (COLUMN,)),),
+        (("é", (COLUMN,)),),
+        ((b"email", (COLUMN,)),),
+        (('e"mail', (COLUMN,)),),
+        (("e\\mail", (COLUMN,)),),
+        (("email\n", (COLUMN,)),),
+        (("email\0", (COLUMN,)),),
+        (("email\x7f", (COLUMN,)),),
     ],
 )
 def test_members_that_make_no_sense_are_refused(members: Any) -> None:
@@ -143,6 +167,7 @@ def test_parts_and_rows_that_make_no_sense_are_refused() -> None:
         lambda: users.render(b"", "x"),
         lambda: users.render(None, b""),
         lambda: users.fitting(1, 1),
+        lambda: users.fitting(1, -1, 1),
         Users,
     ):
         with pytest.raises((IndexError, TypeError, ValueError)):

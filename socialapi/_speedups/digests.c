@@ -158,7 +158,7 @@ parse_cell(PyObject *value, uint8_t *digest)
     if (length == 0) {
         return CELL_EMPTY;
     }
-    if (length == DIGEST_DIGITS && PyUnicode_IS_COMPACT_ASCII(value)
+    if (length == DIGEST_DIGITS && PyUnicode_IS_ASCII(value)
         && digest_from_hex(PyUnicode_1BYTE_DATA(value), digest) == HEX_LOWER) {
         return CELL_DIGEST;
     }
@@ -190,6 +190,10 @@ digests_set_item(Digests *self, Py_ssize_t index, PyObject *value)
 static int
 digests_set_subscript(Digests *self, PyObject *key, PyObject *value)
 {
+    if (PySlice_Check(key)) {
+        PyErr_SetString(PyExc_TypeError, "a column is changed cell by cell");
+        return -1;
+    }
     Py_ssize_t index = PyNumber_AsSsize_t(key, PyExc_IndexError);
     if (index == -1 && PyErr_Occurred()) {
         return -1;
@@ -468,6 +472,9 @@ digests_joined(PyObject *Py_UNUSED(type), PyObject *columns)
         if (!Digests_Check(column)) {
             PyErr_SetString(PyExc_TypeError, "every column has to be one of digests");
             return NULL;
+        }
+        if (((Digests *)column)->count > PY_SSIZE_T_MAX - count) {
+            return PyErr_NoMemory();
         }
         count += ((Digests *)column)->count;
     }

@@ -32,9 +32,14 @@ digest_of_bytes(PyObject *bytes, uint8_t digest[DIGEST_BYTES])
     if (found == NULL) {
         return -1;
     }
-    memcpy(digest, PyBytes_AS_STRING(found), DIGEST_BYTES);
+    int is_digest = PyBytes_Check(found) && PyBytes_GET_SIZE(found) == DIGEST_BYTES;
+    if (is_digest) {
+        memcpy(digest, PyBytes_AS_STRING(found), DIGEST_BYTES);
+    } else {
+        PyErr_SetString(PyExc_TypeError, "hashlib.sha256 gives no digest of 32 bytes");
+    }
     Py_DECREF(found);
-    return 0;
+    return is_digest ? 0 : -1;
 }
 
 static void
@@ -73,7 +78,7 @@ set_text(Key *key, PyObject *text)
         key->form = KEY_NONE;
         return 0;
     }
-    if (!PyUnicode_IS_COMPACT_ASCII(text)) {
+    if (!PyUnicode_IS_ASCII(text)) {
         return set_encoded_text(key, text);
     }
     const uint8_t *letters = PyUnicode_1BYTE_DATA(text);

@@ -38,6 +38,20 @@ def test_it_has_the_cells_that_it_was_made_of(cells: list[str | None]) -> None:
             assert column.index(cell) == cells.index(cell)
 
 
+class Text(str):
+    """A text whose class says nothing about what it holds."""
+
+    __slots__ = ()
+
+
+def test_a_text_of_a_subclass_is_what_it_holds() -> None:
+    column = Digests([Text(A), Text(""), B])
+    assert list(column) == [A, "", B]
+    assert (Text(B) in column, column.index(Text(B)), column.count(Text(A))) == (True, 2, 1)
+    with pytest.raises(ValueError, match="64 lower-case"):
+        column[0] = Text("é" * 64)
+
+
 @given(CELLS, BOUND, BOUND, st.none() | st.integers(-3, 3).filter(bool), BOUND, BOUND)
 def test_slices_and_slices_of_slices_have_the_cells_of_a_list(
     cells: list[str | None], start: int | None, stop: int | None, step: int | None, later: int | None, end: int | None
@@ -142,8 +156,10 @@ def test_its_length_stays_and_it_is_no_key() -> None:
     column: Any = Digests([A])
     with pytest.raises(TypeError):
         del column[0]
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="cell by cell"):
         column[0:1] = [A]
+    with pytest.raises(TypeError, match="cell by cell"):
+        del column[:]
     with pytest.raises(TypeError):
         hash(column)
     with pytest.raises(TypeError):

@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import hashlib
+import subprocess
 import sys
 import weakref
 from collections.abc import Callable, Sequence
@@ -12,12 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from socialapi._speedups import IS_ENABLED
 from socialapi.bulk.audiences.batches import Batch
 from socialapi.bulk.audiences.dedup import PythonIdentifierTable, RecentIdentifiers
 from socialapi.bulk.rows import Action, Row, runs_of
 from socialapi.models.audiences import IDENTIFIER_KINDS
 
-native: Any = pytest.importorskip("socialapi._speedups._native")
+if not IS_ENABLED:
+    pytest.skip("the extension is not used here", allow_module_level=True)
+
+from socialapi._speedups import _native as native
 
 
 def digest(text: str) -> str:
@@ -61,6 +66,12 @@ VALUES: Final = st.sampled_from(["", *DIGESTS, *TEXTS])
 COLUMNS: Final = st.lists(VALUES, max_size=200) | st.lists(st.sampled_from(["", *DIGESTS]), max_size=200).map(
     native.Digests
 )
+
+
+class Text(str):
+    """A text whose class says nothing about what it holds."""
+
+    __slots__ = ()
 
 
 class Placement:
@@ -187,6 +198,33 @@ def test_every_decision_is_the_same_as_in_python(remembered: int, events: list[t
         assert len(job.ours._young) == len(job.twin._young)
         assert len(job.ours._old) == len(job.twin._old)
         assert len(job.ours._forgotten) == len(job.twin._forgotten)
+
+
+@pytest.mark.parametrize("text", ["", *DIGESTS, *TEXTS])
+def test_a_text_of_a_subclass_is_what_it_holds(text: str) -> None:
+    table: Any = native.IdentifierTable()
+    table.put(Text(text), 1)
+    assert table.get(text) == table.get(Text(text)) == (1 if text else None)
+    table.put_column([text], 2)
+    assert (len(table), table.placements()) == ((1, {2}) if text else (0, set()))
+
+
+@pytest.mark.parametrize("found", [b"short", bytearray(32), None])
+def test_a_hash_that_is_no_digest_is_refused(found: Any) -> None:
+    program = f"""
+import hashlib
+class Hash:
+    def __init__(self, data): pass
+    def digest(self): return {found!r}
+hashlib.sha256 = Hash
+from socialapi._speedups._native import IdentifierTable
+try:
+    IdentifierTable().put("x" * 32, 1)
+except TypeError as problem:
+    print(problem)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "hashlib.sha256 gives no digest of 32 bytes\n"
 
 
 def table_of(count: int) -> Any:

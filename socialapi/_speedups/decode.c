@@ -24,7 +24,7 @@ typedef struct {
     PyObject *name;       /* on the wire; NULL for a field that only has its default */
     PyObject *key;        /* the string that was this name the last time, to compare addresses */
     Py_hash_t hash;       /* of the name */
-    Py_ssize_t follower;  /* the index of the field that came next the last time */
+    Py_ssize_t next_field; /* the index of the field that came next the last time */
     Py_ssize_t offset;    /* of the slot within the object */
     int form;
     int is_array;
@@ -38,14 +38,14 @@ typedef struct {
  * reader has no fields either. */
 struct ObjectReader {
     PyObject_HEAD
-    PyObject *describe;       /* tells of the class when the first object comes; NULL afterwards */
+    PyObject *describe;       /* describes the class when the first object comes; NULL afterwards */
     PyTypeObject *cls;
     Field *fields;
     Py_ssize_t field_count;
     Py_ssize_t *buckets;      /* of a hash table: indexes into `fields`, or EMPTY */
     size_t bucket_mask;
     Py_ssize_t extra_offset;  /* of the slot for members without a field; NO_SLOT if there is none */
-    PyObject *read_by_python; /* reads what is no plain dict */
+    PyObject *read_by_python; /* reads what is no plain dict; NULL once the collector has cleared the reader */
     PyObject *unreadable;     /* the types of exceptions that say: not readable */
 };
 
@@ -53,7 +53,7 @@ struct ObjectReader {
 #define NO_SLOT (-1)
 
 static PyTypeObject ObjectReaderType;
-static int be_told(ObjectReader *self);
+static int load_class(ObjectReader *self);
 static PyObject *read_object(ObjectReader *self, PyObject *data);
 
 static inline PyObject **
@@ -296,11 +296,11 @@ store_extra(ObjectReader *self, PyObject *object, PyObject *key, PyObject *value
 static int
 store_members(ObjectReader *self, PyObject *object, PyObject *data)
 {
-    Py_ssize_t position = 0, guess = 0, *follower = NULL;
+    Py_ssize_t position = 0, expected = 0, *next_field = NULL;
     PyObject *key, *value;
     while (PyDict_Next(data, &position, &key, &value)) {
-        Py_ssize_t index = guess;
-        if (self->fields[guess].key != key) {
+        Py_ssize_t index = expected;
+        if (self->fields[expected].key != key) {
             if (!PyUnicode_CheckExact(key)) {
                 return 0;
             }
@@ -315,16 +315,16 @@ store_members(ObjectReader *self, PyObject *object, PyObject *data)
                 }
                 continue;
             }
-            if (follower != NULL) {
-                *follower = index;
+            if (next_field != NULL) {
+                *next_field = index;
             }
         }
         Field *field = &self->fields[index];
         if (store_field(self, field, object, value) < 0) {
             return -1;
         }
-        follower = &field->follower;
-        guess = *follower;
+        next_field = &field->next_field;
+        expected = *next_field;
     }
     return 1;
 }
@@ -349,6 +349,16 @@ store_defaults(ObjectReader *self, PyObject *object)
 }
 
 static PyObject *
+call_python_reader(ObjectReader *self, PyObject *data)
+{
+    if (self->read_by_python == NULL) {
+        PyErr_SetString(PyExc_ReferenceError, "the reader is being collected");
+        return NULL;
+    }
+    return PyObject_CallOneArg(self->read_by_python, data);
+}
+
+static PyObject *
 read_dict(ObjectReader *self, PyObject *data)
 {
     PyObject *object = self->cls->tp_alloc(self->cls, 0); /* with empty slots */
@@ -360,17 +370,17 @@ read_dict(ObjectReader *self, PyObject *data)
         return object;
     }
     Py_DECREF(object);
-    return stored == 0 ? PyObject_CallOneArg(self->read_by_python, data) : NULL;
+    return stored == 0 ? call_python_reader(self, data) : NULL;
 }
 
 static PyObject *
 read_object(ObjectReader *self, PyObject *data)
 {
-    if (self->describe != NULL && be_told(self) < 0) {
+    if (self->describe != NULL && load_class(self) < 0) {
         return NULL;
     }
     if (self->cls == NULL || !PyDict_CheckExact(data)) {
-        return PyObject_CallOneArg(self->read_by_python, data);
+        return call_python_reader(self, data);
     }
     if (Py_EnterRecursiveCall(" while reading an object")) {
         return NULL;
@@ -392,7 +402,7 @@ offset_of(PyTypeObject *cls, PyObject *slot)
             return descriptor->d_member->offset;
         }
     }
-    PyErr_Format(PyExc_TypeError, "no slot of %.100s", cls->tp_name);
+    PyErr_Format(PyExc_SystemError, "no slot of %.100s", cls->tp_name);
     return -1;
 }
 
@@ -404,7 +414,7 @@ set_name(Field *field, PyObject *name)
         return 0;
     }
     if (!PyUnicode_CheckExact(name)) {
-        PyErr_SetString(PyExc_TypeError, "a name is a str");
+        PyErr_SetString(PyExc_SystemError, "a name is a str");
         return -1;
     }
     field->name = Py_NewRef(name);
@@ -429,7 +439,7 @@ set_field(PyTypeObject *cls, Field *field, PyObject *description)
     }
     if (nested != Py_None) {
         if (!Py_IS_TYPE(nested, &ObjectReaderType)) {
-            PyErr_SetString(PyExc_TypeError, "objects are read by an ObjectReader");
+            PyErr_SetString(PyExc_SystemError, "objects are read by an ObjectReader");
             return -1;
         }
         field->nested = (ObjectReader *)Py_NewRef(nested);
@@ -451,7 +461,7 @@ set_fields(ObjectReader *self, PyObject *descriptions)
     memset(self->fields, 0, sizeof(Field) * (size_t)(count + 1));
     self->field_count = count;
     for (Py_ssize_t i = 0; i < count; i++) {
-        self->fields[i].follower = i + 1;
+        self->fields[i].next_field = i + 1;
         if (set_field(self->cls, &self->fields[i], PyTuple_GET_ITEM(descriptions, i)) < 0) {
             return -1;
         }
@@ -489,26 +499,31 @@ fill_buckets(ObjectReader *self)
     return 0;
 }
 
+/* The reader has no class any more before a reference is dropped: that may run Python code, which
+ * may use the reader. */
 static void
 forget_class(ObjectReader *self)
 {
-    for (Py_ssize_t i = 0; i < self->field_count; i++) {
-        Field *field = &self->fields[i];
-        Py_XDECREF(field->name);
-        Py_XDECREF(field->key);
-        Py_XDECREF(field->fallback);
-        Py_XDECREF(field->nested);
-        Py_XDECREF(field->convert);
-    }
-    self->field_count = 0;
-    PyMem_Free(self->fields);
+    PyTypeObject *cls = self->cls;
+    Field *fields = self->fields;
+    Py_ssize_t count = self->field_count;
     PyMem_Free(self->buckets);
-    self->fields = NULL;
     self->buckets = NULL;
-    Py_CLEAR(self->cls);
+    self->cls = NULL;
+    self->fields = NULL;
+    self->field_count = 0;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        Py_XDECREF(fields[i].name);
+        Py_XDECREF(fields[i].key);
+        Py_XDECREF(fields[i].fallback);
+        Py_XDECREF(fields[i].nested);
+        Py_XDECREF(fields[i].convert);
+    }
+    PyMem_Free(fields);
+    Py_XDECREF(cls);
 }
 
-/* Takes what is told of the class: (class, fields, slot of `extra` or None). */
+/* Takes the description of the class: (class, fields, slot of `extra` or None). */
 static int
 set_class(ObjectReader *self, PyObject *description)
 {
@@ -518,7 +533,7 @@ set_class(ObjectReader *self, PyObject *description)
         return -1;
     }
     if (cls->tp_new != PyBaseObject_Type.tp_new || PyType_HasFeature(cls, Py_TPFLAGS_IS_ABSTRACT)) {
-        PyErr_Format(PyExc_TypeError, "%.100s makes its objects itself, or none", cls->tp_name);
+        PyErr_Format(PyExc_SystemError, "%.100s makes its objects itself, or none", cls->tp_name);
         return -1;
     }
     self->cls = (PyTypeObject *)Py_NewRef(cls);
@@ -529,9 +544,27 @@ set_class(ObjectReader *self, PyObject *description)
     return set_fields(self, fields) < 0 || fill_buckets(self) < 0 ? -1 : 0;
 }
 
-/* Has Python tell of the class. Without a description its objects have to be made by Python. */
+/* A fault of the description is none of the data, whose reader takes a TypeError for one of these. */
+static void
+blame_description(void)
+{
+    if (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_ValueError)
+        && !PyErr_ExceptionMatches(PyExc_OverflowError)) {
+        return;
+    }
+    PyObject *type, *fault, *traceback;
+    PyErr_Fetch(&type, &fault, &traceback);
+    PyErr_NormalizeException(&type, &fault, &traceback);
+    PyErr_Format(PyExc_SystemError, "the description of a class is wrong: %S", fault);
+    Py_XDECREF(type);
+    Py_XDECREF(fault);
+    Py_XDECREF(traceback);
+}
+
+/* Asks Python for the description of the class. If there is none, its objects have to be made by
+ * Python. */
 static int
-be_told(ObjectReader *self)
+load_class(ObjectReader *self)
 {
     PyObject *describe = Py_NewRef(self->describe);
     PyObject *description = PyObject_CallNoArgs(describe);
@@ -543,9 +576,9 @@ be_told(ObjectReader *self)
     if (self->describe != NULL) { /* otherwise another thread was faster */
         result = description == Py_None ? 0 : set_class(self, description);
         if (result < 0) {
+            blame_description();
             forget_class(self);
-        }
-        else {
+        } else {
             Py_CLEAR(self->describe);
         }
     }
@@ -590,10 +623,12 @@ reader_replace_each(PyObject *self, PyObject *items)
 }
 
 static PyObject *
-reader_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
+reader_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
+    static char *names[] = {"", "", "", NULL};
     PyObject *read_by_python, *describe, *unreadable;
-    if (!PyArg_ParseTuple(args, "OOO!", &read_by_python, &describe, &PyTuple_Type, &unreadable)) {
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOO!:ObjectReader", names, &read_by_python, &describe,
+                                     &PyTuple_Type, &unreadable)) {
         return NULL;
     }
     ObjectReader *self = (ObjectReader *)type->tp_alloc(type, 0);
@@ -605,8 +640,6 @@ reader_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
     return (PyObject *)self;
 }
 
-/* There is no `tp_clear`, as tuples have none: every cycle has a function, a class or the reader in
- * Python in it, and these can be cleared. */
 static int
 reader_traverse(PyObject *object, visitproc visit, void *arg)
 {
@@ -620,6 +653,18 @@ reader_traverse(PyObject *object, visitproc visit, void *arg)
         Py_VISIT(self->fields[i].nested);
         Py_VISIT(self->fields[i].convert);
     }
+    return 0;
+}
+
+/* Breaks cycles: readers of classes that refer to each other hold each other. What is not cleared
+ * are types of exceptions, which clear themselves. */
+static int
+reader_clear(PyObject *object)
+{
+    ObjectReader *self = (ObjectReader *)object;
+    Py_CLEAR(self->describe);
+    Py_CLEAR(self->read_by_python);
+    forget_class(self);
     return 0;
 }
 
@@ -650,6 +695,7 @@ static PyTypeObject ObjectReaderType = {
     .tp_new = reader_new,
     .tp_dealloc = reader_dealloc,
     .tp_traverse = reader_traverse,
+    .tp_clear = reader_clear,
     .tp_methods = reader_methods,
 };
 

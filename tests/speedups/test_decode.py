@@ -1,7 +1,9 @@
 """The reader of the extension and the generated functions, which must agree on every model and anything it may come as."""
 
 import copy
+import ctypes
 import datetime
+import functools
 import gc
 import importlib
 import itertools
@@ -366,6 +368,54 @@ def test_a_reader_is_collected_with_its_class() -> None:
     assert watched[0]() is None
 
 
+def test_readers_of_classes_that_refer_to_themselves_are_collected() -> None:
+    def convert(value: Any) -> Any:
+        return value
+
+    readers: list[Any] = []
+    for nested in (0, 0, 1):  # the first reader has itself within, the second one the first, the third the second
+        slot = Holder.__dict__["a"]
+        field = ("a", Form.OBJECT, False, False, False, slot, None)
+        describe = functools.partial(describe_late, readers, nested, field, convert)
+        readers.append(_native.ObjectReader(print, describe, UNREADABLE))
+    watched = weakref.ref(convert)
+    assert readers[2].read({"a": {"a": {"a": {"a": None}}}}) == Holder(Holder(Holder(Holder(None))))
+    readers.clear()
+    del convert, describe
+    gc.collect()
+    assert watched() is None
+
+
+def describe_late(readers: list[Any], nested: int, field: tuple[Any, ...], convert: Any) -> Any:
+    return Holder, ((*field, readers[nested], convert),), None
+
+
+def test_a_reader_that_is_being_collected_raises_an_error() -> None:
+    found: list[str] = []
+
+    class Last:
+        """What is dropped while the reader is cleared: the collector does not look into code."""
+
+        def __del__(self) -> None:
+            reader = ctypes.cast(address, ctypes.py_object).value
+            for use in (reader.read, lambda data: reader.replace_each([data])):
+                try:
+                    use({"a": None})
+                except ReferenceError as problem:
+                    found.append(str(problem))
+
+    readers: list[Any] = []
+    fallback = describe_late.__code__.replace(co_consts=(Last(),))
+    field = ("a", Form.OBJECT, False, False, False, Holder.__dict__["a"], fallback)
+    readers.append(_native.ObjectReader(print, lambda: describe_late(readers, 0, field, int), UNREADABLE))
+    readers[0].read({})
+    address = id(readers[0])
+    readers.clear()
+    del field, fallback
+    gc.collect()
+    assert found == ["the reader is being collected"] * 2
+
+
 # What the extension refuses to make a reader of -----------------------------------------------------------------------
 
 
@@ -384,7 +434,7 @@ def test_a_reader_is_made_of_slots_of_the_class_alone() -> None:
     slot = Holder.__dict__["a"]
     assert native_reader(Holder, slot).read({"a": 3}) == Holder(3)
     for wrong in (None, Post.__dict__["text"], property()):
-        with pytest.raises(TypeError, match="no slot of Holder"):
+        with pytest.raises(SystemError, match="no slot of Holder"):
             native_reader(Holder, wrong).read({"a": 3})
 
 
@@ -399,7 +449,7 @@ def test_a_reader_asks_for_its_class_with_the_first_object_until_it_is_told() ->
     reader = _native.ObjectReader(print, describe, UNREADABLE)
     with pytest.raises(OSError, match="not now"):
         reader.read({})
-    with pytest.raises(TypeError):
+    with pytest.raises(SystemError, match="description of a class is wrong"):
         reader.read({})
     assert [type(reader.read({})), type(reader.read({}))] == [Holder, Holder]
 
@@ -412,18 +462,33 @@ def test_a_class_without_a_description_is_read_by_python() -> None:
 
 def test_a_reader_refuses_what_it_cannot_make_objects_of() -> None:
     slot = Holder.__dict__["a"]
-    with pytest.raises(TypeError, match="makes its objects itself"):
+    with pytest.raises(SystemError, match="makes its objects itself"):
         native_reader(tuple, slot).read({})
-    with pytest.raises(TypeError):
+    with pytest.raises(SystemError, match="description of a class is wrong"):
         native_reader(3, slot).read({})
-    with pytest.raises(TypeError, match="read by an ObjectReader"):
+    with pytest.raises(SystemError, match="read by an ObjectReader"):
         native_reader(Holder, slot, nested=3).read({})
-    with pytest.raises(TypeError, match="a name is a str"):
+    with pytest.raises(SystemError, match="a name is a str"):
         native_reader(Holder, slot, name=3).read({})
     with pytest.raises(TypeError, match="expected a list, not tuple"):
         native_reader(Holder, slot).replace_each(())
     with pytest.raises(KeyError, match="a"):
         native_reader(Holder, slot).read({})
+
+
+@pytest.mark.parametrize("arguments", [(), (print, print), (print, print, []), (print, print, (), 1)], ids=len)
+def test_a_reader_is_made_of_three_arguments(arguments: tuple[Any, ...]) -> None:
+    with pytest.raises(TypeError):
+        _native.ObjectReader(*arguments)
+    with pytest.raises(TypeError):
+        _native.ObjectReader(print, print, (), describe=print)
+
+
+def test_a_faulty_description_does_not_look_like_faulty_data() -> None:
+    items = [{"a": 3}]
+    with pytest.raises(SystemError, match="no slot of Holder"):
+        native_reader(Holder, None).replace_each(items)
+    assert items == [{"a": 3}]
 
 
 def test_data_that_change_while_they_are_read_do_no_harm() -> None:

@@ -552,9 +552,8 @@ PyTypeObject Digests_Type = {
     .tp_methods = digests_methods,
 };
 
-/* Makes `isinstance(column, collections.abc.Sequence)` true. */
-static int
-register_sequence(PyObject *type)
+int
+register_sequence(PyTypeObject *type)
 {
     PyObject *abc = PyImport_ImportModule("collections.abc");
     if (abc == NULL) {
@@ -577,5 +576,5 @@ add_digests(PyObject *module)
     if (PyModule_AddType(module, &Digests_Type) < 0) {
         return -1;
     }
-    return register_sequence((PyObject *)&Digests_Type);
+    return register_sequence(&Digests_Type);
 }

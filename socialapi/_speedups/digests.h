@@ -20,6 +20,10 @@ typedef struct {
 
 extern PyTypeObject Digests_Type;
 
+/* Makes objects of the type instances of `collections.abc.Sequence`, all of whose methods it has.
+ * Returns 0, or -1 with an exception set. */
+int register_sequence(PyTypeObject *type);
+
 static inline int
 Digests_Check(PyObject *object)
 {

@@ -459,6 +459,20 @@ users_render(Users *self, PyObject *arguments)
     return body;
 }
 
+static PyObject *
+users_index(Users *self, PyObject *value)
+{
+    Py_ssize_t at = PySequence_Index((PyObject *)self, value);
+    return at < 0 ? NULL : PyLong_FromSsize_t(at);
+}
+
+static PyObject *
+users_count(Users *self, PyObject *value)
+{
+    Py_ssize_t count = PySequence_Count((PyObject *)self, value);
+    return count < 0 ? NULL : PyLong_FromSsize_t(count);
+}
+
 /* The types ----------------------------------------------------------------------------------- */
 
 static PySequenceMethods users_as_sequence = {
@@ -472,6 +486,8 @@ static PyMappingMethods users_as_mapping = {
 };
 
 static PyMethodDef users_methods[] = {
+    {"index", (PyCFunction)users_index, METH_O, NULL},
+    {"count", (PyCFunction)users_count, METH_O, NULL},
     {"fitting", (PyCFunction)users_fitting, METH_VARARGS, users_fitting_doc},
     {"render", (PyCFunction)users_render, METH_VARARGS, users_render_doc},
     {NULL, NULL, 0, NULL},
@@ -504,5 +520,8 @@ add_users(PyObject *module)
     if (PyType_Ready(&UserLayout_Type) < 0) {
         return -1;
     }
-    return PyModule_AddType(module, &Users_Type);
+    if (PyModule_AddType(module, &Users_Type) < 0) {
+        return -1;
+    }
+    return register_sequence(&Users_Type);
 }

@@ -192,6 +192,17 @@ def test_small_parts_keep_none_of_the_columns_that_they_were_cut_from() -> None:
     assert kept_bytes < 50 * 2_000  # where the digests of each alone have 41,250
 
 
+def test_users_are_a_sequence() -> None:
+    users = Users((("partner_user_id", (('"a"', '"b"', '"a"'),)),))
+    rows = list(users)
+    assert isinstance(users, Sequence)
+    assert list(reversed(users)) == rows[::-1]
+    assert (rows[1] in users, "" in users) == (True, False)
+    assert (users.index(rows[1]), users.count(rows[0]), users.count(7)) == (1, 2, 0)
+    with pytest.raises(ValueError, match="not in sequence"):
+        users.index("")
+
+
 def test_a_row_without_values_is_an_empty_object() -> None:
     users = Users((("email", (Digests(["", "a" * 64, None]),)), ("partner_user_id", (("", '"x"', ""),))))
     assert list(users) == ["{}", f'{{"email":["{"a" * 64}"],"partner_user_id":["x"]}}', "{}"]

@@ -33,7 +33,7 @@ from socialapi.wire.decode import CONVERTER, _explain, structure
 if not IS_ENABLED:
     pytest.skip("the extension is not used here", allow_module_level=True)
 
-from socialapi._speedups import _native
+_native: Any = importlib.import_module("socialapi._speedups._native")
 
 
 def _models() -> list[Any]:
@@ -411,7 +411,7 @@ def test_a_reader_that_is_being_collected_raises_an_error() -> None:
     readers[0].read({})
     address = id(readers[0])
     readers.clear()
-    del field, fallback
+    field = fallback = None  # type: ignore[assignment]
     gc.collect()
     assert found == ["the reader is being collected"] * 2
 
@@ -421,7 +421,7 @@ def test_a_reader_that_is_being_collected_raises_an_error() -> None:
 
 @attrs.define
 class Holder:
-    a: int
+    a: Any
 
 
 def native_reader(model: Any, slot: Any, nested: Any = None, name: Any = "a", convert: Any = int) -> Any:

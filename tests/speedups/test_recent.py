@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import hashlib
+import importlib
 import subprocess
 import sys
 import weakref
@@ -22,7 +23,7 @@ from socialapi.models.audiences import IDENTIFIER_KINDS
 if not IS_ENABLED:
     pytest.skip("the extension is not used here", allow_module_level=True)
 
-from socialapi._speedups import _native as native
+native: Any = importlib.import_module("socialapi._speedups._native")
 
 
 def digest(text: str) -> str:

@@ -88,7 +88,9 @@ def test_a_contestant_that_breaks_ends_the_run_and_says_why(service: StubProcess
         measure(work, service, quick=True, rounds=1, contestants=["raw"], say=lambda _: None)
 
 
-def test_a_quick_run_writes_a_page_with_a_table_and_judges_no_target(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_quick_run_writes_a_page_with_a_table_and_judges_no_target(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     run.main(["--quick", "--rounds", "1", "--only", "paging", "--contestants", "ours", "--out", str(tmp_path)])
     text = (tmp_path / "RESULTS.md").read_text("utf-8")
     assert "## Targets" not in text

@@ -230,7 +230,7 @@ def shaped_query(declared: Any, query: Mapping[str, Any] | None) -> dict[str, An
     """Returns the query parameters of the declared type. None and `UNSET` are left out."""
     if not query:
         return {}
-    values: dict[str, Any] = _undeclared(query) if declared is None else shaper(declared)(query)
+    values: dict[str, Any] = shaped(declared, query)
     for value in values.values():
         if value is None:
             return {name: each for name, each in values.items() if each is not None}

@@ -9,10 +9,10 @@ import attrs
 
 from socialapi.config import Config
 from socialapi.errors import InvalidInput
-from socialapi.models.validation import AnyId, Unshapeable, broken_rules, checker
+from socialapi.models.validation import AnyId, broken_rules, checker
 from socialapi.problems import BrokenRule
 from socialapi.routes.route import COUNTED_BY, RateLimit, Route, Target, encode_segment
-from socialapi.wire.encode import json_bytes, query_string, shaped, shaped_query, shaper, unsendable
+from socialapi.wire.encode import json_bytes, query_string, shaped, shaped_query, unsendable
 
 R = TypeVar("R")
 
@@ -202,20 +202,13 @@ def path_id(name: str, value: object) -> str:
 
 
 _IDS: Final = tuple[AnyId, ...]
-_shape_ids: Final = shaper(_IDS)
-_check_ids: Final = checker(_IDS)
 
 
 def id_list(name: str, given: Any) -> list[str]:
     """Returns ids, given as one or several, as a list. Raises InvalidInput, which names the
     argument, with every broken rule.
     """
-    ids: list[str] | Unshapeable = _shape_ids(given)
-    broken: list[BrokenRule] = []
-    if isinstance(ids, Unshapeable):
-        raise _refusal([BrokenRule(path=name, reason=ids.says)])
-    _check_ids(ids, name, broken, _EPOCH)
-    refuse(broken)
+    ids: list[str] = check(_IDS, given, now=_EPOCH, path=name)
     return ids
 
 
@@ -250,9 +243,5 @@ def check(declared: Any, value: Any, *, now: datetime.datetime, path: str = "") 
 def refuse(broken: Sequence[BrokenRule]) -> None:
     """Raises InvalidInput with the broken rules, if there are any."""
     if broken:
-        raise _refusal(broken)
-
-
-def _refusal(broken: Sequence[BrokenRule]) -> InvalidInput:
-    rules = "1 rule" if len(broken) == 1 else f"{len(broken)} rules"
-    return InvalidInput(f"the request breaks {rules} of the service; nothing was sent", broken)
+        rules = "1 rule" if len(broken) == 1 else f"{len(broken)} rules"
+        raise InvalidInput(f"the request breaks {rules} of the service; nothing was sent", broken)

@@ -53,8 +53,8 @@ _FORMS: Final = {
 class FieldPlan:
     """How the value of a field is read.
 
-    `name` is its name on the wire; None for a field that only has its default. For an array, `kind`,
-    `form` and `hook` are those of an item. `hook` reads a scalar (a function of the value), or an
+    `name` is its name on the wire; None for a field that only has its default. For an array,
+    `kind`, `form` and `hook` are those of an item. `hook` reads a scalar (a function of the value), or an
     object or anything else (a function of the value and the kind); None for Form.ANY.
 
     `default` is what a missing, null or empty value becomes, attrs.NOTHING if it is refused. It is
@@ -96,13 +96,21 @@ class ClassPlan:
     is_bare: bool
 
     @functools.cached_property
+    def every_field(self) -> tuple[FieldPlan, ...]:
+        """All fields, `extra` last."""
+        return self.fields if self.extra is None else (*self.fields, self.extra)
+
+    @functools.cached_property
     def named(self) -> dict[str, FieldPlan]:
         """The fields that are read, by their names on the wire."""
         return {field.name: field for field in self.fields if field.name is not None}
 
 
 class PlannedReader:
-    """Reads the objects of a class by its plan."""
+    """Reads the objects of a class by its plan.
+
+    It stands here because a plan asks whether a hook is one, and the readers are made of plans.
+    """
 
 
 def plan_of(cls: Any, hook_of: Callable[[Any], Structure]) -> ClassPlan:

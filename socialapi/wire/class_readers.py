@@ -212,7 +212,7 @@ class _Writer:
         self._scope |= {"fromisoformat": datetime.datetime.fromisoformat, "UTC": datetime.UTC, "moment": scalars.moment}
         self._scope |= {"only_object": scalars.only_object, "several": scalars.as_list, "required": required}
         self._scope |= {"unreadable": UNREADABLE, "read_items": read_items}
-        for field in (*plan.fields, *filter(None, [plan.extra])):
+        for field in plan.every_field:
             self._scope[f"default_{field.attribute}"] = field.make_default or field.default
             self._scope[f"kind_{field.attribute}"] = field.kind
             self._scope[f"hook_{field.attribute}"] = field.hook
@@ -340,14 +340,13 @@ class _Writer:
         plan, of_fields = self._plan, {field.attribute: values[name] for name, field in self._plan.named.items()}
         if plan.extra is not None:
             of_fields["extra"] = extra if plan.extra.is_late else f"{extra} or {{}}" if extra else "{}"
-        every = (*plan.fields, *filter(None, [plan.extra]))
         if not plan.is_bare:
-            given = ((field.alias, of_fields[field.attribute]) for field in every if field.attribute in of_fields)
-            return [f"return cls({', '.join(f'{alias}={value}' for alias, value in given)})"]
+            given = ((field.alias, of_fields.get(field.attribute)) for field in plan.every_field)
+            return [f"return cls({', '.join(f'{alias}={value}' for alias, value in given if value is not None)})"]
         # Setting the attributes does the same as `__init__` without passing as many keyword
         # arguments.
         lines = ["self = new(cls)"]
-        for field in every:
+        for field in plan.every_field:
             value = of_fields.get(field.attribute, "")
             if not field.is_late:
                 lines.append(f"self.{field.attribute} = {value or _default(field)}")
@@ -370,8 +369,9 @@ def description(plan: ClassPlan) -> tuple[Any, tuple[tuple[Any, ...], ...], Any]
     """Returns what the reader of the extension is told of a class: the class, its fields, and the
     slot of `extra`. None for a class whose objects have to be made by Python.
     """
-    every = (*plan.fields, *filter(None, [plan.extra]))
-    if not plan.is_bare or any(field.slot is None or (field.make_default and not field.is_late) for field in every):
+    if not plan.is_bare:
+        return None
+    if any(field.slot is None or (field.make_default and not field.is_late) for field in plan.every_field):
         return None
     if plan.extra is not None and not plan.extra.is_late:
         return None

@@ -223,7 +223,7 @@ class RecentIdentifiers:
 
     def judge(self, row: Row) -> Decision:
         """What the recent past means for the row."""
-        found = [self._young[kind].get(value) or self._old[kind].get(value) for kind, value in row.identifiers]
+        found = [self._recent(kind, value) for kind, value in row.identifiers]
         known = [each for each in found if each is not None]
         if known and len(known) == len(found) and all(each.does(row.action) for each in known):
             return _duplicate(row, known)
@@ -242,7 +242,7 @@ class RecentIdentifiers:
         """
         shared = self._placement(row.action, batch)
         for kind, value in row.identifiers:
-            placement, before = shared, self._last((kind, value))
+            placement, before = shared, self._recent(kind, value) or self._forgotten[kind].get(value)
             if before is not None and before.does(row.action):
                 if before.batches[-1] is batch:
                     placement = before
@@ -256,7 +256,7 @@ class RecentIdentifiers:
         repeats.
         """
         for kind, value in row.identifiers:
-            known = self._young[kind].get(value) or self._old[kind].get(value)
+            known = self._recent(kind, value)
             assert known is not None
             self._young[kind].put(value, known)
 
@@ -272,9 +272,8 @@ class RecentIdentifiers:
             shared = self._shared = _Placement(action, (batch,))
         return shared
 
-    def _last(self, identifier: Identifier) -> _Placement | None:
-        kind, value = identifier
-        return self._young[kind].get(value) or self._old[kind].get(value) or self._forgotten[kind].get(value)
+    def _recent(self, kind: IdentifierKind, value: str) -> _Placement | None:
+        return self._young[kind].get(value) or self._old[kind].get(value)
 
     def turn(self) -> None:
         """Forgets the old generation if the young one is full; to be called between two batches,

@@ -158,8 +158,8 @@ def test_it_is_known_with_what_a_national_prefix_begins(pattern: str, starts: tu
 def in_both(block: UserBlock, **options: Any) -> tuple[PreparedBlock, PreparedBlock]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(prepare, "IS_ENABLED", False)
-        in_python = Preparer(now=NOW, **options)
-    return in_python.prepare_block(block), Preparer(now=NOW, **options).prepare_block(block)
+        in_python = Preparer(now=NOW, **options).prepare_block(block)
+    return in_python, Preparer(now=NOW, **options).prepare_block(block)
 
 
 def told(prepared: PreparedBlock) -> tuple[Any, ...]:

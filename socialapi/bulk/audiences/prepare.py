@@ -162,8 +162,7 @@ class Preparer:
         kinds = tuple(kinds)
         self._normalizers = normalizers(kinds, default_region)
         self._column_normalizers = column_normalizers(kinds, default_region)
-        self._is_in_c = IS_ENABLED
-        self._hashed_kinds = frozenset(kinds) - {"partner_user_id"} if IS_ENABLED else frozenset[IdentifierKind]()
+        self._hashed_kinds = frozenset(kinds) - {"partner_user_id"}
         self._now = now
         self._allow_effective = allow_effective
         self._writes_users = writes_users
@@ -207,7 +206,7 @@ class Preparer:
     def _hashed_columns(self, block: UserBlock) -> list["Digests | None"]:
         """The columns of identifiers whose plain cells were hashed in C; None for each other one."""
         return [
-            hashed_plain(kind, block.columns[at]) if kind in self._hashed_kinds else None
+            hashed_plain(kind, block.columns[at]) if IS_ENABLED and kind in self._hashed_kinds else None
             for at, _, kind in block.layout.identifiers
         ]
 
@@ -243,7 +242,7 @@ class Preparer:
         """The user objects, of which those of odd rows are to be replaced; None if they are made of
         the columns later.
         """
-        if self._is_in_c and self._writes_users:
+        if IS_ENABLED and self._writes_users:
             return None
         return write_users(columns) if self._writes_users and odd < rows else [""] * rows
 
@@ -262,7 +261,9 @@ class Preparer:
         return decided
 
     def _normalized_columns(self, block: UserBlock, hashed: Sequence["Digests | None"]) -> list[NormalizedColumn]:
-        """The values of each column of identifiers; None for each that has to be looked at by itself."""
+        """The values of each column of identifiers; None for each that has to be looked at by
+        itself.
+        """
         columns = list[NormalizedColumn]()
         for (at, _, kind), found in zip(block.layout.identifiers, hashed, strict=True):
             cells = block.columns[at]
@@ -286,7 +287,7 @@ class Preparer:
 
     def _odd_rows(self, block: UserBlock, columns: Sequence[NormalizedColumn]) -> set[int]:
         """The rows that have to be looked at by themselves."""
-        if not self._is_in_c:
+        if not IS_ENABLED:
             if not columns or len({kind for kind, _ in columns}) < len(columns):
                 return set(range(len(block)))
             return {index for _, values in columns for index in gaps_of(values)}

@@ -204,9 +204,9 @@ class ProductStage:
                 self._is_stopped,
                 self._run.show,
             )
-            gone = await vanished.count()
+            gone, new = await vanished.count()
             if self._options.delete_vanished:
-                await self._delete(vanished, gone)
+                await self._delete(vanished, gone, new)
         except SocialApiError as problem:
             self._dispatcher.stop(problem)
 
@@ -286,7 +286,7 @@ class ProductStage:
         self._placer.settled(batch)
         batch.release()
 
-    async def _delete(self, vanished: "VanishedProducts", gone: int) -> None:
+    async def _delete(self, vanished: "VanishedProducts", gone: int, new: int) -> None:
         """Deletes what has vanished, once in all runs: what another load has added since then is
         not of this one.
         """
@@ -294,7 +294,7 @@ class ProductStage:
         if journal is not None and await journal.has_deleted():
             return
         if gone:
-            await vanished.check(self._options.max_vanished_share)
+            vanished.check(new, self._options.max_vanished_share)
         if self._options.dry_run:
             return
         await vanished.delete()

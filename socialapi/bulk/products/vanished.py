@@ -50,24 +50,26 @@ class VanishedProducts:
     stopped: Callable[[], bool]
     show: Callable[[], None]
 
-    async def count(self) -> int:
-        """How many products of earlier loads this feed does not have; counted as vanished."""
-        gone, _ = await self.digests.count_vanished()
+    async def count(self) -> tuple[int, int]:
+        """How many products of earlier loads this feed does not have, which are counted as
+        vanished, and of how many of them the deletion was never requested.
+        """
+        gone, new = await self.digests.count_vanished()
         if gone:
             self.counters.noticed_vanished(gone, [each.id for each in await self.digests.vanished()])
-        return gone
+        return gone, new
 
-    async def check(self, max_share: float) -> None:
+    def check(self, new: int, max_share: float) -> None:
         """Raises InvalidInput when they may not be deleted.
 
-        Either nobody knows what has vanished, since rows could not be read, or they are more than
-        the share of what was there before this load. Those that an earlier load was to delete were
-        judged then.
+        Either nobody knows what has vanished, since rows could not be read, or the new ones are
+        more than the share of what was there before this load. Those that an earlier load was to
+        delete were judged then.
         """
         if unreadable := self.counters.unreadable:
             rows = "1 row" if unreadable == 1 else f"{unreadable:,} rows"
             raise InvalidInput(f"{rows} could not be read, so nobody knows what has vanished; nothing was deleted")
-        known, (_, new) = self.digests.known_before, await self.digests.count_vanished()
+        known = self.digests.known_before
         if new > max_share * known:
             raise InvalidInput(
                 f"{new:,} of {known:,} products are not in the feed, more than the share of {max_share:.0%} that may "

@@ -305,7 +305,7 @@ class _Reading:
 
     def take_currency(self, cell: Any) -> None:
         """Takes in the currency of prices that are numbers alone."""
-        for field in ("price", "sale_price"):
+        for field in PRICES:
             price = self.shape.get(field)
             if isinstance(cell, str) and isinstance(price, str):
                 self.shape[field] = with_currency(price, cell)

@@ -39,7 +39,9 @@ def packed_of(values: Sequence[str]) -> bytes:
 
 
 def hex_of(packed: bytes, gaps: Sequence[int] = ()) -> Sequence[str]:
-    """The digests that stand one behind the other, as they are sent, and nothing at the ascending indexes of `gaps`."""
+    """The digests that stand one behind the other, as they are sent, and nothing at the ascending
+    indexes of `gaps`.
+    """
     if IS_ENABLED:
         return cast("Sequence[str]", Digests.unpacked(packed, list(gaps)))
     text = packed.hex()

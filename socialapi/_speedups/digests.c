@@ -285,18 +285,6 @@ digests_count(Digests *self, PyObject *value)
     return PyLong_FromSsize_t(count);
 }
 
-static int
-append_index(PyObject *list, Py_ssize_t at)
-{
-    PyObject *index = PyLong_FromSsize_t(at);
-    if (index == NULL) {
-        return -1;
-    }
-    int status = PyList_Append(list, index);
-    Py_DECREF(index);
-    return status;
-}
-
 /* The indexes of the cells that are in one of two states. */
 static PyObject *
 indexes_of(const Digests *self, int state, int or_state)

@@ -12,4 +12,17 @@ int add_columns(PyObject *module);
 int add_recent(PyObject *module);
 int add_decode(PyObject *module);
 
+/* Appends a number to a list. Returns 0, or -1 with an exception set. */
+static inline int
+append_index(PyObject *list, Py_ssize_t at)
+{
+    PyObject *index = PyLong_FromSsize_t(at);
+    if (index == NULL) {
+        return -1;
+    }
+    int status = PyList_Append(list, index);
+    Py_DECREF(index);
+    return status;
+}
+
 #endif

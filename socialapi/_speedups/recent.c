@@ -336,14 +336,8 @@ add_row(Search *search, Py_ssize_t row)
     if (row == search->last) {
         return 0;
     }
-    PyObject *index = PyLong_FromSsize_t(row);
-    if (index == NULL) {
-        return -1;
-    }
-    int status = PyList_Append(search->rows, index);
-    Py_DECREF(index);
     search->last = row;
-    return status;
+    return append_index(search->rows, row);
 }
 
 static int

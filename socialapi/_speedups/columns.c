@@ -359,7 +359,7 @@ add_phone_plan(PyObject *Py_UNUSED(module), PyObject *arguments)
 static PyObject *
 sha256_implementation(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
-    return PyUnicode_FromString(sha256_choose());
+    return PyUnicode_FromString(sha256_name());
 }
 
 static int

@@ -199,28 +199,40 @@ has_sha_instructions(void)
 
 /* Whole messages ------------------------------------------------------------------------------ */
 
-static CompressOne compress_one = compress_one_portable;
-static CompressTwo compress_two = compress_two_portable;
+typedef struct {
+    const char *name;
+    CompressOne compress_one;
+    CompressTwo compress_two;
+} Implementation;
 
-const char *
+static const Implementation portable = {"portable SHA-256", compress_one_portable, compress_two_portable};
+#if HAS_X86
+static const Implementation x86 = {"SHA-256 by the instructions of x86-64", compress_one_x86, compress_two_x86};
+#endif
+
+static const Implementation *chosen = &portable;
+
+void
 sha256_choose_portable(void)
 {
-    compress_one = compress_one_portable;
-    compress_two = compress_two_portable;
-    return "portable SHA-256";
+    chosen = &portable;
+}
+
+void
+sha256_choose(void)
+{
+    sha256_choose_portable();
+#if HAS_X86
+    if (has_sha_instructions()) {
+        chosen = &x86;
+    }
+#endif
 }
 
 const char *
-sha256_choose(void)
+sha256_name(void)
 {
-#if HAS_X86
-    if (has_sha_instructions()) {
-        compress_one = compress_one_x86;
-        compress_two = compress_two_x86;
-        return "SHA-256 by the instructions of x86-64";
-    }
-#endif
-    return sha256_choose_portable();
+    return chosen->name;
 }
 
 void
@@ -252,7 +264,7 @@ static void
 finish_one(State *state, const Message *message, int from, uint8_t *digest)
 {
     for (int block = from; block < message->blocks; block++) {
-        compress_one(state, message->bytes + block * BLOCK_BYTES);
+        chosen->compress_one(state, message->bytes + block * BLOCK_BYTES);
     }
     store_digest(state, digest);
 }
@@ -277,7 +289,7 @@ sha256_two(const Message messages[2], uint8_t *first, uint8_t *second)
             messages[0].bytes + block * BLOCK_BYTES,
             messages[1].bytes + block * BLOCK_BYTES,
         };
-        compress_two(states, blocks);
+        chosen->compress_two(states, blocks);
     }
     finish_one(&states[0], &messages[0], both, first);
     finish_one(&states[1], &messages[1], both, second);

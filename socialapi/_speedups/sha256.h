@@ -18,10 +18,12 @@ typedef struct {
     int blocks;
 } Message;
 
-/* Chooses the fastest implementation that this processor has. Returns its name. */
-const char *sha256_choose(void);
-/* Chooses the one that runs everywhere, for the tests. Returns its name. */
-const char *sha256_choose_portable(void);
+/* Chooses the fastest implementation that this processor has. */
+void sha256_choose(void);
+/* Chooses the one that runs everywhere, for the tests. */
+void sha256_choose_portable(void);
+/* Returns the name of the one that is chosen. */
+const char *sha256_name(void);
 
 void message_pad(Message *message);
 /* Both take padded messages. Two at a time take little more time than one. */

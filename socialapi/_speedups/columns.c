@@ -198,6 +198,8 @@ rule_for(PyObject *kind)
 
 /* Columns ------------------------------------------------------------------------------------- */
 
+static const Sha256 *sha256; /* the one in use */
+
 typedef struct {
     Digests *column;
     Rule rule;
@@ -220,7 +222,7 @@ hash_message(Hasher *hasher, Py_ssize_t index)
         return;
     }
     message_pad(&hasher->messages[1]);
-    sha256_two(hasher->messages, place_of(hasher, hasher->waiting), place_of(hasher, index));
+    sha256_two(sha256, hasher->messages, place_of(hasher, hasher->waiting), place_of(hasher, index));
     hasher->waiting = -1;
 }
 
@@ -228,7 +230,7 @@ static void
 hash_rest(Hasher *hasher)
 {
     if (hasher->waiting >= 0) {
-        sha256_one(&hasher->messages[0], place_of(hasher, hasher->waiting));
+        sha256_one(sha256, &hasher->messages[0], place_of(hasher, hasher->waiting));
     }
 }
 
@@ -359,7 +361,7 @@ add_phone_plan(PyObject *Py_UNUSED(module), PyObject *arguments)
 static PyObject *
 sha256_implementation(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
-    return PyUnicode_FromString(sha256_name());
+    return PyUnicode_FromString(sha256_name(sha256));
 }
 
 static int
@@ -393,13 +395,10 @@ sha256_pair(PyObject *Py_UNUSED(module), PyObject *arguments)
     if (message_of(first, &messages[0]) < 0 || message_of(second, &messages[1]) < 0) {
         return NULL;
     }
-    if (portable) {
-        sha256_choose_portable();
-    }
-    sha256_one(&messages[0], digests[0]);
-    sha256_one(&messages[1], digests[1]);
-    sha256_two(messages, digests[2], digests[3]);
-    sha256_choose();
+    const Sha256 *asked_for = portable ? sha256_portable() : sha256;
+    sha256_one(asked_for, &messages[0], digests[0]);
+    sha256_one(asked_for, &messages[1], digests[1]);
+    sha256_two(asked_for, messages, digests[2], digests[3]);
     return PyBytes_FromStringAndSize((const char *)digests, sizeof(digests));
 }
 
@@ -415,6 +414,6 @@ int
 add_columns(PyObject *module)
 {
     fill_letters();
-    sha256_choose();
+    sha256 = sha256_fastest();
     return PyModule_AddFunctions(module, functions);
 }

@@ -199,40 +199,38 @@ has_sha_instructions(void)
 
 /* Whole messages ------------------------------------------------------------------------------ */
 
-typedef struct {
+struct Sha256 {
     const char *name;
     CompressOne compress_one;
     CompressTwo compress_two;
-} Implementation;
+};
 
-static const Implementation portable = {"portable SHA-256", compress_one_portable, compress_two_portable};
+static const Sha256 portable = {"portable SHA-256", compress_one_portable, compress_two_portable};
 #if HAS_X86
-static const Implementation x86 = {"SHA-256 by the instructions of x86-64", compress_one_x86, compress_two_x86};
+static const Sha256 x86 = {"SHA-256 by the instructions of x86-64", compress_one_x86, compress_two_x86};
 #endif
 
-static const Implementation *chosen = &portable;
-
-void
-sha256_choose_portable(void)
+const Sha256 *
+sha256_fastest(void)
 {
-    chosen = &portable;
-}
-
-void
-sha256_choose(void)
-{
-    sha256_choose_portable();
 #if HAS_X86
     if (has_sha_instructions()) {
-        chosen = &x86;
+        return &x86;
     }
 #endif
+    return &portable;
+}
+
+const Sha256 *
+sha256_portable(void)
+{
+    return &portable;
 }
 
 const char *
-sha256_name(void)
+sha256_name(const Sha256 *sha256)
 {
-    return chosen->name;
+    return sha256->name;
 }
 
 void
@@ -261,24 +259,24 @@ start(State *state)
 }
 
 static void
-finish_one(State *state, const Message *message, int from, uint8_t *digest)
+finish_one(const Sha256 *sha256, State *state, const Message *message, int from, uint8_t *digest)
 {
     for (int block = from; block < message->blocks; block++) {
-        chosen->compress_one(state, message->bytes + block * BLOCK_BYTES);
+        sha256->compress_one(state, message->bytes + block * BLOCK_BYTES);
     }
     store_digest(state, digest);
 }
 
 void
-sha256_one(const Message *message, uint8_t *digest)
+sha256_one(const Sha256 *sha256, const Message *message, uint8_t *digest)
 {
     State state;
     start(&state);
-    finish_one(&state, message, 0, digest);
+    finish_one(sha256, &state, message, 0, digest);
 }
 
 void
-sha256_two(const Message messages[2], uint8_t *first, uint8_t *second)
+sha256_two(const Sha256 *sha256, const Message messages[2], uint8_t *first, uint8_t *second)
 {
     State states[2];
     start(&states[0]);
@@ -289,10 +287,10 @@ sha256_two(const Message messages[2], uint8_t *first, uint8_t *second)
             messages[0].bytes + block * BLOCK_BYTES,
             messages[1].bytes + block * BLOCK_BYTES,
         };
-        chosen->compress_two(states, blocks);
+        sha256->compress_two(states, blocks);
     }
-    finish_one(&states[0], &messages[0], both, first);
-    finish_one(&states[1], &messages[1], both, second);
+    finish_one(sha256, &states[0], &messages[0], both, first);
+    finish_one(sha256, &states[1], &messages[1], both, second);
 }
 
 /* Hexadecimal digits -------------------------------------------------------------------------- */

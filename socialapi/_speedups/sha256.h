@@ -18,17 +18,19 @@ typedef struct {
     int blocks;
 } Message;
 
-/* Chooses the fastest implementation that this processor has. */
-void sha256_choose(void);
-/* Chooses the one that runs everywhere, for the tests. */
-void sha256_choose_portable(void);
-/* Returns the name of the one that is chosen. */
-const char *sha256_name(void);
+/* One of the implementations. */
+typedef struct Sha256 Sha256;
+
+/* Returns the fastest one that this processor has. */
+const Sha256 *sha256_fastest(void);
+/* Returns the one that runs everywhere, for the tests. */
+const Sha256 *sha256_portable(void);
+const char *sha256_name(const Sha256 *sha256);
 
 void message_pad(Message *message);
 /* Both take padded messages. Two at a time take little more time than one. */
-void sha256_one(const Message *message, uint8_t *digest);
-void sha256_two(const Message messages[2], uint8_t *first, uint8_t *second);
+void sha256_one(const Sha256 *sha256, const Message *message, uint8_t *digest);
+void sha256_two(const Sha256 *sha256, const Message messages[2], uint8_t *first, uint8_t *second);
 
 /* Writes the digest in DIGEST_DIGITS lower-case hexadecimal digits, without a NUL behind them. */
 void digest_to_hex(const uint8_t *digest, char *digits);

@@ -13,6 +13,7 @@ from socialapi.models.pages import Page
 from socialapi.models.posts import Post
 from socialapi.problems import Problem, ServiceError
 from socialapi.session.pager import Pager
+from tests.support.clock import turns
 
 T = TypeVar("T")
 
@@ -146,7 +147,7 @@ async def test_the_next_page_is_on_its_way_while_one_is_worked_on() -> None:
     collection = Collection(THREE_PAGES)
     walk = aiter(collection.pager())
     assert await anext(walk) == 1
-    await asyncio.sleep(0)
+    await turns(2)
     assert collection.asked == [None, "b"]
     await walk.aclose()  # type: ignore[attr-defined]  # it is an asynchronous generator
     assert not collection.tasks

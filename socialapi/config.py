@@ -80,6 +80,11 @@ def _share(instance: object, attribute: "attrs.Attribute[Any]", value: float) ->
         raise ConfigurationError(f"{attribute.name} must be a number from 0 to below 1, not {value!r}")
 
 
+def _share_above_zero(instance: object, attribute: "attrs.Attribute[Any]", value: float | None) -> None:
+    if value is not None and not (_is_number(attribute, value) and 0 < value <= 1):
+        raise ConfigurationError(f"{attribute.name} must be a number above 0 and at most 1, not {value!r}")
+
+
 def _says(attribute: "attrs.Attribute[Any]") -> str:
     return "a whole number" if _scalar_type(attribute.type) is int else "a number"
 
@@ -223,6 +228,10 @@ class Config:
     interactive_reserve: float = attrs.field(default=0.02, validator=_share)
     """The share of every rate limit (at least one request) that bulk jobs leave to interactive
     calls.
+    """
+    redis_fallback_share: float | None = attrs.field(default=None, validator=_share_above_zero)
+    """The share of every rate limit that the interactive calls of each process use while the Redis
+    of a `RedisPacer` does not answer; None to wait for it.
     """
     rate_limit_header_prefixes: tuple[str, ...] = attrs.field(
         default=("x-account-rate-limit-", "x-rate-limit-"), converter=_tuples, validator=_check_prefixes

@@ -43,11 +43,13 @@ EVERYTHING_BELOW: Final = {
 ASIDE: Final = {
     "emulator": BOTTOM - {"reports"} | {"models", "routes"},
     "webhooks": BOTTOM | {"models", "routes", "wire"},
+    "integrations": EVERYTHING_BELOW["socialapi"],  # what a program may use; a client makes what its environment names
     "journals": BOTTOM,
     "types": BOTTOM | {"models"},
 }
 ALSO: Final = {
     "cli": frozenset({"emulator", "webhooks"}),
+    "client": frozenset({"integrations"}),
     "testing": frozenset({"emulator"}),
     "__main__": frozenset(),
 }
@@ -69,8 +71,8 @@ MAY_USE_AIOHTTP: Final = frozenset({"session", "emulator"})
 MAY_NAME_TYPES_OF_AIOHTTP: Final = frozenset({"client"})
 MAY_USE_AIOHTTP_WEB: Final = MAY_USE_AIOHTTP | {"webhooks"}
 # Extras, which not everybody has and nobody should wait for: imported in functions, when there is something for them.
-EXTRAS: Final = frozenset({"pyarrow", "backports", "compression"})
-MAY_USE_EXTRAS: Final = frozenset({"bulk"})
+EXTRAS: Final = frozenset({"pyarrow", "backports", "compression", "redis"})
+MAY_USE_EXTRAS: Final = frozenset({"bulk", "integrations"})
 NOT_IN_WIRE: Final = frozenset({"aiohttp", "asyncio", "time", "random"})
 
 MAX_LINES: Final = 50
@@ -152,7 +154,8 @@ def forbidden(module: str, source: str, *, package: str | None = None) -> list[s
     if unit in MAY_NAME_TYPES_OF_AIOHTTP:
         lines = uses_outside_annotations(source, "aiohttp")
         wrong += [f"{module}:{line} may name aiohttp in annotations only" for line in lines]
-    wrong += [f"{module}:{line} may import {name} in functions only" for line, name in extras_at_once(source)]
+    if unit != "integrations":  # which nobody imports who does not have the extra
+        wrong += [f"{module}:{line} may import {name} in functions only" for line, name in extras_at_once(source)]
     return wrong
 
 
@@ -261,6 +264,8 @@ def test_package_files_are_empty_but_for_the_public_ones_and_the_switch_of_the_e
         ("socialapi.bulk.inputs.formats", "if True:\n    from pyarrow.parquet import ParquetFile"),
         ("socialapi.bulk.inputs.formats", "from backports.zstd import ZstdFile"),
         ("socialapi.cli.audience", "def f():\n    import pyarrow"),
+        ("socialapi.session.rate_limiter", "def f():\n    import redis.asyncio"),
+        ("socialapi.session.session", "from socialapi.integrations.redis import RedisPacer"),
     ],
 )
 def test_a_planted_arrow_that_goes_up_is_seen(module: str, source: str) -> None:

@@ -1,0 +1,383 @@
+-- The window of one rate limit, shared by processes. One call records what became of requests and
+-- takes places for new ones, because both come together under load and a round trip costs more than
+-- the script. Calling it twice with the same arguments does what calling it once does.
+--
+-- It applies the rules of `SlidingWindow` in session/rate_limiter.py; a test holds both equal.
+--
+-- KEYS  1 state     hash: clock, reports of the service, ticket counter, epoch
+--       2 flying    sorted set: places of requests on their way, by the end of their lease
+--       3 counted   sorted set: places of answered requests, by the time at which they are free again
+--       4 promises  sorted set: who waits, by the time until which the turn is kept
+--       5 waiting   sorted set: processes with waiting interactive calls, by ticket
+--       6 waiting   sorted set: processes with waiting bulk calls, by ticket
+-- ARGV  1 the epoch that the caller knows, or ''     2 an epoch for a new state
+--       3 worker            4 lease_seconds          5 requests or ''       6 window_seconds or ''
+--       7 reserve_share     8 grace_seconds          9 poll_seconds        10 probe_seconds
+--      11 and 12 interactive places wanted, and the number of the first; 13 and 14 the same for bulk
+--      then seven for each request: place, outcome, age_seconds, limit, remaining,
+--      resets_in_seconds, refused_for_seconds
+--
+-- The epoch tells whether the state is still the one that the caller knows: it is lost when Redis
+-- restarts without its data, evicts a key, or nobody called for long. It stands in both sets, too, so
+-- that the loss of one of them shows.
+
+local STATE, FLYING, COUNTED, PROMISES = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local WAITING = { interactive = KEYS[5], bulk = KEYS[6] }
+local SAME_RESET_SECONDS = 2
+local FIRST_SETTLEMENT, SETTLEMENT_FIELDS = 15, 7
+
+local known_epoch, new_epoch, worker = ARGV[1], ARGV[2], ARGV[3]
+local lease_seconds, documented_requests, window_seconds = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+local reserve_share, grace_seconds = tonumber(ARGV[7]), tonumber(ARGV[8])
+local poll_seconds, probe_seconds = tonumber(ARGV[9]), tonumber(ARGV[10])
+
+local function exact(number)
+  return string.format('%.6f', number)
+end
+
+-- State -------------------------------------------------------------------------------------------
+
+local state = {}
+
+local function read_state()
+  local found = redis.call('HGETALL', STATE)
+  for index = 1, #found, 2 do
+    state[found[index]] = found[index + 1]
+  end
+  local marker = 'epoch:' .. (state.epoch or '')
+  if state.epoch and redis.call('ZSCORE', FLYING, marker) and redis.call('ZSCORE', COUNTED, marker) then
+    return
+  end
+  redis.call('DEL', STATE, FLYING, COUNTED, PROMISES, KEYS[5], KEYS[6])
+  state = { epoch = new_epoch }
+  redis.call('ZADD', FLYING, '+inf', 'epoch:' .. new_epoch)
+  redis.call('ZADD', COUNTED, '+inf', 'epoch:' .. new_epoch)
+end
+
+local function value(name, default)
+  return tonumber(state[name]) or default
+end
+
+local function set(name, number)
+  state[name] = exact(number)
+end
+
+local function read_clock()
+  local time = redis.call('TIME')
+  local now = tonumber(time[1]) + tonumber(time[2]) / 1e6 + value('offset', 0)
+  local last = value('last', 0)
+  if now < last then -- the clock was set back, or another server took over
+    set('offset', value('offset', 0) + last - now)
+    now = last
+  end
+  set('last', now)
+  return now
+end
+
+read_state()
+local now = read_clock()
+
+local function in_flight()
+  return redis.call('ZCARD', FLYING) - 1
+end
+
+local function recent()
+  return redis.call('ZCARD', COUNTED) - 1
+end
+
+local function limit()
+  return value('limit', documented_requests)
+end
+
+local function reserve(lane)
+  if lane ~= 'bulk' or not limit() or reserve_share == 0 then
+    return 0
+  end
+  return math.min(limit() - 1, math.max(1, math.ceil(limit() * reserve_share)))
+end
+
+-- What became of requests ---------------------------------------------------------------------------
+
+local function unaccounted(more)
+  set('unaccounted', value('unaccounted', 0) + more)
+end
+
+local function count(place, at)
+  if window_seconds then
+    redis.call('ZADD', COUNTED, exact(at + window_seconds), place)
+  end
+end
+
+local function end_leases()
+  local ended = redis.call('ZRANGEBYSCORE', FLYING, '-inf', exact(now), 'WITHSCORES')
+  for index = 1, #ended, 2 do
+    redis.call('ZREM', FLYING, ended[index])
+    count(ended[index], tonumber(ended[index + 1]))
+    unaccounted(1)
+  end
+end
+
+local function is_overtaken(remaining, reset)
+  local reported = value('remaining')
+  if not reported or now >= value('reset') then
+    return false
+  end
+  if reset <= value('former_reset', -math.huge) + SAME_RESET_SECONDS then
+    return true
+  end
+  return remaining > reported and math.abs(reset - value('reset')) <= SAME_RESET_SECONDS
+end
+
+local function learn(at, reported_limit, remaining, resets_in_seconds)
+  if reported_limit and reported_limit > 0 then
+    set('limit', reported_limit)
+  end
+  if not remaining or not resets_in_seconds then
+    return unaccounted(1)
+  end
+  local reset = at + resets_in_seconds
+  if is_overtaken(remaining, reset) then
+    return
+  end
+  if value('reset') and reset > value('reset') + SAME_RESET_SECONDS then
+    set('former_reset', value('reset'))
+  end
+  set('remaining', remaining)
+  set('reset', reset)
+  set('unaccounted', 0)
+  if limit() and window_seconds then
+    local ours = in_flight() + redis.call('ZCOUNT', COUNTED, exact(reset - SAME_RESET_SECONDS), '+inf') - 1
+    state.only_caller = limit() - remaining <= ours and '1' or '0'
+  end
+end
+
+local function settle(place, outcome, age_seconds, reported_limit, remaining, resets_in_seconds, refused_for_seconds)
+  if outcome == 'flying' then -- told again after the state was lost
+    redis.call('ZADD', FLYING, exact(now + lease_seconds - age_seconds), place)
+    return
+  end
+  local was_flying = redis.call('ZREM', FLYING, place) == 1
+  if outcome == 'unsent' then
+    redis.call('ZREM', COUNTED, place)
+    return
+  end
+  local at = now - age_seconds
+  count(place, at)
+  if outcome == 'former' then -- likewise: its report is out of date
+    return
+  end
+  state.answered = '1'
+  if reported_limit or remaining then
+    learn(at, reported_limit, remaining, resets_in_seconds)
+  elseif was_flying then
+    unaccounted(1)
+  end
+  if refused_for_seconds then
+    set('blocked_until', math.max(value('blocked_until', 0), at + refused_for_seconds))
+  end
+end
+
+-- Waiting and taking places ---------------------------------------------------------------------------
+
+local function left()
+  return value('remaining') - in_flight() - value('unaccounted', 0)
+end
+
+local function is_reported()
+  return value('remaining') ~= nil and state.only_caller ~= '1'
+end
+
+local function is_probing()
+  return state.answered ~= '1' and in_flight() > 0 and now < value('probing_since', 0) + probe_seconds
+end
+
+-- How many places are free, whoever waits for them.
+local function room(lane)
+  if value('blocked_until', 0) > now or is_probing() then
+    return 0
+  end
+  local free = math.huge
+  if limit() and window_seconds then
+    free = limit() - reserve(lane) - in_flight() - recent()
+  end
+  if is_reported() and now < value('reset') then
+    free = math.min(free, left() - reserve(lane))
+  elseif is_reported() and limit() then
+    -- A new window of the service, of which only the size is known.
+    free = math.min(free, math.max(1, limit() - reserve(lane)) - in_flight())
+  end
+  if state.answered ~= '1' and in_flight() == 0 then
+    free = math.min(free, 1)
+  end
+  return free
+end
+
+local function seconds_by_count(lane, ahead)
+  local places = limit() - reserve(lane)
+  local answered = recent()
+  local free = places - in_flight() - answered
+  local turns, place = math.floor(ahead / places), ahead % places
+  local first = window_seconds
+  if place < free then
+    first = 0
+  elseif place - free < answered then
+    local found = redis.call('ZRANGE', COUNTED, place - free, place - free, 'WITHSCORES')
+    first = tonumber(found[2]) - now
+  end
+  return first + turns * window_seconds
+end
+
+local function seconds_by_report(lane, ahead)
+  if now >= value('reset') then
+    local places = limit() and math.max(1, limit() - reserve(lane))
+    return places and in_flight() + ahead >= places and math.huge or 0
+  end
+  return left() - reserve(lane) > ahead and 0 or value('reset') - now
+end
+
+-- The seconds until there is a place behind those who wait before; infinite if a reply decides.
+local function seconds_until_free(lane, ahead)
+  local seconds = math.max(0, value('blocked_until', 0) - now)
+  if is_probing() then
+    return math.huge
+  end
+  if limit() and window_seconds then
+    seconds = math.max(seconds, seconds_by_count(lane, ahead))
+  end
+  if is_reported() then
+    seconds = math.max(seconds, seconds_by_report(lane, ahead))
+  end
+  return seconds
+end
+
+local function leave(lane, who)
+  redis.call('ZREM', WAITING[lane], who)
+  redis.call('ZREM', PROMISES, lane .. ':' .. who)
+end
+
+-- Those who did not come when it was their turn have died, or wait no more.
+local function forget_absent()
+  for _, promise in ipairs(redis.call('ZRANGEBYSCORE', PROMISES, '-inf', exact(now))) do
+    local lane, who = string.match(promise, '^(%a+):(.*)$')
+    leave(lane, who)
+  end
+end
+
+local function count_ahead(lane)
+  local rank = redis.call('ZRANK', WAITING[lane], worker) or redis.call('ZCARD', WAITING[lane])
+  return lane == 'bulk' and rank + redis.call('ZCARD', WAITING.interactive) or rank
+end
+
+-- How many places the caller gets: what those before it leave, and no more than its share.
+local function share_of(lane, wanted)
+  local free, ahead = room(lane), count_ahead(lane)
+  if free - ahead < 1 then
+    return 0
+  end
+  local others = redis.call('ZCARD', WAITING[lane])
+  if redis.call('ZSCORE', WAITING[lane], worker) then
+    others = others - 1
+  end
+  return math.min(wanted, free - ahead, math.max(1, math.floor(free / (others + 1))))
+end
+
+local function wait_in_line(lane, is_behind_all)
+  if is_behind_all or not redis.call('ZSCORE', WAITING[lane], worker) then
+    set('tickets', value('tickets', 0) + 1)
+    redis.call('ZADD', WAITING[lane], state.tickets, worker)
+  end
+  local seconds = seconds_until_free(lane, count_ahead(lane))
+  if seconds == math.huge then
+    seconds = poll_seconds
+  end
+  redis.call('ZADD', PROMISES, exact(now + seconds + grace_seconds), lane .. ':' .. worker)
+  return seconds
+end
+
+local function take(lane, wanted, first)
+  local granted = 0
+  while granted < wanted and redis.call('ZSCORE', FLYING, worker .. ':' .. (first + granted)) do
+    granted = granted + 1 -- by an earlier call whose reply was lost
+  end
+  if granted == 0 and wanted > 0 then
+    granted = share_of(lane, wanted)
+    if granted > 0 and in_flight() == 0 and state.answered ~= '1' then
+      set('probing_since', now)
+    end
+    for number = first, first + granted - 1 do
+      redis.call('ZADD', FLYING, exact(now + lease_seconds), worker .. ':' .. number)
+    end
+  end
+  if granted == wanted then
+    leave(lane, worker)
+    return granted, 0
+  end
+  return granted, wait_in_line(lane, granted > 0)
+end
+
+-- Everything together -----------------------------------------------------------------------------------
+
+local function status()
+  local remaining = math.huge
+  if limit() and window_seconds then
+    remaining = limit() - in_flight() - recent()
+  end
+  if value('remaining') and now < value('reset') then
+    remaining = math.min(remaining, left())
+  end
+  if value('blocked_until', 0) > now then
+    remaining = 0
+  end
+  local resets = math.huge
+  for _, at in ipairs({ value('blocked_until', 0), value('reset', 0) }) do
+    if at > now then
+      resets = math.min(resets, at - now)
+    end
+  end
+  local function told(number)
+    return number and number < math.huge and exact(math.max(0, number)) or ''
+  end
+  return told(limit()), told(remaining), in_flight(), told(resets)
+end
+
+local function keep()
+  local fields = {}
+  for name, text in pairs(state) do
+    fields[#fields + 1] = name
+    fields[#fields + 1] = text
+  end
+  redis.call('HSET', STATE, unpack(fields))
+  local ahead = math.max(window_seconds or 0, value('blocked_until', 0) - now, value('reset', 0) - now)
+  local milliseconds = math.ceil((ahead + lease_seconds + 60) * 1000)
+  for _, key in ipairs(KEYS) do
+    redis.call('PEXPIRE', key, milliseconds)
+  end
+end
+
+if known_epoch ~= '' and known_epoch ~= state.epoch then
+  keep() -- the caller has to tell first what it has sent
+  return { state.epoch, 0, '0', 0, '0', '', '', in_flight(), '' }
+end
+
+if window_seconds then
+  redis.call('ZREMRANGEBYSCORE', COUNTED, '-inf', exact(now))
+end
+end_leases()
+for at = FIRST_SETTLEMENT, #ARGV, SETTLEMENT_FIELDS do
+  local function number(index)
+    return tonumber(ARGV[at + index])
+  end
+  settle(ARGV[at], ARGV[at + 1], number(2), number(3), number(4), number(5), number(6))
+end
+if window_seconds then
+  redis.call('ZREMRANGEBYSCORE', COUNTED, '-inf', exact(now))
+end
+forget_absent()
+local interactive, interactive_seconds = take('interactive', tonumber(ARGV[11]), tonumber(ARGV[12]))
+local bulk, bulk_seconds = take('bulk', tonumber(ARGV[13]), tonumber(ARGV[14]))
+keep()
+local told_limit, told_remaining, told_in_flight, told_resets = status()
+return {
+  state.epoch, interactive, exact(interactive_seconds), bulk, exact(bulk_seconds),
+  told_limit, told_remaining, told_in_flight, told_resets,
+}

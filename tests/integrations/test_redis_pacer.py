@@ -1,0 +1,445 @@
+"""Windows that processes share: each pacer here stands for a process, in time that does not pass by itself."""
+
+import asyncio
+import collections
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import fakeredis
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from redis.exceptions import AuthenticationError
+from redis.exceptions import ConnectionError as ConnectionLost
+
+from socialapi.config import Config
+from socialapi.errors import ConfigurationError, RateLimitTooLong, TransportError
+from socialapi.integrations.redis import LEASE_MARGIN_SECONDS, RedisPacer
+from socialapi.routes.route import RateLimit
+from socialapi.session.rate_limiter import SlidingWindow, Slot
+from socialapi.wire.rate_limit_headers import LimitReading
+from tests.support.clock import VirtualClock
+from tests.support.redis import imitation, time_of_redis
+
+TEN_A_MINUTE: Final = RateLimit("ten", 10, 60.0)
+LEASE_SECONDS: Final = Config().timeout_seconds + LEASE_MARGIN_SECONDS
+
+
+class Faults:
+    """What the calls of one process to Redis meet: errors before they arrive, or instead of the answer."""
+
+    def __init__(self) -> None:
+        self.before: BaseException | None = None
+        self.instead_of_answers: list[BaseException] = []
+        self.calls = 0
+
+
+class Shop:
+    """Processes that share one Redis."""
+
+    def __init__(self, clock: VirtualClock) -> None:
+        self.clock = clock
+        self.server = fakeredis.FakeServer()
+        self.redis = imitation(self.server)
+
+    def process(self, config: Config | None = None, *, namespace: str = "", faults: Faults | None = None) -> RedisPacer:
+        redis = imitation(self.server)
+        if faults is not None:
+            redis.evalsha = faulty(redis.evalsha, faults)  # type: ignore[method-assign]
+        return RedisPacer(redis, config or Config(), namespace=namespace, clock=self.clock)
+
+
+def faulty(call: Callable[..., Any], faults: Faults) -> Callable[..., Any]:
+    async def evalsha(*arguments: Any) -> Any:
+        faults.calls += 1
+        if faults.before is not None:
+            raise faults.before
+        answer = await call(*arguments)
+        if faults.instead_of_answers:
+            raise faults.instead_of_answers.pop(0)
+        return answer
+
+    return evalsha
+
+
+@pytest.fixture
+def shop(clock: VirtualClock) -> Iterator[Shop]:
+    with time_of_redis(clock):
+        yield Shop(clock)
+
+
+async def acquire(
+    pacer: RedisPacer,
+    documented: RateLimit | None = TEN_A_MINUTE,
+    *,
+    key: str = "k",
+    bulk: bool = False,
+    max_wait_seconds: float = 1_000.0,
+) -> Slot:
+    return await pacer.acquire(key, documented, bulk=bulk, max_wait_seconds=max_wait_seconds)
+
+
+async def send(pacer: RedisPacer, count: int = 1, documented: RateLimit | None = TEN_A_MINUTE, **options: Any) -> None:
+    for _ in range(count):
+        (await acquire(pacer, documented, **options)).replied(None)
+
+
+# One window for all
+
+
+@settings(max_examples=25)
+@given(
+    processes=st.integers(2, 4),
+    limit=st.integers(1, 5),
+    there=st.lists(st.floats(0.0, 8.0), min_size=1, max_size=8),
+    back=st.lists(st.floats(0.0, 8.0), min_size=1, max_size=8),
+    arrivals=st.lists(st.floats(0.0, 20.0), min_size=1, max_size=24),
+)
+def test_no_window_of_the_service_holds_more_than_the_limit_however_many_processes_send(
+    processes: int, limit: int, there: list[float], back: list[float], arrivals: list[float]
+) -> None:
+    counted: list[float] = []
+
+    async def call(pacer: RedisPacer, clock: VirtualClock, number: int) -> None:
+        await clock.sleep(arrivals[number])
+        slot = await acquire(pacer, RateLimit("x", limit, 10.0), max_wait_seconds=1e6, bulk=bool(number % 3))
+        await clock.sleep(there[number % len(there)])
+        counted.append(clock.monotonic())
+        await clock.sleep(back[number % len(back)])
+        slot.replied(None)
+
+    async def run() -> None:
+        clock = VirtualClock()
+        with time_of_redis(clock):
+            shop = Shop(clock)
+            pacers = [shop.process() for _ in range(processes)]
+            await asyncio.gather(*(call(pacers[number % processes], clock, number) for number in range(len(arrivals))))
+
+    asyncio.run(run())
+    assert len(counted) == len(arrivals)
+    counted.sort()
+    for first, beyond in zip(counted, counted[limit:], strict=False):
+        assert beyond - first > 10.0 - 1e-5
+
+
+async def test_processes_that_wait_get_the_places_in_turn(shop: Shop) -> None:
+    """A window of 40 places for eight jobs with ten callers each, for ten windows."""
+    sent = collections.Counter[int]()
+    limit = RateLimit("x", 40, 60.0)
+
+    async def caller(pacer: RedisPacer, number: int) -> None:
+        while True:
+            slot = await acquire(pacer, limit, bulk=True, max_wait_seconds=1e6)
+            sent[number] += 1
+            await shop.clock.sleep(0.2)
+            slot.replied(None)
+
+    pacers = [shop.process() for _ in range(8)]
+    callers = [asyncio.ensure_future(caller(pacer, number)) for number, pacer in enumerate(pacers) for _ in range(10)]
+    await shop.clock.sleep(590.0)
+    for each in callers:
+        each.cancel()
+    await asyncio.gather(*callers, return_exceptions=True)
+    assert sent.total() >= 0.97 * 39 * 10  # one place is kept for single calls
+    share = sent.total() / 8
+    assert 0.8 * share <= min(sent.values()) <= max(sent.values()) <= 1.2 * share
+
+
+async def test_a_person_of_one_process_does_not_stand_behind_the_job_of_another(shop: Shop) -> None:
+    job, person = shop.process(), shop.process()
+    await send(job, 9, bulk=True)
+    waiting = asyncio.ensure_future(acquire(job, bulk=True))
+    await send(person)
+    assert shop.clock.monotonic() < 1.0
+    await waiting
+    assert shop.clock.monotonic() == pytest.approx(60.0, abs=1.0)
+
+
+async def test_what_the_service_reports_to_one_process_counts_for_all(shop: Shop) -> None:
+    """Somebody else uses the account as well, without this package."""
+    one, other = shop.process(), shop.process()
+    (await acquire(one)).replied(LimitReading(10, 2, 30.0))
+    await send(other, 2)
+    with pytest.raises(RateLimitTooLong) as caught:
+        await acquire(other, max_wait_seconds=20.0)
+    assert caught.value.wait_seconds == pytest.approx(30.0, abs=0.5)
+
+
+async def test_after_a_429_of_one_process_all_wait(shop: Shop) -> None:
+    one, other = shop.process(), shop.process()
+    (await acquire(one)).replied(None, refused_for_seconds=42.0)
+    await acquire(one)
+    await acquire(other)
+    assert shop.clock.monotonic() == pytest.approx(42.0, abs=0.1)
+
+
+async def test_accounts_and_apps_are_counted_apart(shop: Shop) -> None:
+    one, other = shop.process(namespace="one app"), shop.process(namespace="another")
+    await send(one, 10, key="uploads/a")
+    await send(one, 10, key="uploads/b")
+    await send(other, 10, key="uploads/a")
+    assert shop.clock.monotonic() == 0.0
+
+
+# The same rules as in one process
+
+REPLIES: Final = st.one_of(
+    st.none(), st.builds(LimitReading, st.just(20), st.integers(0, 20), st.sampled_from([5.0, 31.0, 60.0]))
+)
+
+
+async def wait_in_redis(pacer: RedisPacer, limit: RateLimit, *, bulk: bool) -> float:
+    try:
+        slot = await acquire(pacer, limit, bulk=bulk, max_wait_seconds=0.0)
+    except RateLimitTooLong as refused:
+        return refused.wait_seconds
+    slot.unsent()
+    return 0.0
+
+
+@settings(max_examples=60)
+@given(
+    steps=st.lists(
+        st.tuples(st.floats(0.0, 20.0), st.integers(0, 3), st.integers(0, 4), REPLIES, st.booleans()),
+        min_size=1,
+        max_size=15,
+    )
+)
+def test_a_wait_is_as_long_as_in_a_window_of_one_process(
+    steps: list[tuple[float, int, int, LimitReading | None, bool]],
+) -> None:
+    """Each step takes some places, settles others, and asks what the next caller would have to wait."""
+
+    async def run() -> None:
+        clock = VirtualClock()
+        limit = RateLimit("x", 20, 60.0)
+        with time_of_redis(clock):
+            pacer = Shop(clock).process()
+            window = SlidingWindow(limit, reserve_share=Config().interactive_reserve)
+            (await acquire(pacer, limit)).replied(None)
+            window.take(0.0)
+            window.replied(0.0, None)
+            slots = list[Slot]()
+            for seconds, taken, settled, reading, bulk in steps:
+                clock.advance(round(seconds, 3))
+                now = clock.monotonic()
+                for _ in range(taken):
+                    if window.try_take(now, bulk=bulk):
+                        slots.append(await acquire(pacer, limit, bulk=bulk))
+                for _ in range(min(settled, len(slots))):
+                    slots.pop(0).replied(reading)
+                    window.replied(now, reading)
+                expected = window.wait_seconds(now, bulk=bulk)
+                assert await wait_in_redis(pacer, limit, bulk=bulk) == pytest.approx(expected, abs=1e-3)
+
+    asyncio.run(run())
+
+
+# Processes that die, and states that are lost
+
+
+async def test_the_places_of_a_process_that_died_return_one_window_after_its_lease(shop: Shop) -> None:
+    dead, alive = shop.process(), shop.process()
+    await send(dead)
+    for _ in range(9):
+        await acquire(dead)
+    await acquire(alive)
+    assert shop.clock.monotonic() == pytest.approx(60.0, abs=0.1)  # the one that was answered
+    await acquire(alive)
+    assert shop.clock.monotonic() == pytest.approx(LEASE_SECONDS + 60.0, abs=0.2)
+
+
+async def test_a_process_that_died_while_it_waited_delays_the_others_by_a_second_at_most(shop: Shop) -> None:
+    dead, alive = shop.process(), shop.process()
+    await send(alive, 10)
+    waiting = asyncio.ensure_future(acquire(dead))
+    await shop.clock.sleep(1.0)
+    dead._script.is_closed = True
+    for task in dead._script._tasks:
+        task.cancel()
+    with pytest.raises(TransportError, match="closed"):
+        await waiting
+    await acquire(alive)
+    assert 60.0 <= shop.clock.monotonic() <= 61.5
+
+
+@pytest.mark.parametrize("lost", ["everything", "state", "counted", "flying"])
+async def test_what_redis_has_lost_it_is_told_again(shop: Shop, lost: str) -> None:
+    """It restarted without its data, or a policy of eviction took one of the keys."""
+    pacers = [shop.process(), shop.process()]
+    for pacer in pacers:
+        await send(pacer, 4)
+    flying = await acquire(pacers[0])
+    if lost == "everything":
+        await shop.redis.flushall()
+    else:
+        (key,) = [each async for each in shop.redis.scan_iter(match=f"*:{lost}")]
+        await shop.redis.delete(key)
+    await asyncio.gather(*(send(pacer, 1) for pacer in pacers))
+    assert shop.clock.monotonic() >= 59.0, "nine of ten places were taken, and one of these two had the last"
+    flying.replied(None)
+
+
+async def test_a_key_that_nobody_used_for_long_expires_and_begins_anew(shop: Shop) -> None:
+    pacer = shop.process()
+    await send(pacer, 10)
+    keys = [each async for each in shop.redis.scan_iter()]
+    assert len(keys) == 3
+    shop.clock.advance(1_000.0)
+    assert await shop.redis.exists(*keys) == 0
+    await send(pacer, 10)
+    assert shop.clock.monotonic() == 1_000.0
+
+
+async def test_a_clock_that_is_set_back_neither_frees_places_nor_holds_them_for_longer(
+    shop: Shop, clock: VirtualClock
+) -> None:
+    pacer = shop.process()
+    await send(pacer, 10)
+    clock._start -= 3_600.0
+    await acquire(pacer)
+    assert clock.monotonic() == pytest.approx(60.0, abs=0.1)
+
+
+async def test_an_answer_of_redis_that_is_lost_costs_no_place(shop: Shop) -> None:
+    faults = Faults()
+    pacer = shop.process(faults=faults)
+    await send(pacer)
+    faults.instead_of_answers = [ConnectionLost(), TimeoutError()]
+    slots = await asyncio.gather(*(acquire(pacer) for _ in range(9)))
+    assert pacer.limits()["k"].in_flight == 9
+    assert pacer.limits()["k"].remaining == 0
+    for slot in slots:
+        slot.unsent()
+    await send(pacer, 9)
+    assert shop.clock.monotonic() < 1.0
+
+
+# Redis that does not answer
+
+
+async def test_a_job_waits_for_redis_and_goes_on_when_it_is_back(shop: Shop) -> None:
+    faults = Faults()
+    pacer = shop.process(faults=faults)
+    faults.before = ConnectionLost("secret.example:6379")
+    waiting = asyncio.ensure_future(acquire(pacer, bulk=True))
+    await shop.clock.sleep(30.0)
+    assert not waiting.done()
+    faults.before = None
+    (await waiting).replied(None)
+    assert shop.clock.monotonic() < 33.0
+    assert faults.calls < 40
+
+
+@pytest.mark.parametrize(("bulk", "patience_seconds"), [(True, 90.0), (False, 90.0)])
+async def test_a_redis_that_stays_away_ends_the_wait_with_an_error_that_names_it(
+    shop: Shop, bulk: bool, patience_seconds: float
+) -> None:
+    faults = Faults()
+    faults.before = ConnectionLost("redis://:secret@host")
+    pacer = shop.process(faults=faults)
+    with pytest.raises(TransportError) as caught:
+        await acquire(pacer, bulk=bulk)
+    assert shop.clock.monotonic() == pytest.approx(patience_seconds, abs=2.5)
+    assert "the Redis server that keeps the rate limits did not answer for 9" in str(caught.value)
+    assert str(caught.value).endswith("(ConnectionError); the request was not sent")
+    assert "secret" not in repr(caught.value)
+    assert caught.value.__cause__ is None
+
+
+async def test_a_call_waits_for_redis_no_longer_than_it_may_wait(shop: Shop) -> None:
+    faults = Faults()
+    faults.before = ConnectionLost()
+    pacer = shop.process(faults=faults)
+    with pytest.raises(TransportError):
+        await acquire(pacer, max_wait_seconds=3.0)
+    assert shop.clock.monotonic() <= 5.0
+
+
+async def test_interactive_calls_go_on_with_their_share_while_redis_is_away(shop: Shop) -> None:
+    faults = Faults()
+    pacer = shop.process(Config(redis_fallback_share=0.3), faults=faults)
+    faults.before = ConnectionLost()
+    job = asyncio.ensure_future(acquire(pacer, bulk=True))
+    await send(pacer, 3)
+    assert shop.clock.monotonic() < 1.0
+    with pytest.raises(RateLimitTooLong):
+        await acquire(pacer, max_wait_seconds=10.0)
+    assert not job.done()
+    faults.before = None
+    (await job).replied(None)
+    await send(pacer, 6)
+    assert shop.clock.monotonic() < 20.0, "the three are counted, too: ten in all"
+    with pytest.raises(RateLimitTooLong):
+        await acquire(pacer, max_wait_seconds=10.0)
+
+
+async def test_a_report_that_redis_hears_late_is_as_old_as_it_is(shop: Shop) -> None:
+    faults = Faults()
+    pacer = shop.process(faults=faults)
+    await send(pacer)
+    slots = [await acquire(pacer) for _ in range(2)]
+    faults.before = ConnectionLost()
+    slots[0].replied(None, refused_for_seconds=50.0)
+    slots[1].replied(LimitReading(10, 0, 55.0))
+    await shop.clock.sleep(40.0)
+    faults.before = None
+    await acquire(pacer)
+    assert shop.clock.monotonic() == pytest.approx(55.0, abs=0.5)
+
+
+async def test_a_password_that_is_refused_is_no_reason_to_wait(shop: Shop) -> None:
+    faults = Faults()
+    faults.before = AuthenticationError("WRONGPASS secret")
+    pacer = shop.process(faults=faults)
+    with pytest.raises(ConfigurationError, match="refuses access: AuthenticationError") as caught:
+        await acquire(pacer)
+    assert "secret" not in repr(caught.value)
+    assert shop.clock.monotonic() == 0.0
+
+
+@pytest.mark.parametrize("url", ["localhost:6379", "http://:secret@host", "redis://:secret@host:port/0", ""])
+def test_an_address_of_another_form_is_refused_and_not_shown(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="must be of the form redis://host:port/0") as caught:
+        RedisPacer(url)
+    assert "secret" not in repr(caught.value)
+    assert caught.value.__context__ is None
+
+
+# Cancelling and closing
+
+
+async def test_a_caller_that_is_cancelled_takes_no_place(shop: Shop) -> None:
+    pacer = shop.process()
+    await send(pacer)
+    waiters = [asyncio.ensure_future(acquire(pacer)) for _ in range(9)]
+    for number in (0, 3, 8):
+        await asyncio.sleep(0)
+        waiters[number].cancel()
+    found = await asyncio.gather(*waiters, return_exceptions=True)
+    assert sum(isinstance(each, asyncio.CancelledError) for each in found) == 3
+    await send(pacer, 3)
+    assert shop.clock.monotonic() < 1.0
+    assert pacer.limits()["k"].remaining == 0
+
+
+async def test_closing_tells_what_is_not_told_and_ends_every_task(shop: Shop) -> None:
+    pacer, other = shop.process(), shop.process()
+    await send(pacer)
+    late = await acquire(pacer)
+    await pacer.aclose()
+    late.replied(None)
+    assert {task for task in asyncio.all_tasks() if task is not asyncio.current_task()} == set()
+    with pytest.raises(RuntimeError, match="this pacer is closed"):
+        await acquire(pacer)
+    await send(other)
+    assert other.limits()["k"].remaining == 7
+
+
+async def test_a_client_refuses_calls_of_a_closed_pacer_with_its_reason(shop: Shop) -> None:
+    async with shop.process() as pacer:
+        await send(pacer, 10)
+        waiting = asyncio.ensure_future(acquire(pacer))
+        await shop.clock.sleep(0.5)
+    with pytest.raises(TransportError, match="the pacer was closed while the call waited; the request was not sent"):
+        await waiting

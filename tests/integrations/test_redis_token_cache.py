@@ -1,0 +1,99 @@
+"""Tokens that processes share in Redis."""
+
+import asyncio
+from typing import Any
+
+import fakeredis
+import pytest
+from redis.exceptions import AuthenticationError
+from redis.exceptions import ConnectionError as ConnectionLost
+
+from socialapi import AppOnly, Client
+from socialapi.emulator import Emulator
+from socialapi.errors import ConfigurationError, TransportError
+from socialapi.integrations.redis import RedisTokenCache
+from tests.support.redis import imitation
+
+
+@pytest.fixture
+def server() -> fakeredis.FakeServer:
+    return fakeredis.FakeServer()
+
+
+async def test_a_token_that_one_process_stored_another_loads(server: fakeredis.FakeServer) -> None:
+    one, other = RedisTokenCache(imitation(server)), RedisTokenCache(imitation(server))
+    await one.store("key", "tökén")
+    assert await other.load("key") == "tökén"
+    assert await other.load("another") is None
+
+
+async def test_a_token_is_discarded_only_if_it_is_still_the_one(server: fakeredis.FakeServer) -> None:
+    cache = RedisTokenCache(imitation(server))
+    await cache.store("key", "new")
+    await cache.discard("key", "old")
+    assert await cache.load("key") == "new"
+    await cache.discard("key", "new")
+    assert await cache.load("key") is None
+
+
+async def test_one_process_at_a_time_holds_the_lock_of_a_key(server: fakeredis.FakeServer) -> None:
+    inside = most = 0
+
+    async def hold(key: str) -> None:
+        nonlocal inside, most
+        async with RedisTokenCache(imitation(server)).lock(key):
+            inside += 1
+            most = max(most, inside)
+            await asyncio.sleep(0)
+            inside -= 1
+
+    await asyncio.gather(*(hold("key") for _ in range(5)))
+    assert most == 1
+    async with RedisTokenCache(imitation(server)).lock("one"), RedisTokenCache(imitation(server)).lock("other"):
+        pass
+
+
+async def test_the_lock_is_let_go_when_its_holder_fails(server: fakeredis.FakeServer) -> None:
+    cache = RedisTokenCache(imitation(server))
+    with pytest.raises(ZeroDivisionError):
+        async with cache.lock("key"):
+            raise ZeroDivisionError
+    async with cache.lock("key"):
+        pass
+
+
+async def test_clients_of_several_processes_fetch_one_app_only_token(server: fakeredis.FakeServer) -> None:
+    """The service refuses an app that asks for tokens too often."""
+    async with Emulator(port=0) as emulator:
+        keys = next(each for each in emulator.credentials if isinstance(each, AppOnly))
+        for _ in range(3):
+            cache = RedisTokenCache(imitation(server))
+            async with Client(emulator.config, [keys], token_cache=cache) as client:
+                await client.webhooks.list()
+        asked = [each for each in emulator.requests if each.path == "/oauth2/token"]
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("problem", "kind", "says"),
+    [
+        (ConnectionLost("secret"), TransportError, "the Redis server that keeps the tokens did not answer"),
+        (AuthenticationError("secret"), ConfigurationError, "keeps the tokens refuses access: AuthenticationError"),
+    ],
+)
+async def test_a_redis_that_fails_is_named_and_no_token_is_shown(
+    problem: Exception, kind: type[Exception], says: str
+) -> None:
+    redis = imitation()
+
+    async def fail(*arguments: Any, **options: Any) -> Any:
+        raise problem
+
+    redis.execute_command = fail  # type: ignore[method-assign]
+    cache = RedisTokenCache(redis)
+    for attempt in (cache.load("key"), cache.store("key", "secret"), cache.discard("key", "secret")):
+        with pytest.raises(kind, match=says) as caught:
+            await attempt
+        assert "secret" not in repr(caught.value)
+        assert caught.value.__context__ is None
+    assert "secret" not in repr(cache)

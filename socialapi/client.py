@@ -19,6 +19,7 @@ from socialapi.session.token_cache import MemoryTokenCache, TokenCache
 from socialapi.version import __version__
 
 if TYPE_CHECKING:
+    from socialapi.integrations.redis import RedisPacer, RedisTokenCache
     from socialapi.resources.ads import Ads
     from socialapi.resources.catalogs import Catalog, Catalogs
     from socialapi.resources.content import Articles, News, Notes, Powerstream
@@ -78,6 +79,7 @@ class Client:
         known = tuple(by_kind(credentials).values())
         clock = clock or SystemClock()
         rng = rng or random.Random()  # noqa: S311  # jitter is no secret
+        self._owned: tuple[RedisPacer | RedisTokenCache, ...] = ()
         # In a function, so that no repr or traceback of the client shows the environment.
         self._environment: Callable[[], tuple[Mapping[str, str], bool]] = lambda: (os.environ, False)
 
@@ -128,16 +130,20 @@ class Client:
         """Returns a client configured by `SOCIALAPI_*` variables: hosts, credentials, proxy,
         certificates.
 
-        `environ` replaces the environment of the process. Keywords are those of `Client` and
-        override the variables. Raises ConfigurationError if variables contradict each other. A
-        missing one is reported when a call needs it.
+        With `SOCIALAPI_REDIS_URL` it shares its quota and tokens with other processes through
+        Redis; `SOCIALAPI_REDIS_NAMESPACE` keeps apps apart. `environ` replaces the environment of
+        the process. Keywords are those of `Client` and override the variables. Raises
+        ConfigurationError if variables contradict each other. A missing one is reported when a call
+        needs it.
         """
         env = environment(environ)
+        config = Config.from_env(env) if config is None else config
+        pacer_in_redis, tokens_in_redis = _in_redis(env, config, clock)
         client = cls(
-            Config.from_env(env) if config is None else config,
+            config,
             credentials_from_env(env) if credentials is None else credentials,
-            token_cache=token_cache,
-            pacer=pacer,
+            token_cache=token_cache or tokens_in_redis,
+            pacer=pacer or pacer_in_redis,
             clock=clock,
             rng=rng,
             session=session,
@@ -146,6 +152,7 @@ class Client:
             proxy=proxy,
             ssl=ssl,
         )
+        client._owned = tuple(each for each in (pacer_in_redis, tokens_in_redis) if each is not None)
         client._environment = lambda: (env, True)
         return client
 
@@ -166,6 +173,8 @@ class Client:
             await self._session.aclose()
         else:
             self._open = _stay_closed  # nothing was opened, and closing must not open it
+        for each in self._owned:
+            await each.aclose()
 
     def with_options(
         self,
@@ -378,6 +387,23 @@ def _session_opener(
         )
 
     return open_session
+
+
+def _in_redis(
+    environ: Mapping[str, str], config: Config, clock: Clock | None
+) -> "tuple[RedisPacer, RedisTokenCache] | tuple[None, None]":
+    """Returns what the environment says of Redis. Neither connects before it is used."""
+    url = environ.get("SOCIALAPI_REDIS_URL", "").strip()
+    if not url:
+        return None, None
+    try:
+        from socialapi.integrations.redis import RedisPacer, RedisTokenCache
+    except ImportError as missing:
+        says = f"SOCIALAPI_REDIS_URL is set, and {missing}"
+    else:
+        namespace = environ.get("SOCIALAPI_REDIS_NAMESPACE", "")
+        return RedisPacer(url, config, namespace=namespace, clock=clock), RedisTokenCache(url)
+    raise ConfigurationError(says)
 
 
 def _made_on_use(cls: type) -> frozenset[str]:

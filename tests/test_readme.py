@@ -38,7 +38,10 @@ ROOT: Final = Path(__file__).parents[1]
 README: Final = ROOT / "README.md"
 DOCS: Final = sorted((ROOT / "docs").glob("*.md"))
 PAGES: Final = [README, *DOCS]
-WITH_A_TEST_OF_THEIR_OWN: Final = {"networks.md": "test_networks_page.py"}
+WITH_A_TEST_OF_THEIR_OWN: Final = {
+    "networks.md": "test_networks_page.py",
+    "several-processes.md": "integrations/test_several_processes_page.py",
+}
 """Pages whose snippets need more than an emulator, and what runs them."""
 TEXTS: Final = [*PAGES, *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"))]
 MAX_COLUMNS: Final = 100

@@ -197,7 +197,9 @@ def open_client(environ: Mapping[str, str] | None = None) -> Client:
     store = CredentialStore.of(env)
     config = Config.from_env(env)
     credentials = credentials_from_env(with_logins(env, store, config.base_url))
-    return Client.from_env(env, config=config, credentials=credentials, token_cache=_token_cache(store, credentials))
+    # With a Redis server the tokens are kept there, where other machines find them too.
+    token_cache = None if env.get("SOCIALAPI_REDIS_URL", "").strip() else _token_cache(store, credentials)
+    return Client.from_env(env, config=config, credentials=credentials, token_cache=token_cache)
 
 
 def _token_cache(store: CredentialStore, credentials: Sequence[Credentials]) -> TokenCache | None:

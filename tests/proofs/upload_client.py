@@ -3,7 +3,7 @@
 Standard input has one JSON object: `ready` (the emulator's ready line), `path`, and optionally
 `query` (for the database at `path`, the address of a PostgreSQL or a file of DuckDB) and `rows`
 (how many it returns), `method` (`upload` or `sync`), `config` (settings of `Config`), `options` (of
-the method), `timeout_seconds` (of an attempt), `tells` (whether every step is told as it is done),
+the method), `timeout_seconds` (of an attempt), `redis_url` (of a server that keeps the rate limits), `tells` (whether every step is told as it is done),
 `constants` (of the package, by their full names) and `kill_at` (the full name of a function, how
 many calls come before the one at which this process is killed, and whether that is before or after
 its work). Standard output gets one JSON object, and before it, if asked for, one on each line for
@@ -73,6 +73,18 @@ async def records_of(order: dict[str, Any]) -> AsyncIterator[Any]:
 
         with duckdb.connect(path, read_only=True) as database:
             yield database.sql(query)
+
+
+@contextlib.asynccontextmanager
+async def pacer_of(order: dict[str, Any], config: Config) -> AsyncIterator[Any]:
+    """The pacer that is asked for; None for that of one process."""
+    if "redis_url" not in order:
+        yield None
+        return
+    from socialapi.integrations.redis import RedisPacer
+
+    async with RedisPacer(order["redis_url"], config) as pacer:
+        yield pacer
 
 
 def replace(name: str, make: Callable[[Any], Any]) -> None:
@@ -151,7 +163,11 @@ async def main(order: dict[str, Any]) -> dict[str, Any]:
     comparing, finishing = list[float](), list[float]()
     prepare(order, comparing, finishing)
     started, processor = time.monotonic(), time.process_time()
-    async with Client(config, [credentials]) as client, records_of(order) as records:
+    async with (
+        pacer_of(order, config) as pacer,
+        Client(config, [credentials], pacer=pacer) as client,
+        records_of(order) as records,
+    ):
         view = client.with_options(timeout_seconds=order.get("timeout_seconds"))
         target = view.ads.account(order["account"]).custom_audience(order["audience"])
         run = getattr(target, order.get("method", "upload"))

@@ -19,7 +19,7 @@ import pytest
 import redis
 
 from socialapi.config import Config
-from socialapi.integrations.redis import LEASE_MARGIN_SECONDS, RedisPacer
+from socialapi.integrations.redis import RedisPacer
 from socialapi.routes.route import RateLimit
 from socialapi.session.rate_limiter import LimitStatus
 from tests.proofs.processes import ROOT, Service, service, telling, upload
@@ -32,7 +32,6 @@ WINDOWS: Final = 5
 LEAST_USED: Final = 0.95
 LARGEST_DEVIATION: Final = 0.2
 TIMEOUT_SECONDS: Final = 3.0
-LEASE_SECONDS: Final = TIMEOUT_SECONDS + LEASE_MARGIN_SECONDS
 
 
 @pytest.fixture
@@ -139,17 +138,15 @@ def test_the_places_of_a_killed_process_return_one_window_after_its_lease(
 def kill_with_places(client: "subprocess.Popen[str]", redis_url: str, *, at_least: int) -> tuple[int, dict[str, float]]:
     """Kills a client while it has requests on their way: how many rows were accepted, and its places."""
     assert client.stdout is not None
+    worker = json.loads(client.stdout.readline())["worker"]
     for line in client.stdout:
         if (accepted := json.loads(line).get("accepted", 0)) < at_least:
             continue
         client.send_signal(signal.SIGSTOP)
-        stopped = time.time()
-        wait_until(stopped + 5 * LATENCY_SECONDS)
-        # Those of others that were on their way have been answered.
-        leases = places(redis_url, "flying")
-        if dead := {place: ends for place, ends in leases.items() if ends < stopped + LEASE_SECONDS}:
+        own = {place: at for place, at in places(redis_url, "flying").items() if place.startswith(f"{worker}:")}
+        if own:
             client.kill()
-            return accepted, dead
+            return accepted, own
         client.send_signal(signal.SIGCONT)
     raise AssertionError("the client came to its end")
 

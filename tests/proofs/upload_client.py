@@ -84,6 +84,8 @@ async def pacer_of(order: dict[str, Any], config: Config) -> AsyncIterator[Any]:
     from socialapi.integrations.redis import RedisPacer
 
     async with RedisPacer(order["redis_url"], config) as pacer:
+        if order.get("tells"):
+            print(json.dumps({"worker": pacer._script.worker}), flush=True)
         yield pacer
 
 

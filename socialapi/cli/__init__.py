@@ -1,7 +1,9 @@
 """The command line: `socialapi`, or `python -m socialapi`."""
 
 import gc
+import signal
 import sys
+from types import FrameType
 from typing import Final, NoReturn
 
 __all__ = ["main"]
@@ -19,8 +21,18 @@ def main() -> NoReturn:
     """Runs the command that the arguments name, and exits with its status."""
     gc.set_threshold(*GC_THRESHOLDS)
     gc.freeze()
+    # SIGTERM of a supervisor is handled like Ctrl-C: the command ends cleanly, with a report so
+    # far. If the shell has Ctrl-C ignored, in the background, SIGTERM keeps its default, or it
+    # could not be ended. Before the imports: process 1 of a container gets no signal that it does
+    # not handle.
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGTERM, _as_interrupt)
     try:
         from socialapi.cli.app import main as run
     except KeyboardInterrupt:  # during the third of a second that the imports take
         sys.exit(130)
     run()
+
+
+def _as_interrupt(number: int, frame: FrameType | None) -> None:
+    signal.raise_signal(signal.SIGINT)

@@ -11,7 +11,6 @@ import socket
 import sys
 import threading
 from collections.abc import Coroutine, Sequence
-from types import FrameType
 from typing import Final, NoReturn
 
 from cyclopts import App, CycloptsError
@@ -119,15 +118,10 @@ async def _woken_by_signals(command: Coroutine[object, object, object]) -> objec
 
 
 def main() -> NoReturn:
-    """Runs the `socialapi` command; the entry point of the package."""
+    """Runs a command of `socialapi`, and exits with its status."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A character that the terminal lacks must not fail the command.
         sys.stdout.reconfigure(errors="backslashreplace")
-    # SIGTERM of a supervisor is handled like Ctrl-C: the command ends cleanly, with a report so
-    # far. If the shell has Ctrl-C ignored, in the background, SIGTERM keeps its default, or it
-    # could not be ended.
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGTERM, _as_interrupt)
     status = run()
     try:
         if sys.stdout is not None:  # None if standard output was closed by the parent
@@ -135,10 +129,6 @@ def main() -> NoReturn:
     except OSError as problem:
         status = _without_output(status, problem)
     sys.exit(status)
-
-
-def _as_interrupt(number: int, frame: FrameType | None) -> None:
-    signal.raise_signal(signal.SIGINT)
 
 
 def _without_output(status: int, problem: OSError) -> int:

@@ -4,8 +4,10 @@ import gc
 import io
 import os
 import re
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -197,12 +199,22 @@ def test_an_output_of_another_kind_is_taken_as_it_is(monkeypatch: pytest.MonkeyP
     assert written.getvalue() == "…"
 
 
-def test_an_interruption_while_everything_is_imported_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def _own_sigterm() -> Iterator[None]:
+    """`main` handles SIGTERM for the rest of its process, which is that of the tests here."""
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.usefixtures("_own_sigterm")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_everything_is_imported_is_no_traceback(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     class Interrupting:
         @staticmethod
         def find_spec(name: str, path: object = None, target: object = None) -> None:
             if name == "socialapi.cli.app":
-                raise KeyboardInterrupt
+                signal.raise_signal(number)
 
     # Of the process that runs the tests.
     monkeypatch.setattr(gc, "set_threshold", lambda *_: None)

@@ -1,12 +1,13 @@
 """The configuration of a client: hosts, timeouts, retries and limits."""
 
+import contextlib
 import ipaddress
 import os
 import re
 import string
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, TypeGuard
+from typing import Any, Final, Literal, TypeGuard
 from urllib.parse import SplitResult, urlsplit
 
 import attrs
@@ -300,6 +301,22 @@ def is_file_path(value: object) -> bool:
         return isinstance(value, str | os.PathLike) and os.fsencode(value) != b"" and b"\0" not in os.fsencode(value)
     except (ValueError, TypeError):
         return False
+
+
+def user_folder(kind: Literal["cache", "config", "state"], instead: str) -> Path:
+    """Returns the folder of this package below the home of the user.
+
+    Raises ConfigurationError for a user without a home, as containers have; `instead` is what else
+    says where the files are.
+    """
+    import platformdirs
+
+    folder = Path()
+    with contextlib.suppress(RuntimeError):  # said below
+        folder = getattr(platformdirs, f"user_{kind}_path")("socialapi")
+    if not folder.is_absolute():  # some versions of the library return ~/… as it is
+        raise ConfigurationError(f"this user has no home folder: set HOME, or {instead}")
+    return folder
 
 
 def environment(environ: Mapping[str, str] | None) -> Mapping[str, str]:

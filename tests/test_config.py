@@ -1,15 +1,19 @@
 """Settings: from code, environment and file, and what is refused."""
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import attrs
+import platformdirs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialapi import Config
+from socialapi import Config, FileTokenCache
+from socialapi.cli.credential_store import CredentialStore
+from socialapi.cli.jobs import Registry
 from socialapi.errors import ConfigurationError
 
 PATH = "/12/accounts/{account_id}/custom_audiences/{custom_audience_id}/users"
@@ -71,6 +75,29 @@ def test_a_host_that_is_not_set_is_asked_for_when_it_is_needed() -> None:
         "no ads_url is configured: pass Config(ads_url=…) or set SOCIALAPI_ADS_URL "
         "(`socialapi emulator` prints the addresses of a local one)"
     )
+
+
+@pytest.mark.parametrize("instead", ["a relative path", "an error of the library"])
+@pytest.mark.parametrize(
+    ("kind", "open_folder", "says"),
+    [
+        ("config", lambda: CredentialStore.of({}), "SOCIALAPI_CREDENTIALS_FILE"),
+        ("state", lambda: Registry.of({}), "SOCIALAPI_STATE_DIR"),
+        ("cache", FileTokenCache, "pass the path of the token cache"),
+    ],
+)
+def test_a_user_without_a_home_is_told_what_to_set(
+    kind: str, open_folder: Callable[[], object], says: str, instead: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def homeless(name: str) -> Path:
+        if instead == "a relative path":
+            return Path("~") / name
+        raise RuntimeError("could not determine the home directory")
+
+    monkeypatch.setattr(platformdirs, f"user_{kind}_path", homeless)
+    with pytest.raises(ConfigurationError) as caught:
+        open_folder()
+    assert str(caught.value) == f"this user has no home folder: set HOME, or {says}"
 
 
 @pytest.mark.parametrize(

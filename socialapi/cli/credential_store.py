@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 import attrs
 
 from socialapi.client import Client
-from socialapi.config import Config
+from socialapi.config import Config, user_folder
 from socialapi.credentials import AppOnly, Credentials, OAuth2User, credentials_from_env
 from socialapi.errors import ConfigurationError
 from socialapi.session.token_cache import FileTokenCache, TokenCache
@@ -77,14 +77,11 @@ class CredentialStore:
     def of(cls, environ: Mapping[str, str]) -> "CredentialStore":
         """Returns the store in the file that `SOCIALAPI_CREDENTIALS_FILE` names.
 
-        By default it is in the user's configuration folder.
+        By default it is in the user's configuration folder. Raises ConfigurationError if neither is
+        there.
         """
         named = environ.get("SOCIALAPI_CREDENTIALS_FILE")
-        if named:
-            return cls(named)
-        import platformdirs
-
-        return cls(platformdirs.user_config_path("socialapi") / "credentials.json")
+        return cls(named or user_folder("config", "SOCIALAPI_CREDENTIALS_FILE") / "credentials.json")
 
     @property
     def token_cache_path(self) -> Path:

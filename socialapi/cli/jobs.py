@@ -23,6 +23,7 @@ from socialapi.cli.app import call
 from socialapi.cli.listing import AsJson
 from socialapi.cli.options import STANDARD_INPUT
 from socialapi.cli.output import moment, printable
+from socialapi.config import user_folder
 from socialapi.errors import ConfigurationError, InvalidInput
 
 app: Final = App(name="jobs")
@@ -53,14 +54,11 @@ class Registry:
     def of(cls, environ: Mapping[str, str]) -> "Registry":
         """Returns the registry in the folder that `SOCIALAPI_STATE_DIR` names.
 
-        By default it is in the user's state folder.
+        By default it is in the user's state folder. Raises ConfigurationError if neither is there.
         """
         named = environ.get("SOCIALAPI_STATE_DIR")
-        if named:
-            return cls(Path(named) / "jobs")
-        import platformdirs
-
-        return cls(platformdirs.user_state_path("socialapi") / "jobs")
+        folder = Path(named) if named else user_folder("state", "SOCIALAPI_STATE_DIR")
+        return cls(folder / "jobs")
 
     def all(self) -> list[Registration]:
         """Returns all jobs, the latest first. Files that cannot be read are skipped."""

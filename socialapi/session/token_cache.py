@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Final, Protocol
 
-from socialapi.config import is_file_path
+from socialapi.config import is_file_path, user_folder
 from socialapi.errors import ConfigurationError
 
 LOCK_TIMEOUT_SECONDS: Final = 180.0
@@ -74,7 +74,8 @@ class FileTokenCache:
     """Keeps tokens in one JSON file (mode 0600) that processes can share.
 
     The file is locked without blocking the event loop and replaced atomically. By default it is in
-    the user's cache directory. Raises ConfigurationError if `path` is not a path.
+    the user's cache directory. Raises ConfigurationError if `path` is not a path, and without one for
+    a user who has no home.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
@@ -173,6 +174,4 @@ class FileTokenCache:
 
 
 def _default_path() -> Path:
-    import platformdirs
-
-    return platformdirs.user_cache_path("socialapi") / "tokens.json"
+    return user_folder("cache", "pass the path of the token cache") / "tokens.json"

@@ -241,8 +241,9 @@ class Config:
     rate_limits: Mapping[str, tuple[int, float]] = attrs.field(
         factory=dict, converter=_tuples, validator=_check_rate_limits
     )
-    """Limits that differ from the documented ones: name of the limit to (requests, window in
-    seconds).
+    """Limits that differ from the documented ones, or a share of them: name of the limit to
+    (requests, window in seconds). A lower number of requests that the service reports takes its
+    place, a higher one does not.
     """
     max_operations: int | None = attrs.field(default=None, validator=_positive)
     """The most operations in one upload request, if the service differs from its documentation."""

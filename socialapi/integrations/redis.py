@@ -333,6 +333,8 @@ class _SharedWindow:
         self._flying.pop(place, None)
         if kind == "replied" and self._limit is not None:
             self._answered.append((place, now))
+        if reading is not None and reading.limit and self._limit is not None:
+            reading = attrs.evolve(reading, limit=self._limit.corrected(reading.limit))
         self._untold.append(_Outcome(place, kind, now, reading, refused_for_seconds))
         self._wake()
 

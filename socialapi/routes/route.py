@@ -25,11 +25,19 @@ class RateLimit:
     requests: int
     window_seconds: float
     per: tuple[str, ...] = ()
+    is_configured: bool = False
+    """Whether the values are those of `Config.rate_limits`, which the service does not raise."""
 
     def configured(self, overrides: Mapping[str, tuple[int, float]]) -> "RateLimit":
         """Returns the limit with the values of `Config.rate_limits`, if it is named there."""
-        requests, window_seconds = overrides.get(self.name, (self.requests, self.window_seconds))
-        return attrs.evolve(self, requests=requests, window_seconds=window_seconds)
+        if self.name not in overrides:
+            return self
+        requests, window_seconds = overrides[self.name]
+        return attrs.evolve(self, requests=requests, window_seconds=window_seconds, is_configured=True)
+
+    def corrected(self, reported: int) -> int:
+        """Returns the requests that a window allows after the service has reported so many."""
+        return min(reported, self.requests) if self.is_configured else reported
 
 
 TOTAL_COUNT_READS: Final = RateLimit("total_count_reads", 200, 900.0)

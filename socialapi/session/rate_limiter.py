@@ -51,6 +51,7 @@ class SlidingWindow:
     """
 
     def __init__(self, documented: RateLimit | None, *, reserve_share: float) -> None:
+        self._documented = documented
         self.limit = documented.requests if documented else None
         self.window_seconds: float | None = documented.window_seconds if documented else None
         self.in_flight: int = 0
@@ -95,7 +96,7 @@ class SlidingWindow:
 
     def _learn(self, now: float, reading: LimitReading) -> None:
         if reading.limit:
-            self.limit = reading.limit
+            self.limit = self._documented.corrected(reading.limit) if self._documented else reading.limit
         if reading.remaining is None or reading.resets_in_seconds is None:
             self._unaccounted += 1
             return

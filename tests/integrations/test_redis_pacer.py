@@ -87,6 +87,16 @@ async def send(pacer: RedisPacer, count: int = 1, documented: RateLimit | None =
 # One window for all
 
 
+async def test_a_configured_limit_is_the_most_that_all_processes_use_whatever_is_reported(shop: Shop) -> None:
+    config = Config(rate_limits={TEN_A_MINUTE.name: (4, 60.0)}, interactive_reserve=0.0)
+    one, other = shop.process(config), shop.process(config)
+    for number, pacer in enumerate((one, other, one, other)):
+        (await acquire(pacer)).replied(LimitReading(10, 9 - number, 60.0))
+    with pytest.raises(RateLimitTooLong):
+        await acquire(one, max_wait_seconds=1.0)
+    assert one.limits()["k"].limit == 4
+
+
 @settings(max_examples=25)
 @given(
     processes=st.integers(2, 4),

@@ -311,3 +311,27 @@ def test_requests_from_before_the_windows_of_the_service_opened_do_not_explain_i
     window.take(50.0)
     window.replied(50.0, LimitReading(5, 1, 58.0))  # a window that opened at 48, with three requests of others in it
     assert window.wait_seconds(50.0, bulk=False, ahead=1) == 58.0
+
+
+@pytest.mark.parametrize(("reported", "then"), [(1_500, 3), (3, 3), (2, 2)])
+def test_a_configured_limit_is_lowered_by_a_report_and_never_raised(reported: int, then: int) -> None:
+    share = RateLimit("uploads", 1_500, 60.0).configured({"uploads": (3, 60.0)})
+    window = SlidingWindow(share, reserve_share=0.0)
+    sent = 0
+    while window.try_take(10.0, bulk=False):
+        sent += 1
+        window.replied(10.0, LimitReading(reported, reported - sent, 60.0))
+    assert sent == then
+    assert window.status(10.0).limit == then
+
+
+def test_a_share_of_a_limit_gives_way_when_others_have_used_up_more() -> None:
+    window = SlidingWindow(RateLimit("uploads", 1_500, 60.0).configured({"uploads": (500, 60.0)}), reserve_share=0.0)
+    window.take(0.0)
+    window.replied(10.0, LimitReading(1_500, 2, 50.0))
+    assert [window.try_take(10.0, bulk=False) for _ in range(3)] == [True, True, False]
+    assert window.wait_seconds(10.0, bulk=False) == 50.0
+
+
+def test_a_documented_limit_is_what_the_service_reports() -> None:
+    assert RateLimit("uploads", 1_500, 60.0).configured({"others": (3, 60.0)}).corrected(2_000) == 2_000

@@ -39,6 +39,7 @@ README: Final = ROOT / "README.md"
 DOCS: Final = sorted((ROOT / "docs").glob("*.md"))
 PAGES: Final = [README, *DOCS]
 WITH_A_TEST_OF_THEIR_OWN: Final = {
+    "deployment.md": "test_deployment_page.py",
     "networks.md": "test_networks_page.py",
     "several-processes.md": "integrations/test_several_processes_page.py",
 }

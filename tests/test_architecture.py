@@ -71,7 +71,7 @@ MAY_USE_AIOHTTP: Final = frozenset({"session", "emulator"})
 MAY_NAME_TYPES_OF_AIOHTTP: Final = frozenset({"client"})
 MAY_USE_AIOHTTP_WEB: Final = MAY_USE_AIOHTTP | {"webhooks"}
 # Extras, which not everybody has and nobody should wait for: imported in functions, when there is something for them.
-EXTRAS: Final = frozenset({"pyarrow", "backports", "compression", "redis"})
+EXTRAS: Final = frozenset({"pyarrow", "backports", "compression", "redis", "pyspark", "py4j"})
 MAY_USE_EXTRAS: Final = frozenset({"bulk", "integrations"})
 NOT_IN_WIRE: Final = frozenset({"aiohttp", "asyncio", "time", "random"})
 

@@ -1,0 +1,123 @@
+"""Writes DataFrames of PySpark to custom audiences, do-not-reach lists and catalogs.
+
+    spark.dataSource.register(SocialApiDataSource)
+    df.write.format("socialapi").options(account="18ce5", audience="4f2a").mode("append").save()
+
+Needs the extra `[spark]`, and `[redis]` where tasks may be repeated. See the page on Spark in the
+documentation.
+"""
+
+import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+try:
+    from pyspark import TaskContext
+    from pyspark.sql.datasource import DataSource, DataSourceArrowWriter, WriterCommitMessage
+except ImportError:
+    raise ImportError("writing from Spark needs PySpark 4: pip install 'aiosocialapi[spark]'") from None
+
+from socialapi.bulk.inputs.columns import ColumnMapping
+from socialapi.integrations import spark_reduce
+from socialapi.integrations.spark_options import WriteSettings, read_settings
+from socialapi.integrations.spark_tasks import Attempt, PartReport, finish, give_up, write_partition
+from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
+
+__all__ = ["SocialApiDataSource", "latest_per_identifier", "latest_per_product", "repeated_products"]
+
+
+class SocialApiDataSource(DataSource):  # type: ignore[misc]  # PySpark is an extra, whose types are not known here
+    """The data source `socialapi`, which is written to and not read from.
+
+    Options say where: `account` and `audience`, `account` and `do_not_reach_list`, or `catalog`.
+    The others are those of jobs; `report` and `rejects` are folders. The executors' environment has
+    the configuration and credentials (`SOCIALAPI_*`).
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        """Returns the name for `format`."""
+        return "socialapi"
+
+    def writer(self, schema: Any, overwrite: bool) -> "SocialApiWriter":
+        """Fixes, on the driver, what this write does: one operation and one pair of times. Raises
+        InvalidInput.
+        """
+        now = datetime.datetime.now(datetime.UTC)
+        return SocialApiWriter(read_settings(dict(self.options), schema.fieldNames(), now=now, overwrite=overwrite))
+
+
+@attrs.frozen
+class PartWritten(WriterCommitMessage):  # type: ignore[misc]  # as above
+    """What a task tells the driver."""
+
+    part: PartReport
+
+
+class SocialApiWriter(DataSourceArrowWriter):  # type: ignore[misc]  # as above
+    """One write: made on the driver, run in the tasks, and ended on the driver, each in a process of
+    its own.
+    """
+
+    def __init__(self, settings: WriteSettings) -> None:
+        self.settings = settings
+
+    def write(self, iterator: Iterator[Any]) -> PartWritten:
+        """Uploads a partition. Raises BulkError, which names it."""
+        context = TaskContext.get()
+        attempt = Attempt(context.partitionId(), context.attemptNumber(), context.taskAttemptId())
+        return PartWritten(write_partition(self.settings, attempt, iterator))
+
+    def commit(self, messages: Sequence[PartWritten | None]) -> None:
+        """Sums up what the tasks that succeeded have told."""
+        finish(self.settings, _parts(messages))
+
+    def abort(self, messages: Sequence[PartWritten | None]) -> None:
+        """Says which partitions have failed, and what to do."""
+        give_up(self.settings, _parts(messages))
+
+
+def _parts(messages: Sequence[PartWritten | None]) -> list[PartReport | None]:
+    return [None if message is None else message.part for message in messages]
+
+
+def latest_per_identifier(
+    df: Any,
+    *,
+    order_by: str,
+    columns: ColumnMapping | None = None,
+    default_region: str | None = None,
+    kinds: Sequence[IdentifierKind] = IDENTIFIER_KINDS,
+) -> Any:
+    """Returns a DataFrame with one row for each identifier: what the last row that has it says.
+
+    The last row is the one with the largest value in the column `order_by`; of rows with the same
+    one, a Delete wins. Identifiers are normalised and hashed on the way; those that cannot be are
+    kept, for the write to reject. Times and operations keep the names of the specification, and
+    the column `socialapi_reduced_by` tells the write that it may take them, with the option
+    `order_by`. Give `columns` and `default_region` here, not there. For a do-not-reach list,
+    `kinds` are `email` and `phone_number`. Raises InvalidInput for columns that are not there.
+    """
+    return spark_reduce.latest_per_identifier(df, order_by, columns, default_region, kinds)
+
+
+def latest_per_product(df: Any, *, order_by: str, columns: Mapping[str, str] | None = None) -> Any:
+    """Returns a DataFrame with one row for each product id: the one with the largest value in the
+    column `order_by`.
+
+    Rows without an id are kept, for the write to reject. The column `socialapi_reduced_by` tells
+    the write that no id is repeated, with the option `order_by`. Raises InvalidInput for columns
+    that are not there.
+    """
+    return spark_reduce.latest_per_product(df, order_by, columns)
+
+
+def repeated_products(df: Any, *, columns: Mapping[str, str] | None = None) -> Any:
+    """Returns a DataFrame of the product ids that occur more than once, with the columns `id` and
+    `rows`.
+
+    It takes a shuffle. A write by itself sees only ids that are repeated within a partition.
+    """
+    return spark_reduce.repeated_products(df, columns)

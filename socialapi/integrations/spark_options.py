@@ -1,0 +1,301 @@
+"""The options of a write from Spark: read once, on the driver, and fixed there for every task."""
+
+import contextlib
+import datetime
+import re
+import secrets
+import urllib.parse
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Literal, TypeVar
+
+import attrs
+
+from socialapi.bulk.audiences.columns import IdentifierColumns, IdentifierLayout
+from socialapi.bulk.audiences.job import UploadOptions
+from socialapi.bulk.audiences.prepare import Preparer
+from socialapi.bulk.inputs.columns import ColumnMapping, quoted
+from socialapi.bulk.job import JobOptions
+from socialapi.bulk.products.feed import ProductColumns
+from socialapi.errors import InvalidInput
+from socialapi.models.audiences import (
+    DEFAULT_EXPIRY_MONTHS,
+    DO_NOT_REACH_KINDS,
+    IDENTIFIER_KINDS,
+    IdentifierKind,
+    months_later,
+)
+from socialapi.models.spelling import near_name
+from socialapi.models.validation import format_timestamp
+from socialapi.records import FrozenRecord
+
+DestinationKind = Literal["audience", "do_not_reach_list", "catalog"]
+
+REDUCED_BY: Final = "socialapi_reduced_by"
+"""The column that `latest_per_identifier` and `latest_per_product` add. It says that no identifier
+and no product occurs twice.
+"""
+
+_COMMON: Final = (
+    *("report", "rejects", "max_reject_share", "order_by", "concurrency", "dry_run"),
+    *("job", "redis_url", "redis_namespace"),
+)
+_OF_PEOPLE: Final = ("account", "operation", "expires_at", "packing", "default_region", *_COMMON)
+_TAKEN: Final[Mapping[DestinationKind, tuple[str, ...]]] = {
+    "audience": ("audience", *_OF_PEOPLE, "effective_at"),
+    "do_not_reach_list": ("do_not_reach_list", *_OF_PEOPLE),
+    "catalog": ("catalog", *_COMMON),
+}
+_OF_JOBS: Final = ("packing", "default_region", "effective_at", "expires_at")
+_COLUMN: Final = "column."
+_NOUNS: Final[Mapping[DestinationKind, str]] = {
+    "audience": "custom audience",
+    "do_not_reach_list": "do-not-reach list",
+    "catalog": "catalog",
+}
+_ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+
+T = TypeVar("T")
+
+
+@attrs.frozen(kw_only=True)
+class WriteSettings(FrozenRecord):
+    """What one write does, the same for each of its tasks. It holds no secret."""
+
+    write: str
+    """The id of this write."""
+    started_at: str
+    kind: DestinationKind
+    account: str
+    """Empty for a catalog."""
+    target: str
+    """The id of the audience, list or catalog."""
+    keywords: Mapping[str, Any]
+    """The arguments of `upload` or `upsert`."""
+    job: str
+    """What the fence is called: a write stops what is left of an earlier one of the same job."""
+    report: str | None = None
+    rejects: str | None = None
+    max_reject_share: float | None = None
+    redis_url: str = ""
+    redis_namespace: str = ""
+    id_columns: tuple[str, ...] = ()
+    """The columns of products that hold their ids, if these must not repeat within a partition."""
+
+    @property
+    def is_dry(self) -> bool:
+        """Whether nothing is sent."""
+        return bool(self.keywords.get("dry_run"))
+
+    @property
+    def title(self) -> str:
+        """What is written where, for people."""
+        return f"write {self.write} to {_NOUNS[self.kind]} {self.target}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns what the summary says of the write."""
+        times = {name: self.keywords.get(name) for name in ("operation", "effective_at", "expires_at")}
+        return {
+            "write": self.write,
+            "job": self.job,
+            "started_at": self.started_at,
+            self.kind: self.target,
+            **({"account": self.account} if self.account else {}),
+            **({} if self.kind == "catalog" else times),
+        }
+
+
+def read_settings(
+    options: Mapping[str, str], names: Sequence[str], *, now: datetime.datetime, overwrite: bool = False
+) -> WriteSettings:
+    """Returns the settings of a write of a table with these column names, which begins now.
+
+    Raises InvalidInput, which says what to do, for anything that cannot be written so.
+    """
+    if overwrite:
+        raise InvalidInput('rows are added to what is there, and replace nothing: write with mode("append")')
+    options = {name.lower(): text for name, text in options.items()}
+    kind = _kind_of(options)
+    columns = _columns_of(options, names)
+    _refuse_unknown(options, kind)
+    _refuse_password(options.get("redis_url", ""))
+    keywords = _keywords_of(options, kind, columns, now)
+    share = _number(options, "max_reject_share", float)
+    JobOptions(concurrency=keywords.get("concurrency", "auto"), max_reject_share=share).check()
+    is_reduced = _is_reduced(options, names)
+    id_columns: tuple[str, ...] = ()
+    if kind == "catalog":
+        id_columns = () if is_reduced else id_columns_of(columns, names)
+    else:
+        _check_people(kind, keywords, names, now, is_reduced=is_reduced)
+    account = options.get("account", "")
+    return WriteSettings(
+        write=f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}",
+        started_at=format_timestamp(now.replace(microsecond=0)),
+        kind=kind,
+        account=account,
+        target=options[kind],
+        keywords=keywords,
+        job=options.get("job", "") or f"{kind} {account} {options[kind]}",
+        report=_folder(options, "report"),
+        rejects=_folder(options, "rejects"),
+        max_reject_share=share,
+        redis_url=options.get("redis_url", "").strip(),
+        redis_namespace=options.get("redis_namespace", ""),
+        id_columns=id_columns,
+    )
+
+
+def id_columns_of(columns: ColumnMapping | None, names: Sequence[str]) -> tuple[str, ...]:
+    """Returns the names of the columns that hold the ids of products. Raises InvalidInput if there
+    is none, or no column for something that every product needs.
+    """
+    layout = ProductColumns.of(columns).of_table(names)
+    return tuple(column.name for column in layout.columns if column.field == "id")
+
+
+def _kind_of(options: Mapping[str, str]) -> DestinationKind:
+    found = [kind for kind in _TAKEN if options.get(kind, "").strip()]
+    if len(found) != 1:
+        raise InvalidInput(
+            "say where to write, with one of the options audience and do_not_reach_list (each with account) or catalog"
+        )
+    if found[0] != "catalog" and not options.get("account", "").strip():
+        raise InvalidInput(f"the option account is missing: the id of the account that the {_NOUNS[found[0]]} is of")
+    return found[0]
+
+
+def _refuse_unknown(options: Mapping[str, str], kind: DestinationKind) -> None:
+    taken = _TAKEN[kind]
+    unknown = [name for name in options if name not in taken and not name.startswith(_COLUMN)]
+    if not unknown:
+        return
+    guesses = [(name, near_name(name, taken)) for name in unknown]
+    hints = "".join(f"; did you mean {near} in place of {name}?" for name, near in guesses if near)
+    raise InvalidInput(
+        f"there is no option {' or '.join(sorted(unknown))} for a {_NOUNS[kind]}{hints} (there are: "
+        f"{', '.join(taken)}, and column.KIND for each column; configuration and credentials come from the SOCIALAPI_* "
+        "variables of the executors)"
+    )
+
+
+def _refuse_password(redis_url: str) -> None:
+    try:
+        parts = urllib.parse.urlsplit(redis_url)
+        has_secret = bool(parts.password or parts.username or "password" in parts.query)
+    except ValueError:
+        has_secret = True
+    if has_secret:
+        raise InvalidInput(
+            "redis_url holds a password, and options are no place for secrets, since Spark shows them: set "
+            "SOCIALAPI_REDIS_URL in the environment of the executors"
+        )
+
+
+def _columns_of(options: Mapping[str, str], names: Sequence[str]) -> dict[str, list[str]] | None:
+    found = {
+        name.removeprefix(_COLUMN): [text]
+        if text in names
+        else [each.strip() for each in text.split(",") if each.strip()]
+        for name, text in options.items()
+        if name.startswith(_COLUMN)
+    }
+    return found or None
+
+
+def _keywords_of(
+    options: Mapping[str, str], kind: DestinationKind, columns: ColumnMapping | None, now: datetime.datetime
+) -> dict[str, Any]:
+    keywords: dict[str, Any] = {"columns": columns} if columns else {}
+    if (text := options.get("concurrency", "auto")) != "auto":
+        keywords["concurrency"] = _number({"concurrency": text}, "concurrency", int)
+    if _truth(options, "dry_run"):
+        keywords["dry_run"] = True
+    if kind == "catalog":
+        return keywords
+    keywords |= {name: options[name] for name in _OF_JOBS if options.get(name)}
+    # In one word for all tasks, whatever time it is when they begin.
+    keywords["operation"] = options.get("operation", "update").strip().capitalize()
+    if kind == "do_not_reach_list" and "expires_at" not in keywords:
+        ends = months_later(now, DEFAULT_EXPIRY_MONTHS).replace(microsecond=0)
+        keywords["expires_at"] = format_timestamp(ends)
+    return keywords
+
+
+def _number(options: Mapping[str, str], name: str, read: Callable[[str], T]) -> T | None:
+    text = options.get(name, "").strip()
+    if not text:
+        return None
+    with contextlib.suppress(ValueError):
+        return read(text)
+    raise InvalidInput(f"the option {name} must be a number, not {quoted(text)}")
+
+
+def _truth(options: Mapping[str, str], name: str) -> bool:
+    text = options.get(name, "false").strip().lower()
+    if text not in ("true", "false"):
+        raise InvalidInput(f"the option {name} must be true or false, not {quoted(text)}")
+    return text == "true"
+
+
+def _folder(options: Mapping[str, str], name: str) -> str | None:
+    text = options.get(name, "").strip()
+    if _ADDRESS.match(text):
+        raise InvalidInput(
+            f"the option {name} must be the path of a folder that the driver and the executors can write to as files, "
+            "such as /Volumes/…, /dbfs/… or a network drive; addresses like s3://… or dbfs:/… are not written to"
+        )
+    return text or None
+
+
+def _is_reduced(options: Mapping[str, str], names: Sequence[str]) -> bool:
+    if "order_by" not in options:
+        return False
+    if REDUCED_BY not in names:
+        raise InvalidInput(
+            "order_by is given, but no single write can put the rows of all partitions in order: reduce the DataFrame first, "
+            "with latest_per_identifier(df, order_by=…) for people or latest_per_product(df, order_by=…) for products, "
+            "from socialapi.integrations.spark, and write what they return"
+        )
+    return True
+
+
+def kinds_of(kind: DestinationKind) -> tuple[IdentifierKind, ...]:
+    """Returns the kinds of identifiers that are taken there."""
+    return DO_NOT_REACH_KINDS if kind == "do_not_reach_list" else IDENTIFIER_KINDS
+
+
+def _check_people(
+    kind: DestinationKind,
+    keywords: Mapping[str, Any],
+    names: Sequence[str],
+    now: datetime.datetime,
+    *,
+    is_reduced: bool,
+) -> None:
+    """Raises InvalidInput for what the job would refuse in each task."""
+    UploadOptions(**keywords).check()
+    takes_effective_at = kind == "audience"
+    layout = IdentifierColumns.of(keywords.get("columns"), kinds_of(kind)).of_table(names)
+    Preparer(
+        now=now,
+        operation=keywords["operation"],
+        effective_at=keywords.get("effective_at"),
+        expires_at=keywords.get("expires_at"),
+        default_region=keywords.get("default_region"),
+        kinds=kinds_of(kind),
+        allow_effective=takes_effective_at,
+    )
+    if layout.has_overrides and not is_reduced:
+        raise InvalidInput(_why_not_overrides(layout, names))
+
+
+def _why_not_overrides(layout: IdentifierLayout, names: Sequence[str]) -> str:
+    indexes = (layout.operation_type, layout.effective_at, layout.expires_at)
+    found = ", ".join(quoted(names[layout.positions[index]]) for index in indexes if index is not None)
+    return (
+        f"the rows say for themselves what is done with them ({found}), but rows of a DataFrame have no order, and a task "
+        "may be repeated: one write carries one operation and one pair of times. Write each operation by itself "
+        "(options operation, effective_at, expires_at) and drop these columns; or reduce the DataFrame to one row an "
+        "identifier with latest_per_identifier(df, order_by=…) from socialapi.integrations.spark, and give the option "
+        "order_by"
+    )

@@ -1,0 +1,173 @@
+"""Reduces a DataFrame to one row an identifier, or a product, before it is written.
+
+The rows of a DataFrame have no order. What a column says of it is brought to bear here, by a
+shuffle that puts the rows of one identifier into one place.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from socialapi.bulk.audiences.cells import UserRow, user_rows
+from socialapi.bulk.audiences.columns import IdentifierColumns
+from socialapi.bulk.audiences.normalize import Normalizer, Unusable, normalizers
+from socialapi.bulk.inputs.arrow import ArrowBlocks
+from socialapi.bulk.inputs.columns import OVERRIDES, ColumnMapping, printable_names, quoted
+from socialapi.errors import InvalidInput
+from socialapi.integrations.spark_options import REDUCED_BY, id_columns_of
+from socialapi.models.audiences import IdentifierKind
+
+_KEY: Final = "socialapi_key"
+_ORDER: Final = "socialapi_order"
+_RANK: Final = "socialapi_rank"
+
+
+def latest_per_identifier(
+    df: Any,
+    order_by: str,
+    columns: ColumnMapping | None,
+    default_region: str | None,
+    kinds: Sequence[IdentifierKind],
+) -> Any:
+    """As `socialapi.integrations.spark.latest_per_identifier`."""
+    from pyspark.sql import functions as f
+    from pyspark.sql.types import StringType, StructField, StructType
+
+    _require(df, order_by)
+    names = df.columns
+    layout = IdentifierColumns.of(columns, kinds).of_table(names)
+    normalizers(kinds, default_region)  # refuses a region that is none, here rather than in a task
+    overrides = [name for name in OVERRIDES if getattr(layout, name) is not None]
+    split = _Splitter(tuple(names), order_by, columns, default_region, tuple(kinds))
+    texts = [StructField(name, StringType()) for name in (_KEY, "kind", "value", *OVERRIDES)]
+    schema = StructType([*texts, StructField(_ORDER, df.schema[order_by].dataType)])
+    found = df.mapInArrow(split, schema)
+    is_delete = f.coalesce(f.lower(f.trim("operation_type")) == "delete", f.lit(False))
+    # All of it, so that the outcome is the same whenever a partition is computed again.
+    newest = f.struct(_ORDER, is_delete, *(f.coalesce(f.col(name), f.lit("")) for name in OVERRIDES))
+    last = f.max_by(f.struct("kind", "value", *OVERRIDES), newest).alias("last")
+    kept = found.groupBy(_KEY).agg(last)
+    taken = dict.fromkeys(kind for *_, kind in layout.identifiers)
+    return kept.select(
+        *(f.when(f.col("last.kind") == kind, f.col("last.value")).alias(kind) for kind in taken),
+        *(f.col(f"last.{name}").alias(name) for name in overrides),
+        f.lit(order_by).alias(REDUCED_BY),
+    )
+
+
+class _Splitter:
+    """Makes one row of each identifier in record batches. It is sent to the tasks."""
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        order_by: str,
+        columns: ColumnMapping | None,
+        default_region: str | None,
+        kinds: tuple[IdentifierKind, ...],
+    ) -> None:
+        self._names = names
+        self._order_at = names.index(order_by)
+        self._columns = columns
+        self._default_region = default_region
+        self._kinds = kinds
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Returns record batches with key, kind, value, operation, times and order."""
+        from pyspark import TaskContext
+
+        partition = TaskContext.get().partitionId()
+        normalize = normalizers(self._kinds, self._default_region)
+        layout = IdentifierColumns.of(self._columns, self._kinds).of_table(self._names)
+        number = 1
+        for batch in batches:
+            blocks = ArrowBlocks(batch.schema, layout)
+            rows = (row for block in blocks.blocks(batch, number) for row in user_rows(block))
+            yield self._split(batch, rows, number, partition, normalize)
+            number += batch.num_rows
+
+    def _split(
+        self,
+        batch: Any,
+        rows: Iterable[UserRow],
+        first_number: int,
+        partition: int,
+        normalize: Mapping[IdentifierKind, Normalizer],
+    ) -> Any:
+        import pyarrow
+
+        indexes: list[int] = []
+        cells: list[list[str | None]] = [[] for _ in range(3 + len(OVERRIDES))]
+        for row in rows:
+            said = [_text(row.operation_type), _text(row.effective_at), _text(row.expires_at)]
+            for key, kind, value in _identifiers(row, partition, normalize) or [
+                (f"row {partition} {row.number}", "", "")
+            ]:
+                indexes.append(row.number - first_number)
+                for column, cell in zip(cells, (key, kind, value, *said), strict=True):
+                    column.append(cell)
+        order = batch.column(self._order_at).take(pyarrow.array(indexes, pyarrow.int64()))
+        texts = [pyarrow.array(column, pyarrow.string()) for column in cells]
+        return pyarrow.record_batch([*texts, order], names=[_KEY, "kind", "value", *OVERRIDES, _ORDER])
+
+
+def _identifiers(
+    row: UserRow, partition: int, normalize: Mapping[IdentifierKind, Normalizer]
+) -> list[tuple[str, str, str]]:
+    """Returns key, kind and value of each identifier of a row. What cannot be used has a key of its
+    own, and is rejected when it is written.
+    """
+    found: list[tuple[str, str, str]] = []
+    for place, (_, kind, text) in enumerate(row.identifiers):
+        try:
+            value, _ = normalize[kind](text)
+            key = f"{kind} {value}"
+        except Unusable:
+            value, key = text, f"row {partition} {row.number} {place}"
+        if value:
+            found.append((key, kind, value))
+    return found
+
+
+def _text(said: Any) -> str | None:
+    return said if said is None or isinstance(said, str) else str(said.isoformat())
+
+
+def latest_per_product(df: Any, order_by: str, columns: Mapping[str, str] | None) -> Any:
+    """As `socialapi.integrations.spark.latest_per_product`."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    _require(df, order_by)
+    key = _product_key(df, columns)
+    # The rest decides between equals, the same whenever a partition is computed again.
+    newest = (f.col(_quoted(order_by)).desc_nulls_last(), f.xxhash64(*map(_quoted, df.columns)))
+    rank = f.row_number().over(Window.partitionBy(key).orderBy(*newest))
+    ranked = df.withColumn(_RANK, rank).where((f.col(_RANK) == 1) | key.isNull())
+    return ranked.drop(_RANK).withColumn(REDUCED_BY, f.lit(order_by))
+
+
+def repeated_products(df: Any, columns: Mapping[str, str] | None) -> Any:
+    """As `socialapi.integrations.spark.repeated_products`."""
+    from pyspark.sql import functions as f
+
+    counted = df.groupBy(_product_key(df, columns).alias("id")).agg(f.count(f.lit(1)).alias("rows"))
+    return counted.where(f.col("id").isNotNull() & (f.col("rows") > 1))
+
+
+def _product_key(df: Any, columns: Mapping[str, str] | None) -> Any:
+    from pyspark.sql import functions as f
+
+    texts = [f.trim(f.col(_quoted(name)).cast("string")) for name in id_columns_of(columns, df.columns)]
+    return f.coalesce(*(f.when(text != "", text) for text in texts))
+
+
+def _require(df: Any, order_by: str) -> None:
+    if order_by not in df.columns:
+        raise InvalidInput(
+            f"there is no column {quoted(order_by)} to order by; there are: {printable_names(df.columns)}"
+        )
+
+
+def _quoted(name: str) -> str:
+    """Returns the name as Spark takes it, dots and all."""
+    return f"`{name.replace('`', '``')}`"

@@ -1,0 +1,418 @@
+"""What a task of a write from Spark does, and how the driver sums the tasks up.
+
+A task uploads its partition by a job of its own. Tasks are attempted several times, also several at
+once, and share one quota: a fence in Redis stops an attempt that another one has superseded.
+"""
+
+import asyncio
+import contextlib
+import datetime
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+import orjson
+
+from socialapi.bulk.job import JUDGED_FROM_ROWS
+from socialapi.client import Client
+from socialapi.config import Config
+from socialapi.errors import BulkError, ConfigurationError, InvalidInput, SocialApiError
+from socialapi.integrations.spark_options import WriteSettings
+from socialapi.records import FrozenRecord
+from socialapi.reports import Progress, UploadReport
+from socialapi.routes.route import RateLimit
+from socialapi.session.clock import Clock, SystemClock
+from socialapi.session.rate_limiter import LimitStatus, Pacer, Slot
+
+if TYPE_CHECKING:
+    from socialapi.integrations.redis import RedisFence
+
+MAX_IDS: Final = 1_000_000
+"""How many ids of products are remembered in a partition, to find repeated ones."""
+MAX_LISTED: Final = 20
+"""How many partitions a message names."""
+SUMMARY: Final = "summary.json"
+
+
+class FencedPacer:
+    """A pacer that gives a place only to an attempt that no other one has superseded.
+
+    The first request waits for `wait_seconds`, in which the last one of a superseded attempt ends.
+    """
+
+    def __init__(self, pacer: Pacer, fence: "RedisFence", clock: Clock, wait_seconds: float) -> None:
+        self._pacer = pacer
+        self._fence = fence
+        self._clock = clock
+        self._begins = clock.monotonic() + wait_seconds
+
+    async def acquire(self, key: str, documented: RateLimit | None, *, bulk: bool, max_wait_seconds: float) -> Slot:
+        """Waits for a place. Raises Superseded, and as the pacer and the fence do."""
+        seconds = self._begins - self._clock.monotonic()
+        if seconds > 0:
+            await self._clock.sleep(seconds)
+        slot = await self._pacer.acquire(key, documented, bulk=bulk, max_wait_seconds=max_wait_seconds)
+        may_send = False
+        try:
+            # Last, since the wait for a place may be long.
+            await self._fence.check()
+            may_send = True
+        finally:
+            if not may_send:
+                slot.unsent()
+        return slot
+
+    def limits(self) -> Mapping[str, LimitStatus]:
+        """Returns the state of each limit, as the pacer knows it."""
+        return self._pacer.limits()
+
+    def requests_per_second(self, key: str, documented: RateLimit | None) -> float | None:
+        """Returns the rate that the limit allows, as the pacer knows it."""
+        return self._pacer.requests_per_second(key, documented)
+
+
+class PartitionRows:
+    """The record batches of a partition, as a table for a job.
+
+    Ids in `id_columns` that repeat end the input. `fault` is what ended it, if something did.
+    """
+
+    def __init__(self, batches: Iterator[Any], id_columns: Sequence[str] = ()) -> None:
+        self.fault: Exception | None = None
+        self._batches = batches
+        self._id_columns = id_columns
+        self._ids: set[int] = set()
+        self._first: Any = None
+
+    def open(self) -> Any:
+        """Returns what a job reads: this, or an empty list where no batch tells the columns. Raises
+        whatever the batches do.
+        """
+        self._first = self._next()
+        return [] if self._first is None else self
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        import pyarrow
+
+        return pyarrow.RecordBatchReader.from_batches(self._first.schema, self._checked()).__arrow_c_stream__(
+            requested_schema
+        )
+
+    def _next(self) -> Any:
+        try:
+            return next(self._batches, None)
+        except Exception as problem:
+            self.fault = problem  # what arrives through Arrow is another one
+            raise
+
+    def _checked(self) -> Iterator[Any]:
+        batch = self._first
+        while batch is not None:
+            if self._id_columns:
+                self._refuse_repeated(batch)
+            yield batch
+            batch = self._next()
+
+    def _refuse_repeated(self, batch: Any) -> None:
+        for cells in zip(*(batch.column(name).to_pylist() for name in self._id_columns), strict=True):
+            product_id = next((str(cell).strip() for cell in cells if cell not in (None, "")), "")
+            key = hash(product_id)
+            if key in self._ids:
+                self.fault = InvalidInput(
+                    "a product id occurs more than once, and rows of a DataFrame have no order, so that nobody knows which row is "
+                    "to win: drop the others, for example with latest_per_product(df, order_by=…) from "
+                    "socialapi.integrations.spark, and give the option order_by"
+                )
+                raise self.fault
+            if product_id and len(self._ids) < MAX_IDS:
+                self._ids.add(key)
+
+
+@attrs.frozen
+class Attempt(FrozenRecord):
+    """An attempt at a partition. `task` grows from one attempt to the next."""
+
+    partition: int
+    number: int
+    task: int
+
+    def path(self, folder: str | None, write: str, ending: str) -> Path | None:
+        """Returns the file of this attempt in a folder, if there is one."""
+        return None if folder is None else Path(folder, f"part-{write}-{self.partition:05}-{self.task}.{ending}")
+
+
+@attrs.frozen
+class PartReport(FrozenRecord):
+    """What came of a partition, by the attempt that succeeded."""
+
+    attempt: Attempt
+    counts: Mapping[str, int]
+    report: str | None = None
+    rejects: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns it for the summary."""
+        own = {"partition": self.attempt.partition, "attempt": self.attempt.number, "task": self.attempt.task}
+        return {**own, **self.counts, "report": self.report, "rejects": self.rejects}
+
+
+def write_partition(settings: WriteSettings, attempt: Attempt, batches: Iterator[Any]) -> PartReport:
+    """Uploads the rows of a partition, and returns what came of them.
+
+    Raises BulkError, which names the partition and says what to do.
+    """
+    part = _PartFile(settings, attempt)
+    rows = PartitionRows(batches, settings.id_columns)
+    try:
+        part.begin()
+        report = asyncio.run(_upload(settings, attempt, rows))
+    except Exception as problem:
+        error = _told(attempt, problem, rows.fault)
+        with contextlib.suppress(InvalidInput):
+            part.end("failed", error.report, error.message)
+        if rows.fault is None and not isinstance(problem, SocialApiError):
+            raise
+    else:
+        part.end("ended", report)
+        return PartReport(attempt, report.counts, part.shown, report.rejects_path)
+    raise error  # outside the handler: what the libraries that make the rows say may quote them
+
+
+def _told(attempt: Attempt, problem: Exception, fault: Exception | None) -> BulkError:
+    report = problem.report if isinstance(problem, BulkError) else UploadReport()
+    cause = fault or problem
+    if isinstance(cause, BulkError):
+        why = cause.message
+    elif isinstance(cause, SocialApiError):
+        why = str(cause)
+    else:
+        why = type(cause).__name__ if fault is None else f"the rows cannot be read ({type(fault).__name__})"
+    return BulkError(f"partition {attempt.partition}, attempt {attempt.number}: {why}", report)
+
+
+async def _upload(settings: WriteSettings, attempt: Attempt, rows: PartitionRows) -> UploadReport:
+    rejects = attempt.path(settings.rejects, settings.write, "csv")
+    if rejects is not None:
+        make_folder(rejects.parent)
+    async with contextlib.AsyncExitStack() as stack:
+        client = await _open_client(settings, attempt, Config.from_env(), stack)
+        records = rows.open()
+        keywords: dict[str, Any] = {"rejects": rejects, **settings.keywords}
+        if settings.max_reject_share is not None:
+            keywords["on_progress"] = _Judge(settings.max_reject_share)
+        if settings.kind == "catalog":
+            return await client.catalog(settings.target).products.upsert(records, **keywords)
+        account = client.ads.account(settings.account)
+        if settings.kind == "audience":
+            return await account.custom_audience(settings.target).upload(records, **keywords)
+        return await account.do_not_reach_list(settings.target).upload(records, **keywords)
+
+
+async def _open_client(
+    settings: WriteSettings, attempt: Attempt, config: Config, stack: contextlib.AsyncExitStack
+) -> Client:
+    """Returns the client of a task, which has the fence of its partition if there is a Redis."""
+    url = settings.redis_url or os.environ.get("SOCIALAPI_REDIS_URL", "").strip()
+    if settings.is_dry or not url:
+        if not settings.is_dry:
+            _refuse_repeated(settings, attempt)
+        return await stack.enter_async_context(Client.from_env(config=config))
+    from socialapi.integrations.redis import RedisFence, RedisPacer, RedisTokenCache
+
+    namespace = settings.redis_namespace or os.environ.get("SOCIALAPI_REDIS_NAMESPACE", "")
+    pacer, cache = RedisPacer(url, config, namespace=namespace), RedisTokenCache(url)
+    part = attempt.partition
+    fence = RedisFence(
+        url, config, job=settings.job, run=settings.write, part=part, attempt=attempt.task, namespace=namespace
+    )
+    for each in (pacer, cache, fence):
+        stack.push_async_callback(each.aclose)
+    seconds = await fence.take(is_repeated=attempt.number > 0)
+    stack.push_async_callback(_release, fence)  # called when the client is closed, and nothing is on its way
+    fenced = FencedPacer(pacer, fence, SystemClock(), seconds)
+    return await stack.enter_async_context(Client.from_env(config=config, pacer=fenced, token_cache=cache))
+
+
+async def _release(fence: "RedisFence") -> None:
+    # A fence that is not released makes the successor wait, if there is one, and nothing else.
+    with contextlib.suppress(SocialApiError):
+        await fence.release()
+
+
+def _refuse_repeated(settings: WriteSettings, attempt: Attempt) -> None:
+    """Raises ConfigurationError where an earlier attempt may still be sending, and nobody can stop
+    it.
+    """
+    own = attempt.path(settings.report, settings.write, "json")
+    others = [] if own is None else own.parent.glob(f"part-{settings.write}-{attempt.partition:05}-*.json")
+    if attempt.number > 0 or any(each != own for each in others):
+        raise ConfigurationError(
+            "this partition was attempted before (a retry, or a speculative copy), and without Redis nobody knows whether "
+            "that attempt is still sending: set SOCIALAPI_REDIS_URL in the environment of the executors, or the option "
+            "redis_url; until then write with spark.speculation=false, and write the whole DataFrame again after a failure"
+        )
+
+
+@attrs.frozen
+class _Judge:
+    """Stops a task when too many of its first rows are rejected. The driver judges all of them."""
+
+    most: float
+
+    def __call__(self, progress: Progress) -> None:
+        report = progress.report
+        if report.read >= JUDGED_FROM_ROWS and report.rejected > self.most * report.read:
+            raise InvalidInput(too_many_rejected(report.rejected, report.read, self.most))
+
+
+def too_many_rejected(rejected: int, read: int, most: float) -> str:
+    """Returns what is said of too many rejected rows."""
+    return f"{rejected:,} of {read:,} rows were rejected, and {most:.1%} may be (max_reject_share)"
+
+
+# Files -----------------------------------------------------------------------------------------------
+
+
+class _PartFile:
+    """The report of an attempt, if there is a folder for it. It is there from the beginning, so that
+    one which was killed leaves a trace.
+    """
+
+    def __init__(self, settings: WriteSettings, attempt: Attempt) -> None:
+        self._path = attempt.path(settings.report, settings.write, "json")
+        self._head = {**settings.to_dict(), "partition": attempt.partition, "attempt": attempt.number}
+
+    @property
+    def shown(self) -> str | None:
+        return None if self._path is None else str(self._path)
+
+    def begin(self) -> None:
+        if self._path is not None:
+            make_folder(self._path.parent)
+        self._write({"state": "running"})
+
+    def end(self, state: str, report: UploadReport, why: str | None = None) -> None:
+        self._write({"state": state, "why": why, **report.to_dict()})
+
+    def _write(self, content: Mapping[str, Any]) -> None:
+        if self._path is not None:
+            write_private(self._path, {**self._head, **content})
+
+
+def make_folder(folder: Path) -> None:
+    """Makes a folder for its owner alone, if it is missing. Raises InvalidInput."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as problem:
+        raise InvalidInput(f"the folder {folder} cannot be made: {problem.strerror}") from None
+
+
+def write_private(path: Path, content: Mapping[str, Any]) -> None:
+    """Writes a file of JSON for its owner alone. Raises InvalidInput."""
+    try:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    except OSError as problem:
+        raise InvalidInput(f"the file {path} cannot be written: {problem.strerror}") from None
+
+
+# On the driver ---------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Summary(FrozenRecord):
+    """What came of a write: each partition counts once, by the attempt that succeeded.
+
+    `unfinished` are the partitions without one.
+    """
+
+    settings: WriteSettings
+    parts: Sequence[PartReport]
+    unfinished: Sequence[int]
+
+    @classmethod
+    def of(cls, settings: WriteSettings, parts: Sequence[PartReport | None]) -> "Summary":
+        """Sums up what the tasks told, which is in the order of the partitions."""
+        last: dict[int, PartReport] = {}
+        for part in sorted(filter(None, parts), key=lambda each: each.attempt.task):
+            last[part.attempt.partition] = part
+        unfinished = [number for number, part in enumerate(parts) if part is None and number not in last]
+        return cls(settings, [last[number] for number in sorted(last)], unfinished)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The sums of the counts of all partitions."""
+        sums = {"read": 0, "accepted": 0, "rejected": 0, "duplicate": 0, "pending": 0, "warnings": 0, "requests": 0}
+        for part in self.parts:
+            for name, count in part.counts.items():
+                sums[name] = sums.get(name, 0) + count
+        return sums
+
+    def why_refused(self) -> str | None:
+        """Returns what is said if too many rows were rejected."""
+        counts, most = self.counts, self.settings.max_reject_share
+        if most is None or counts["rejected"] <= most * counts["read"]:
+            return None
+        return too_many_rejected(counts["rejected"], counts["read"], most)
+
+    def write(self, state: str, why: str | None = None) -> None:
+        """Writes the summary into the folder for reports, if there is one. Raises InvalidInput."""
+        if self.settings.report is None:
+            return
+        folder = Path(self.settings.report)
+        make_folder(folder)
+        ended_at = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        content = {
+            "state": state,
+            "why": why,
+            **self.settings.to_dict(),
+            "ended_at": ended_at,
+            **self.counts,
+            "failed_partitions": list(self.unfinished),
+            "partitions": [part.to_dict() for part in self.parts],
+        }
+        write_private(folder / SUMMARY, content)
+
+    def totals(self) -> str:
+        """Returns the counts in words."""
+        counts = self.counts
+        return (
+            f"{counts['read']:,} rows read, {counts['accepted']:,} accepted, {counts['rejected']:,} rejected, "
+            f"{counts['duplicate']:,} duplicate, {counts['pending']:,} pending, {counts['requests']:,} requests"
+        )
+
+
+def finish(settings: WriteSettings, parts: Sequence[PartReport | None]) -> None:
+    """Sums up a write all of whose tasks succeeded. Raises InvalidInput if too many rows were
+    rejected.
+    """
+    summary = Summary.of(settings, parts)
+    if (why := summary.why_refused()) is not None:
+        raise InvalidInput(f"{settings.title}: {why}")
+    summary.write("finished")
+    say(f"{settings.title} finished: {summary.totals()}")
+
+
+def give_up(settings: WriteSettings, parts: Sequence[PartReport | None]) -> None:
+    """Sums up a write that has failed, and says what to do."""
+    summary = Summary.of(settings, parts)
+    why = summary.why_refused()
+    if why is None:
+        numbers = ", ".join(map(str, summary.unfinished[:MAX_LISTED]))
+        more = len(summary.unfinished) - MAX_LISTED
+        numbers += f" and {more} more" if more > 0 else ""
+        why = (
+            f"partitions {numbers} have not finished, and what others have sent stays. The error of the task says why; when the "
+            "cause is gone, write the whole DataFrame again: what is sent twice changes nothing"
+        )
+    summary.write("failed", why)
+    say(f"{settings.title} failed: {why} ({summary.totals()})")
+
+
+def say(text: str) -> None:
+    """Tells whoever reads the output of the driver."""
+    sys.stderr.write(f"socialapi: {text}\n")
+    sys.stderr.flush()

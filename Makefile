@@ -12,12 +12,14 @@ SECONDS ?= 60
 VENV := .venv
 BENCH := .bench
 CLIENTS := .clients
+SPARK := .spark
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 RUNTIME := $(VENV)/.runtime-installed
 DEVELOPMENT := $(VENV)/.development-installed
 PEERS := $(BENCH)/.peers-installed
 OTHERS := $(CLIENTS)/.clients-installed
+WRITERS := $(SPARK)/.spark-installed
 # What the package is built from: the extension is compiled again when one of these changes.
 BUILD := pyproject.toml setup.py constraints.txt $(wildcard socialapi/_speedups/*.[ch])
 
@@ -31,7 +33,7 @@ SANITIZE_FLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -f
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-pure lint sanitize fuzz prove bench bench-growth journeys format clean
+.PHONY: help demo test test-pure test-spark lint sanitize fuzz prove bench bench-growth journeys format clean
 
 help: ## list the targets (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +49,9 @@ test: $(DEVELOPMENT) $(OTHERS) ## run the tests with branch coverage, which has 
 
 test-pure: $(DEVELOPMENT) ## run what the extension has a part in once more, without it
 	@SOCIALAPI_NO_SPEEDUPS=1 $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadgroup $(PURE_TESTS)
+
+test-spark: $(WRITERS) ## run the tests of writing from PySpark, which takes Java 17 and a redis-server
+	@$(SPARK)/bin/python -m pytest tests/spark --timeout=1200 $(ARGS)
 
 sanitize: $(DEVELOPMENT) ## run the tests of the extension under the sanitizers for addresses and undefined behaviour
 	@rm -rf $(SANITIZED)
@@ -85,11 +90,11 @@ format: $(DEVELOPMENT) ## rewrite the sources in the house format
 	@$(BIN)/ruff check --fix .
 
 clean: ## remove everything that these targets made, the environments included
-	@rm -rf $(VENV) $(BENCH) $(CLIENTS) .coverage .coverage.* htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .prove $(SANITIZED) .fuzz dist build *.egg-info
+	@rm -rf $(VENV) $(BENCH) $(CLIENTS) $(SPARK) .coverage .coverage.* htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .prove $(SANITIZED) .fuzz dist build *.egg-info
 	@rm -f socialapi/_speedups/*.so
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(BIN)/python $(BENCH)/bin/python $(CLIENTS)/bin/python:
+$(BIN)/python $(BENCH)/bin/python $(CLIENTS)/bin/python $(SPARK)/bin/python:
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not installed; name another with PYTHON=…" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or later is needed, $(PYTHON) is $$($(PYTHON) -V 2>&1); name another with PYTHON=…" >&2; exit 1; }
@@ -117,4 +122,10 @@ $(PEERS): benchmarks/requirements.txt $(BUILD) | $(BENCH)/bin/python
 $(OTHERS): tests/clients/requirements.txt | $(CLIENTS)/bin/python
 	@echo "Installing the clients of other authors …"
 	@$(CLIENTS)/bin/python -m pip --quiet --disable-pip-version-check install --requirement tests/clients/requirements.txt
+	@touch $@
+
+# PySpark is large and needs Java, so that only those who write from it have to have it.
+$(WRITERS): $(BUILD) | $(SPARK)/bin/python
+	@echo "Installing PySpark …"
+	@$(SPARK)/bin/python -m pip --quiet --disable-pip-version-check install --constraint constraints.txt --editable '.[dev,spark]'
 	@touch $@

@@ -46,6 +46,7 @@ TARGETS: Final = frozenset(
         "demo",
         "test",
         "test-pure",
+        "test-spark",
         "lint",
         "sanitize",
         "fuzz",

@@ -42,6 +42,7 @@ WITH_A_TEST_OF_THEIR_OWN: Final = {
     "deployment.md": "test_deployment_page.py",
     "networks.md": "test_networks_page.py",
     "several-processes.md": "integrations/test_several_processes_page.py",
+    "spark.md": "spark/test_page.py",
 }
 """Pages whose snippets need more than an emulator, and what runs them."""
 TEXTS: Final = [*PAGES, *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"))]

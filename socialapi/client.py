@@ -1,5 +1,6 @@
 """The `Client`: opens the session and gives access to the resources."""
 
+import contextlib
 import functools
 import os
 import random
@@ -138,7 +139,8 @@ class Client:
         """
         env = environment(environ)
         config = Config.from_env(env) if config is None else config
-        pacer_in_redis, tokens_in_redis = _in_redis(env, config, clock)
+        pacer_in_redis = _pacer_in_redis(env, _checked(config), clock) if pacer is None else None
+        tokens_in_redis = _tokens_in_redis(env) if token_cache is None else None
         client = cls(
             config,
             credentials_from_env(env) if credentials is None else credentials,
@@ -169,12 +171,13 @@ class Client:
 
     async def aclose(self) -> None:
         """Closes every connection. Safe to call twice; later calls raise RuntimeError."""
-        if "_session" in self.__dict__:
-            await self._session.aclose()
-        else:
-            self._open = _stay_closed  # nothing was opened, and closing must not open it
-        for each in self._owned:
-            await each.aclose()
+        async with contextlib.AsyncExitStack() as closing:
+            for each in self._owned:
+                closing.push_async_callback(each.aclose)
+            if "_session" in self.__dict__:
+                await self._session.aclose()
+            else:
+                self._open = _stay_closed  # nothing was opened, and closing must not open it
 
     def with_options(
         self,
@@ -389,20 +392,37 @@ def _session_opener(
     return open_session
 
 
-def _in_redis(
-    environ: Mapping[str, str], config: Config, clock: Clock | None
-) -> "tuple[RedisPacer, RedisTokenCache] | tuple[None, None]":
-    """Returns what the environment says of Redis. Neither connects before it is used."""
+def _pacer_in_redis(environ: Mapping[str, str], config: Config, clock: Clock | None) -> "RedisPacer | None":
+    """Returns the pacer that the environment asks for. It connects when it is used."""
+    url = _redis_url(environ)
+    if url is None:
+        return None
+    from socialapi.integrations.redis import RedisPacer
+
+    return RedisPacer(url, config, namespace=environ.get("SOCIALAPI_REDIS_NAMESPACE", ""), clock=clock)
+
+
+def _tokens_in_redis(environ: Mapping[str, str]) -> "RedisTokenCache | None":
+    """Returns the token cache that the environment asks for. It connects when it is used."""
+    url = _redis_url(environ)
+    if url is None:
+        return None
+    from socialapi.integrations.redis import RedisTokenCache
+
+    return RedisTokenCache(url)
+
+
+def _redis_url(environ: Mapping[str, str]) -> str | None:
+    """Returns the address of Redis, if there is one. Raises ConfigurationError without the library."""
     url = environ.get("SOCIALAPI_REDIS_URL", "").strip()
     if not url:
-        return None, None
+        return None
     try:
-        from socialapi.integrations.redis import RedisPacer, RedisTokenCache
+        import socialapi.integrations.redis  # noqa: F401
     except ImportError as missing:
         says = f"SOCIALAPI_REDIS_URL is set, and {missing}"
     else:
-        namespace = environ.get("SOCIALAPI_REDIS_NAMESPACE", "")
-        return RedisPacer(url, config, namespace=namespace, clock=clock), RedisTokenCache(url)
+        return url
     raise ConfigurationError(says)
 
 

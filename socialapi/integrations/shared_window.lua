@@ -10,26 +10,29 @@
 --       4 promises  sorted set: who waits, by the time until which the turn is kept
 --       5 waiting   sorted set: processes with waiting interactive calls, by ticket
 --       6 waiting   sorted set: processes with waiting bulk calls, by ticket
--- ARGV  1 the epoch that the caller knows, or ''     2 an epoch for a new state
---       3 worker            4 lease_seconds          5 requests or ''       6 window_seconds or ''
---       7 reserve_share     8 grace_seconds          9 poll_seconds        10 probe_seconds
---      11 and 12 interactive places wanted, and the number of the first; 13 and 14 the same for bulk
+-- ARGV  1 the epoch that the caller knows, or ''     2 the number of calls that it was told
+--       3 an epoch for a new state                   4 worker
+--       5 lease_seconds     6 requests or ''         7 window_seconds or ''
+--       8 reserve_share     9 grace_seconds         10 poll_seconds        11 probe_seconds
+--      12 1 if the first answer of an unknown limit is not waited for any more
+--      13 and 14 interactive places wanted, and the number of the first; 15 and 16 the same for bulk
 --      then seven for each request: place, outcome, age_seconds, limit, remaining,
 --      resets_in_seconds, refused_for_seconds
 --
--- The epoch tells whether the state is still the one that the caller knows: it is lost when Redis
--- restarts without its data, evicts a key, or nobody called for long. It stands in both sets, too, so
--- that the loss of one of them shows.
+-- The epoch and the number of calls tell whether the state is still the one that the caller knows. It
+-- is lost when Redis restarts without its data, evicts a key, or nobody called for long; it is an
+-- earlier one when a snapshot was loaded or a replica took over. The epoch stands in the sets, too,
+-- so that the loss of one of them shows.
 
 local STATE, FLYING, COUNTED, PROMISES = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local WAITING = { interactive = KEYS[5], bulk = KEYS[6] }
 local SAME_RESET_SECONDS = 2
-local FIRST_SETTLEMENT, SETTLEMENT_FIELDS = 15, 7
+local FIRST_SETTLEMENT, SETTLEMENT_FIELDS = 17, 7
 
-local known_epoch, new_epoch, worker = ARGV[1], ARGV[2], ARGV[3]
-local lease_seconds, documented_requests, window_seconds = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
-local reserve_share, grace_seconds = tonumber(ARGV[7]), tonumber(ARGV[8])
-local poll_seconds, probe_seconds = tonumber(ARGV[9]), tonumber(ARGV[10])
+local known_epoch, known_calls, new_epoch, worker = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
+local lease_seconds, documented_requests, window_seconds = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+local reserve_share, grace_seconds = tonumber(ARGV[8]), tonumber(ARGV[9])
+local poll_seconds, probe_seconds, is_last_attempt = tonumber(ARGV[10]), tonumber(ARGV[11]), ARGV[12] == '1'
 
 local function exact(number)
   return string.format('%.6f', number)
@@ -39,23 +42,35 @@ end
 
 local state = {}
 
+local function value(name, default)
+  return tonumber(state[name]) or default
+end
+
+local function is_whole()
+  if not state.epoch or (state.epoch == known_epoch and value('calls', 0) < known_calls) then
+    return false
+  end
+  for _, key in ipairs({ FLYING, COUNTED, PROMISES }) do
+    if not redis.call('ZSCORE', key, 'epoch:' .. state.epoch) then
+      return false
+    end
+  end
+  return true
+end
+
 local function read_state()
   local found = redis.call('HGETALL', STATE)
   for index = 1, #found, 2 do
     state[found[index]] = found[index + 1]
   end
-  local marker = 'epoch:' .. (state.epoch or '')
-  if state.epoch and redis.call('ZSCORE', FLYING, marker) and redis.call('ZSCORE', COUNTED, marker) then
-    return
+  if not is_whole() then
+    redis.call('DEL', unpack(KEYS))
+    state = { epoch = new_epoch }
+    for _, key in ipairs({ FLYING, COUNTED, PROMISES }) do
+      redis.call('ZADD', key, '+inf', 'epoch:' .. new_epoch)
+    end
   end
-  redis.call('DEL', STATE, FLYING, COUNTED, PROMISES, KEYS[5], KEYS[6])
-  state = { epoch = new_epoch }
-  redis.call('ZADD', FLYING, '+inf', 'epoch:' .. new_epoch)
-  redis.call('ZADD', COUNTED, '+inf', 'epoch:' .. new_epoch)
-end
-
-local function value(name, default)
-  return tonumber(state[name]) or default
+  state.calls = string.format('%d', value('calls', 0) + 1)
 end
 
 local function set(name, number)
@@ -128,12 +143,12 @@ local function is_overtaken(remaining, reset)
   return remaining > reported and math.abs(reset - value('reset')) <= SAME_RESET_SECONDS
 end
 
-local function learn(at, reported_limit, remaining, resets_in_seconds)
+local function learn(at, was_flying, reported_limit, remaining, resets_in_seconds)
   if reported_limit and reported_limit > 0 then
     set('limit', reported_limit)
   end
   if not remaining or not resets_in_seconds then
-    return unaccounted(1)
+    return unaccounted(was_flying and 1 or 0)
   end
   local reset = at + resets_in_seconds
   if is_overtaken(remaining, reset) then
@@ -152,7 +167,8 @@ local function learn(at, reported_limit, remaining, resets_in_seconds)
 end
 
 local function settle(place, outcome, age_seconds, reported_limit, remaining, resets_in_seconds, refused_for_seconds)
-  if outcome == 'flying' then -- told again after the state was lost
+  if outcome == 'flying' then -- takes long, or is told again after the state was lost
+    redis.call('ZREM', COUNTED, place)
     redis.call('ZADD', FLYING, exact(now + lease_seconds - age_seconds), place)
     return
   end
@@ -162,15 +178,19 @@ local function settle(place, outcome, age_seconds, reported_limit, remaining, re
     return
   end
   local at = now - age_seconds
+  local is_new = not redis.call('ZSCORE', COUNTED, place)
   count(place, at)
   if outcome == 'former' then -- likewise: its report is out of date
     return
-  end
-  state.answered = '1'
-  if reported_limit or remaining then
-    learn(at, reported_limit, remaining, resets_in_seconds)
-  elseif was_flying then
-    unaccounted(1)
+  elseif outcome == 'unasked' then -- went out while Redis was away
+    unaccounted(is_new and 1 or 0)
+  else
+    state.answered = '1'
+    if reported_limit or remaining then
+      learn(at, was_flying, reported_limit, remaining, resets_in_seconds)
+    elseif was_flying then
+      unaccounted(1)
+    end
   end
   if refused_for_seconds then
     set('blocked_until', math.max(value('blocked_until', 0), at + refused_for_seconds))
@@ -187,8 +207,13 @@ local function is_reported()
   return value('remaining') ~= nil and state.only_caller ~= '1'
 end
 
+-- Whether the answer to the first request of this state is waited for. It tells what others have used,
+-- and what a state that was lost had counted.
 local function is_probing()
-  return state.answered ~= '1' and in_flight() > 0 and now < value('probing_since', 0) + probe_seconds
+  if state.answered == '1' or not state.probing_since or (is_last_attempt and not limit()) then
+    return false
+  end
+  return now < value('probing_since') + probe_seconds
 end
 
 -- How many places are free, whoever waits for them.
@@ -206,7 +231,7 @@ local function room(lane)
     -- A new window of the service, of which only the size is known.
     free = math.min(free, math.max(1, limit() - reserve(lane)) - in_flight())
   end
-  if state.answered ~= '1' and in_flight() == 0 then
+  if state.answered ~= '1' and not state.probing_since then
     free = math.min(free, 1)
   end
   return free
@@ -301,12 +326,12 @@ local function take(lane, wanted, first)
   end
   if granted == 0 and wanted > 0 then
     granted = share_of(lane, wanted)
-    if granted > 0 and in_flight() == 0 and state.answered ~= '1' then
-      set('probing_since', now)
-    end
-    for number = first, first + granted - 1 do
-      redis.call('ZADD', FLYING, exact(now + lease_seconds), worker .. ':' .. number)
-    end
+  end
+  if granted > 0 and state.answered ~= '1' and not state.probing_since then
+    set('probing_since', now)
+  end
+  for number = first, first + granted - 1 do
+    redis.call('ZADD', FLYING, exact(now + lease_seconds), worker .. ':' .. number)
   end
   if granted == wanted then
     leave(lane, worker)
@@ -328,16 +353,11 @@ local function status()
   if value('blocked_until', 0) > now then
     remaining = 0
   end
-  local resets = math.huge
-  for _, at in ipairs({ value('blocked_until', 0), value('reset', 0) }) do
-    if at > now then
-      resets = math.min(resets, at - now)
-    end
-  end
+  local resets = math.max(value('blocked_until', 0), value('reset', 0)) - now
   local function told(number)
     return number and number < math.huge and exact(math.max(0, number)) or ''
   end
-  return told(limit()), told(remaining), in_flight(), told(resets)
+  return told(limit()), told(remaining), in_flight(), resets > 0 and told(resets) or ''
 end
 
 local function keep()
@@ -356,7 +376,7 @@ end
 
 if known_epoch ~= '' and known_epoch ~= state.epoch then
   keep() -- the caller has to tell first what it has sent
-  return { state.epoch, 0, '0', 0, '0', '', '', in_flight(), '' }
+  return { state.epoch, state.calls, 0, '0', 0, '0', '', '', in_flight(), '' }
 end
 
 if window_seconds then
@@ -373,11 +393,11 @@ if window_seconds then
   redis.call('ZREMRANGEBYSCORE', COUNTED, '-inf', exact(now))
 end
 forget_absent()
-local interactive, interactive_seconds = take('interactive', tonumber(ARGV[11]), tonumber(ARGV[12]))
-local bulk, bulk_seconds = take('bulk', tonumber(ARGV[13]), tonumber(ARGV[14]))
+local interactive, interactive_seconds = take('interactive', tonumber(ARGV[13]), tonumber(ARGV[14]))
+local bulk, bulk_seconds = take('bulk', tonumber(ARGV[15]), tonumber(ARGV[16]))
 keep()
 local told_limit, told_remaining, told_in_flight, told_resets = status()
 return {
-  state.epoch, interactive, exact(interactive_seconds), bulk, exact(bulk_seconds),
+  state.epoch, state.calls, interactive, exact(interactive_seconds), bulk, exact(bulk_seconds),
   told_limit, told_remaining, told_in_flight, told_resets,
 }

@@ -28,7 +28,7 @@ from socialapi.session.clock import Clock, SystemClock
 from socialapi.session.rate_limiter import LimitStatus, Pacer, Slot
 
 if TYPE_CHECKING:
-    from socialapi.integrations.redis import RedisFence
+    from socialapi.integrations.redis_fence import RedisFence
 
 MAX_IDS: Final = 1_000_000
 """How many ids of products are remembered in a partition, to find repeated ones."""
@@ -220,7 +220,8 @@ async def _open_client(
         if not settings.is_dry:
             _refuse_repeated(settings, attempt)
         return await stack.enter_async_context(Client.from_env(config=config))
-    from socialapi.integrations.redis import RedisFence, RedisPacer, RedisTokenCache
+    from socialapi.integrations.redis import RedisPacer, RedisTokenCache
+    from socialapi.integrations.redis_fence import RedisFence
 
     namespace = settings.redis_namespace or os.environ.get("SOCIALAPI_REDIS_NAMESPACE", "")
     pacer, cache = RedisPacer(url, config, namespace=namespace), RedisTokenCache(url)

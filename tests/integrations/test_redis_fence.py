@@ -11,7 +11,7 @@ import redis
 
 from socialapi.config import Config
 from socialapi.errors import ConfigurationError, TransportError
-from socialapi.integrations.redis import FENCE_MARGIN_SECONDS, RedisFence, Superseded
+from socialapi.integrations.redis_fence import FENCE_MARGIN_SECONDS, RedisFence, Superseded
 from tests.support.clock import VirtualClock
 from tests.support.redis import imitation, redis_running, time_of_redis
 

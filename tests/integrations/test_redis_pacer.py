@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import fakeredis
 import pytest
+import redis
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from redis.exceptions import AuthenticationError
@@ -14,7 +15,9 @@ from redis.exceptions import ConnectionError as ConnectionLost
 
 from socialapi.config import Config
 from socialapi.errors import ConfigurationError, RateLimitTooLong, TransportError
-from socialapi.integrations.redis import LEASE_MARGIN_SECONDS, RedisPacer
+from socialapi.integrations import redis as redis_module
+from socialapi.integrations.redis import RedisPacer
+from socialapi.integrations.redis_window import LEASE_MARGIN_SECONDS
 from socialapi.routes.route import RateLimit
 from socialapi.session.rate_limiter import SlidingWindow, Slot
 from socialapi.wire.rate_limit_headers import LimitReading
@@ -30,7 +33,9 @@ class Faults:
 
     def __init__(self) -> None:
         self.before: BaseException | None = None
+        self.while_asking: Callable[[], None] | None = None
         self.instead_of_answers: list[BaseException] = []
+        self.instead_of_answers_given: Callable[[], object] = list
         self.calls = 0
 
 
@@ -55,7 +60,11 @@ def faulty(call: Callable[..., Any], faults: Faults) -> Callable[..., Any]:
         if faults.before is not None:
             raise faults.before
         answer = await call(*arguments)
+        if faults.while_asking is not None:
+            faults.while_asking()
+            faults.while_asking = None
         if faults.instead_of_answers:
+            faults.instead_of_answers_given()
             raise faults.instead_of_answers.pop(0)
         return answer
 
@@ -66,6 +75,14 @@ def faulty(call: Callable[..., Any], faults: Faults) -> Callable[..., Any]:
 def shop(clock: VirtualClock) -> Iterator[Shop]:
     with time_of_redis(clock):
         yield Shop(clock)
+
+
+async def kill(pacer: RedisPacer) -> None:
+    """The process ends without a word."""
+    pacer._script.is_closed = True
+    for task in list(pacer._script._tasks):
+        task.cancel()
+    await asyncio.gather(*pacer._script._tasks, return_exceptions=True)
 
 
 async def acquire(
@@ -253,6 +270,7 @@ async def test_the_places_of_a_process_that_died_return_one_window_after_its_lea
     await send(dead)
     for _ in range(9):
         await acquire(dead)
+    await kill(dead)
     await acquire(alive)
     assert shop.clock.monotonic() == pytest.approx(60.0, abs=0.1)  # the one that was answered
     await acquire(alive)
@@ -264,9 +282,7 @@ async def test_a_process_that_died_while_it_waited_delays_the_others_by_a_second
     await send(alive, 10)
     waiting = asyncio.ensure_future(acquire(dead))
     await shop.clock.sleep(1.0)
-    dead._script.is_closed = True
-    for task in dead._script._tasks:
-        task.cancel()
+    await kill(dead)
     with pytest.raises(TransportError, match="closed"):
         await waiting
     await acquire(alive)
@@ -290,11 +306,130 @@ async def test_what_redis_has_lost_it_is_told_again(shop: Shop, lost: str) -> No
     flying.replied(None)
 
 
+async def test_of_a_window_that_was_lost_one_request_goes_out_first_to_learn_what_is_left(shop: Shop) -> None:
+    """Most of what was sent is known to processes that have ended."""
+    limit = RateLimit("x", 100, 60.0)
+    ended, alive = shop.process(), shop.process()
+    await send(ended, 90, limit)
+    flying = await acquire(alive, limit)
+    await ended.aclose()
+    await shop.redis.flushall()
+    callers = [asyncio.ensure_future(acquire(alive, limit, bulk=True)) for _ in range(50)]
+    await shop.clock.sleep(1.0)
+    (first,) = [each for each in callers if each.done()]
+    first.result().replied(LimitReading(100, 8, 59.0))
+    await shop.clock.sleep(1.0)
+    sent = [each for each in callers if each.done()]
+    assert len(sent) == 1 + 8 - 1 - 2  # one is still on its way, and two are kept for single calls
+    flying.unsent()
+    for each in callers:
+        each.cancel()
+    await asyncio.gather(*callers, return_exceptions=True)
+
+
+async def test_a_request_that_takes_longer_than_its_lease_keeps_its_place(shop: Shop) -> None:
+    slow, other = shop.process(), shop.process()
+    await send(slow)
+    slots = [await acquire(slow) for _ in range(10 - 1)]
+    await shop.clock.sleep(LEASE_SECONDS + 100.0)
+    await acquire(other)
+    with pytest.raises(RateLimitTooLong):
+        await acquire(other, max_wait_seconds=0.0)
+    for slot in slots:
+        slot.unsent()
+
+
+async def test_places_that_come_after_a_long_standstill_are_given_back(shop: Shop) -> None:
+    faults = Faults()
+    pacer = shop.process(faults=faults)
+    await send(pacer)
+    faults.while_asking = lambda: shop.clock.advance(LEASE_MARGIN_SECONDS + 1)
+    await acquire(pacer)
+    assert pacer.limits()["k"].in_flight == 1
+    assert pacer.limits()["k"].remaining == 8
+
+
+async def test_a_window_that_was_forgotten_does_not_count_with_the_same_numbers_again(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redis_module, "MAX_WINDOWS", 1)
+    pacer = shop.process()
+    await send(pacer, 9, RateLimit("ten", 10, 60.0))
+    await shop.clock.sleep(30.0)
+    await send(pacer, 1, RateLimit("other", 10, 1.0), key="other")
+    await shop.clock.sleep(31.0)
+    await send(pacer, 1, RateLimit("other", 10, 1.0), key="another")
+    assert "k" not in pacer.limits()
+    await send(pacer, 10)
+    with pytest.raises(RateLimitTooLong):
+        await acquire(pacer, max_wait_seconds=10.0)
+
+
+async def test_who_leaves_the_queue_stands_in_nobodys_way(shop: Shop) -> None:
+    one = RateLimit("x", 1, 60.0)
+    gone, next_one = shop.process(), shop.process()
+    await send(gone, 1, one)
+    waiting = asyncio.ensure_future(acquire(gone, one))
+    await shop.clock.sleep(1.0)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    await shop.clock.sleep(1.0)
+    await acquire(next_one, one, max_wait_seconds=70.0)
+    assert shop.clock.monotonic() == pytest.approx(60.0, abs=1.0)
+
+
+async def test_a_process_that_was_idle_for_long_raises_no_false_alarm(
+    shop: Shop, caplog: pytest.LogCaptureFixture
+) -> None:
+    pacer = shop.process()
+    await send(pacer)
+    await shop.clock.sleep(1_000.0)
+    await send(pacer)
+    assert caplog.messages == []
+
+
+async def test_what_is_told_several_times_counts_once(shop: Shop) -> None:
+    faults = Faults()
+    pacer = shop.process(faults=faults)
+    (await acquire(pacer)).replied(LimitReading(10, 5, 50.0))
+    await asyncio.gather(*(send(pacer) for _ in range(1)))
+    slot = await acquire(pacer)
+    faults.instead_of_answers = [ConnectionLost()] * 4
+    slot.replied(LimitReading(10, None, None))
+    await shop.clock.sleep(20.0)
+    other = shop.process()
+    await send(other, 3)
+    with pytest.raises(RateLimitTooLong):
+        await acquire(other, max_wait_seconds=1.0)
+
+
+async def test_places_whose_callers_have_left_while_redis_was_away_are_given_back(shop: Shop) -> None:
+    faults = Faults()
+    pacer, other = shop.process(faults=faults), shop.process()
+    await send(pacer)
+    faults.instead_of_answers = [ConnectionLost()]
+    callers = [asyncio.ensure_future(acquire(pacer)) for _ in range(5)]
+    faults.instead_of_answers_given = lambda: [each.cancel() for each in callers]
+    await asyncio.gather(*callers, return_exceptions=True)
+    await shop.clock.sleep(10.0)
+    await send(other, 9)
+    assert shop.clock.monotonic() < 20.0
+
+
+async def test_the_state_tells_the_latest_reset_as_in_one_process(shop: Shop) -> None:
+    pacer = shop.process()
+    (await acquire(pacer)).replied(LimitReading(10, 5, 50.0))
+    (await acquire(pacer)).replied(None, refused_for_seconds=20.0)
+    with pytest.raises(RateLimitTooLong):
+        await acquire(pacer, max_wait_seconds=1.0)
+    assert pacer.limits()["k"].resets_in_seconds == pytest.approx(50.0, abs=0.1)
+
+
 async def test_a_key_that_nobody_used_for_long_expires_and_begins_anew(shop: Shop) -> None:
     pacer = shop.process()
     await send(pacer, 10)
     keys = [each async for each in shop.redis.scan_iter()]
-    assert len(keys) == 3
+    assert len(keys) == 4
     shop.clock.advance(1_000.0)
     assert await shop.redis.exists(*keys) == 0
     await send(pacer, 10)
@@ -398,6 +533,72 @@ async def test_a_report_that_redis_hears_late_is_as_old_as_it_is(shop: Shop) -> 
     assert shop.clock.monotonic() == pytest.approx(55.0, abs=0.5)
 
 
+async def test_the_share_is_of_what_was_left_when_redis_went_away(shop: Shop) -> None:
+    faults = Faults()
+    limit = RateLimit("x", 100, 60.0)
+    pacer = shop.process(Config(redis_fallback_share=0.5), faults=faults)
+    await send(pacer, 90, limit)
+    faults.before = ConnectionLost()
+    with pytest.raises(RateLimitTooLong):
+        await send(pacer, 20, limit, max_wait_seconds=10.0)
+    faults.before = None
+    await shop.clock.sleep(20.0)
+    await send(pacer, 5, limit)
+    assert shop.clock.monotonic() < 30.0
+    with pytest.raises(RateLimitTooLong):
+        await send(pacer, 2, limit, max_wait_seconds=10.0)
+
+
+async def test_calls_with_a_share_never_wait_for_a_redis_that_stays_away(shop: Shop) -> None:
+    faults = Faults()
+    pacer = shop.process(Config(redis_fallback_share=1.0), faults=faults)
+    await send(pacer)
+    faults.before = ConnectionLost()
+    for _ in range(5):
+        before = shop.clock.monotonic()
+        await send(pacer, 1, key="other")
+        await send(pacer)
+        assert shop.clock.monotonic() - before < 0.2
+        await shop.clock.sleep(100.0)
+
+
+async def test_an_outage_an_hour_ago_shortens_no_later_wait(shop: Shop) -> None:
+    faults = Faults()
+    pacer = shop.process(faults=faults)
+    faults.before = ConnectionLost()
+    with pytest.raises(TransportError):
+        await acquire(pacer, max_wait_seconds=1.0)
+    await shop.clock.sleep(3_600.0)
+    began = shop.clock.monotonic()
+    with pytest.raises(TransportError, match="did not answer for 9"):
+        await acquire(pacer)
+    assert shop.clock.monotonic() - began >= 90.0
+
+
+async def test_closing_sends_nobody_by_a_share(shop: Shop) -> None:
+    pacer = shop.process(Config(redis_fallback_share=0.5))
+    await send(pacer, 10)
+    waiting = asyncio.ensure_future(acquire(pacer))
+    await shop.clock.sleep(1.0)
+    await pacer.aclose()
+    with pytest.raises(TransportError, match="the pacer was closed"):
+        await waiting
+
+
+async def test_an_error_that_is_none_of_redis_reaches_the_caller(shop: Shop) -> None:
+    faults = Faults()
+    faults.before = ZeroDivisionError("a fault of the program")
+    pacer = shop.process(faults=faults)
+    with pytest.raises(ZeroDivisionError):
+        await acquire(pacer)
+
+
+@pytest.mark.parametrize("given", [7, redis.Redis(), None])
+def test_anything_but_an_address_or_an_asynchronous_connection_is_refused(given: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"must be an address or a redis\.asyncio\.Redis, not"):
+        RedisPacer(given)
+
+
 async def test_a_password_that_is_refused_is_no_reason_to_wait(shop: Shop) -> None:
     faults = Faults()
     faults.before = AuthenticationError("WRONGPASS secret")
@@ -408,7 +609,10 @@ async def test_a_password_that_is_refused_is_no_reason_to_wait(shop: Shop) -> No
     assert shop.clock.monotonic() == 0.0
 
 
-@pytest.mark.parametrize("url", ["localhost:6379", "http://:secret@host", "redis://:secret@host:port/0", ""])
+@pytest.mark.parametrize(
+    "url",
+    ["localhost:6379", "http://:secret@host", "redis://:secret@host:port/0", "redis://:secret@host/0?foo=bar", ""],
+)
 def test_an_address_of_another_form_is_refused_and_not_shown(url: str) -> None:
     with pytest.raises(ConfigurationError, match="must be of the form redis://host:port/0") as caught:
         RedisPacer(url)

@@ -1,5 +1,6 @@
 """A real server: what an imitation does not do."""
 
+import asyncio
 import logging
 import signal
 import sys
@@ -10,8 +11,8 @@ import redis.asyncio
 
 from socialapi import Client, Config
 from socialapi.emulator import Emulator
-from socialapi.errors import ConfigurationError
-from socialapi.integrations import redis as integration
+from socialapi.errors import ConfigurationError, RateLimitTooLong
+from socialapi.integrations import redis_server, redis_window
 from socialapi.integrations.redis import RedisPacer, RedisTokenCache
 from socialapi.routes.route import RateLimit
 from tests.support.redis import RedisServer, own_redis
@@ -39,6 +40,80 @@ async def test_clients_made_from_the_environment_share_one_window(running: Redis
     assert len(counted) == 1
 
 
+async def test_a_fork_of_a_process_gets_places_of_its_own(running: RedisServer) -> None:
+    """A server that loads an application before it forks its workers."""
+    script = f"""
+import asyncio, os
+from socialapi.integrations.redis import RedisPacer
+from socialapi.routes.route import RateLimit
+
+pacer = RedisPacer({running.url!r})
+
+async def take() -> int:
+    granted = 0
+    for _ in range(20):
+        slot = await pacer.acquire("forked", RateLimit("forked", 30, 600.0), bulk=False, max_wait_seconds=0.2)
+        slot.replied(None)
+        granted += 1
+        os.write(1, b"%d\\n" % os.getpid())  # at once, or lines of processes mix
+
+children = [os.fork() for _ in range(2)]
+try:
+    asyncio.run(take())
+except Exception:
+    pass
+if all(children):
+    for child in children:
+        os.waitpid(child, 0)
+"""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", script, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
+    )
+    said, _ = await process.communicate()
+    assert len(said.split()) == 30
+    assert len(set(said.split())) >= 2
+
+
+async def test_an_earlier_state_that_a_snapshot_brings_back_is_told_what_it_lacks(running: RedisServer) -> None:
+    limit = RateLimit("dumped", 10, 600.0)
+    async with RedisPacer(running.url) as pacer, redis.asyncio.Redis.from_url(running.url) as asking:
+
+        async def send(count: int) -> None:
+            for _ in range(count):
+                (await pacer.acquire("dumped", limit, bulk=False, max_wait_seconds=1.0)).replied(None)
+
+        await send(2)
+        keys = [key async for key in asking.scan_iter(match="*dumped*")]
+        dumps = {key: await asking.dump(key) or b"" for key in keys}
+        await send(6)
+        for key, dump in dumps.items():
+            await asking.restore(key, 600_000, dump, replace=True)
+        with pytest.raises(RateLimitTooLong):
+            await send(3)
+        assert pacer.limits()["dumped"].remaining == 0
+
+
+def test_a_pacer_says_that_it_belongs_to_one_event_loop(running: RedisServer) -> None:
+    pacer = RedisPacer(running.url)
+
+    async def send() -> None:
+        (await pacer.acquire("loops", LIMIT, bulk=False, max_wait_seconds=1.0)).unsent()
+
+    async def last() -> None:
+        try:
+            with pytest.raises(RuntimeError, match="belongs to another event loop"):
+                await send()
+        finally:
+            await pacer.aclose()
+
+    async def first() -> None:
+        await send()
+        await pacer._script.server.redis.connection_pool.disconnect()
+
+    asyncio.run(first())
+    asyncio.run(last())
+
+
 async def test_a_connection_of_the_users_own_is_left_open(running: RedisServer) -> None:
     async with redis.asyncio.Redis.from_url(running.url) as own:
         async with RedisPacer(own) as pacer:
@@ -58,7 +133,8 @@ async def test_a_script_that_the_server_has_forgotten_is_loaded_again(running: R
 async def test_a_server_that_stands_still_is_waited_for_and_nothing_is_counted_twice(
     running: RedisServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(integration, "REPLY_SECONDS", 0.1)
+    monkeypatch.setattr(redis_server, "REPLY_SECONDS", 0.1)
+    monkeypatch.setattr(redis_window, "REPLY_SECONDS", 0.1)
 
     class GoesOnAtTheFirstFailure(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
@@ -94,8 +170,9 @@ async def test_a_server_that_needs_a_password_refuses_without_a_wait(running: Re
 
 def test_without_the_library_the_variable_is_answered_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "redis.asyncio", None)
-    monkeypatch.delitem(sys.modules, "socialapi.integrations.redis")
-    monkeypatch.delattr("socialapi.integrations.redis")
+    for name in ("redis", "redis_server", "redis_window"):
+        monkeypatch.delitem(sys.modules, f"socialapi.integrations.{name}")
+        monkeypatch.delattr(f"socialapi.integrations.{name}")
     with pytest.raises(ConfigurationError, match=r"pip install 'aiosocialapi\[redis\]'"):
         Client.from_env({"SOCIALAPI_REDIS_URL": "redis://localhost"})
 

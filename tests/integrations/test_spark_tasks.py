@@ -12,7 +12,7 @@ import pytest
 
 from socialapi.config import Config
 from socialapi.errors import BulkError, InvalidInput
-from socialapi.integrations.redis import RedisFence, Superseded
+from socialapi.integrations.redis_fence import RedisFence, Superseded
 from socialapi.integrations.spark_options import WriteSettings
 from socialapi.integrations.spark_tasks import (
     Attempt,

@@ -1,0 +1,554 @@
+"""Windows of rate limits that processes share: the part of one process in each, and its script."""
+
+import asyncio
+import collections
+import copy
+import datetime
+import itertools
+import logging
+import math
+import os
+import secrets
+from collections.abc import Coroutine, Mapping
+from typing import Any, Final, Literal
+
+import attrs
+
+from socialapi.config import Config
+from socialapi.errors import RateLimitTooLong, TransportError
+from socialapi.integrations.redis_server import FAILURES, REPLY_SECONDS, RETRY_SECONDS, RedisServer, named
+from socialapi.routes.route import RateLimit
+from socialapi.session.clock import Clock, wait_for_event
+from socialapi.session.rate_limiter import PROBE_SECONDS, LimitStatus, SlidingWindowPacer, Slot
+from socialapi.wire.rate_limit_headers import LimitReading
+
+LEASE_MARGIN_SECONDS: Final = 10.0
+"""How much longer than the timeout of a request its place is held, if nobody gives it back. The
+request of a process that died may have been executed, so its place is free one window later.
+"""
+RENEWED_AFTER: Final = 1 / 3
+"""After how much of its lease the place of a request that takes long gets another one."""
+GRACE_SECONDS: Final = 1.0
+"""How late a process may take its turn before the others stop waiting for it."""
+POLL_SECONDS: Final = 0.05
+"""How soon Redis is asked again where a reply decides, which another process may be waiting for."""
+MAX_POLL_SECONDS: Final = 30.0
+"""How soon Redis is asked again in any case: a wait becomes shorter when others leave the queue."""
+LEAST_REPLY_SECONDS: Final = 0.25
+"""How long Redis may take to answer at least, however short the wait of a caller."""
+MAX_PLACES_AT_ONCE: Final = 100
+MAX_TOLD_AT_ONCE: Final = 500
+MAX_UNTOLD: Final = 10_000
+"""How many outcomes are kept while Redis cannot be reached. The lease ends the places of others."""
+LONGEST_WAIT_SECONDS: Final = 366 * 86_400.0
+
+logger: Final = logging.getLogger("socialapi")
+
+_KEYS: Final = ("state", "flying", "counted", "promises", "interactive", "bulk")
+_LANES: Final = (False, True)
+"""Interactive calls, and those of jobs, as the script has them."""
+
+
+@attrs.frozen
+class Outcome:
+    """What became of the request of a place at a monotonic time.
+
+    `unasked` is a request without a place, which went out while Redis was away. `flying` renews the
+    lease of a request that is on its way; `former` tells of one that was answered before the state
+    was lost.
+    """
+
+    place: str
+    kind: Literal["replied", "unsent", "unasked", "flying", "former"]
+    at: float
+    reading: LimitReading | None = None
+    refused_for_seconds: float | None = None
+
+    def arguments(self, worker: str, now: float) -> tuple[str, ...]:
+        """Returns the arguments of the script."""
+        told = self.reading or LimitReading(None, None, None)
+        numbers = (told.limit, told.remaining, told.resets_in_seconds, self.refused_for_seconds)
+        age_seconds = max(0.0, now - self.at)
+        return (f"{worker}:{self.place}", self.kind, f"{age_seconds:.6f}", *map(_text, numbers))
+
+
+def _text(number: float | None) -> str:
+    return "" if number is None else repr(number)
+
+
+def _number(text: bytes | str) -> float | None:
+    return float(text) if text else None
+
+
+@attrs.frozen
+class Question:
+    """What the script is asked: how many places, from which number on, and what it is told.
+
+    `epoch` and `calls` are those that were told last, so that a state that was lost, or is older
+    than the last one, is recognised. `is_last_attempt` does not wait for the first answer of an
+    unknown limit.
+    """
+
+    epoch: str
+    calls: int
+    wanted: Mapping[bool, int]
+    first_place: int
+    outcomes: tuple[Outcome, ...]
+    is_last_attempt: bool
+
+
+@attrs.frozen
+class Answer:
+    """What the script returned: its values are documented there."""
+
+    epoch: str
+    calls: int
+    granted: dict[bool, int]
+    wait_seconds: dict[bool, float]
+    limit: float | None
+    remaining: float | None
+    in_flight: int
+    resets_in_seconds: float | None
+
+    @classmethod
+    def of(cls, values: list[Any]) -> "Answer":
+        """Returns the values with their types."""
+        epoch, calls, interactive, interactive_seconds, bulk, bulk_seconds, limit, remaining, flying, resets = values
+        return cls(
+            epoch.decode() if isinstance(epoch, bytes) else epoch,
+            int(calls),
+            {False: int(interactive), True: int(bulk)},
+            {False: float(interactive_seconds), True: float(bulk_seconds)},
+            _number(limit),
+            _number(remaining),
+            int(flying),
+            _number(resets),
+        )
+
+    def status(self) -> LimitStatus:
+        """Returns the state of the limit."""
+        limit, remaining = (None if each is None else int(each) for each in (self.limit, self.remaining))
+        return LimitStatus(limit, remaining, self.in_flight, self.resets_in_seconds)
+
+
+class WindowScript:
+    """The script of shared windows as one process calls it, and the tasks that do."""
+
+    def __init__(self, server: RedisServer, config: Config, clock: Clock, namespace: str) -> None:
+        self.server = server
+        self.config = config
+        self.clock = clock
+        self.lease_seconds = config.timeout_seconds + LEASE_MARGIN_SECONDS
+        self.is_closed = False
+        self.first_place = 0
+        """From which number on a new window counts its places. A window of the same key may have been
+        forgotten, whose places Redis still has.
+        """
+        self._namespace = namespace
+        self._token = secrets.token_hex(6)
+        self._script = server.script("shared_window.lua")
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def worker(self) -> str:
+        """The name of this process. A fork has another one, or both would hold the same places."""
+        return f"{self._token}-{os.getpid():x}"
+
+    def patience_seconds(self, *, bulk: bool) -> float:
+        """Returns for how long callers wait for a server that does not answer."""
+        has_fallback = not bulk and self.config.redis_fallback_share is not None
+        return 0.0 if has_fallback else self.config.max_elapsed_seconds
+
+    async def ask(self, key: str, limit: RateLimit | None, question: Question, *, within_seconds: float) -> Answer:
+        """Returns the answer. Raises what the library raises, and TimeoutError."""
+        now, config, worker = self.clock.monotonic(), self.config, self.worker
+        arguments: list[str | float] = [
+            *(question.epoch, question.calls, secrets.token_hex(8), worker, self.lease_seconds),
+            *((limit.requests, limit.window_seconds) if limit else ("", "")),
+            *(config.interactive_reserve, GRACE_SECONDS, POLL_SECONDS, PROBE_SECONDS, int(question.is_last_attempt)),
+            *(question.wanted[False], question.first_place),
+            *(question.wanted[True], question.first_place + question.wanted[False]),
+            *itertools.chain.from_iterable(each.arguments(worker, now) for each in question.outcomes),
+        ]
+        keys = [f"socialapi:{{{self._namespace}:{key}}}:{name}" for name in _KEYS]
+        values = await self.server.answer(
+            lambda: self._script(keys=keys, args=arguments), within_seconds=within_seconds
+        )
+        return Answer.of(values)
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Runs a coroutine in a task that ends with this at the latest."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def aclose(self) -> None:
+        """Gives the tasks a moment to tell what Redis does not know yet."""
+        self.is_closed = True
+        tasks = list(self._tasks)
+        try:
+            if tasks:
+                await asyncio.wait(tasks, timeout=REPLY_SECONDS)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await self.server.aclose()
+
+
+@attrs.define(eq=False)
+class _Caller:
+    """A caller that waits for a place until a monotonic time."""
+
+    place: "asyncio.Future[int]"
+    until: float
+    is_last_attempt: bool = False
+
+    def refuse(self, problem: BaseException) -> None:
+        if not self.place.done():
+            self.place.set_exception(problem)
+
+
+@attrs.frozen(eq=False)
+class _Place:
+    """The right to send one request: a `Slot`."""
+
+    window: "SharedWindow"
+    number: int
+
+    def replied(self, reading: LimitReading | None, *, refused_for_seconds: float | None = None) -> None:
+        self.window.settle(self.number, "replied", reading, refused_for_seconds)
+
+    def unsent(self) -> None:
+        self.window.settle(self.number, "unsent")
+
+
+class SharedWindow:
+    """The part of this process in one window: who waits for places, and what Redis is to be told.
+
+    One call to Redis at a time serves all of them, so callers that come together share it.
+    """
+
+    def __init__(self, script: WindowScript, key: str, limit: RateLimit | None) -> None:
+        self._script = script
+        self._clock = script.clock
+        self._key = key
+        self._limit = limit
+        self._callers = {lane: collections.deque[_Caller]() for lane in _LANES}
+        self._is_in_line = dict.fromkeys(_LANES, False)
+        self._untold = collections.deque[Outcome]()
+        self._flying: dict[int, float] = {}  # by place, when its lease began
+        self._answered = collections.deque[tuple[str, float]]()
+        self._next_place = script.first_place
+        self._unasked = itertools.count()
+        self._wanted_last = dict.fromkeys(_LANES, 0)
+        self._epoch, self._calls = "", 0
+        self._status = LimitStatus(limit.requests if limit else None, None, 0, None)
+        self._status_at = -math.inf
+        self._changed = asyncio.Event()
+        self._is_serving = False
+        self._is_away = self._has_given_up = False
+        self._failing_since: float | None = None
+        self._fallback: SlidingWindowPacer | None = None
+
+    # For the pacer -----------------------------------------------------------------------------------
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing would be lost if this were forgotten."""
+        self._forget_answered()
+        return not (self._is_serving or self._flying or self._untold or self._answered)
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether Redis did not answer when it was asked last."""
+        return self._is_away
+
+    @property
+    def has_flying(self) -> bool:
+        """Whether a request of this process is on its way."""
+        return bool(self._flying)
+
+    def retire(self) -> None:
+        """Keeps a later window of this key from counting with the same numbers."""
+        self._script.first_place = max(self._script.first_place, self._next_place)
+
+    async def acquire(self, *, bulk: bool, max_wait_seconds: float) -> Slot:
+        """Waits for a place, and raises as `RedisPacer.acquire` does."""
+        if self._script.is_closed:
+            raise RuntimeError("this pacer is closed")
+        future = asyncio.get_running_loop().create_future()
+        self._callers[bulk].append(_Caller(future, self._clock.monotonic() + max_wait_seconds))
+        self.wake()
+        try:
+            return _Place(self, await future)
+        except asyncio.CancelledError:
+            if future.done() and not future.cancelled() and future.exception() is None:
+                self.settle(future.result(), "unsent")
+            self.wake()  # to leave the queue
+            raise
+
+    async def acquire_by_share(self, share: float, *, max_wait_seconds: float) -> Slot:
+        """Waits for a place in this process's own share of the window, while Redis is away.
+
+        The share is of what was left when it went away: nobody knows what the others send meanwhile.
+        """
+        self.wake()  # asks whether Redis is back
+        limit = self._limit
+        if self._fallback is None:
+            self._fallback = SlidingWindowPacer(attrs.evolve(self._script.config, rate_limits={}), self._clock)
+        if limit is not None:
+            left = self._status.remaining
+            requests = limit.requests if left is None or not self._is_status_of_this_window() else left
+            limit = attrs.evolve(limit, requests=max(1, int(requests * share)))
+        slot = await self._fallback.acquire(self._key, limit, bulk=False, max_wait_seconds=max_wait_seconds)
+        return _FallbackPlace(slot, self, share)
+
+    def _is_status_of_this_window(self) -> bool:
+        seconds = self._limit.window_seconds if self._limit else 0.0
+        return self._clock.monotonic() - self._status_at < seconds
+
+    def settle(
+        self,
+        place: int,
+        kind: Literal["replied", "unsent"],
+        reading: LimitReading | None = None,
+        refused_for_seconds: float | None = None,
+    ) -> None:
+        """Has Redis told what became of a request."""
+        self._flying.pop(place, None)
+        if reading is not None and reading.limit and self._limit is not None:
+            reading = attrs.evolve(reading, limit=self._limit.corrected(reading.limit))
+        self._tell(Outcome(str(place), kind, self._clock.monotonic(), reading, refused_for_seconds))
+
+    def settle_unasked(self, refused_for_seconds: float | None) -> None:
+        """Has Redis told of a request that went out without its leave. A report of the service is
+        left out: it may be old when Redis is back.
+        """
+        place = f"unasked-{next(self._unasked)}"
+        self._tell(Outcome(place, "unasked", self._clock.monotonic(), None, refused_for_seconds))
+
+    def _tell(self, outcome: Outcome) -> None:
+        if outcome.kind in ("replied", "unasked") and self._limit is not None:
+            self._answered.append((outcome.place, outcome.at))
+        if len(self._untold) >= MAX_UNTOLD:
+            self._untold.popleft()
+        self._untold.append(outcome)
+        self.wake()
+
+    def renew(self) -> None:
+        """Has the leases of requests renewed that take long."""
+        now = self._clock.monotonic()
+        for place, since in list(self._flying.items()):
+            if now - since >= RENEWED_AFTER * self._script.lease_seconds:
+                self._flying[place] = now
+                self._tell(Outcome(str(place), "flying", now))
+
+    def status(self) -> LimitStatus:
+        """Returns the state of the limit, as Redis told it last."""
+        resets = self._status.resets_in_seconds
+        passed = self._clock.monotonic() - self._status_at
+        return attrs.evolve(self._status, resets_in_seconds=resets - passed if resets and resets > passed else None)
+
+    def requests_per_second(self) -> float | None:
+        """Returns the rate that the limit allows all processes together."""
+        if self._limit is None or self._status.limit is None:
+            return None
+        return self._status.limit / self._limit.window_seconds
+
+    def close(self) -> None:
+        """Refuses whoever waits. Redis is still told what it does not know."""
+        self._refuse_all(TransportError("the pacer was closed while the call waited; the request was not sent"))
+        self._changed.set()
+
+    def _refuse_all(self, problem: Exception) -> None:
+        for callers in self._callers.values():
+            while callers:
+                callers.popleft().refuse(copy.copy(problem))
+
+    # Talking to Redis --------------------------------------------------------------------------------
+
+    def wake(self) -> None:
+        """Has Redis asked now."""
+        self._changed.set()
+        # What becomes of a request after the end is not told: the lease ends its place.
+        if not (self._is_serving or self._script.is_closed):
+            self._script.spawn(self._serve())
+            self._is_serving = True
+
+    async def _serve(self) -> None:
+        """Talks to Redis as long as somebody waits, or there is something to tell."""
+        self._has_given_up = False
+        try:
+            while await self._serve_once() or (self._has_work() and not self._has_given_up):
+                pass
+        except Exception as problem:  # noqa: BLE001  # raised to the callers, who cannot see this task
+            self._refuse_all(problem)
+        finally:
+            self._is_serving = False
+            self._failing_since = None
+            self.close()
+
+    async def _serve_once(self) -> bool:
+        """Asks Redis once and waits until it is to be asked again. Returns whether it must be."""
+        self._changed.clear()
+        question = self._question()
+        asked = self._clock.monotonic()
+        try:
+            answer = await self._script.ask(
+                self._key, self._limit, question, within_seconds=self._shortest_wait_seconds(asked)
+            )
+        except FAILURES as problem:
+            await self._outlast(problem)
+            return False
+        seconds = self._take_in(question, answer, asked)
+        if seconds > 0 and self._is_waited_for():
+            await wait_for_event(self._clock, self._changed, seconds)
+        return seconds == 0
+
+    def _has_work(self) -> bool:
+        return self._is_waited_for() or bool(self._untold) or any(self._is_in_line.values())
+
+    def _is_waited_for(self) -> bool:
+        return any(not each.place.done() for callers in self._callers.values() for each in callers)
+
+    def _shortest_wait_seconds(self, now: float) -> float:
+        until = min((each.until for callers in self._callers.values() for each in callers), default=math.inf)
+        return min(REPLY_SECONDS, max(LEAST_REPLY_SECONDS, until - now))
+
+    def _question(self) -> Question:
+        for lane, callers in self._callers.items():
+            self._callers[lane] = collections.deque(each for each in callers if not each.place.done())
+        # While much is untold the count of Redis is too low. After a failure as many are wanted as
+        # before, or places that it gave would be held by nobody.
+        is_behind = len(self._untold) > MAX_TOLD_AT_ONCE
+        wanted = {
+            lane: 0 if is_behind else max(self._wanted_last[lane], min(len(callers), MAX_PLACES_AT_ONCE))
+            for lane, callers in self._callers.items()
+        }
+        self._wanted_last = wanted
+        is_last_attempt = any(each.is_last_attempt for callers in self._callers.values() for each in callers)
+        self._forget_answered()
+        is_known = bool(self._flying or self._answered)  # otherwise a loss would lose nothing
+        told = tuple(itertools.islice(self._untold, MAX_TOLD_AT_ONCE))
+        epoch, calls = (self._epoch, self._calls) if is_known else ("", 0)
+        return Question(epoch, calls, wanted, self._next_place, told, is_last_attempt)
+
+    def _take_in(self, question: Question, answer: Answer, asked: float) -> float:
+        """Hands out places, and returns how many seconds to wait before Redis is asked again."""
+        now = self._clock.monotonic()
+        self._is_away, self._failing_since, self._fallback = False, None, None
+        is_lost = bool(question.epoch) and answer.epoch != question.epoch
+        self._epoch, self._calls = answer.epoch, answer.calls
+        if is_lost:
+            self._tell_again()
+            return 0.0
+        self._status, self._status_at = answer.status(), now
+        for told in question.outcomes:
+            if self._untold and self._untold[0] is told:
+                self._untold.popleft()
+        self._wanted_last = dict.fromkeys(_LANES, 0)
+        self._next_place += sum(question.wanted.values())
+        first = question.first_place
+        is_stale = now - asked > LEASE_MARGIN_SECONDS  # this process stood still: others may have the places
+        for lane in _LANES:
+            self._hand_out(range(first, first + answer.granted[lane]), bulk=lane, is_stale=is_stale)
+            self._is_in_line[lane] = answer.granted[lane] < question.wanted[lane]
+            first += question.wanted[lane]
+        if len(self._untold) > MAX_TOLD_AT_ONCE:
+            return 0.0
+        waits = [self._refuse_too_long(seconds, now, bulk=bulk) for bulk, seconds in answer.wait_seconds.items()]
+        return min(MAX_POLL_SECONDS, *waits)
+
+    def _forget_answered(self) -> None:
+        now, seconds = self._clock.monotonic(), self._limit.window_seconds if self._limit else 0.0
+        while self._answered and self._answered[0][1] + seconds <= now:
+            self._answered.popleft()
+
+    def _tell_again(self) -> None:
+        """Redis has lost the window: it is told of what this process has sent since one began."""
+        logger.warning("Redis has lost the state of a rate limit: it is told again what was sent")
+        answered = [Outcome(place, "former", at) for place, at in self._answered]
+        flying = [Outcome(str(place), "flying", at) for place, at in self._flying.items()]
+        self._untold = collections.deque([*answered, *flying, *self._untold])
+
+    def _hand_out(self, places: range, *, bulk: bool, is_stale: bool) -> None:
+        now = self._clock.monotonic()
+        callers = self._callers[bulk]
+        for place in places:
+            self._flying[place] = now
+            while callers and callers[0].place.done():
+                callers.popleft()
+            if callers and not is_stale:
+                callers.popleft().place.set_result(place)
+            else:
+                self.settle(place, "unsent")
+
+    def _refuse_too_long(self, wait_seconds: float, now: float, *, bulk: bool) -> float:
+        """Refuses the callers that may not wait so long, and returns when to ask for the others."""
+        known_seconds = wait_seconds if wait_seconds > POLL_SECONDS else 0.0
+        waiting = [each for each in self._callers[bulk] if not each.place.done()]
+        for position, each in enumerate(waiting):
+            seconds = known_seconds + self._further_windows_seconds(position)
+            if now >= each.until and not each.is_last_attempt:
+                each.is_last_attempt = True
+            elif now + seconds > each.until or now >= each.until:
+                seconds = min(seconds, LONGEST_WAIT_SECONDS)
+                resets_at = datetime.datetime.fromtimestamp(self._clock.time() + seconds, datetime.UTC)
+                each.refuse(RateLimitTooLong(self._key, seconds, resets_at))
+        until = [each.until for each in waiting if not each.place.done()]
+        return max(0.0, min(wait_seconds, min(until) - now)) if until else math.inf
+
+    def _further_windows_seconds(self, position: int) -> float:
+        """Returns how much longer than the first a caller waits at least, because those before it
+        fill whole windows.
+        """
+        if self._limit is None or not self._status.limit:
+            return 0.0
+        return position // self._status.limit * self._limit.window_seconds
+
+    async def _outlast(self, problem: BaseException) -> None:
+        """Waits before Redis is asked again, or gives up."""
+        self._is_away = True
+        if (refusal := self._script.server.refusal(problem)) is not None:
+            self._refuse_all(refusal)
+            self._give_up()
+            return
+        now = self._clock.monotonic()
+        if self._failing_since is None:
+            self._failing_since = now
+            logger.warning("Redis does not answer (%s): calls wait for it", named(problem))
+        seconds = now - self._failing_since
+        for bulk, callers in self._callers.items():
+            for each in callers:
+                if seconds >= self._script.patience_seconds(bulk=bulk) or now >= each.until:
+                    each.refuse(self._script.server.lost(problem, seconds))
+        if not self._is_waited_for() and seconds >= self._script.config.max_elapsed_seconds:
+            self._give_up()
+            return
+        shortest, longest = RETRY_SECONDS
+        await self._clock.sleep(min(longest, max(shortest, seconds / 2)))
+
+    def _give_up(self) -> None:
+        """Leaves it to the next caller to ask Redis again. Until then the leases end the places."""
+        self._has_given_up = True
+
+
+@attrs.frozen(eq=False)
+class _FallbackPlace:
+    """The right to send one request without leave of Redis: a `Slot` of this process's share."""
+
+    slot: Slot
+    window: SharedWindow
+    share: float
+
+    def replied(self, reading: LimitReading | None, *, refused_for_seconds: float | None = None) -> None:
+        if reading is not None:
+            numbers = (reading.limit, reading.remaining)
+            limit, remaining = (None if each is None else int(each * self.share) for each in numbers)
+            reading = LimitReading(limit, remaining, reading.resets_in_seconds)
+        self.slot.replied(reading, refused_for_seconds=refused_for_seconds)
+        self.window.settle_unasked(refused_for_seconds)
+
+    def unsent(self) -> None:
+        self.slot.unsent()

@@ -200,6 +200,24 @@ async def test_after_a_429_of_one_process_all_wait(shop: Shop) -> None:
     assert shop.clock.monotonic() == pytest.approx(42.0, abs=0.1)
 
 
+@pytest.mark.parametrize(
+    ("reading", "refused_for_seconds"), [(None, 42.0), (LimitReading(10, 0, 42.0), None)], ids=["a 429", "a reset"]
+)
+async def test_a_wait_begins_with_the_answer_that_asks_for_it_however_late_redis_is_told(
+    shop: Shop, reading: LimitReading | None, refused_for_seconds: float | None
+) -> None:
+    faults = Faults()
+    one, other = shop.process(faults=faults), shop.process()
+    slot = await acquire(one)
+    faults.before = ConnectionLost()
+    slot.replied(reading, refused_for_seconds=refused_for_seconds)
+    await shop.clock.sleep(10.0)
+    faults.before = None
+    await shop.clock.sleep(5.0)
+    await acquire(other)
+    assert shop.clock.monotonic() == pytest.approx(42.0, abs=0.1)
+
+
 async def test_accounts_and_apps_are_counted_apart(shop: Shop) -> None:
     one, other = shop.process(namespace="one app"), shop.process(namespace="another")
     await send(one, 10, key="uploads/a")

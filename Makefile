@@ -33,7 +33,7 @@ SANITIZE_FLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -f
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-pure test-spark lint sanitize fuzz prove bench bench-growth journeys format clean
+.PHONY: help demo test test-pure test-spark lint sanitize fuzz prove bench bench-growth journeys simulate format clean
 
 help: ## list the targets (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,6 +84,10 @@ bench-growth: $(PEERS) ## measure how cost grows with records and with jobs at o
 
 journeys: $(DEVELOPMENT) ## trace how many functions and files a value passes; `ARGS=--long` names them
 	@$(BIN)/python -m benchmarks.journeys $(ARGS)
+
+simulate: $(DEVELOPMENT) ## simulate thousands of workers on one quota, in virtual time: a section of docs/planning.md
+	@$(PIP) install "$$(grep '^matplotlib==' benchmarks/requirements.txt)"
+	@$(BIN)/python -m benchmarks.simulate $(ARGS)
 
 format: $(DEVELOPMENT) ## rewrite the sources in the house format
 	@$(BIN)/ruff format .

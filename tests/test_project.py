@@ -54,6 +54,7 @@ TARGETS: Final = frozenset(
         "bench",
         "bench-growth",
         "journeys",
+        "simulate",
         "format",
         "clean",
     ]

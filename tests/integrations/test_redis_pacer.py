@@ -259,7 +259,7 @@ def test_a_wait_is_as_long_as_in_a_window_of_one_process(
         clock = VirtualClock()
         limit = RateLimit("x", 20, 60.0)
         with time_of_redis(clock):
-            pacer = Shop(clock).process()
+            pacer = Shop(clock).process(Config(timeout_seconds=1_000.0))  # no lease ends before the last step
             window = SlidingWindow(limit, reserve_share=Config().interactive_reserve)
             (await acquire(pacer, limit)).replied(None)
             window.take(0.0)

@@ -17,7 +17,7 @@ from benchmarks.harness.plots import lines
 from benchmarks.harness.processes import ROOT
 from benchmarks.simulation.fleet import DEFAULTS, Result, Scenario, simulate
 from benchmarks.simulation.window_script import server
-from socialapi.integrations.redis import MAX_POLL_SECONDS
+from socialapi.integrations.redis_window import MAX_POLL_SECONDS
 
 PAGE: Final = ROOT / "docs" / "planning.md"
 PLOT: Final = ROOT / "benchmarks" / "plots" / "simulation.svg"

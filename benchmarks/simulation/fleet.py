@@ -14,15 +14,14 @@ import attrs
 from benchmarks.simulation.service import Service, Verdict
 from benchmarks.simulation.window_script import Call, Server, Values
 from socialapi.config import Config
-from socialapi.integrations.redis import (
+from socialapi.integrations.redis_server import REPLY_SECONDS, RETRY_SECONDS
+from socialapi.integrations.redis_window import (
     GRACE_SECONDS,
     LEASE_MARGIN_SECONDS,
     MAX_PLACES_AT_ONCE,
     MAX_POLL_SECONDS,
     MAX_TOLD_AT_ONCE,
     POLL_SECONDS,
-    REPLY_SECONDS,
-    RETRY_SECONDS,
 )
 from socialapi.session.rate_limiter import PROBE_SECONDS
 from socialapi.wire.rate_limit_headers import LimitReading
@@ -106,8 +105,8 @@ class Outcome:
 
 
 class Worker:
-    """The part of a process in the window, as `_SharedWindow` plays it: one call to Redis at a time
-    tells outcomes and asks for places.
+    """The part of a process in the window, as `SharedWindow` plays it: one call to Redis at a time
+    tells outcomes and asks for places. Leases are not renewed, since no request outlives its own.
     """
 
     def __init__(self, fleet: "Fleet", name: str, born_at: float) -> None:
@@ -126,7 +125,8 @@ class Worker:
         self._told = 0
         self._wanted = {False: 0, True: 0}
         self._next_place = 0
-        self._epoch = ""
+        self._epoch, self._calls = "", 0
+        self._known_epoch = ""
         self._is_asking = False
         self._changed = False
 
@@ -165,9 +165,11 @@ class Worker:
     def arguments(self) -> list[str]:
         """Returns the arguments of the script."""
         scenario, now, first = self._fleet.scenario, self._fleet.now, self._next_place
-        known = (self._epoch, self._fleet.token(), self.name, DEFAULTS.timeout_seconds + LEASE_MARGIN_SECONDS)
-        limit = (scenario.limit, scenario.window_seconds)
-        seconds = (scenario.reserve_share, GRACE_SECONDS, POLL_SECONDS, PROBE_SECONDS)
+        self._forget_answered()
+        self._known_epoch = self._epoch if self._flying or self._answered else ""
+        known = (self._known_epoch, self._calls if self._known_epoch else 0, self._fleet.token(), self.name)
+        limit = (DEFAULTS.timeout_seconds + LEASE_MARGIN_SECONDS, scenario.limit, scenario.window_seconds)
+        seconds = (scenario.reserve_share, GRACE_SECONDS, POLL_SECONDS, PROBE_SECONDS, 0)
         wanted = (self._wanted[False], first, self._wanted[True], first + self._wanted[False])
         arguments = [str(each) for each in (*known, *limit, *seconds, *wanted)]
         for outcome in itertools.islice(self._untold, self._told):
@@ -182,22 +184,22 @@ class Worker:
     def take_in(self, values: Values) -> None:
         """Reads the answer of the script, and sends what it allows."""
         self._is_asking = False
-        epoch = values[0].decode()
-        if self._epoch and epoch != self._epoch:
-            self._epoch = epoch
+        self._epoch, self._calls = values[0].decode(), int(values[1])
+        if self._known_epoch and self._epoch != self._known_epoch:
             self._tell_again()
             self._fleet.after(0.0, self.ask, self.asked)
             return
-        self._epoch = epoch
         for _ in range(self._told):
             self._untold.popleft()
-        while self._answered and self._answered[0][1] + self._fleet.scenario.window_seconds <= self._fleet.now:
-            self._answered.popleft()
         first = self._next_place
         self._next_place += self._wanted[False] + self._wanted[True]
-        self._send(first, int(values[1]), bulk=False)
-        self._send(first + self._wanted[False], int(values[3]), bulk=True)
-        self._rest(float(values[2]), float(values[4]))
+        self._send(first, int(values[2]), bulk=False)
+        self._send(first + self._wanted[False], int(values[4]), bulk=True)
+        self._rest(float(values[3]), float(values[5]))
+
+    def _forget_answered(self) -> None:
+        while self._answered and self._answered[0][1] + self._fleet.scenario.window_seconds <= self._fleet.now:
+            self._answered.popleft()
 
     def _tell_again(self) -> None:
         answered = [Outcome(place, "former", at) for place, at in self._answered]

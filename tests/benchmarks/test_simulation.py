@@ -147,7 +147,7 @@ class Certain:
 def normalized(arguments: Sequence[Any], worker: str) -> list[Any]:
     """Arguments of the script without what is chosen at random; ages as they are read from two clocks."""
     texts = [str(each) for each in arguments]
-    known, settled = ("known" if texts[0] else ""), texts[14:]
+    known, settled = ("known" if texts[0] else ""), texts[16:]
     told = [
         (
             settled[at].replace(worker, "worker"),
@@ -157,7 +157,7 @@ def normalized(arguments: Sequence[Any], worker: str) -> list[Any]:
         )
         for at in range(0, len(settled), 7)
     ]
-    return [known, *map(float, texts[3:14]), *told]
+    return [known, *map(float, texts[1:2] + texts[4:16]), *told]
 
 
 def said_in_the_simulation(monkeypatch: pytest.MonkeyPatch) -> list[list[Any]]:
@@ -227,7 +227,7 @@ async def test_a_simulated_worker_tells_redis_what_a_pacer_tells_it_at_the_same_
     simulated = said_in_the_simulation(monkeypatch)
     said = [each for each in await said_by_a_pacer() if each[0] < SAID.seconds]
     assert simulated == said
-    kinds = {told[1] for each in said for told in each[13:]}  # outcomes come last
+    kinds = {told[1] for each in said for told in each[15:]}  # outcomes come last
     assert kinds == {"replied", "flying", "former"}
     assert len(said) > 20
 

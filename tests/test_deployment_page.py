@@ -246,5 +246,5 @@ def test_what_the_page_quotes_of_the_code_is_there() -> None:
     named = set(re.findall(r"`(SOCIALAPI_[A-Z_]+)`", page))
     assert named
     assert all(f'"{name}"' in code or name in settings for name in named)
-    assert all(said in code for said in ("Redis does not answer", "Redis has lost the rate limit"))
+    assert all(said in code for said in ("Redis does not answer", "Redis has lost the state of a rate limit"))
     assert commands(the("console"))

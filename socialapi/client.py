@@ -394,7 +394,7 @@ def _session_opener(
 
 def _pacer_in_redis(environ: Mapping[str, str], config: Config, clock: Clock | None) -> "RedisPacer | None":
     """Returns the pacer that the environment asks for. It connects when it is used."""
-    url = _redis_url(environ)
+    url = redis_url(environ)
     if url is None:
         return None
     from socialapi.integrations.redis import RedisPacer
@@ -404,7 +404,7 @@ def _pacer_in_redis(environ: Mapping[str, str], config: Config, clock: Clock | N
 
 def _tokens_in_redis(environ: Mapping[str, str]) -> "RedisTokenCache | None":
     """Returns the token cache that the environment asks for. It connects when it is used."""
-    url = _redis_url(environ)
+    url = redis_url(environ)
     if url is None:
         return None
     from socialapi.integrations.redis import RedisTokenCache
@@ -412,7 +412,7 @@ def _tokens_in_redis(environ: Mapping[str, str]) -> "RedisTokenCache | None":
     return RedisTokenCache(url)
 
 
-def _redis_url(environ: Mapping[str, str]) -> str | None:
+def redis_url(environ: Mapping[str, str]) -> str | None:
     """Returns the address of Redis, if there is one. Raises ConfigurationError without the library."""
     url = environ.get("SOCIALAPI_REDIS_URL", "").strip()
     if not url:

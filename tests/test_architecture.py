@@ -48,7 +48,7 @@ ASIDE: Final = {
     "types": BOTTOM | {"models"},
 }
 ALSO: Final = {
-    "cli": frozenset({"emulator", "webhooks"}),
+    "cli": frozenset({"emulator", "integrations", "webhooks"}),
     "client": frozenset({"integrations"}),
     "testing": frozenset({"emulator"}),
     "__main__": frozenset(),

@@ -8,7 +8,7 @@ import orjson
 from cyclopts import App, Parameter, validators
 
 from socialapi.cli import output
-from socialapi.cli.credential_store import CredentialStore, Login
+from socialapi.cli.credential_store import CredentialStore, Login, shared_tokens
 from socialapi.cli.options import whole_number
 from socialapi.cli.sign_in import Page, by_callback, by_oauth2, by_pin
 from socialapi.client import Client
@@ -254,6 +254,6 @@ async def _forget_fetched(login: Login, store: CredentialStore) -> None:
         key = cache_key(login.host, login.secrets["api_key"])
     else:
         key = pair_key(login.host, OAuth2User(**{n.removeprefix("oauth2_"): v for n, v in login.secrets.items()}))
-    cache = FileTokenCache(store.token_cache_path)
-    if fetched := await cache.load(key):
-        await cache.discard(key, fetched)
+    async with shared_tokens(os.environ, FileTokenCache(store.token_cache_path)) as cache:
+        if cache is not None and (fetched := await cache.load(key)):
+            await cache.discard(key, fetched)

@@ -8,17 +8,20 @@ import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import attrs
 
-from socialapi.client import Client
+from socialapi.client import Client, redis_url
 from socialapi.config import Config, user_folder
 from socialapi.credentials import AppOnly, Credentials, OAuth2User, credentials_from_env
 from socialapi.errors import ConfigurationError
 from socialapi.session.token_cache import FileTokenCache, TokenCache
+
+if TYPE_CHECKING:
+    from socialapi.integrations.redis import RedisTokenCache
 
 LOCK_TIMEOUT_SECONDS: Final = 10.0
 
@@ -184,8 +187,62 @@ class CredentialStore:
             raise
 
 
-def open_client(environ: Mapping[str, str] | None = None) -> Client:
-    """Returns a client of the configured host, to be used in `async with`.
+class SharedTokens:
+    """Tokens in Redis for all machines, and in the file of this one.
+
+    A login whose tokens were renewed before there was a Redis goes on with those of the file, and
+    with the file alone it goes on when Redis is given up.
+    """
+
+    def __init__(self, in_redis: "RedisTokenCache", in_file: FileTokenCache | None) -> None:
+        self._in_redis = in_redis
+        self._in_file = in_file
+
+    async def load(self, key: str) -> str | None:
+        """Returns the token, or None."""
+        token = await self._in_redis.load(key)
+        if token is None and self._in_file is not None:
+            token = await self._in_file.load(key)
+            if token is not None:
+                await self._in_redis.store(key, token)
+        return token
+
+    async def store(self, key: str, token: str) -> None:
+        """Stores the token and replaces any other."""
+        await self._in_redis.store(key, token)
+        if self._in_file is not None:
+            await self._in_file.store(key, token)
+
+    async def discard(self, key: str, token: str) -> None:
+        """Deletes the token if it is still stored; a newer one stays."""
+        await self._in_redis.discard(key, token)
+        if self._in_file is not None:
+            await self._in_file.discard(key, token)
+
+    def lock(self, key: str) -> contextlib.AbstractAsyncContextManager[None]:
+        """Returns a context manager: one holder at a time among all processes."""
+        return self._in_redis.lock(key)
+
+
+@contextlib.asynccontextmanager
+async def shared_tokens(environ: Mapping[str, str], in_file: FileTokenCache | None) -> AsyncIterator[TokenCache | None]:
+    """Yields the token cache of a command: the file's, and that of Redis where there is one."""
+    url = redis_url(environ)
+    if url is None:
+        yield in_file
+        return
+    from socialapi.integrations.redis import RedisTokenCache
+
+    in_redis = RedisTokenCache(url)
+    try:
+        yield SharedTokens(in_redis, in_file)
+    finally:
+        await in_redis.aclose()
+
+
+@contextlib.asynccontextmanager
+async def open_client(environ: Mapping[str, str] | None = None) -> AsyncIterator[Client]:
+    """Opens a client of the configured host.
 
     A stored login is used if the environment has no credential of its kind, and only for the host
     it was made for. Tokens that are fetched or renewed are stored beside it for the next command.
@@ -194,12 +251,14 @@ def open_client(environ: Mapping[str, str] | None = None) -> Client:
     store = CredentialStore.of(env)
     config = Config.from_env(env)
     credentials = credentials_from_env(with_logins(env, store, config.base_url))
-    # With a Redis server the tokens are kept there, where other machines find them too.
-    token_cache = None if env.get("SOCIALAPI_REDIS_URL", "").strip() else _token_cache(store, credentials)
-    return Client.from_env(env, config=config, credentials=credentials, token_cache=token_cache)
+    async with (
+        shared_tokens(env, _token_cache(store, credentials)) as token_cache,
+        Client.from_env(env, config=config, credentials=credentials, token_cache=token_cache) as client,
+    ):
+        yield client
 
 
-def _token_cache(store: CredentialStore, credentials: Sequence[Credentials]) -> TokenCache | None:
+def _token_cache(store: CredentialStore, credentials: Sequence[Credentials]) -> FileTokenCache | None:
     """Returns a token cache in a file if tokens have to be kept; None otherwise.
 
     A renewed pair must be kept, because a refresh token can be used once. An app-only token is kept

@@ -5,6 +5,7 @@ import contextlib
 import importlib.resources
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
 
 try:
     import redis.asyncio as redis_asyncio
@@ -88,7 +89,7 @@ class RedisServer:
         return RedisLost(
             f"the Redis server that keeps {self._keeps} did not answer{duration} ({named(problem)}); "
             "the request was not sent",
-            str(given.get("host") or given.get("path") or ""),
+            str(given.get("host") or given.get("path") or "localhost"),
             port=given.get("port"),
         )
 
@@ -103,13 +104,24 @@ class RedisServer:
 
 
 def named(problem: BaseException) -> str:
-    """Returns the name of a failure, with the code of an answer that is an error (`READONLY`)."""
+    """Returns what a failure is: its name, and what the system says of it ("Connection refused") or
+    the code of an answer that is an error ("READONLY").
+    """
     # Not its text, which may quote the address with its password.
-    code = str(problem).partition(" ")[0] if isinstance(problem, ResponseError) else ""
-    return f"{type(problem).__name__}: {code}" if code.isalpha() and code.isupper() else type(problem).__name__
+    cause = problem.__cause__ or problem.__context__ or problem
+    detail = str(problem).partition(" ")[0] if isinstance(problem, ResponseError) else ""
+    if isinstance(cause, OSError) and cause.strerror:
+        detail = cause.strerror
+    elif not (detail.isalpha() and detail.isupper()):
+        detail = ""
+    return f"{type(problem).__name__}: {detail}" if detail else type(problem).__name__
 
 
 def _connected(url: str) -> "redis_asyncio.Redis":
+    if _has_loose_password(url):
+        raise ConfigurationError(
+            "the address of Redis has an @ behind its host: percent-encode the characters / ? # @ of the password"
+        )
     with contextlib.suppress(ValueError, TypeError):  # their texts may quote the address
         pool = redis_asyncio.BlockingConnectionPool.from_url(
             url,
@@ -122,4 +134,16 @@ def _connected(url: str) -> "redis_asyncio.Redis":
         )
         pool.make_connection()  # type: ignore[no-untyped-call]  # looks at the options in the address; nothing is sent
         return redis_asyncio.Redis.from_pool(pool)
-    raise ConfigurationError("the address of Redis must be of the form redis://host:port/0, rediss://… or unix://…")
+    raise ConfigurationError(
+        "the address of Redis must be of the form redis://host:port/0, rediss://… or unix:///path, with a user name and "
+        "password percent-encoded as in redis://user:password@host:port/0"
+    )
+
+
+def _has_loose_password(url: str) -> bool:
+    """Returns whether a part of a password would be taken for the host."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False  # refused for its form
+    return "@" in parts.path + parts.query + parts.fragment

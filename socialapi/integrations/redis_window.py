@@ -437,6 +437,8 @@ class SharedWindow:
     def _take_in(self, question: Question, answer: Answer, asked: float) -> float:
         """Hands out places, and returns how many seconds to wait before Redis is asked again."""
         now = self._clock.monotonic()
+        if self._is_away:
+            logger.warning("Redis answers again")
         self._is_away, self._failing_since, self._fallback = False, None, None
         is_lost = bool(question.epoch) and answer.epoch != question.epoch
         self._epoch, self._calls = answer.epoch, answer.calls

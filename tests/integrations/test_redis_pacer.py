@@ -10,13 +10,14 @@ import pytest
 import redis
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from redis.exceptions import AuthenticationError
+from redis.exceptions import AuthenticationError, ResponseError
 from redis.exceptions import ConnectionError as ConnectionLost
 
 from socialapi.config import Config
 from socialapi.errors import ConfigurationError, RateLimitTooLong, TransportError
 from socialapi.integrations import redis as redis_module
 from socialapi.integrations.redis import RedisPacer
+from socialapi.integrations.redis_server import named
 from socialapi.integrations.redis_window import LEASE_MARGIN_SECONDS
 from socialapi.routes.route import RateLimit
 from socialapi.session.rate_limiter import SlidingWindow, Slot
@@ -609,6 +610,31 @@ async def test_an_error_that_is_none_of_redis_reaches_the_caller(shop: Shop) -> 
     pacer = shop.process(faults=faults)
     with pytest.raises(ZeroDivisionError):
         await acquire(pacer)
+
+
+@pytest.mark.parametrize(
+    "url", ["redis://:p@ss/word@localhost:6379", "redis://:pa/ss@host", "rediss://:p#ss@host/0", "redis://u:p?s@host"]
+)
+def test_a_password_that_is_not_encoded_is_not_taken_for_the_host(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="percent-encode the characters") as caught:
+        RedisPacer(url)
+    assert "ss" not in repr(caught.value).replace("password", "").replace("address", "")
+
+
+@pytest.mark.parametrize(
+    ("problem", "cause", "says"),
+    [
+        (ConnectionLost("x"), ConnectionRefusedError(111, "Connection refused"), "ConnectionError: Connection refused"),
+        (ResponseError("READONLY You can't write"), None, "ResponseError: READONLY"),
+        (ResponseError("secret things"), None, "ResponseError"),
+        (TimeoutError(), None, "TimeoutError"),
+    ],
+)
+def test_a_failure_says_what_the_system_says_of_it(
+    problem: BaseException, cause: BaseException | None, says: str
+) -> None:
+    problem.__cause__ = cause
+    assert named(problem) == says
 
 
 @pytest.mark.parametrize("given", [7, redis.Redis(), None])

@@ -17,6 +17,7 @@ PUBLIC_MODULES: Final = (
     "socialapi",
     "socialapi.emulator",
     "socialapi.errors",
+    "socialapi.integrations.redis",
     "socialapi.journals",
     "socialapi.resources",
     "socialapi.streams",

@@ -24,8 +24,8 @@ WRITERS := $(SPARK)/.spark-installed
 BUILD := pyproject.toml setup.py constraints.txt $(wildcard socialapi/_speedups/*.[ch])
 
 # What the extension has a part in. The rest of the tests are the same with it and without.
-PURE_TESTS := tests/bulk tests/models tests/proofs tests/resources tests/session tests/speedups tests/streams tests/wire \
-	--ignore=tests/proofs/test_shared_quota.py --ignore=tests/proofs/test_emulator_load.py --ignore=tests/proofs/test_webhooks.py
+PURE_TESTS := tests/bulk tests/models tests/resources tests/session tests/speedups tests/streams tests/wire \
+	$(addprefix tests/proofs/test_,catalogs.py crm_export.py paging.py streams.py sync.py uploads.py)
 
 # A copy of the package whose extension watches its own memory. Python's allocator is off, which would hide what it does;
 # what Python itself never frees is no leak.

@@ -60,7 +60,7 @@ class RedisPacer:
         server = RedisServer(redis_or_url, "the rate limits")
         self._script = WindowScript(server, self._config, self._clock, namespace)
         self._windows: dict[str, SharedWindow] = {}
-        self._is_renewing = False
+        self._renewing: asyncio.Task[None] | None = None
 
     def _window(self, key: str, documented: RateLimit | None) -> SharedWindow:
         window = self._windows.pop(key, None)
@@ -100,19 +100,15 @@ class RedisPacer:
         return await window.acquire_by_share(share, max_wait_seconds=left_seconds)
 
     def _renew(self) -> None:
-        if not self._is_renewing:
-            self._script.spawn(self._renew_leases())
-            self._is_renewing = True
+        if self._renewing is None or self._renewing.done():
+            self._renewing = self._script.spawn(self._renew_leases())
 
     async def _renew_leases(self) -> None:
         """Renews the leases of requests that take long, until none is on its way."""
-        try:
-            while any(window.has_flying for window in self._windows.values()) and not self._script.is_closed:
-                await self._clock.sleep(RENEWED_AFTER * self._script.lease_seconds)
-                for window in list(self._windows.values()):
-                    window.renew()
-        finally:
-            self._is_renewing = False
+        while any(window.has_flying for window in self._windows.values()):
+            await self._clock.sleep(RENEWED_AFTER * self._script.lease_seconds)
+            for window in list(self._windows.values()):
+                window.renew()
 
     def limits(self) -> Mapping[str, LimitStatus]:
         """Returns the state of each limit that this process has used, as Redis told it last."""
@@ -126,6 +122,8 @@ class RedisPacer:
         """Tells Redis what it does not know yet, and closes a connection of its own."""
         for window in self._windows.values():
             window.close()
+        if self._renewing is not None:
+            self._renewing.cancel()  # it sleeps, and has nothing to tell
         await self._script.aclose()
 
     async def __aenter__(self) -> Self:

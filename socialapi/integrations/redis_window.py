@@ -176,11 +176,12 @@ class WindowScript:
         )
         return Answer.of(values)
 
-    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        """Runs a coroutine in a task that ends with this at the latest."""
+    def spawn(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        """Returns a task that ends with this at the latest."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def aclose(self) -> None:
         """Gives the tasks a moment to tell what Redis does not know yet."""

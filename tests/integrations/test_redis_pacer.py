@@ -17,12 +17,12 @@ from socialapi.config import Config
 from socialapi.errors import ConfigurationError, RateLimitTooLong, TransportError
 from socialapi.integrations import redis as redis_module
 from socialapi.integrations.redis import RedisPacer
-from socialapi.integrations.redis_server import named
+from socialapi.integrations.redis_server import REPLY_SECONDS, named
 from socialapi.integrations.redis_window import LEASE_MARGIN_SECONDS
 from socialapi.routes.route import RateLimit
 from socialapi.session.rate_limiter import SlidingWindow, Slot
 from socialapi.wire.rate_limit_headers import LimitReading
-from tests.support.clock import VirtualClock
+from tests.support.clock import VirtualClock, turns
 from tests.support.redis import imitation, time_of_redis
 
 TEN_A_MINUTE: Final = RateLimit("ten", 10, 60.0)
@@ -592,6 +592,17 @@ async def test_an_outage_an_hour_ago_shortens_no_later_wait(shop: Shop) -> None:
     with pytest.raises(TransportError, match="did not answer for 9"):
         await acquire(pacer)
     assert shop.clock.monotonic() - began >= 90.0
+
+
+async def test_closing_does_not_wait_for_the_next_renewal_of_leases(shop: Shop, clock: VirtualClock) -> None:
+    clock.busy = lambda: True  # time stands still
+    pacer = shop.process()
+    slot = await acquire(pacer)
+    await turns()
+    slot.replied(None)
+    async with asyncio.timeout(REPLY_SECONDS / 2):
+        await pacer.aclose()
+    assert {task for task in asyncio.all_tasks() if task is not asyncio.current_task()} == set()
 
 
 async def test_closing_sends_nobody_by_a_share(shop: Shop) -> None:

@@ -1,13 +1,12 @@
 """Workers on one rate limit in virtual time. Each follows the protocol of `RedisPacer`."""
 
 import collections
-import functools
 import heapq
 import itertools
 import random
 from array import array
-from collections.abc import Callable, Generator, Sequence
-from typing import Any, Final, Literal
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Any, Final
 
 import attrs
 
@@ -16,14 +15,15 @@ from benchmarks.simulation.window_script import Call, Server, Values
 from socialapi.config import Config
 from socialapi.integrations.redis_server import REPLY_SECONDS, RETRY_SECONDS
 from socialapi.integrations.redis_window import (
-    GRACE_SECONDS,
     LEASE_MARGIN_SECONDS,
     MAX_PLACES_AT_ONCE,
     MAX_POLL_SECONDS,
     MAX_TOLD_AT_ONCE,
-    POLL_SECONDS,
+    Answer,
+    Outcome,
+    Question,
 )
-from socialapi.session.rate_limiter import PROBE_SECONDS
+from socialapi.routes.route import RateLimit
 from socialapi.wire.rate_limit_headers import LimitReading
 
 START: Final = 1_800_000_000.25
@@ -86,24 +86,6 @@ class Result:
     used_by_slice: Sequence[float]
 
 
-@attrs.frozen
-class Outcome:
-    """What became of the request of a place."""
-
-    place: int
-    kind: Literal["replied", "flying", "former"]
-    at: float
-    reading: LimitReading | None = None
-    refused_for_seconds: float | None = None
-
-    def arguments(self, worker: str, now: float) -> tuple[str, ...]:
-        """Returns the arguments of the script."""
-        told = self.reading or LimitReading(None, None, None)
-        numbers = (told.limit, told.remaining, told.resets_in_seconds, self.refused_for_seconds)
-        texts = ("" if number is None else repr(number) for number in numbers)
-        return (f"{worker}:{self.place}", self.kind, f"{now - self.at:.6f}", *texts)
-
-
 class Worker:
     """The part of a process in the window, as `SharedWindow` plays it: one call to Redis at a time
     tells outcomes and asks for places. Leases are not renewed, since no request outlives its own.
@@ -119,7 +101,7 @@ class Worker:
         """The number of its last call; an answer to an earlier one comes too late."""
         self._fleet = fleet
         self._callers = {False: collections.deque[float](), True: collections.deque[float]()}
-        self._untold: collections.deque[Outcome] = collections.deque()
+        self._untold = collections.deque[Outcome]()
         self._flying: dict[int, float] = {}
         self._answered: collections.deque[tuple[int, float]] = collections.deque()
         self._told = 0
@@ -140,7 +122,7 @@ class Worker:
         now = self._fleet.now
         self._flying.pop(place)
         self._answered.append((place, now))
-        self._untold.append(Outcome(place, "replied", now, reading, refused_for_seconds))
+        self._untold.append(Outcome(str(place), "replied", now, reading, refused_for_seconds))
         self._wake()
 
     def _wake(self) -> None:
@@ -164,17 +146,19 @@ class Worker:
 
     def arguments(self) -> list[str]:
         """Returns the arguments of the script."""
-        scenario, now, first = self._fleet.scenario, self._fleet.now, self._next_place
+        scenario = self._fleet.scenario
         self._forget_answered()
         self._known_epoch = self._epoch if self._flying or self._answered else ""
-        known = (self._known_epoch, self._calls if self._known_epoch else 0, self._fleet.token(), self.name)
-        limit = (DEFAULTS.timeout_seconds + LEASE_MARGIN_SECONDS, scenario.limit, scenario.window_seconds)
-        seconds = (scenario.reserve_share, GRACE_SECONDS, POLL_SECONDS, PROBE_SECONDS, 0)
-        wanted = (self._wanted[False], first, self._wanted[True], first + self._wanted[False])
-        arguments = [str(each) for each in (*known, *limit, *seconds, *wanted)]
-        for outcome in itertools.islice(self._untold, self._told):
-            arguments += outcome.arguments(self.name, now)
-        return arguments
+        calls = self._calls if self._known_epoch else 0
+        told = tuple(itertools.islice(self._untold, self._told))
+        arguments = Question(self._known_epoch, calls, self._wanted, self._next_place, told).arguments(
+            self.name,
+            RateLimit("simulated", scenario.limit, scenario.window_seconds),
+            lease_seconds=DEFAULTS.timeout_seconds + LEASE_MARGIN_SECONDS,
+            reserve_share=scenario.reserve_share,
+            now=self._fleet.now,
+        )
+        return [str(each) for each in arguments]
 
     def ask_again(self, asked: int) -> None:
         """Calls Redis once more, because the answer was lost."""
@@ -184,7 +168,8 @@ class Worker:
     def take_in(self, values: Values) -> None:
         """Reads the answer of the script, and sends what it allows."""
         self._is_asking = False
-        self._epoch, self._calls = values[0].decode(), int(values[1])
+        answer = Answer.of(values)
+        self._epoch, self._calls = answer.epoch, answer.calls
         if self._known_epoch and self._epoch != self._known_epoch:
             self._tell_again()
             self._fleet.after(0.0, self.ask, self.asked)
@@ -193,17 +178,18 @@ class Worker:
             self._untold.popleft()
         first = self._next_place
         self._next_place += self._wanted[False] + self._wanted[True]
-        self._send(first, int(values[2]), bulk=False)
-        self._send(first + self._wanted[False], int(values[4]), bulk=True)
-        self._rest(float(values[3]), float(values[5]))
+        for bulk, granted in answer.granted.items():
+            self._send(first, granted, bulk=bulk)
+            first += self._wanted[bulk]
+        self._rest(answer.wait_seconds)
 
     def _forget_answered(self) -> None:
         while self._answered and self._answered[0][1] + self._fleet.scenario.window_seconds <= self._fleet.now:
             self._answered.popleft()
 
     def _tell_again(self) -> None:
-        answered = [Outcome(place, "former", at) for place, at in self._answered]
-        flying = [Outcome(place, "flying", at) for place, at in self._flying.items()]
+        answered = [Outcome(str(place), "former", at) for place, at in self._answered]
+        flying = [Outcome(str(place), "flying", at) for place, at in self._flying.items()]
         self._untold.extendleft(reversed(answered + flying))
 
     def _send(self, first: int, granted: int, *, bulk: bool) -> None:
@@ -213,9 +199,9 @@ class Worker:
         if granted and self.is_doomed:
             self._fleet.replace(self)
 
-    def _rest(self, interactive_seconds: float, bulk_seconds: float) -> None:
+    def _rest(self, wait_seconds: Mapping[bool, float]) -> None:
         seconds = MAX_POLL_SECONDS
-        for bulk, told_seconds in ((False, interactive_seconds), (True, bulk_seconds)):
+        for bulk, told_seconds in wait_seconds.items():
             if self._callers[bulk]:
                 seconds = min(seconds, told_seconds)
         if self._changed or self._untold:
@@ -232,7 +218,6 @@ class Fleet:
         self.scenario = scenario
         self.random = random.Random(f"{seed} {scenario.name}")
         self.now = START
-        self.token: Callable[[], str] = functools.partial(next, (f"{number:016x}" for number in itertools.count()))
         self._service = Service(scenario.limit, scenario.window_seconds)
         self._workers: list[Worker] = []
         self._events: list[tuple[float, int, Callable[[Any], object], Any]] = []

@@ -94,7 +94,19 @@ class Question:
     wanted: Mapping[bool, int]
     first_place: int
     outcomes: tuple[Outcome, ...]
-    is_last_attempt: bool
+    is_last_attempt: bool = False
+
+    def arguments(
+        self, worker: str, limit: RateLimit | None, *, lease_seconds: float, reserve_share: float, now: float
+    ) -> list[str | float]:
+        """Returns the arguments of the script for a process at a monotonic time."""
+        return [
+            *(self.epoch, self.calls, secrets.token_hex(8), worker, lease_seconds),
+            *((limit.requests, limit.window_seconds) if limit else ("", "")),
+            *(reserve_share, GRACE_SECONDS, POLL_SECONDS, PROBE_SECONDS, int(self.is_last_attempt)),
+            *(self.wanted[False], self.first_place, self.wanted[True], self.first_place + self.wanted[False]),
+            *itertools.chain.from_iterable(each.arguments(worker, now) for each in self.outcomes),
+        ]
 
 
 @attrs.frozen
@@ -161,15 +173,13 @@ class WindowScript:
 
     async def ask(self, key: str, limit: RateLimit | None, question: Question, *, within_seconds: float) -> Answer:
         """Returns the answer. Raises what the library raises, and TimeoutError."""
-        now, config, worker = self.clock.monotonic(), self.config, self.worker
-        arguments: list[str | float] = [
-            *(question.epoch, question.calls, secrets.token_hex(8), worker, self.lease_seconds),
-            *((limit.requests, limit.window_seconds) if limit else ("", "")),
-            *(config.interactive_reserve, GRACE_SECONDS, POLL_SECONDS, PROBE_SECONDS, int(question.is_last_attempt)),
-            *(question.wanted[False], question.first_place),
-            *(question.wanted[True], question.first_place + question.wanted[False]),
-            *itertools.chain.from_iterable(each.arguments(worker, now) for each in question.outcomes),
-        ]
+        arguments = question.arguments(
+            self.worker,
+            limit,
+            lease_seconds=self.lease_seconds,
+            reserve_share=self.config.interactive_reserve,
+            now=self.clock.monotonic(),
+        )
         keys = [f"socialapi:{{{self._namespace}:{key}}}:{name}" for name in _KEYS]
         values = await self.server.answer(
             lambda: self._script(keys=keys, args=arguments), within_seconds=within_seconds

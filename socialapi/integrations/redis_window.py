@@ -506,7 +506,7 @@ class SharedWindow:
             if now >= each.until and not each.is_last_attempt:
                 each.is_last_attempt = True
             elif now + seconds > each.until or now >= each.until:
-                seconds = min(seconds, LONGEST_WAIT_SECONDS)
+                seconds = min(max(seconds, wait_seconds), LONGEST_WAIT_SECONDS)
                 resets_at = datetime.datetime.fromtimestamp(self._clock.time() + seconds, datetime.UTC)
                 each.refuse(RateLimitTooLong(self._key, seconds, resets_at))
         until = [each.until for each in waiting if not each.place.done()]

@@ -13,7 +13,7 @@ import attrs
 from benchmarks.simulation.service import Service, Verdict
 from benchmarks.simulation.window_script import Call, Server, Values
 from socialapi.config import Config
-from socialapi.integrations.redis_server import REPLY_SECONDS, RETRY_SECONDS
+from socialapi.integrations.redis_server import REPLY_SECONDS, retry_wait_seconds
 from socialapi.integrations.redis_window import (
     LEASE_MARGIN_SECONDS,
     MAX_PLACES_AT_ONCE,
@@ -263,7 +263,7 @@ class Fleet:
         if self.random.random() < self.scenario.lost_answers:
             # A connection that breaks shows at once, one that is silent when the time is up.
             seconds = REPLY_SECONDS if self.random.random() < 0.5 else ONE_WAY_SECONDS
-            self.after(seconds + RETRY_SECONDS[0], worker.ask_again, worker.asked)
+            self.after(seconds + retry_wait_seconds(0.0), worker.ask_again, worker.asked)
         else:
             self.after(ONE_WAY_SECONDS, self._take_in, (worker, values))
 

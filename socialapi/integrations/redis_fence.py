@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from socialapi.config import Config
 from socialapi.errors import SocialApiError
-from socialapi.integrations.redis_server import FAILURES, RETRY_SECONDS, RedisServer
+from socialapi.integrations.redis_server import FAILURES, RedisServer, retry_wait_seconds
 from socialapi.session.clock import Clock, SystemClock
 from socialapi.session.token_cache import cache_key
 
@@ -96,7 +96,6 @@ class RedisFence:
 
     async def _answer(self, arguments: tuple[str | float, ...]) -> tuple[str, str]:
         began = self._clock.monotonic()
-        shortest, longest = RETRY_SECONDS
         error: SocialApiError | None = None
         while error is None:
             try:
@@ -110,7 +109,7 @@ class RedisFence:
                 state, wait = (each.decode() if isinstance(each, bytes) else each for each in values)
                 return state, wait
             if error is None:
-                await self._clock.sleep(min(longest, max(shortest, seconds / 2)))
+                await self._clock.sleep(retry_wait_seconds(seconds))
         raise error  # outside the handler: the library's error may quote the address
 
     async def aclose(self) -> None:

@@ -22,8 +22,10 @@ T = TypeVar("T")
 REPLY_SECONDS: Final = 5.0
 """How long Redis may take to connect, and to answer."""
 MAX_CONNECTIONS: Final = 16
-RETRY_SECONDS: Final = (0.05, 2.0)
-"""The shortest and the longest wait before Redis is asked again after a failure."""
+SHORTEST_RETRY_SECONDS: Final = 0.05
+"""How soon Redis is asked again after its first failure."""
+LONGEST_RETRY_SECONDS: Final = 2.0
+"""The longest wait before Redis is asked again."""
 
 FAILURES: Final = (RedisError, OSError, TimeoutError)
 """What asking a server raises when it does not answer, or not as it should."""
@@ -101,6 +103,11 @@ class RedisServer:
         """Closes the connection if it was made here."""
         if self._is_own:
             await self.redis.aclose()
+
+
+def retry_wait_seconds(failing_seconds: float) -> float:
+    """Returns how long to wait before Redis is asked again, when it has failed for `failing_seconds`."""
+    return min(LONGEST_RETRY_SECONDS, max(SHORTEST_RETRY_SECONDS, failing_seconds / 2))
 
 
 def named(problem: BaseException) -> str:

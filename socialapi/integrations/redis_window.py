@@ -16,7 +16,7 @@ import attrs
 
 from socialapi.config import Config
 from socialapi.errors import RateLimitTooLong, TransportError
-from socialapi.integrations.redis_server import FAILURES, REPLY_SECONDS, RETRY_SECONDS, RedisServer, named
+from socialapi.integrations.redis_server import FAILURES, REPLY_SECONDS, RedisServer, named, retry_wait_seconds
 from socialapi.routes.route import RateLimit
 from socialapi.session.clock import Clock, wait_for_event
 from socialapi.session.rate_limiter import PROBE_SECONDS, LimitStatus, SlidingWindowPacer, Slot
@@ -539,8 +539,7 @@ class SharedWindow:
         if not self._is_waited_for() and seconds >= self._script.config.max_elapsed_seconds:
             self._give_up()
             return
-        shortest, longest = RETRY_SECONDS
-        await self._clock.sleep(min(longest, max(shortest, seconds / 2)))
+        await self._clock.sleep(retry_wait_seconds(seconds))
 
     def _give_up(self) -> None:
         """Leaves it to the next caller to ask Redis again. Until then the leases end the places."""

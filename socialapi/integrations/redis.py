@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -177,7 +176,7 @@ class RedisTokenCache:
         lock = self._server.redis.lock(
             f"{self._prefix}{key}:lock", timeout=LOCK_LEASE_SECONDS, blocking_timeout=LOCK_TIMEOUT_SECONDS
         )
-        if not await self._asked(lock.acquire, within_seconds=math.inf):
+        if not await self._asked(lock.acquire, within_seconds=LOCK_TIMEOUT_SECONDS + REPLY_SECONDS):
             raise ConfigurationError(f"a token stays locked by another process for {LOCK_TIMEOUT_SECONDS:.0f} s")
         renewing = asyncio.get_running_loop().create_task(_renew_lock(lock))
         try:

@@ -8,6 +8,7 @@ import importlib.util
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -110,7 +111,7 @@ def start_spark(rows_per_batch: int = 2_000) -> Any:
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "4",
         "spark.default.parallelism": "4",
-        "spark.sql.warehouse.dir": "/tmp/socialapi-spark-warehouse",
+        "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir(), "socialapi-spark-warehouse")),
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(rows_per_batch),
     }
     builder = SparkSession.builder.master("local[2,4]").appName("socialapi")

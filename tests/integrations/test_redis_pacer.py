@@ -23,9 +23,9 @@ from socialapi.routes.route import RateLimit
 from socialapi.session.rate_limiter import SlidingWindow, Slot
 from socialapi.wire.rate_limit_headers import LimitReading
 from tests.support.clock import VirtualClock, turns
+from tests.support.pacing import TEN_A_MINUTE, acquire
 from tests.support.redis import imitation, time_of_redis
 
-TEN_A_MINUTE: Final = RateLimit("ten", 10, 60.0)
 LEASE_SECONDS: Final = Config().timeout_seconds + LEASE_MARGIN_SECONDS
 
 
@@ -84,17 +84,6 @@ async def kill(pacer: RedisPacer) -> None:
     for task in list(pacer._script._tasks):
         task.cancel()
     await asyncio.gather(*pacer._script._tasks, return_exceptions=True)
-
-
-async def acquire(
-    pacer: RedisPacer,
-    documented: RateLimit | None = TEN_A_MINUTE,
-    *,
-    key: str = "k",
-    bulk: bool = False,
-    max_wait_seconds: float = 1_000.0,
-) -> Slot:
-    return await pacer.acquire(key, documented, bulk=bulk, max_wait_seconds=max_wait_seconds)
 
 
 async def send(pacer: RedisPacer, count: int = 1, documented: RateLimit | None = TEN_A_MINUTE, **options: Any) -> None:

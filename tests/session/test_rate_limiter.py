@@ -17,12 +17,11 @@ from socialapi.integrations.redis import RedisPacer
 from socialapi.routes.route import RateLimit
 from socialapi.session import rate_limiter as pacer_module
 from socialapi.session.clock import Clock
-from socialapi.session.rate_limiter import Pacer, SlidingWindowPacer, Slot
+from socialapi.session.rate_limiter import Pacer, SlidingWindowPacer
 from socialapi.wire.rate_limit_headers import LimitReading
 from tests.support.clock import VirtualClock, turns
+from tests.support.pacing import TEN_A_MINUTE, acquire
 from tests.support.redis import imitation, time_of_redis
-
-TEN_A_MINUTE = RateLimit("ten", 10, 60.0)
 
 
 def in_this_process(config: Config, clock: Clock) -> Pacer:
@@ -46,17 +45,6 @@ def local_pacer(clock: VirtualClock) -> SlidingWindowPacer:
 def pacer(clock: VirtualClock, request: pytest.FixtureRequest) -> Iterator[Pacer]:
     with time_of_redis(clock):
         yield request.param(Config(), clock)
-
-
-async def acquire(
-    pacer: Pacer,
-    documented: RateLimit | None = TEN_A_MINUTE,
-    *,
-    key: str = "k",
-    bulk: bool = False,
-    max_wait_seconds: float = 1_000.0,
-) -> Slot:
-    return await pacer.acquire(key, documented, bulk=bulk, max_wait_seconds=max_wait_seconds)
 
 
 # The rule that counts

@@ -7,8 +7,7 @@ import pytest
 from socialapi.routes.route import RateLimit
 from socialapi.session.rate_limiter import UNKNOWN, LimitStatus, SlidingWindow
 from socialapi.wire.rate_limit_headers import LimitReading
-
-TEN_A_MINUTE = RateLimit("ten", 10, 60.0)
+from tests.support.pacing import TEN_A_MINUTE
 
 
 def window(documented: RateLimit | None = TEN_A_MINUTE, reserve_share: float = 0.0) -> SlidingWindow:

@@ -86,6 +86,7 @@ class Resource:
         return Pager(functools.partial(self._page, collection), self._session.spawn, start=start)
 
     async def _page(self, collection: Collection[T], token: str | None) -> Page[T]:
-        call = self._session.prepare(collection.target, options=self._options, query=collection.query(token))
-        page = await self._session.call(call)
+        session = self._session
+        request = collection.request(session.plan(collection.target.route), token, session.now)
+        page = await session.call(session.prepared(request, options=self._options))
         return page if collection.split is None else collection.split.answer(page, token)

@@ -128,6 +128,7 @@ class Pager(Generic[T]):
         """Yields every page from the start on, with its token and the number of its items to skip."""
         token = self._begin.token
         held_back = _HeldBack[T](self._begin)
+        loop = asyncio.get_running_loop()  # once: before Python 3.12 it is a system call
         read = ReadTokens(token)
         page = self._counted(await self._fetch(token))
         while True:
@@ -138,7 +139,7 @@ class Pager(Generic[T]):
                 return
             if read.repeats(upcoming):
                 raise DecodeError(next_token_path(page.meta), "names a page that was read already")
-            ahead = _PageAhead(self._fetch, self._spawn, upcoming)
+            ahead = _PageAhead(self._fetch, self._spawn, upcoming, loop)
             try:
                 for each in held_back.released_by(token, page):
                     yield each
@@ -194,12 +195,12 @@ class _PageAhead(Generic[T]):
     earlier, and it costs a tenth of the page.
     """
 
-    def __init__(self, fetch: Fetch[T], spawn: Spawn[T], token: str) -> None:
+    def __init__(self, fetch: Fetch[T], spawn: Spawn[T], token: str, loop: asyncio.AbstractEventLoop) -> None:
         self._fetch = fetch
         self._spawn = spawn
         self._token = token
         self._task: asyncio.Task[Page[T]] | None = None
-        self._start = asyncio.get_running_loop().call_soon(self._begin)
+        self._start = loop.call_soon(self._begin)
 
     def _begin(self) -> None:
         # Of a closed client nothing is fetched, and the caller is told when it asks.

@@ -19,7 +19,7 @@ from socialapi.routes.route import Family, Target
 from socialapi.wire import scalars
 from socialapi.wire.class_readers import join_path
 from socialapi.wire.decode import read_errors, structure, structure_each, wire_names
-from socialapi.wire.request import refuse, shaped_arguments, with_path_texts
+from socialapi.wire.request import Plan, Request, refuse, shaped_arguments, with_path_texts
 
 T = TypeVar("T")
 
@@ -309,6 +309,8 @@ class Collection(Generic[T]):
     target: Target[Page[T]]
     asked: Mapping[str, Any]
     split: "Split | None" = None
+    begin_token: str | None = None
+    """The token of the page that the caller begins with."""
 
     @classmethod
     def of(cls, target: Target[Page[T]], query: Mapping[str, Any] | None, start: str | None) -> "Collection[T]":
@@ -316,12 +318,22 @@ class Collection(Generic[T]):
         that exclude one another.
         """
         target = Target(target.route, with_path_texts(target.path_parameters))
+        begin_token = None if start is None else Position.read(start).token
         if not query and (query is None or query.__class__ is dict):
-            return cls(target, {})
+            return cls(target, {}, None, begin_token)
         asked = shaped_arguments(target.route, query, None)[0]
         if start is not None and asked.get("with_total_count"):
             refuse([BrokenRule(path="with_total_count", reason="cannot go with start", code="EXCLUSIVE_PARAMETERS")])
-        return cls(target, asked, split_of(target.route.query, asked))
+        return cls(target, asked, split_of(target.route.query, asked), begin_token)
+
+    def request(self, plan: Plan[Page[T]], token: str | None, now: Callable[[], datetime.datetime]) -> Request[Page[T]]:
+        """Returns the request for the page of a token. Raises InvalidInput with every broken rule of
+        the arguments, which are checked for the page that the caller begins with.
+        """
+        query = self.query(token)
+        if token == self.begin_token:
+            return plan.request(self.target, query, None, now)
+        return plan.assemble(self.target, query, ())  # the token is the service's own
 
     def query(self, token: str | None) -> Mapping[str, Any]:
         """Returns the query for the page of a token."""

@@ -66,7 +66,7 @@ WORK: Final = Work(
     ),
     targets=(Target(id="small-aiohttp", says="at most 1.35 × aiohttp", of="ours", to="aiohttp", at_most=1.35),),
     judge=judge,
-    full={"requests": 2_000, "warm_requests": 50},
+    full={"requests": 5_000, "warm_requests": 50},
     quick={"requests": 200, "warm_requests": 10},
     rounds=9,
     cannot={
@@ -105,7 +105,7 @@ SIGNED: Final = Work(
         ),
     ),
     judge=judge_signed,
-    full={"requests": 2_000, "warm_requests": 50},
+    full={"requests": 5_000, "warm_requests": 50},
     quick={"requests": 200, "warm_requests": 10},
     rounds=9,
     stub={"keeps_authorizations": True},

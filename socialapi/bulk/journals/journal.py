@@ -158,11 +158,12 @@ def refuse_other(journal: str, then: JobIdentity, now: JobIdentity) -> None:
         return
     hidden = len(different) - DIFFERENCES_SHOWN
     shown = "; ".join(different[:DIFFERENCES_SHOWN]) + (f"; and {hidden} more" if hidden > 0 else "")
+    advice = "choose another path"
     whose = "another input" if then.kind == now.kind and then.target == now.target else "another job"
     if then.source == now.source and whose == "another input":
-        whose = "the same job with other settings"
+        whose, advice = "the same job with other settings", "go on with the settings of then, choose another path"
     raise InvalidInput(
-        f"the {journal} belongs to {whose}: {shown}; choose another path, or have it deleted by `socialapi jobs forget`"
+        f"the {journal} belongs to {whose}: {shown}; {advice}, or have it deleted by `socialapi jobs forget`"
     )
 
 

@@ -238,7 +238,7 @@ async def begun(path: Path) -> None:
             {"settings": {**IDENTITY.settings, "region": "US", "exact": False, "share": 0.25}},
             (
                 "belongs to the same job with other settings: region not given then, US now; share 0.5 then, 0.25 now; "
-                "exact yes then, no now; choose"
+                "exact yes then, no now; go on with the settings of then, choose another path"
             ),
         ),
         (
@@ -249,7 +249,7 @@ async def begun(path: Path) -> None:
                     "digests": "/a@b/digests",
                 }
             },
-            "belongs to the same job with other settings: columns not given then, <hidden> now; digests not given then, /a@b/digests now; choose",
+            "belongs to the same job with other settings: columns not given then, <hidden> now; digests not given then, /a@b/digests now; go on with the settings of then, choose",
         ),
     ],
 )
@@ -264,7 +264,7 @@ async def test_another_job_is_refused_with_all_that_differs(path: Path, changes:
 async def test_many_differences_are_counted(path: Path) -> None:
     await begun(path)
     other = attrs.evolve(IDENTITY, settings={f"setting {n}": n for n in range(20)})
-    with pytest.raises(InvalidInput, match=r"and 15 more; choose"):
+    with pytest.raises(InvalidInput, match=r"and 15 more; go on with the settings of then, choose"):
         await reopened(path, other)
 
 

@@ -175,6 +175,9 @@ local function settle(place, outcome, age_seconds, reported_limit, remaining, re
   local was_flying = redis.call('ZREM', FLYING, place) == 1
   if outcome == 'unsent' then
     redis.call('ZREM', COUNTED, place)
+    if place == state.probe then
+      state.probe, state.probing_since = '', '' -- no answer will come: the next request is the first
+    end
     return
   end
   local at = now - age_seconds
@@ -210,7 +213,7 @@ end
 -- Whether the answer to the first request of this state is waited for. It tells what others have used,
 -- and what a state that was lost had counted.
 local function is_probing()
-  if state.answered == '1' or not state.probing_since or (is_last_attempt and not limit()) then
+  if state.answered == '1' or not value('probing_since') or (is_last_attempt and not limit()) then
     return false
   end
   return now < value('probing_since') + probe_seconds
@@ -231,7 +234,7 @@ local function room(lane)
     -- A new window of the service, of which only the size is known.
     free = math.min(free, math.max(1, limit() - reserve(lane)) - in_flight())
   end
-  if state.answered ~= '1' and not state.probing_since then
+  if state.answered ~= '1' and not value('probing_since') then
     free = math.min(free, 1)
   end
   return free
@@ -327,8 +330,9 @@ local function take(lane, wanted, first)
   if granted == 0 and wanted > 0 then
     granted = share_of(lane, wanted)
   end
-  if granted > 0 and state.answered ~= '1' and not state.probing_since then
+  if granted > 0 and state.answered ~= '1' and not value('probing_since') then
     set('probing_since', now)
+    state.probe = worker .. ':' .. first
   end
   for number = first, first + granted - 1 do
     redis.call('ZADD', FLYING, exact(now + lease_seconds), worker .. ':' .. number)

@@ -335,6 +335,27 @@ async def test_of_a_window_that_was_lost_one_request_goes_out_first_to_learn_wha
     await asyncio.gather(*callers, return_exceptions=True)
 
 
+async def test_a_first_request_that_was_not_sent_keeps_nobody_waiting_for_its_answer(shop: Shop) -> None:
+    one, other = shop.process(), shop.process()
+    (await acquire(one)).unsent()
+    (await acquire(other)).replied(None)
+    assert shop.clock.monotonic() < 0.5
+
+
+async def test_a_call_does_not_wait_when_redis_came_back_without_its_data(shop: Shop) -> None:
+    faults = Faults()
+    pacer = shop.process(Config(redis_fallback_share=0.5), faults=faults)
+    await send(pacer)
+    await shop.clock.sleep(1.0)
+    faults.before = ConnectionLost()
+    await send(pacer, 2)
+    await shop.redis.flushall()
+    faults.before = None
+    await shop.clock.sleep(3.0)
+    (await acquire(pacer, max_wait_seconds=2.0)).replied(None)
+    assert shop.clock.monotonic() < 4.5
+
+
 async def test_a_request_that_takes_longer_than_its_lease_keeps_its_place(shop: Shop) -> None:
     slow, other = shop.process(), shop.process()
     await send(slow)

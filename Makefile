@@ -13,6 +13,7 @@ VENV := .venv
 BENCH := .bench
 CLIENTS := .clients
 SPARK := .spark
+DOCS := .docs
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 RUNTIME := $(VENV)/.runtime-installed
@@ -20,6 +21,7 @@ DEVELOPMENT := $(VENV)/.development-installed
 PEERS := $(BENCH)/.peers-installed
 OTHERS := $(CLIENTS)/.clients-installed
 WRITERS := $(SPARK)/.spark-installed
+SITE_TOOLS := $(DOCS)/.docs-installed
 # What the package is built from: the extension is compiled again when one of these changes.
 BUILD := pyproject.toml setup.py constraints.txt $(wildcard socialapi/_speedups/*.[ch])
 
@@ -34,7 +36,7 @@ SANITIZE_FLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -f
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-pure test-spark lint sanitize fuzz prove bench bench-growth journeys simulate format clean
+.PHONY: help demo test test-pure test-spark lint docs sanitize fuzz prove bench bench-growth journeys simulate format clean
 
 help: ## list the targets (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +76,9 @@ lint: $(DEVELOPMENT) ## check the format, the style and the types
 	@$(BIN)/mypy
 	@$(BIN)/pyright
 
+docs: $(SITE_TOOLS) ## build the site of the documentation in site/, and check each of its links
+	@$(DOCS)/bin/python -m docs.site.build
+
 prove: $(DEVELOPMENT) ## run the proofs at full size; `make test` runs them at a twentieth of it
 	@SOCIALAPI_FULL_SIZE=1 $(BIN)/python -m pytest tests/proofs -s -v --timeout=3600
 
@@ -95,11 +100,11 @@ format: $(DEVELOPMENT) ## rewrite the sources in the house format
 	@$(BIN)/ruff check --fix .
 
 clean: ## remove everything that these targets made, the environments included
-	@rm -rf $(VENV) $(BENCH) $(CLIENTS) $(SPARK) .coverage .coverage.* htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .prove $(SANITIZED) .fuzz dist build *.egg-info
+	@rm -rf $(VENV) $(BENCH) $(CLIENTS) $(SPARK) $(DOCS) site .cache .coverage .coverage.* htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .prove $(SANITIZED) .fuzz dist build *.egg-info
 	@rm -f socialapi/_speedups/*.so
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(BIN)/python $(BENCH)/bin/python $(CLIENTS)/bin/python $(SPARK)/bin/python:
+$(BIN)/python $(BENCH)/bin/python $(CLIENTS)/bin/python $(SPARK)/bin/python $(DOCS)/bin/python:
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not installed; name another with PYTHON=…" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or later is needed, $(PYTHON) is $$($(PYTHON) -V 2>&1); name another with PYTHON=…" >&2; exit 1; }
@@ -133,4 +138,10 @@ $(OTHERS): tests/clients/requirements.txt | $(CLIENTS)/bin/python
 $(WRITERS): $(BUILD) | $(SPARK)/bin/python
 	@echo "Installing PySpark …"
 	@$(SPARK)/bin/python -m pip --quiet --disable-pip-version-check install --constraint constraints.txt --editable '.[dev,spark]'
+	@touch $@
+
+# The generator reads the sources of the package, and needs nothing of what the package needs.
+$(SITE_TOOLS): docs/requirements.txt | $(DOCS)/bin/python
+	@echo "Installing what builds the site …"
+	@$(DOCS)/bin/python -m pip --quiet --disable-pip-version-check install --requirement docs/requirements.txt
 	@touch $@

@@ -48,6 +48,7 @@ TARGETS: Final = frozenset(
         "test-pure",
         "test-spark",
         "lint",
+        "docs",
         "sanitize",
         "fuzz",
         "prove",

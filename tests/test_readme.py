@@ -45,6 +45,16 @@ WITH_A_TEST_OF_THEIR_OWN: Final = {
     "spark.md": "spark/test_page.py",
 }
 """Pages whose snippets need more than an emulator, and what runs them."""
+NOT_RUN: Final = {
+    "pip install": "tests/test_wheel.py installs the distribution",
+    "make demo": "tests/cli/test_demo.py runs the demo",
+    "make test": "it runs this",
+    "socialapi emulator": "each page has an emulator of its own",
+    ". ./emulator.env": "each page has its variables",
+    "socialapi auth login": "it asks a person; tests/cli/test_sign_in.py answers",
+    "socialapi auth status": "tests/cli/test_auth.py runs it",
+}
+"""How the lines of `sh` blocks begin that no test runs as they stand, and why."""
 TEXTS: Final = [*PAGES, *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"))]
 MAX_COLUMNS: Final = 100
 
@@ -379,6 +389,14 @@ def test_what_a_page_says_about_installing_exists(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_block_of_a_page_is_run_or_it_is_said_why_not(page: Path) -> None:
+    text = page.read_text("utf-8")
+    assert len(snippets_of(page)) == len(re.findall(r"(?m)^\s*```", text)) / 2, "a block names no language"
+    lines = [line for snippet in snippets_of(page) if snippet.language == "sh" for line in snippet.text.splitlines()]
+    assert not [line for line in lines if not line.startswith(("curl ", *NOT_RUN))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_the_python_and_json_of_a_page_can_be_read(page: Path) -> None:
     for snippet in snippets_of(page):
         if snippet.language == "python":
@@ -410,7 +428,7 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 def test_the_index_lists_every_page() -> None:
     index = (ROOT / "docs" / "index.md").read_text("utf-8")
-    listed = re.findall(r"^- \[[^\]]+\]\((\S+\.md)\):? \S", index, re.MULTILINE)
+    listed = re.findall(r"^- \[[^\]]+\]\(([^/\s]+\.md)\):? \S", index, re.MULTILINE)
     assert sorted(listed) == sorted(page.name for page in DOCS if page.name != "index.md")
 
 

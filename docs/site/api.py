@@ -1,0 +1,155 @@
+"""The pages of the API reference: an entry for each public name, which mkdocstrings fills with signature and docstring.
+
+`build.py` writes them. Names are read from the sources, so that nothing has to be imported or installed.
+"""
+
+import ast
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+ROOT: Final = Path(__file__).parents[2]
+MODULES: Final = {
+    "socialapi": "The client, what it is made of, and what every program meets.",
+    "socialapi.errors": "The tree of errors. [Errors and retries](../errors.md) explains it.",
+    "socialapi.resources": "The groups of methods that a client hands out: `client.posts` is `Posts`.",
+    "socialapi.streams": "Events of [streams](../streams.md) and their dispatch.",
+    "socialapi.webhooks": "Receiving [webhooks](../webhooks.md): challenges, signatures and a receiver of events.",
+    "socialapi.journals": "What an object needs that takes the place of a [journal](../journals.md) file.",
+    "socialapi.emulator": "An [emulator](../emulator.md) of the service on this machine.",
+    "socialapi.testing": "The pytest plugin: the fixtures of [tests](../testing.md).",
+    "socialapi.types": "Models, reports, problems, queries and options: what else stands in a signature.",
+}
+"""The public modules with a sentence about each; a name that several export is described in the first of them. The
+integrations are found by themselves.
+"""
+LARGE: Final = "socialapi.types"
+"""The module that has a page for each subject."""
+KINDS: Final = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+CONSTANT_OPTIONS: Final = "    options:\n      show_attribute_values: true\n"
+
+
+class Entry(NamedTuple):
+    """A public name: where it is exported, where it is defined, and the page and anchor that describe it."""
+
+    module: str
+    name: str
+    home: str
+    page: str
+    same_as: str | None
+
+    @property
+    def anchor(self) -> str:
+        """The public path of the name."""
+        return f"{self.module}.{self.name}"
+
+
+def modules() -> Mapping[str, str]:
+    """Returns the public modules with a sentence about each, the integrations among them."""
+    found = dict(MODULES)
+    large = found.pop(LARGE)
+    for path in sorted((ROOT / "socialapi" / "integrations").glob("*.py")):
+        if "__all__ = " in path.read_text("utf-8"):
+            found[f"socialapi.integrations.{path.stem}"] = ast.get_docstring(_tree(path)) or ""
+    return {**found, LARGE: large}
+
+
+@functools.cache
+def entries() -> Sequence[Entry]:
+    """Returns every public name in the order of the modules, and of the alphabet in each."""
+    described: dict[tuple[str, str], str] = {}
+    found: list[Entry] = []
+    for module in modules():
+        for name, home in sorted(_exported(module), key=lambda each: (each[0].lower(), each)):
+            same_as = described.setdefault((home, name), f"{module}.{name}")
+            is_first = same_as == f"{module}.{name}"
+            found.append(Entry(module, name, home, _page(module, home), None if is_first else same_as))
+    return found
+
+
+def pages() -> Mapping[str, str]:
+    """Returns the Markdown of each page by its name, the index among them."""
+    by_page: dict[str, list[Entry]] = {}
+    for entry in sorted(entries(), key=lambda each: (list(modules()).index(each.module), each.page)):
+        by_page.setdefault(entry.page, []).append(entry)
+    written = {page: _written(page, of_page) for page, of_page in by_page.items()}
+    return {"index.md": _index(by_page), **written}
+
+
+def title_of(page: str) -> str:
+    """Returns what a page is called in the navigation."""
+    module, _, subject = page.removesuffix(".md").partition("-")
+    return subject.replace("_", " ").capitalize() if subject else module
+
+
+def _exported(module: str) -> Iterator[tuple[str, str]]:
+    """Each public name of a module with the module that defines it."""
+    path = _source(module)
+    stub = path.with_suffix(".pyi")
+    for node in _tree(stub if stub.exists() else path).body:
+        if isinstance(node, ast.ImportFrom) and stub.exists():
+            yield from ((each.name, str(node.module)) for each in node.names)
+        elif isinstance(node, KINDS) and not stub.exists() and _is_listed(path, node.name):
+            yield node.name, module
+
+
+def _is_listed(path: Path, name: str) -> bool:
+    """Whether a module without a stub offers a name: by its `__all__`, or else by the name itself."""
+    for node in _tree(path).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return name in ast.literal_eval(node.value)
+    return not name.startswith("_")
+
+
+def _page(module: str, home: str) -> str:
+    """The page that has a name of a module."""
+    if module != LARGE:
+        return f"{module}.md"
+    area, _, subject = home.removeprefix("socialapi.").rpartition(".")
+    named = subject if area in ("models", "") and subject not in ("model", "unset") else "options"
+    return f"{module}-{named}.md"
+
+
+def _written(page: str, of_page: Sequence[Entry]) -> str:
+    module = of_page[0].module
+    title = f"`{module}`" + (f": {title_of(page).lower()}" if module == LARGE else "")
+    return "\n".join([f"# {title}\n", f"{modules()[module]}\n", *map(_entry, of_page)])
+
+
+def _entry(entry: Entry) -> str:
+    if (entry.home, entry.name) == ("socialapi", "errors"):
+        return f"## errors {{ #{entry.anchor} }}\n\nThe module [`socialapi.errors`](socialapi.errors.md).\n"
+    if entry.same_as is not None:
+        described = f"The same as [`{entry.same_as}`][{entry.same_as}]."
+        return f"## {entry.name} {{ #{entry.anchor} }}\n\n{described}\n"
+    is_constant = not _is_class_or_function(entry)
+    return f"::: {entry.anchor}\n{CONSTANT_OPTIONS if is_constant else ''}"
+
+
+def _is_class_or_function(entry: Entry) -> bool:
+    return any(isinstance(node, KINDS) and node.name == entry.name for node in _tree(_source(entry.home)).body)
+
+
+def _index(by_page: Mapping[str, Sequence[Entry]]) -> str:
+    """The page that lists every name."""
+    lines = ["# API reference\n", "Every public name. All other modules may change without notice.\n"]
+    last = ""
+    for page, of_page in by_page.items():
+        module = of_page[0].module
+        if module != last:
+            lines += [f"## `{module}`\n", f"{modules()[module]}\n"]
+        names = ", ".join(f"[`{each.name}`]({page}#{each.anchor})" for each in of_page)
+        lines.append(f"{title_of(page)}: {names}\n" if module == LARGE else f"{names}\n")
+        last = module
+    return "\n".join(lines)
+
+
+def _source(module: str) -> Path:
+    path = ROOT.joinpath(*module.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+@functools.cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))

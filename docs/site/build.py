@@ -1,0 +1,138 @@
+"""Builds the site of the documentation: prepares its pages, runs Zensical, and checks every link of the result.
+
+python -m docs.site.build
+
+The pages are the Markdown files of the repository, whose links work there. Here they get the addresses that they have
+in the site, and its navigation is the list in `docs/index.md`. `.docs/pages` is written anew each time.
+"""
+
+import ast
+import posixpath
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from docs.site import api, check
+
+ROOT: Final = Path(__file__).parents[2]
+PAGES: Final = ROOT / ".docs" / "pages"
+SITE: Final = ROOT / "site"
+OUTSIDE: Final = {
+    "README.md": "overview.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "reporting.md",
+    "benchmarks/RESULTS.md": "benchmarks/results.md",
+    "benchmarks/GROWTH.md": "benchmarks/growth.md",
+    "benchmarks/README.md": "benchmarks/method.md",
+}
+"""Files outside of `docs` that are pages, with their addresses in the site."""
+TIMEOUT_SECONDS: Final = 600.0
+PLOTS: Final = "benchmarks/plots"
+LINK: Final = re.compile(r"(\]\()([^)\s]+)\)")
+API_INDEX: Final = "api/index.md"
+API_LINE: Final = "- API reference (in the site that `make docs` builds): "
+"""How the line of the index begins that has a page to link to in the site alone."""
+
+
+def main() -> int:
+    """Builds the site. Returns the status of the program."""
+    shutil.rmtree(PAGES, ignore_errors=True)
+    shutil.rmtree(SITE, ignore_errors=True)
+    for name, text in site_pages().items():
+        path = PAGES / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    shutil.copytree(ROOT / PLOTS, PAGES / PLOTS)
+    for name in ("site.css", "file-workers.js"):
+        shutil.copy(Path(__file__).parent / "theme" / name, PAGES)
+    program = str(Path(sys.executable).with_name("zensical"))
+    command = [program, "build", "--clean", "--strict"]
+    status = subprocess.run(command, cwd=ROOT, check=False, timeout=TIMEOUT_SECONDS).returncode  # noqa: S603  # ours
+    faults = [] if status else check.faults_of(SITE, {each.anchor: each.page for each in api.entries()})
+    sys.stderr.writelines(f"{fault}\n" for fault in faults)
+    return status or bool(faults)
+
+
+def site_pages() -> Mapping[str, str]:
+    """Returns the Markdown of every page of the site by its name in there, its navigation included."""
+    addresses = _addresses()
+    pages = {address: _for_site(source, addresses) for source, address in addresses.items()}
+    pages |= {f"api/{name}": text for name, text in api.pages().items()}
+    return {**pages, "NAVIGATION.md": _navigation(pages["index.md"])}
+
+
+def _addresses() -> Mapping[str, str]:
+    """The pages of the site by the files of the repository that they are made of."""
+    found = {f"docs/{path.name}": path.name for path in sorted((ROOT / "docs").glob("*.md"))}
+    examples = sorted((ROOT / "examples").glob("*.py"))
+    return {**found, **OUTSIDE, **{f"examples/{path.name}": f"examples/{path.stem}.md" for path in examples}}
+
+
+def _for_site(source: str, addresses: Mapping[str, str]) -> str:
+    """A file of the repository as a page: its links lead to where the other pages are in the site."""
+    text = (ROOT / source).read_text("utf-8")
+    if source.endswith(".py"):
+        return _example(source, text)
+
+    def moved(link: re.Match[str]) -> str:
+        path, number, anchor = link[2].partition("#")
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
+        if not path or ":" in path:
+            return link[0]
+        here = posixpath.dirname(addresses[source])
+        return f"{link[1]}{posixpath.relpath(addresses.get(target, target), here or '.')}{number}{anchor})"
+
+    lines = (line if is_code else _table_row(LINK.sub(moved, line)) for is_code, line in _lines(text))
+    return "".join(lines).replace(API_LINE, f"- [API reference]({API_INDEX}): ")
+
+
+def _table_row(line: str) -> str:
+    """A line for Zensical, which takes a `|` in code for itself in tables too, where code hosts want it escaped."""
+    return re.sub(r"`[^`]+`", lambda code: code[0].replace(r"\|", "|"), line) if line.startswith("|") else line
+
+
+def _lines(text: str) -> Iterator[tuple[bool, str]]:
+    """The lines of a page, with whether they are in a block of code."""
+    is_code = False
+    for line in text.splitlines(keepends=True):
+        is_fence = line.lstrip().startswith("```")
+        yield is_code or is_fence, line
+        is_code ^= is_fence
+
+
+def _example(source: str, text: str) -> str:
+    """The page that shows a program; its title is the first sentence of its docstring."""
+    described = ast.get_docstring(ast.parse(text)) or source
+    title = re.split(r"[.:;](?:\s|$)", described, maxsplit=1)[0]
+    return f"# {' '.join(title.split())}\n\n`{source}`:\n\n```python\n{text}```\n"
+
+
+def _navigation(index: str) -> str:
+    """The navigation: the lists of the index below the lines that introduce them. The API reference is a group."""
+    lines = ["* [Documentation](index.md)"]
+    for group, items in re.findall(r"^(\w[^\n]*):\n\n((?:- .*\n(?:  .*\n)*)+)", index, re.MULTILINE):
+        entries = re.findall(r"^- \[([^\]]+)\]\(([^)]+)\)", items, re.MULTILINE)
+        lines.append(f"* {group.partition(',')[0]}")
+        lines += [f"    * [{title}]({address})" for title, address in entries if address != API_INDEX]
+        for title, _ in (entry for entry in entries if entry[1] == API_INDEX):
+            lines += _api_navigation(title)
+    return "\n".join(lines) + "\n"
+
+
+def _api_navigation(title: str) -> list[str]:
+    """The pages of the API reference, those of one module in a group of their own."""
+    pages = [page for page in api.pages() if page != "index.md"]
+    of_large = [page for page in pages if page.startswith(f"{api.LARGE}-")]
+    lines = [f"* {title}", f"    * [All names]({API_INDEX})"]
+    lines += [f"    * [{api.title_of(page)}](api/{page})" for page in pages if page not in of_large]
+    lines.append(f"    * {api.LARGE}")
+    return lines + [f"        * [{api.title_of(page)}](api/{page})" for page in of_large]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

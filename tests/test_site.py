@@ -1,0 +1,138 @@
+"""The site of the documentation: what it is made of, and the check of what was built."""
+
+import re
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from docs.site import api, build, check
+from socialapi import __version__
+from tests.test_public_signatures import PUBLIC
+
+ROOT: Final = Path(__file__).parents[1]
+SPARK: Final = ("SocialApiDataSource", "latest_per_identifier", "latest_per_product", "repeated_products")
+"""What the integration exports that cannot be imported without PySpark."""
+PAGES: Final = build.site_pages()
+LINK: Final = re.compile(r"\]\(([^)\s]+)\)")
+
+
+# The API reference
+
+
+def test_every_public_name_has_one_entry_in_the_reference_and_no_other_has() -> None:
+    listed = [(entry.module, entry.name) for entry in api.entries()]
+    assert len(set(listed)) == len(listed)
+    exported = set(PUBLIC) - {("socialapi.testing", "F")}  # a type variable of its own
+    assert set(listed) == exported | {("socialapi.integrations.spark", name) for name in SPARK}
+    assert [entry.name for entry in api.entries() if entry.name.startswith("_")] == ["__version__"]
+
+
+def test_a_name_that_two_modules_export_is_described_once() -> None:
+    streams = {entry.module: entry for entry in api.entries() if entry.name == "Stream"}
+    assert streams["socialapi"].same_as is None
+    assert streams["socialapi.streams"].same_as == "socialapi.Stream"
+    described = api.pages()["socialapi.md"], api.pages()["socialapi.streams.md"]
+    assert [page.count("\n::: socialapi.Stream\n") for page in described] == [1, 0]
+    assert "## Stream { #socialapi.streams.Stream }\n\nThe same as [`socialapi.Stream`]" in described[1]
+
+
+def test_every_entry_is_on_the_page_that_it_names_and_in_the_index() -> None:
+    pages = api.pages()
+    for entry in api.entries():
+        assert f"::: {entry.anchor}\n" in pages[entry.page] or f"{{ #{entry.anchor} }}" in pages[entry.page]
+        assert f"]({entry.page}#{entry.anchor})" in pages["index.md"]
+
+
+def test_types_have_a_page_for_each_subject() -> None:
+    by_name = {entry.name: entry.page for entry in api.entries() if entry.module == "socialapi.types"}
+    assert by_name["Account"] == "socialapi.types-accounts.md"
+    assert by_name["Problem"] == "socialapi.types-problems.md"
+    assert by_name["UploadKeywords"] == "socialapi.types-options.md"
+    assert api.title_of("socialapi.types-line_items.md") == "Line items"
+
+
+# The pages
+
+
+def test_the_navigation_has_every_page_once() -> None:
+    linked = LINK.findall(PAGES["NAVIGATION.md"])
+    assert sorted(linked) == sorted(PAGES.keys() - {"NAVIGATION.md"})
+
+
+def test_every_link_between_pages_leads_to_a_page_of_the_site() -> None:
+    for name, text in PAGES.items():
+        for link in LINK.findall(re.sub(r"(?s)```.*?```", "", text)):
+            path = link.partition("#")[0]
+            if path and ":" not in path and not path.endswith(".svg"):
+                target = (Path("/site", name).parent / path).resolve().relative_to("/site")
+                assert str(target) in PAGES, f"{name}: {link}"
+
+
+def test_files_of_the_project_are_pages_as_they_are() -> None:
+    changelog, overview = PAGES["changelog.md"], PAGES["overview.md"]
+    assert f"## [{__version__}]" in changelog
+    assert "[getting started](getting-started.md)" in overview.lower()
+    assert "](docs/" not in overview
+    assert "](benchmarks/plots/paging.svg)" in overview
+    assert "](plots/paging.svg)" in PAGES["benchmarks/results.md"]
+    assert PAGES["examples/webhook_fastapi.md"].startswith("# A webhook in a FastAPI application")
+
+
+def test_an_escaped_bar_in_the_code_of_a_table_is_a_bar_in_the_site() -> None:
+    assert r"`str \| None`" in (ROOT / "docs" / "resources.md").read_text("utf-8")
+    assert "`str | None`" in PAGES["resources.md"]
+
+
+# What was built
+
+
+def built(tmp_path: Path, **pages: str) -> list[str]:
+    """What is wrong with a site of these pages, which have no API reference."""
+    for name, text in pages.items():
+        (tmp_path / f"{name}.html").write_text(text)
+    return check.faults_of(tmp_path, {})
+
+
+def test_a_site_whose_links_and_anchors_are_there_has_no_faults(tmp_path: Path) -> None:
+    other = '<h1 id="top">Other</h1><a name="old"></a><a href="https://example.com/">out</a>'
+    links = (
+        '<a href="other.html">1</a><a href="other.html#top">2</a><a href="other.html#old">3</a><a href="#here">4</a>'
+    )
+    assert not built(tmp_path, index=f'<p id="here">{links}<a href="/other.html">5</a></p>', other=other)
+
+
+@pytest.mark.parametrize(
+    ("body", "fault"),
+    [
+        ('<a href="missing.html">', "links to missing.html, which does not exist"),
+        ('<a href="#nowhere">', "links to #nowhere, whose page has no such anchor"),
+        ('<a href="index.html#no%20where">', "links to index.html#no%20where, whose page has no such anchor"),
+        (
+            '<a href="http://example.com/">',
+            "links to http://example.com/, which is no address of the form https://host/path",
+        ),
+        ('<a href="//example.com/">', "links to //example.com/, which is no address of the form https://host/path"),
+        ('<p id="a"><b id="a">', "the anchor #a is there twice"),
+        ('<script src="https://cdn.example/x.js">', "loads https://cdn.example/x.js from another host"),
+        ('<link rel="stylesheet" href="//cdn.example/x.css">', "loads //cdn.example/x.css from another host"),
+        ('<link rel="preconnect" href="https://cdn.example">', "loads https://cdn.example from another host"),
+        ('<img src="plot.svg">', "loads plot.svg, which does not exist"),
+    ],
+)
+def test_a_fault_of_a_page_is_named(tmp_path: Path, body: str, fault: str) -> None:
+    assert built(tmp_path, index=body) == [f"index.html: {fault}"]
+
+
+def test_a_style_that_loads_from_another_host_is_named(tmp_path: Path) -> None:
+    (tmp_path / "site.css").write_text(
+        'a { background: url(local.png) } b { background: url("https://cdn.example/b.png") }'
+    )
+    assert built(tmp_path) == ["site.css: loads https://cdn.example/b.png from another host"]
+
+
+def test_an_entry_that_the_reference_lacks_is_named(tmp_path: Path) -> None:
+    (tmp_path / "api").mkdir()
+    (tmp_path / "api" / "socialapi.html").write_text('<h2 id="socialapi.Client">')
+    entries = {"socialapi.Client": "socialapi.md", "socialapi.Config": "socialapi.md"}
+    assert check.faults_of(tmp_path, entries) == ["api/socialapi.md: has no entry for socialapi.Config"]

@@ -27,7 +27,10 @@ integrations are found by themselves.
 LARGE: Final = "socialapi.types"
 """The module that has a page for each subject."""
 KINDS: Final = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-CONSTANT_OPTIONS: Final = "    options:\n      show_attribute_values: true\n"
+OF_CONSTANTS: Final = "    options:\n      show_attribute_values: true\n"
+OF_WHAT_A_CLIENT_MAKES: Final = "    options:\n      merge_init_into_class: false\n      show_bases: false\n"
+MADE_BY_A_CLIENT: Final = frozenset({"socialapi.Pager", "socialapi.Stream"})
+"""Classes beside `socialapi.resources` whose constructor is not for users."""
 
 
 class Entry(NamedTuple):
@@ -80,7 +83,7 @@ def pages() -> Mapping[str, str]:
 def title_of(page: str) -> str:
     """Returns what a page is called in the navigation."""
     module, _, subject = page.removesuffix(".md").partition("-")
-    return subject.replace("_", " ").capitalize() if subject else module
+    return subject.replace("_", " ").capitalize() if subject else module.removeprefix("socialapi.")
 
 
 def _exported(module: str) -> Iterator[tuple[str, str]]:
@@ -123,8 +126,9 @@ def _entry(entry: Entry) -> str:
     if entry.same_as is not None:
         described = f"The same as [`{entry.same_as}`][{entry.same_as}]."
         return f"## {entry.name} {{ #{entry.anchor} }}\n\n{described}\n"
-    is_constant = not _is_class_or_function(entry)
-    return f"::: {entry.anchor}\n{CONSTANT_OPTIONS if is_constant else ''}"
+    is_handed_out = entry.module == "socialapi.resources" or entry.anchor in MADE_BY_A_CLIENT
+    options = OF_WHAT_A_CLIENT_MAKES if is_handed_out else ""
+    return f"::: {entry.anchor}\n{options if _is_class_or_function(entry) else OF_CONSTANTS}"
 
 
 def _is_class_or_function(entry: Entry) -> bool:

@@ -8,11 +8,17 @@ from typing import Any, Final
 
 import griffe
 
+WHERE_KEPT: Final = frozenset({"class-attribute", "instance-attribute", "module-attribute"})
+"""Labels of attributes that say nothing to those who use them."""
 DECORATORS: Final = ("attrs.define", "attrs.frozen")
 
 
 class AttrsFields(griffe.Extension):
     """Gives attrs classes the signature that attrs generates."""
+
+    def on_attribute(self, *, attr: griffe.Attribute, **_: Any) -> None:
+        """Takes labels away that say nothing to those who use an attribute."""
+        attr.labels -= WHERE_KEPT
 
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
         """Goes through a package that has been read."""

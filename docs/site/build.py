@@ -130,7 +130,7 @@ def _api_navigation(title: str) -> list[str]:
     of_large = [page for page in pages if page.startswith(f"{api.LARGE}-")]
     lines = [f"* {title}", f"    * [All names]({API_INDEX})"]
     lines += [f"    * [{api.title_of(page)}](api/{page})" for page in pages if page not in of_large]
-    lines.append(f"    * {api.LARGE}")
+    lines.append(f"    * {api.title_of(api.LARGE)}")
     return lines + [f"        * [{api.title_of(page)}](api/{page})" for page in of_large]
 
 

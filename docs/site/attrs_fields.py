@@ -60,16 +60,14 @@ def _own_parameters(cls: griffe.Class) -> dict[str, griffe.Parameter]:
     is_keyword_only = "kw_only=True" in (_decorator(cls) or "")
     found: dict[str, griffe.Parameter] = {}
     for member in cls.members.values():
-        is_field = isinstance(member, griffe.Attribute) and member.annotation is not None
-        if not is_field or str(member.annotation).startswith(("ClassVar", "typing.ClassVar")):
+        if not isinstance(member, griffe.Attribute) or member.annotation is None:
             continue
         is_given, default, is_keyword = _field(member)
-        if is_given:
-            kind = griffe.ParameterKind.positional_or_keyword
-            kind = griffe.ParameterKind.keyword_only if is_keyword_only or is_keyword else kind
-            found[member.name.lstrip("_")] = griffe.Parameter(
-                member.name.lstrip("_"), annotation=member.annotation, kind=kind, default=default
-            )
+        if is_given and not str(member.annotation).startswith("ClassVar"):
+            kinds = griffe.ParameterKind
+            kind = kinds.keyword_only if is_keyword_only or is_keyword else kinds.positional_or_keyword
+            name = member.name.lstrip("_")
+            found[name] = griffe.Parameter(name, annotation=member.annotation, kind=kind, default=default)
     return found
 
 

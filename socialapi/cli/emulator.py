@@ -146,6 +146,6 @@ def _target(text: str) -> tuple[str, str]:
 
 def _exports(ready: Mapping[str, str]) -> str:
     """Returns the ready line as shell exports of the variables that a client reads."""
-    return "".join(
-        f"export SOCIALAPI_{name.upper()}={shlex.quote(value)}\n" for name, value in ready.items() if name != "event"
-    )
+    from socialapi.emulator.server import variables
+
+    return "".join(f"export {name}={shlex.quote(value)}\n" for name, value in variables(ready).items())

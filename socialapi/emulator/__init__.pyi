@@ -7,3 +7,5 @@ from socialapi.emulator.faults import Picked as Picked
 from socialapi.emulator.ledger import RequestRecord as RequestRecord
 from socialapi.emulator.server import Emulator as Emulator
 from socialapi.emulator.state import State as State
+from socialapi.emulator.thread import EmulatorThread as EmulatorThread
+from socialapi.emulator.thread import ThreadFaults as ThreadFaults

@@ -179,6 +179,11 @@ class Emulator:
         return [AppOnly(*app), OAuth1(*app, given["access_token"], given["access_token_secret"])]
 
     @property
+    def environment(self) -> dict[str, str]:
+        """The `SOCIALAPI_*` variables with which `Client.from_env` is a client of this emulator."""
+        return variables(self.ready)
+
+    @property
     def seed(self) -> Mapping[str, Sequence[str]]:
         """The ids of the seed data by kind; account-scoped ones are those of the first account."""
         return self._service.seed
@@ -234,6 +239,11 @@ class Emulator:
         found: set[tuple[str, str]] = held[key].members.in_force(self._service.clock.now())
         return found
 
+    @property
+    def advanced_seconds(self) -> float:
+        """The seconds by which the clock was moved forward."""
+        return self._service.clock.advanced
+
     def advance(self, seconds: float) -> None:
         """Moves the emulator's clock forward: windows and expiries follow, OAuth timestamps do not.
 
@@ -276,6 +286,11 @@ class Emulator:
         advance of the clock.
         """
         self._service.reset()
+
+
+def variables(ready: Mapping[str, str]) -> dict[str, str]:
+    """Returns the ready line as the environment variables that a client reads."""
+    return {f"SOCIALAPI_{name.upper()}": value for name, value in ready.items() if name != "event"}
 
 
 def limit_names() -> frozenset[str]:

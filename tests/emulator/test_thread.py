@@ -1,0 +1,244 @@
+"""An emulator on a thread of its own: used from synchronous code, from any event loop, and ended without a trace."""
+
+import asyncio
+import inspect
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from types import TracebackType
+from urllib.request import urlopen
+
+import pytest
+
+from socialapi import AudienceUser, Client, Operation
+from socialapi.emulator import Emulator, EmulatorThread
+from socialapi.errors import ConfigurationError, InvalidInput
+from socialapi.webhooks import ActivityEvent
+from tests.emulator.asking import eventually
+
+ACCOUNT, AUDIENCE = "18ce54d4x5t", "1nmth"
+USER = "2244994945"
+
+
+@pytest.fixture
+def running() -> Iterator[EmulatorThread]:
+    with EmulatorThread() as emulator:
+        yield emulator
+
+
+def emulator_threads() -> list[str]:
+    return [each.name for each in threading.enumerate() if each.name == "socialapi-emulator"]
+
+
+async def upload(emulator: EmulatorThread, *emails: str) -> int:
+    operations = [Operation.update([AudienceUser(email=email)]) for email in emails]
+    async with Client(emulator.config, emulator.credentials) as client:
+        counts = await client.ads.account(ACCOUNT).custom_audience(AUDIENCE).send(operations)
+    return counts.success_count
+
+
+def test_synchronous_code_asks_it_over_a_socket(running: EmulatorThread) -> None:
+    with urlopen(f"{running.ready['base_url']}/_emulator/seed") as reply:
+        assert json.load(reply)["account_ids"] == list(running.seed["account_ids"])
+
+
+def test_every_member_of_an_emulator_is_there_and_synchronous() -> None:
+    own = {name for name in vars(Emulator) if not name.startswith("_")}
+    mine = {name: member for name, member in vars(EmulatorThread).items() if not name.startswith("_")}
+    assert own - mine.keys() == {"is_exposed", "state"}, "which `call` is for"
+    assert not [name for name, member in mine.items() if inspect.iscoroutinefunction(member)]
+
+
+def test_what_one_event_loop_uploads_is_seen_by_synchronous_code_and_by_the_next_loop(running: EmulatorThread) -> None:
+    assert asyncio.run(upload(running, "ada@example.com")) == 1
+    assert len(running.members(ACCOUNT, AUDIENCE)) == 1
+    assert asyncio.run(upload(running, "bob@example.com")) == 1
+    assert len(running.members(ACCOUNT, AUDIENCE)) == 2
+    assert running.ledger()["audiences"][ACCOUNT][AUDIENCE]["members"] == 2
+    assert [request.status for request in running.requests if request.users] == [200, 200]
+
+
+def test_a_fault_is_scripted_and_cleared(running: EmulatorThread) -> None:
+    fault = running.faults.add("status", status=404, times=2)
+    assert (fault.fault, fault.status, fault.times) == ("status", 404, 2)
+    running.faults.clear()
+    assert asyncio.run(upload(running, "ada@example.com")) == 1
+    with pytest.raises(InvalidInput, match="makes no sense"):
+        running.faults.add("status", status=1)
+
+
+def test_the_clock_is_advanced_and_a_reset_takes_everything_back(running: EmulatorThread) -> None:
+    asyncio.run(upload(running, "ada@example.com"))
+    running.advance(900)
+    running.webhook_targets["https://hooks.example.com/in"] = "http://127.0.0.1:9/in"
+    running.settle()
+    assert running.advanced_seconds == 900
+    running.reset()
+    assert (running.advanced_seconds, running.requests, running.webhook_targets) == (0, (), {})
+    assert running.members(ACCOUNT, AUDIENCE) == set()
+
+
+def test_the_credentials_are_the_same_after_a_reset(running: EmulatorThread) -> None:
+    before = running.ready
+    running.reset()
+    assert running.ready == before
+
+
+async def test_what_is_published_arrives_on_a_stream_of_another_loop(running: EmulatorThread) -> None:
+    async with Client(running.config, running.credentials) as client, client.activity.stream() as stream:
+        opened = asyncio.create_task(anext(aiter(stream)))
+        await eventually(lambda: running.call(lambda emulator: bool(emulator._service.streams.streams)))
+        running.publish({"event_type": "profile.update.bio", "user_id": USER, "payload": {}})
+        event = await opened
+        assert isinstance(event, ActivityEvent)
+        assert event.event_type == "profile.update.bio"
+        assert running.end_streams(abruptly=True) == 1
+
+
+def test_a_call_reaches_the_emulator_on_its_own_thread(running: EmulatorThread) -> None:
+    name, account = running.call(
+        lambda emulator: (threading.current_thread().name, emulator.state.advertising.accounts.get(ACCOUNT))
+    )
+    assert name == "socialapi-emulator"
+    assert account is not None
+
+
+def test_what_is_asked_for_and_is_not_there_is_an_error_of_the_caller(running: EmulatorThread) -> None:
+    with pytest.raises(KeyError):
+        running.members(ACCOUNT, "nothing")
+    with pytest.raises(KeyError):
+        running.products("nothing")
+    with pytest.raises(KeyError):
+        running.do_not_reach_members(ACCOUNT, "nothing")
+
+
+def test_the_environment_makes_a_client_of_another_process(running: EmulatorThread) -> None:
+    program = (
+        "import asyncio\nfrom socialapi import Client\nasync def main():\n    async with Client.from_env() as client:\n"
+        f"        print(len((await client.posts.by_user('{USER}', max_results=5).first()).data))\nasyncio.run(main())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | running.environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "5\n"
+    assert {name.partition("_")[0] for name in running.environment} == {"SOCIALAPI"}
+
+
+def test_settings_are_those_of_the_emulator_that_it_is_given() -> None:
+    with EmulatorThread(Emulator(empty=True)) as emulator:
+        assert len(emulator.seed["account_ids"]) == 1
+
+
+def test_several_run_side_by_side() -> None:
+    with EmulatorThread() as one, EmulatorThread() as two:
+        assert one.ready["base_url"] != two.ready["base_url"]
+        one.advance(10)
+        assert two.advanced_seconds == 0
+
+
+def test_at_its_end_neither_thread_nor_socket_are_left() -> None:
+    with EmulatorThread() as emulator:
+        port = int(emulator.ready["base_url"].rpartition(":")[2])
+        assert emulator_threads() == ["socialapi-emulator"]
+    assert emulator_threads() == []
+    with pytest.raises(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port), timeout=5):
+        pass
+
+
+def test_it_ends_with_a_request_under_way_and_a_stream_open() -> None:
+    with EmulatorThread() as emulator:
+        emulator.faults.add("stall")
+        ready = emulator.ready
+        head = f"GET /2/activity/stream HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {ready['bearer_token']}\r\n\r\n"
+        sockets = [_connect(ready["base_url"]) for _ in range(2)]
+        for each in sockets:
+            each.sendall(head.encode())
+        while len(emulator.requests) < len(sockets):
+            time.sleep(0)
+    for each in sockets:
+        each.close()
+    assert emulator_threads() == []
+
+
+def _connect(address: str) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2])), timeout=30)
+
+
+def test_it_can_be_run_again() -> None:
+    emulator = EmulatorThread()
+    with emulator:
+        emulator.advance(1)
+    with emulator:
+        assert emulator.ready["base_url"].startswith("http://127.0.0.1:")
+    assert emulator_threads() == []
+
+
+def test_it_cannot_be_run_twice_at_once(running: EmulatorThread) -> None:
+    with pytest.raises(ConfigurationError, match="running already"):
+        running.__enter__()
+    assert running.requests == ()
+
+
+def test_before_and_after_it_runs_a_call_says_so() -> None:
+    emulator = EmulatorThread()
+    with pytest.raises(ConfigurationError, match="not running: use `with EmulatorThread"):
+        emulator.reset()
+    with emulator:
+        emulator.reset()
+    with pytest.raises(ConfigurationError, match="not running"):
+        emulator.settle()
+
+
+def test_a_port_that_is_taken_is_an_error_of_the_start(running: EmulatorThread) -> None:
+    port = int(running.ready["base_url"].rpartition(":")[2])
+    with pytest.raises(ConfigurationError, match=f"cannot listen on 127.0.0.1 port {port}"):
+        EmulatorThread(Emulator(port=port)).__enter__()
+    assert emulator_threads() == ["socialapi-emulator"], "only that of the one that has the port"
+
+
+def test_an_exception_in_the_block_is_raised_and_the_emulator_ends() -> None:
+    with pytest.raises(KeyboardInterrupt), EmulatorThread():
+        raise KeyboardInterrupt
+    assert emulator_threads() == []
+
+
+def test_an_interrupt_during_the_start_leaves_nothing_running(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(future: object, seconds: float, late: str) -> None:
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("socialapi.emulator.thread._result", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        EmulatorThread().__enter__()
+    assert emulator_threads() == []
+
+
+def test_a_wait_has_a_ceiling(running: EmulatorThread, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("socialapi.emulator.thread.CALL_SECONDS", 0.01)
+    release = threading.Event()
+    with pytest.raises(TimeoutError, match=r"the emulator did not answer within 0\.01 s"):
+        running.call(lambda _: release.wait(30))
+    release.set()
+
+
+class FailsToEnd(Emulator):
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await super().__aexit__(kind, error, traceback)
+        raise OSError("planted")
+
+
+def test_a_failure_at_the_end_is_raised() -> None:
+    with pytest.raises(OSError, match="planted"), EmulatorThread(FailsToEnd()):
+        pass
+    assert emulator_threads() == []

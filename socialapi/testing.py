@@ -1,4 +1,4 @@
-"""The pytest plugin: fixtures for an emulator and a client of it.
+"""The pytest plugin: fixtures for an emulator, a client of it and mocked answers.
 
 It is installed with the package, so a test only names the fixtures:
 
@@ -6,21 +6,35 @@ It is installed with the package, so a test only names the fixtures:
         account, audience = socialapi_emulator.seed["account_ids"][0], socialapi_emulator.seed["custom_audience_ids"][0]
         await socialapi_client.ads.account(account).custom_audience(audience).upload([{"email": "ada@example.com"}])
 
-The fixtures are asynchronous and need pytest-asyncio.
+`socialapi_emulator` and `socialapi_client` are asynchronous and need pytest-asyncio. All others are
+for synchronous tests as well.
 """
 
+import asyncio
+import contextlib
+import functools
 import importlib.util
-from collections.abc import AsyncIterator, Callable
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+import inspect
+import os
+import time
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import pytest
 
 if TYPE_CHECKING:
-    from socialapi.client import Client
-    from socialapi.emulator import Emulator
+    from aiohttp import ClientResponse
+    from aioresponses import aioresponses as AioResponses  # noqa: N812 - a class with the name of its module
 
+    from socialapi.client import Client
+    from socialapi.emulator import Emulator, EmulatorThread
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_ASYNC_FIXTURES: Final = ("socialapi_emulator", "socialapi_client")
+_KEPT_VARIABLES: Final = ("SOCIALAPI_NO_SPEEDUPS",)
+_LOOK_AGAIN_SECONDS: Final = 0.02
 
 
 def _fixture(function: F) -> F:
@@ -35,19 +49,181 @@ def _fixture(function: F) -> F:
     return cast("F", pytest_asyncio.fixture(function))
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+) -> Generator[None, object, object]:
+    """Lets the asynchronous fixtures run in the event loop of the test that names one of them.
+
+    pytest-asyncio would run them in that of fixtures, which stands still while a test runs in that
+    of its class, module or session.
+    """
+    if fixturedef.argname in _ASYNC_FIXTURES and getattr(fixturedef.func, "__module__", None) == __name__:
+        function: Any = fixturedef.func
+        function._loop_scope = _loop_scope(request.node)  # noqa: SLF001 - what pytest-asyncio reads next
+    return (yield)
+
+
+def _loop_scope(item: Any) -> str | None:
+    """Returns the scope of a test's event loop, or None if the test leaves it to its fixtures."""
+    named = inspect.signature(item.obj).parameters if hasattr(item, "obj") else ()
+    marker = item.get_closest_marker("asyncio")
+    if marker is None or not set(_ASYNC_FIXTURES).intersection(named):
+        return None
+    chosen = marker.kwargs.get("loop_scope") or marker.kwargs.get("scope")
+    scope = chosen or item.config.getini("asyncio_default_test_loop_scope")
+    return str(scope)
+
+
+@pytest.fixture(scope="session")
+def socialapi_emulator_options() -> Mapping[str, Any]:
+    """Returns the keyword arguments of `Emulator` for all emulators of these fixtures. There are
+    none, unless a `conftest.py` overrides this fixture.
+    """
+    return {}
+
+
 @_fixture
-async def socialapi_emulator() -> "AsyncIterator[Emulator]":
+async def socialapi_emulator(socialapi_emulator_options: Mapping[str, Any]) -> "AsyncIterator[Emulator]":
     """Yields an emulator on a port of its own, with its seed data, for this test."""
     from socialapi.emulator import Emulator
 
-    async with Emulator() as emulator:
+    async with Emulator(**socialapi_emulator_options) as emulator:
         yield emulator
 
 
 @_fixture
-async def socialapi_client(socialapi_emulator: "Emulator") -> "AsyncIterator[Client]":
+async def socialapi_client(socialapi_emulator: "Emulator | EmulatorThread") -> "AsyncIterator[Client]":
     """Yields a client of `socialapi_emulator`, with the credentials of an app and of a user."""
     from socialapi.client import Client
 
     async with Client(socialapi_emulator.config, socialapi_emulator.credentials) as client:
         yield client
+
+
+def _emulator_thread(options: Mapping[str, Any]) -> "EmulatorThread":
+    from socialapi.emulator import Emulator, EmulatorThread
+
+    return EmulatorThread(Emulator(**options))
+
+
+@pytest.fixture(scope="session")
+def socialapi_emulator_session(socialapi_emulator_options: Mapping[str, Any]) -> "Iterator[EmulatorThread]":
+    """Yields an emulator on a thread of its own for the whole session (with pytest-xdist, of each
+    worker). `socialapi_emulator_sync` is the same emulator, and resets it.
+    """
+    with _emulator_thread(socialapi_emulator_options) as emulator:
+        yield emulator
+
+
+@pytest.fixture(scope="module")
+def socialapi_emulator_module(socialapi_emulator_options: Mapping[str, Any]) -> "Iterator[EmulatorThread]":
+    """Yields an emulator on a thread of its own for the tests of a module, which share its data."""
+    with _emulator_thread(socialapi_emulator_options) as emulator:
+        yield emulator
+
+
+@pytest.fixture
+def socialapi_emulator_sync(socialapi_emulator_session: "EmulatorThread") -> "EmulatorThread":
+    """Returns the emulator of the session, with synchronous methods, reset for this test."""
+    socialapi_emulator_session.reset()
+    return socialapi_emulator_session
+
+
+@pytest.fixture
+def socialapi_env(socialapi_emulator_sync: "EmulatorThread", monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Sets the environment so that `Client.from_env` is a client of `socialapi_emulator_sync`, and
+    returns the variables. Until the test ends, no other `SOCIALAPI_*` variables are set.
+    """
+    for name in list(os.environ):
+        if name.startswith("SOCIALAPI_") and name not in _KEPT_VARIABLES:
+            monkeypatch.delenv(name)
+    variables = socialapi_emulator_sync.environment
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    return variables
+
+
+class FollowingClock:
+    """A `Clock` for a client that follows the clock of an emulator, so that a wait ends when the
+    emulator's clock is advanced.
+
+        async with Client(emulator.config, emulator.credentials, clock=FollowingClock(emulator)) as client:
+            emulator.advance(900)
+
+    Between advances it runs like the system's clock. Signatures keep the wall time, which the
+    emulator checks them by.
+    """
+
+    def __init__(self, emulator: "Emulator | EmulatorThread") -> None:
+        self._emulator = emulator
+        self._seen = emulator.advanced_seconds
+        self._passed = 0.0
+
+    def time(self) -> float:
+        """Returns the wall time in epoch seconds, which is not advanced."""
+        return time.time()
+
+    def monotonic(self) -> float:
+        """Returns seconds since a fixed moment, with all advances. A reset of the emulator takes
+        none of them back.
+        """
+        now = self._emulator.advanced_seconds
+        self._passed += max(0.0, now - self._seen)
+        self._seen = now
+        return time.monotonic() + self._passed
+
+    async def sleep(self, seconds: float) -> None:
+        """Waits for `seconds`, or until the emulator's clock was advanced by as much."""
+        ends_at = self.monotonic() + seconds
+        await asyncio.sleep(0)
+        # An advance may come from another thread, and is looked for rather than told.
+        while (left := ends_at - self.monotonic()) > 0:  # noqa: ASYNC110
+            await asyncio.sleep(min(left, _LOOK_AGAIN_SECONDS))
+
+
+@contextlib.contextmanager
+def aioresponses(**options: Any) -> "Iterator[AioResponses]":
+    """Yields `aioresponses.aioresponses(**options)`: requests of aiohttp are answered as it is told,
+    and none is sent. It works with versions of aiohttp that aioresponses 0.7 fails with.
+
+        with aioresponses() as mocked:
+            mocked.get("https://api.example.com/2/tweets?ids=1", payload={"data": [{"id": "1", "text": "Hello"}]})
+
+    It is for the shape of requests and answers. There are no connections, so proxies, timeouts,
+    trace hooks, compressed answers and broken connections are left out, and an answer is there at
+    once. Raises ImportError without aioresponses.
+    """
+    try:
+        from aioresponses import core
+    except ImportError:
+        raise ImportError("mocking answers needs aioresponses: pip install 'aiosocialapi[testing]'") from None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(core, "ClientResponse", _response_class())
+        with core.aioresponses(**options) as mocked:
+            yield mocked
+
+
+@functools.cache
+def _response_class() -> "type[ClientResponse]":
+    """Returns a class of responses that can be made as aioresponses makes them: without the stream
+    writer that aiohttp asks for since 3.14.
+    """
+    from aiohttp import ClientResponse
+
+    if "stream_writer" not in inspect.signature(ClientResponse).parameters:
+        return ClientResponse
+
+    class MockedResponse(ClientResponse):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            options.setdefault("stream_writer", SimpleNamespace(output_size=0))
+            super().__init__(*arguments, **options)
+
+    return MockedResponse
+
+
+@pytest.fixture
+def socialapi_responses() -> "Iterator[AioResponses]":
+    """Yields what `aioresponses()` does, for this test."""
+    with aioresponses() as mocked:
+        yield mocked

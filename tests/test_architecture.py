@@ -67,12 +67,12 @@ ROOMS_OF_BULK: Final = (
 )
 
 # Libraries that only some may use. A client takes a session, connector or trace of the user's: it names their types.
-MAY_USE_AIOHTTP: Final = frozenset({"session", "emulator"})
+MAY_USE_AIOHTTP: Final = frozenset({"session", "emulator", "testing"})
 MAY_NAME_TYPES_OF_AIOHTTP: Final = frozenset({"client"})
 MAY_USE_AIOHTTP_WEB: Final = MAY_USE_AIOHTTP | {"webhooks"}
 # Extras, which not everybody has and nobody should wait for: imported in functions, when there is something for them.
-EXTRAS: Final = frozenset({"pyarrow", "backports", "compression", "redis", "pyspark", "py4j"})
-MAY_USE_EXTRAS: Final = frozenset({"bulk", "integrations"})
+EXTRAS: Final = frozenset({"pyarrow", "backports", "compression", "redis", "pyspark", "py4j", "aioresponses"})
+MAY_USE_EXTRAS: Final = frozenset({"bulk", "integrations", "testing"})
 NOT_IN_WIRE: Final = frozenset({"aiohttp", "asyncio", "time", "random"})
 
 MAX_LINES: Final = 50
@@ -159,9 +159,16 @@ def forbidden(module: str, source: str, *, package: str | None = None) -> list[s
     return wrong
 
 
+class _RunTimeImports(ast.NodeTransformer):
+    """Leaves out what is imported for type checkers only."""
+
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:  # the name that ast looks for
+        return node.orelse if ast.unparse(node.test) == "TYPE_CHECKING" else self.generic_visit(node)
+
+
 def extras_at_once(source: str) -> Iterator[tuple[int, str]]:
-    """The imports of extras that are made as soon as the module is."""
-    tree = ast.parse(source)
+    """The imports of extras that are made as soon as the module is; type checkers may have theirs."""
+    tree = _RunTimeImports().visit(ast.parse(source))
     later = {
         inner
         for node in ast.walk(tree)
@@ -358,13 +365,6 @@ def test_a_planted_keeper_is_found() -> None:
     assert list(keepers(planted)) == [4]
     assert list(keepers(planted.replace("(OSError, ValueError)", "OSError"))) == []
     assert list(keepers(planted.replace("raise InvalidInput('no') from None", "raise"))) == []
-
-
-class _RunTimeImports(ast.NodeTransformer):
-    """Leaves out what is imported for type checkers only."""
-
-    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:  # the name that ast looks for
-        return node.orelse if ast.unparse(node.test) == "TYPE_CHECKING" else self.generic_visit(node)
 
 
 def imported_modules(source: str, package: str, known: Collection[str]) -> set[str]:

@@ -187,7 +187,16 @@ def run_python(snippet: Snippet, folder: Path, environment: Environment) -> str:
     how = ["-c", _RUN_SCRIPT, str(script), str(snippet.line), snippet.page]
     if "def test_" in snippet.text:
         settings = ("asyncio_mode=auto", "asyncio_default_fixture_loop_scope=function")
-        how = ["-m", "pytest", "-p", "no:cacheprovider", *(f"--override-ini={each}" for each in settings), str(script)]
+        how = [
+            "-m",
+            "pytest",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:schemathesis",
+            *(f"--override-ini={each}" for each in settings),
+            str(script),
+        ]
     done = subprocess.run(
         [sys.executable, "-W", "error", *how],
         cwd=folder,

@@ -2,18 +2,25 @@
 
 import asyncio
 import os
+import re
+import shutil
+import subprocess
 import sys
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from pathlib import Path
+from typing import Final
 
 import asyncpg
 import duckdb
+import pytest
 
 from socialapi.emulator import Emulator
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
+PLUGINS: Final = ("-p", "no:cacheprovider", "-p", "no:schemathesis", "-p", "no:hypothesispytest")
+"""Without those that only take time to load."""
 ACCOUNT, AUDIENCE = "18ce54d4x5t", "1nmth"
 
 
@@ -72,9 +79,31 @@ async def test_the_sync_from_duckdb_leaves_the_audience_as_the_query_has_it(
     assert len(socialapi_emulator.members(ACCOUNT, AUDIENCE)) == 2 * 900
 
 
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["alone", "with workers"])
+def test_the_project_that_shows_how_to_test_passes_its_tests(tmp_path: Path, options: Sequence[str]) -> None:
+    project = shutil.copytree(EXAMPLES / "testing_a_service", tmp_path / "project")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-W", "error", *PLUGINS, *options],
+        cwd=project,
+        env={name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "SOCIALAPI"))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"\b19 passed in ", done.stdout), done.stdout
+
+
+def test_the_project_that_shows_how_to_test_lists_its_files() -> None:
+    project = EXAMPLES / "testing_a_service"
+    listed = set(re.findall(r"^\| `(\w+\.py)` \|", (project / "README.md").read_text("utf-8"), re.MULTILINE))
+    assert listed == {path.name for path in project.glob("*.py")} - {"newsletter.py"}
+
+
 def test_every_example_has_a_test() -> None:
     elsewhere = {"webhook_fastapi.py"}  # tests/webhooks/test_fastapi.py
-    assert {path.name for path in EXAMPLES.glob("*.py")} == {
-        *("nightly_sync.py", "sync_from_duckdb.py", "sync_from_postgresql.py"),
+    assert {path.name for path in EXAMPLES.iterdir() if not path.name.startswith("__")} == {
+        *("nightly_sync.py", "sync_from_duckdb.py", "sync_from_postgresql.py", "testing_a_service"),
         *elsewhere,
     }

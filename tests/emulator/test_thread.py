@@ -19,7 +19,6 @@ from socialapi import AudienceUser, Client, Operation
 from socialapi.emulator import Emulator, EmulatorThread
 from socialapi.errors import ConfigurationError, InvalidInput
 from socialapi.webhooks import ActivityEvent
-from tests.emulator.asking import eventually
 
 ACCOUNT, AUDIENCE = "18ce54d4x5t", "1nmth"
 USER = "2244994945"
@@ -92,7 +91,6 @@ def test_the_credentials_are_the_same_after_a_reset(running: EmulatorThread) -> 
 async def test_what_is_published_arrives_on_a_stream_of_another_loop(running: EmulatorThread) -> None:
     async with Client(running.config, running.credentials) as client, client.activity.stream() as stream:
         opened = asyncio.create_task(anext(aiter(stream)))
-        await eventually(lambda: running.call(lambda emulator: bool(emulator._service.streams.streams)))
         running.publish({"event_type": "profile.update.bio", "user_id": USER, "payload": {}})
         event = await opened
         assert isinstance(event, ActivityEvent)
